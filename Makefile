@@ -1,0 +1,67 @@
+# Everything here needs only Python >= 3.11, pip and make. `make help` lists the commands.
+#
+#   make demo PYTHON=python3.12        another interpreter
+#   make test PYTEST_ARGS="-k layers"  more arguments for pytest
+
+VENV ?= .venv
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+# The first interpreter that is new enough; where none is, plain python3, so that the message below can name its version.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
+            $$p -c "$(NEW_ENOUGH)" >/dev/null 2>&1 && echo $$p && break; done)
+PYTHON := $(or $(PYTHON),python3)
+endif
+
+PY := $(VENV)/bin/python
+
+# Read before the first import of SciPy: with it, scikit-learn's array checks run instead of being skipped.
+export SCIPY_ARRAY_API = 1
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint bench clean
+
+help:  ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+demo: $(VENV)/.installed-plots  ## install into .venv and run the main job on bundled data
+	@$(PY) -m mercer demo
+
+test: $(VENV)/.installed-test  ## install into .venv and run the tests, doctests included
+	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-all: $(VENV)/.installed-test  ## the tests, with the slow ones
+	@$(PY) -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+bench: $(VENV)/.installed-test  ## side by side with scikit-learn: times, ratios, accuracy
+	@$(PY) benchmarks/run.py $(BENCH_ARGS)
+
+clean:  ## remove .venv, caches and what the commands wrote
+	@rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
+	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp for each extra. It is newer than pyproject.toml once the install went through, so the next run starts at once.
+# The install is editable: a change of the source needs none.
+$(VENV)/.installed-%: pyproject.toml | $(PY)
+	@echo "Installing mercer[$*] into $(VENV): once, about a minute ..."
+	@$(call pip,install --quiet --editable ".[$*]")
+	@touch $@
+
+# Debian ships Python without ensurepip; there the environment has no pip of its own and the interpreter's pip fills it.
+$(PY):
+	@$(PYTHON) -c "$(NEW_ENOUGH)" 2>/dev/null || { \
+	  version=$$($(PYTHON) --version 2>/dev/null) || version="not a working interpreter"; \
+	  echo "mercer needs Python 3.11 or newer; '$(PYTHON)' is $$version." >&2; \
+	  echo "Name another interpreter, for example: make $(or $(MAKECMDGOALS),demo) PYTHON=python3.12" >&2; exit 1; }
+	@if $(PYTHON) -c "import ensurepip" 2>/dev/null; then $(PYTHON) -m venv $(VENV); \
+	 else $(PYTHON) -m venv --without-pip $(VENV); fi
+
+pip = if $(PY) -c "import pip" 2>/dev/null; then $(PY) -m pip $(1); else $(PYTHON) -m pip --python $(PY) $(1); fi
