@@ -1,0 +1,208 @@
+"""Work by tiles: a matrix is filled, multiplied or contracted a cache-sized tile at a time, on all cores.
+
+A tile function ``tile(X, Z)`` returns K for two small collections. Only half of a symmetric matrix is evaluated.
+There is one level of threads: while tiles run side by side, BLAS runs on one thread in each.
+Results depend on the number of threads in the last digits only, and on nothing else.
+"""
+
+import functools
+import os
+import sys
+import threading
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+ROWS, COLUMNS = 512, 2048  # a tile of 8 MB in float64: large enough that Python costs nothing, small in memory
+SMALL = ROWS * COLUMNS  # entries below which one tile does it all
+WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
+
+
+# ---------------------------------------------------------------------- compiled loops, loaded lazily
+def loops(entries=0):
+    """Return the compiled loops if they are loaded or ``entries`` are worth loading them, else None."""
+    module = sys.modules.get("mercer._loops")
+    if module is None and entries >= WORTH_COMPILING:
+        from mercer import _loops as module
+    return module if hasattr(module, "mirror") else None  # half-imported in another thread: not yet
+
+
+# ---------------------------------------------------------------------- threads
+@functools.cache
+def _blas():
+    """The BLAS libraries of this process, found once."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def blas_threads():
+    """The threads of each BLAS library, as they are set now."""
+    return [library.get_num_threads() or 1 for library in _blas().lib_controllers]
+
+
+def threads():
+    """Return how many tiles run side by side: the cores we may use, at most what BLAS was given."""
+    try:
+        available = len(os.sched_getaffinity(0))
+    except AttributeError:
+        available = os.cpu_count() or 1
+    return max(1, min([available, *blas_threads()]))
+
+
+def one_blas_thread():
+    """One level of threads: BLAS on one thread inside the block, restored even after an error.
+
+    Of several threads that ask at the same time the first decides (threadpoolctl sees to that).
+    """
+    return _blas().limit(limits=1)
+
+
+def run(work, count, workers=None):
+    """Call work(i, w) for i < count, by workers w = 0, 1, …: worker w takes i = w, w + workers, …
+
+    The share of each worker is fixed beforehand, so that sums come out the same in every run.
+    An error or Ctrl-C stops all workers at the end of their tile.
+    """
+    workers = min(workers or threads(), count)
+    if workers <= 1:
+        for i in range(count):
+            work(i, 0)
+        return
+    errors = []
+
+    def share(w):
+        try:
+            for i in range(w, count, workers):
+                if errors:
+                    return
+                work(i, w)
+        except BaseException as error:
+            errors.append(error)
+
+    with one_blas_thread():
+        pool = [threading.Thread(target=share, args=(w,), daemon=True) for w in range(workers)]
+        try:
+            for thread in pool:
+                thread.start()
+            for thread in pool:
+                while thread.is_alive():
+                    thread.join(0.1)  # in slices, so that Ctrl-C is heard
+        except BaseException as error:
+            errors.append(error)
+            for thread in pool:
+                if thread.ident is not None:
+                    thread.join()
+            raise
+    if errors:
+        raise errors[0]
+
+
+# ---------------------------------------------------------------------- tiles
+def spans(n, size):
+    """[(0, size), (size, 2 size), …, (…, n)]."""
+    return [(i, min(i + size, n)) for i in range(0, n, size)]
+
+
+def _lower_tiles(n):
+    """Tiles (i0, i1, j0, j1) that cover the lower triangle; a tile on the diagonal ends with a square.
+
+    COLUMNS is a multiple of ROWS, so that the rows of a tile never straddle two blocks of columns.
+    """
+    return [(i0, i1, j0, min(j1, i1)) for i0, i1 in spans(n, ROWS) for j0, j1 in spans(n, COLUMNS) if j0 < i1]
+
+
+def _all_tiles(m, n):
+    """Tiles (i0, i1, j0, j1) that cover an m × n matrix."""
+    return [(i0, i1, j0, j1) for i0, i1 in spans(m, ROWS) for j0, j1 in spans(n, COLUMNS)]
+
+
+def _symmetrise(square):
+    """square = (square + squareᵀ)/2 in place: rounding may have treated the two sides differently."""
+    square += square.T.copy()
+    square *= square.dtype.type(0.5)
+
+
+def _result_dtype(X):
+    return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
+
+
+def evaluate(tile, X, Z, symmetric, *, lower=False, out=None):
+    """K with Kᵢⱼ = k(xᵢ, zⱼ): the whole matrix, or (``lower``) the lower triangle of a symmetric one."""
+    m, n = len(X), len(Z)
+    if m * n <= SMALL and out is None:
+        K = tile(X, Z)
+        if symmetric:
+            _symmetrise(K)
+        return K
+    compiled = loops(m * n)
+    if out is None:
+        out = np.empty((m, n), dtype=_result_dtype(X))
+    tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
+
+    def work(index, worker):
+        i0, i1, j0, j1 = tiles[index]
+        T = tile(X[i0:i1], Z[j0:j1])
+        if symmetric and j1 > i0:
+            _symmetrise(T[:, i0 - j0 :])
+        out[i0:i1, j0:j1] = T
+        if symmetric and not lower:
+            if compiled and T.flags.c_contiguous and T.dtype == out.dtype:
+                compiled.mirror(T, out[j0:j1, i0:i1])
+            else:
+                out[j0:j1, i0:i1] = T.T
+
+    run(work, len(tiles))
+    return out
+
+
+def product(tile, X, Z, V, symmetric):
+    """K V in float64, K never stored; a symmetric K is evaluated by half."""
+    m, n = len(X), len(Z)
+    loops(m * n)
+    if not symmetric:
+        out = np.zeros((m, V.shape[1]))
+        rows = spans(m, ROWS)
+
+        def work(index, worker):
+            i0, i1 = rows[index]
+            for j0, j1 in spans(n, COLUMNS):
+                out[i0:i1] += tile(X[i0:i1], Z[j0:j1]) @ V[j0:j1]
+
+        run(work, len(rows))
+        return out
+
+    tiles = _lower_tiles(n)
+    workers = min(threads(), len(tiles)) or 1
+    partial = np.zeros((workers, n, V.shape[1]))
+
+    def both(index, worker):
+        i0, i1, j0, j1 = tiles[index]
+        T = tile(X[i0:i1], Z[j0:j1])
+        mine = partial[worker]
+        mine[i0:i1] += T @ V[j0:j1]
+        left = min(j1, i0) - j0  # columns left of the diagonal square stand for their mirror image too
+        if left > 0:
+            mine[j0 : j0 + left] += T[:, :left].T @ V[i0:i1]
+
+    run(both, len(tiles), workers)
+    return functools.reduce(np.add, partial) if workers > 1 else partial[0]
+
+
+def contract(grad, X, Z, W, symmetric, size):
+    """Σ over tiles of grad(X_I, Z_J, W_IJ), added in a fixed order; a symmetric W is read by half."""
+    m, n = len(X), len(Z)
+    if m * n <= SMALL:
+        return grad(X, Z, W)
+    loops(m * n)
+    tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
+    parts = np.zeros((len(tiles), size))
+
+    def work(index, worker):
+        i0, i1, j0, j1 = tiles[index]
+        T = W[i0:i1, j0:j1]
+        if symmetric and j0 < i0:  # twice what lies left of the diagonal square
+            T = T.copy()
+            T[:, : min(j1, i0) - j0] *= 2.0
+        parts[index] = grad(X[i0:i1], Z[j0:j1], T)
+
+    run(work, len(tiles))
+    return parts.sum(axis=0)

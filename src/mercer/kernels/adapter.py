@@ -1,0 +1,317 @@
+"""One adapter for scikit-learn's Gaussian-process kernels, and `as_kernel`: what may stand where a kernel is asked for.
+
+scikit-learn's kernels are imported only by a user who has one.
+"""
+
+import inspect
+import sys
+
+import numpy as np
+
+from mercer.kernels.base import Kernel, as_vectors, show
+from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.objects.doors import Pairwise
+
+DEEPEST = 200  # levels of a kernel tree: more, and Python's own recursion limit is near
+LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is evaluated
+GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
+PROVED = {
+    "RBF",
+    "Matern",
+    "RationalQuadratic",
+    "ConstantKernel",
+    "DotProduct",
+    "Sum",
+    "Product",
+}  # PSD in any dimension
+
+STRINGS = {
+    "linear": "Linear()",
+    "poly": "Polynomial(degree, offset)",
+    "polynomial": "Polynomial(degree, offset)",
+    "rbf": "Gaussian(length_scale)",
+    "gaussian": "Gaussian(length_scale)",
+    "laplacian": "Laplacian(length_scale)",
+    "cosine": "Linear().normalise()",
+    "precomputed": "Precomputed()",
+}
+
+
+class SklearnKernel(Kernel):
+    """k(x, z) of a kernel object of ``sklearn.gaussian_process.kernels``, with its hyper-parameters.
+
+    scikit-learn gives derivatives as an n × n × p array only; here they are made for small tiles and contracted at
+    once. Its ``WhiteKernel`` is refused: noise is not a kernel, it is ``lam`` (or ``noise``) of the model.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+
+    Notes
+    -----
+    In ``repr``, ``gp`` stands for ``sklearn.gaussian_process.kernels``.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF, DotProduct
+    >>> from mercer.kernels import SklearnKernel
+    >>> k = SklearnKernel(RBF(2.0) + DotProduct())
+    >>> k.names
+    ['kernel__k1__length_scale', 'kernel__k2__sigma_0']
+    >>> k([[0.0], [2.0]]).round(3)
+    array([[2.   , 1.607],
+           [1.607, 6.   ]])
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def _inner(self):
+        """The scikit-learn kernel, checked."""
+        gp = _gp()
+        if gp is None or not isinstance(self.kernel, gp.Kernel):
+            raise TypeError(
+                "SklearnKernel: kernel must be an object of sklearn.gaussian_process.kernels, "
+                f"got {type(self.kernel).__name__}."
+            )
+        for part in sklearn_parts(self.kernel):
+            if isinstance(part, gp.WhiteKernel):
+                raise ValueError(
+                    f"SklearnKernel: {self.kernel} contains a WhiteKernel, but noise is not a kernel: k(x, z) must not "
+                    "depend on whether x and z are the same row. Leave it out and use lam / noise of the estimator."
+                )
+            if isinstance(part, gp.CompoundKernel):
+                raise ValueError("SklearnKernel: a CompoundKernel has several outputs; wrap each of its kernels alone.")
+        return self.kernel
+
+    @property
+    def domain(self):
+        """What the kernel says it reads: "vectors" or "objects"."""
+        return "vectors" if getattr(self.kernel, "requires_vector_input", True) else "objects"
+
+    @property
+    def stationary(self):
+        """What the kernel says."""
+        return bool(self.kernel.is_stationary())
+
+    @property
+    def psd(self):
+        """Whether every part is proved PSD: ExpSineSquared, for one, is a kernel in one column only."""
+        return all(is_sklearns_own(part) and type(part).__name__ in PROVED for part in sklearn_parts(self.kernel))
+
+    def validate(self, X):
+        """X as a float array, or the objects."""
+        self._inner()
+        return as_vectors(X, "SklearnKernel") if self.domain == "vectors" else as_collection(X, "SklearnKernel")
+
+    def _tile(self, X, Z):
+        kernel = self._inner()
+        if not len(X) or not len(Z):  # which some of them refuse
+            return np.zeros((len(X), len(Z)), dtype=result_dtype(X))
+        K = kernel(X) if Z is X else kernel(X, Z)
+        return np.array(K, dtype=result_dtype(X))
+
+    def diag(self, X):
+        """k(x, x)."""
+        X = self.validate(X)
+        return np.array(self._inner().diag(X) if len(X) else [], dtype=result_dtype(X))
+
+    # ------------------------------------------------------------------ θ: scikit-learn's is log θ too
+    @property
+    def n_theta(self):
+        """The number of free hyper-parameters p."""
+        return int(self._inner().n_dims)
+
+    @property
+    def theta(self):
+        """log of the free hyper-parameters."""
+        return np.array(self._inner().theta, dtype=float).reshape(-1)
+
+    @property
+    def theta_bounds(self):
+        """(p, 2) log bounds of the free hyper-parameters."""
+        return np.array(self._inner().bounds, dtype=float).reshape(-1, 2)
+
+    @property
+    def names(self):
+        """Names of the free hyper-parameters, as ``set_params`` takes them: ``kernel__k1__length_scale``."""
+        out = []
+        for h in self._inner().hyperparameters:
+            if not h.fixed:
+                name = f"kernel__{h.name}"
+                out += [name] if h.n_elements == 1 else [f"{name}[{i}]" for i in range(h.n_elements)]
+        return out
+
+    def with_theta(self, theta):
+        """Return a copy of the kernel with the free hyper-parameters at exp(θ)."""
+        theta = np.asarray(theta, dtype=float)
+        if theta.shape != (self.n_theta,):
+            raise ValueError(f"theta must have length {self.n_theta} ({', '.join(self.names)}), got {theta.shape}.")
+        return SklearnKernel(self._inner().clone_with_theta(theta))
+
+    def fixed(self):
+        """Return a copy whose hyper-parameters are all fixed: a search leaves them alone."""
+        inner = self._inner().clone_with_theta(self.theta)
+        return SklearnKernel(inner.set_params(**{f"{h.name}_bounds": "fixed" for h in inner.hyperparameters}))
+
+    def grad(self, X, Z, W):
+        """Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ, by small tiles of the derivative that scikit-learn gives for one collection."""
+        p = self.n_theta
+        total = np.zeros(p)
+        if not p:
+            return total
+        side = max(1, int(np.sqrt(GRADIENT_BYTES / (8 * p))) // 2)  # both collections stacked: twice as many rows
+        for i in range(0, len(X), side):
+            for j in range(0, len(Z), side):
+                A, B = X[i : i + side], Z[j : j + side]
+                _, D = self._inner()(_stacked(A, B), eval_gradient=True)
+                block = D[: len(A), len(A) :]
+                total += np.einsum("ij,ijp->p", W[i : i + side, j : j + side], block)
+        return total
+
+    # ------------------------------------------------------------------ equality and repr
+    def __eq__(self, other):
+        return self.kernel == other.kernel if type(other) is type(self) else NotImplemented
+
+    def __hash__(self):
+        return hash(repr(self))
+
+    def __repr__(self):
+        return f"SklearnKernel({_sklearn_repr(self.kernel)})"
+
+    @classmethod
+    def examples(cls):
+        """ARD, and a sum of products."""
+        from sklearn.gaussian_process import kernels as gp
+
+        return [
+            cls(gp.RBF([0.5, 1.0, 2.0])),
+            cls(gp.ConstantKernel(2.0) * gp.Matern(nu=2.5) + gp.DotProduct(0.7, "fixed")),
+        ]
+
+
+def _gp():
+    """sklearn.gaussian_process.kernels if somebody has imported it, else None: without it nobody has such a kernel."""
+    return sys.modules.get("sklearn.gaussian_process.kernels")
+
+
+def is_sklearns_own(kernel):
+    """Whether a kernel is one of scikit-learn's own, not one that a user derived from them."""
+    return type(kernel).__module__ == "sklearn.gaussian_process.kernels"
+
+
+def sklearn_parts(kernel):
+    """Yield a scikit-learn kernel and every kernel inside it."""
+    gp = _gp()
+    yield kernel
+    for value in kernel.get_params(deep=False).values() if hasattr(kernel, "get_params") else ():
+        for part in value if isinstance(value, list) else [value]:
+            if gp is not None and isinstance(part, gp.Kernel):
+                yield from sklearn_parts(part)
+
+
+def _sklearn_repr(kernel):
+    """Source of a scikit-learn kernel, with every digit (its own repr keeps three)."""
+    if not hasattr(kernel, "get_params"):
+        return show(kernel)
+    inside = []
+    for name, value in kernel.get_params(deep=False).items():
+        default = inspect.signature(type(kernel).__init__).parameters[name].default
+        if isinstance(value, _gp().Kernel):
+            inside.append(f"{name}={_sklearn_repr(value)}")
+        elif not (type(value) is type(default) and np.array_equal(value, default)):
+            inside.append(f"{name}={show(value)}")
+    prefix = "gp." if is_sklearns_own(kernel) else ""
+    return f"{prefix}{type(kernel).__name__}({', '.join(inside)})"
+
+
+def _stacked(A, B):
+    """One collection of the inputs of A, then those of B."""
+    if isinstance(A, np.ndarray):
+        return np.concatenate([A, B])
+    return [*A, *B]
+
+
+# ---------------------------------------------------------------------- what may stand for a kernel
+def as_kernel(obj):
+    """Return obj as a kernel: a `Kernel`, a scikit-learn kernel object, or a function of two inputs.
+
+    Parameters
+    ----------
+    obj : Kernel, sklearn.gaussian_process.kernels.Kernel or callable
+
+    Returns
+    -------
+    Kernel
+        ``obj`` itself, a `SklearnKernel`, or a `Pairwise`.
+
+    Raises
+    ------
+    TypeError
+        For anything else; the name of a kernel is answered with the class to use.
+    ValueError
+        For a tree of kernels that contains itself, or is deeper than 200 levels.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, as_kernel
+    >>> as_kernel(Gaussian(2.0))
+    Gaussian(2.0)
+    >>> as_kernel(min)
+    Pairwise(min)
+    """
+    if isinstance(obj, Kernel):
+        _check_tree(obj)
+        return obj
+    if isinstance(obj, type) and issubclass(obj, Kernel):
+        raise TypeError(f"kernel must be an object, not a class: write {obj.__name__}(...).")
+    if isinstance(obj, str):
+        known = STRINGS.get(obj.lower())
+        use = f"use mercer.kernels.{known}" if known else "use a class of mercer.kernels, for example Gaussian()"
+        raise TypeError(
+            f"kernel={obj!r}: a kernel is an object here, not a name; {use}. scikit-learn's own signatures, with "
+            "names, are in mercer.compat."
+        )
+    gp = _gp()
+    if gp is not None and isinstance(obj, gp.Kernel):
+        kernel = SklearnKernel(obj)
+        kernel._inner()
+        return kernel
+    if callable(obj) and not isinstance(obj, type):
+        return Pairwise(obj)
+    raise TypeError(
+        "kernel must be a Kernel of mercer.kernels, a kernel object of sklearn.gaussian_process.kernels, or a function "
+        f"of two inputs; got {type(obj).__name__}."
+    )
+
+
+def _check_tree(root):
+    """Refuse a tree of kernels that contains itself, is too deep or too large, or has a part that is no kernel."""
+    depth, size = {}, {}  # by identity: a shared part is looked at once
+    path, open_ = [(root, _children(root))], {id(root)}
+    while path:
+        kernel, children = path[-1]
+        child = next(children, None)
+        if child is None:
+            below = [part for _, part in kernel._named_parts()]
+            depth[id(kernel)] = 1 + max((depth[id(part)] for part in below), default=0)
+            size[id(kernel)] = 1 + sum(size[id(part)] for part in below)
+            if size[id(kernel)] > LARGEST:
+                raise ValueError(f"The kernel has more than {LARGEST} parts; a shared part counts every time.")
+            open_.discard(id(kernel))
+            path.pop()
+        elif id(child) in open_:
+            raise ValueError(f"The kernel contains itself: a {type(child).__name__} is a part of its own part.")
+        elif id(child) not in depth:
+            path.append((child, _children(child)))
+            open_.add(id(child))
+        if len(path) > DEEPEST or depth.get(id(root), 0) > DEEPEST:
+            raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
+
+
+def _children(kernel):
+    """The parts of a kernel, one by one, checked to be kernels."""
+    for name, part in kernel._named_parts():
+        if not isinstance(part, Kernel):
+            raise TypeError(f"{type(kernel).__name__}: {name} must be a Kernel, got {type(part).__name__}.")
+        yield part

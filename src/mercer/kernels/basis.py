@@ -1,0 +1,289 @@
+"""Kernels from features: k(x, z) = φ(x)ᵀφ(z), for any function φ and for the bases of the lectures."""
+
+import functools
+from abc import abstractmethod
+from math import comb
+
+import numpy as np
+from scipy.special import expit, factorial
+
+from mercer.kernels import distance
+from mercer.kernels.base import Kernel
+from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.dot import whole
+from mercer.kernels.radial import Gaussian
+
+MOST_FEATURES = 10**6  # of a polynomial basis; beyond, the kernel (1 + xᵀz)ᵖ itself is the way
+
+
+class Features(Kernel):
+    """k(x, z) = φ(x)ᵀφ(z) = Σⱼ φⱼ(x) φⱼ(z).
+
+    A subclass writes ``features``, and ``_slopes`` when φ has hyper-parameters.
+    """
+
+    @abstractmethod
+    def features(self, X):
+        """Φ, of shape (n, M): row i is φ(xᵢ).
+
+        Parameters
+        ----------
+        X : collection
+            n inputs.
+        """
+
+    def _slopes(self, X):
+        """{name: ∂Φ/∂value} for own hyper-parameters."""
+        return {}
+
+    def _tile(self, X, Z):
+        if not len(X) or not len(Z):  # a function of objects cannot know M without one
+            return np.zeros((len(X), len(Z)), dtype=result_dtype(X))
+        P = self.features(X)
+        return P @ (P if Z is X else self.features(Z)).T
+
+    def diag(self, X):
+        """‖φ(x)‖²."""
+        if not len(X):
+            return np.zeros(0, dtype=result_dtype(X))
+        P = self.features(X)
+        return np.einsum("ij,ij->i", P, P)
+
+    def _grad(self, X, Z, W):
+        """Σ W ∂(φ(x)ᵀφ(z)) = ⟨∂Φ(X), W Φ(Z)⟩ + ⟨∂Φ(Z), Wᵀ Φ(X)⟩."""
+        left, right = W @ self.features(Z), W.T @ self.features(X)
+        DX, DZ = self._slopes(X), self._slopes(Z)
+        return {name: np.sum(DX[name] * left) + np.sum(DZ[name] * right) for name in DX}
+
+
+class FeatureMap(Features):
+    """k(x, z) = φ(x)ᵀφ(z) for any function φ.
+
+    Parameters
+    ----------
+    phi : callable
+        Takes a collection of n inputs (rows of an array, or a list of any objects) and returns an array of shape
+        (n, M). Row i may depend on input i only: collections are cut into tiles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import FeatureMap
+    >>> def letters(words):
+    ...     return np.array([[word.count(c) for c in "abc"] for word in words])
+    >>> FeatureMap(letters)(["abba", "cab"])
+    array([[8., 4.],
+           [4., 3.]])
+    """
+
+    domain = "objects"
+
+    def __init__(self, phi):
+        self.phi = phi
+
+    def validate(self, X):
+        """X as φ reads it: a 2-D array of numbers as floats, a list as it is."""
+        return as_collection(X, "FeatureMap")
+
+    def features(self, X):
+        """Φ, checked to be n rows of real numbers."""
+        X = self.validate(X)
+        P = np.asarray(self.phi(X))
+        if P.ndim != 2 or len(P) != len(X) or P.dtype.kind not in "buif":
+            raise ValueError(
+                f"FeatureMap: phi must return an array of real numbers of shape ({len(X)}, M) for {len(X)} inputs, "
+                f"got shape {P.shape} of dtype {P.dtype}."
+            )
+        return P.astype(result_dtype(X), copy=False)
+
+    @classmethod
+    def examples(cls):
+        """Two features of the rows."""
+        return [cls(sum_and_product)]
+
+
+def sum_and_product(X):
+    """(Σⱼ xⱼ, Πⱼ xⱼ): the function of the example of `FeatureMap`."""
+    return np.stack([X.sum(axis=1), X.prod(axis=1)], axis=1)
+
+
+class PolynomialBasis(Features):
+    """φ(x) = all monomials of total degree <= p: (1, x, x², …, xᵖ) in one column.
+
+    The order is by degree, and within a degree x₁ before x₂: 1, x₁, x₂, x₁², x₁x₂, x₂², …
+
+    Parameters
+    ----------
+    degree : int, default=2
+        p >= 0, a whole number.
+    scaled : bool, default=False
+        Whether each monomial carries the square root of its multinomial coefficient; then k(x, z) = (1 + xᵀz)ᵖ.
+
+    Examples
+    --------
+    >>> from mercer.kernels import PolynomialBasis
+    >>> PolynomialBasis(3).features([[2.0]])
+    array([[1., 2., 4., 8.]])
+    >>> PolynomialBasis(3, scaled=True)([[2.0]], [[3.0]]).round(9)
+    array([[343.]])
+    """
+
+    def __init__(self, degree=2, scaled=False):
+        self.degree = degree
+        self.scaled = scaled
+
+    def features(self, X):
+        """Φ, of shape (n, C(d + p, p))."""
+        X = self.validate(X)
+        d, p = X.shape[1], whole(self.degree, "PolynomialBasis: degree", 0)
+        size = comb(d + p, p)
+        if size > MOST_FEATURES:
+            raise ValueError(
+                f"PolynomialBasis: degree {p} in {d} columns has {size} monomials, more than {MOST_FEATURES}; "
+                "Polynomial(degree) is the same kernel (with scaled=True) and does not write them out."
+            )
+        steps, weights = _monomials(d, p)
+        blocks = [np.ones((len(X), 1), dtype=X.dtype)]
+        for parent, column in steps:
+            blocks.append(blocks[-1][:, parent] * X[:, column])
+        P = np.hstack(blocks)
+        if self.scaled:
+            P *= weights.astype(X.dtype)
+        return P
+
+    @classmethod
+    def examples(cls):
+        """Plain and scaled."""
+        return [cls(), cls(3, scaled=True), cls(0)]
+
+
+@functools.lru_cache(maxsize=8)
+def _monomials(d, p):
+    """(steps, weights): how each degree follows from the one before, and √(p!/(k₀! k₁! … k_d!)), k₀ = p − Σ kⱼ.
+
+    A step is (parent, column): monomial m of this degree is monomial ``parent[m]`` of the last one times x[column[m]].
+    """
+    exponents = np.zeros((1, d), dtype=np.int64)
+    steps, all_exponents = [], [exponents]
+    last = np.zeros(1, dtype=np.int64)  # the last column in each monomial: columns are multiplied in ascending order
+    for _ in range(p):
+        parent = np.repeat(np.arange(len(last)), d - last)
+        column = np.concatenate([np.arange(first, d) for first in last]) if len(last) else last
+        exponents = exponents[parent]
+        exponents[np.arange(len(parent)), column] += 1
+        steps.append((parent, column))
+        all_exponents.append(exponents)
+        last = column
+    k = np.vstack(all_exponents)
+    weights = np.sqrt(factorial(p) / (factorial(p - k.sum(axis=1)) * factorial(k).prod(axis=1)))
+    weights.flags.writeable = False
+    return steps, weights
+
+
+class _Bumps(Features):
+    """φⱼ(x) = h(‖x − μⱼ‖/w): one function for each centre μⱼ. A subclass writes ``_height`` and ``_slope``."""
+
+    hyper = {"width": (1e-5, 1e5)}
+
+    @abstractmethod
+    def _height(self, A, B):
+        """h at the distances of the rows of A and B, both already divided by w."""
+
+    @abstractmethod
+    def _slope(self, A, B):
+        """w ∂h/∂w at the same distances."""
+
+    def _width(self):
+        """w as an array of one number, checked."""
+        width = self._positive("width")
+        if width.size != 1:
+            raise ValueError(f"{type(self).__name__}: width must be one number, got {width.size}.")
+        return width.reshape(())
+
+    def _scaled(self, X):
+        """X/w and μ/w, centred."""
+        who = type(self).__name__
+        centres = np.asarray(self.centres, dtype=X.dtype)
+        centres = centres.reshape(-1, 1) if centres.ndim == 1 else centres
+        if centres.ndim != 2 or not np.isfinite(centres).all():
+            raise ValueError(f"{who}: centres must be a finite array of shape (M, d), got shape {centres.shape}.")
+        if centres.shape[1] != X.shape[1]:
+            raise ValueError(f"{who}: centres have {centres.shape[1]} columns and X has {X.shape[1]}.")
+        return distance.scaled(X, centres, self._width())
+
+    def features(self, X):
+        """Φ, of shape (n, M)."""
+        return self._height(*self._scaled(self.validate(X)))
+
+    def _slopes(self, X):
+        return {"width": self._slope(*self._scaled(X)) / float(self._width())}
+
+    @classmethod
+    def examples(cls):
+        """Three centres for three columns, narrow and wide."""
+        centres = [[0.0, 0.0, 0.0], [1.0, -1.0, 0.5], [-0.5, 0.25, 1.0]]
+        return [cls(centres), cls(centres[:2], 2.5)]
+
+
+class GaussianBasis(_Bumps):
+    """φⱼ(x) = exp(−‖x − μⱼ‖²/(2w²)): Gaussian bumps around centres.
+
+    Parameters
+    ----------
+    centres : array-like of shape (M, d), or (M,) for one column
+        μ₁, …, μ_M.
+    width : float, default=1.0
+        w > 0.
+    width_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import GaussianBasis
+    >>> GaussianBasis([0.0, 1.0]).features([[0.0]]).round(3)
+    array([[1.   , 0.607]])
+    """
+
+    def __init__(self, centres, width=1.0, *, width_bounds=None):
+        self.centres = centres
+        self.width = width
+        self.width_bounds = width_bounds
+
+    def _height(self, A, B):
+        gaussian = Gaussian()
+        return distance.radial(gaussian.loop, A, B, gaussian.phi)
+
+    def _slope(self, A, B):
+        return self._height(A, B) * distance.squared(A, B)
+
+
+class SigmoidBasis(_Bumps):
+    """φⱼ(x) = h(‖x − μⱼ‖/w),  h(r) = 1/(1 + e⁻ʳ): sigmoids of the distance from centres.
+
+    Parameters
+    ----------
+    centres : array-like of shape (M, d), or (M,) for one column
+        μ₁, …, μ_M.
+    width : float, default=1.0
+        w > 0.
+    width_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import SigmoidBasis
+    >>> SigmoidBasis([0.0, 1.0]).features([[0.0]]).round(3)
+    array([[0.5  , 0.731]])
+    """
+
+    def __init__(self, centres, width=1.0, *, width_bounds=None):
+        self.centres = centres
+        self.width = width
+        self.width_bounds = width_bounds
+
+    def _height(self, A, B):
+        return expit(np.sqrt(distance.squared(A, B)))
+
+    def _slope(self, A, B):
+        r = np.sqrt(distance.squared(A, B))
+        return -r * expit(r) * expit(-r)

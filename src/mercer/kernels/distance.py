@@ -1,0 +1,116 @@
+"""Squared distances of two sets of points: the one place that decides products or differences, centring, clipping.
+
+‖a − b‖² = ‖a‖² + ‖b‖² − 2 aᵀb turns the work into a matrix product, but cancels for near pairs and far from the
+origin. So the points are centred first, and pairs for which more than a few digits cancel are done again by
+differences: equal rows give exactly 0.
+"""
+
+import numpy as np
+
+from mercer import _tiles
+
+STRIP = 64  # rows of a tile whose product and φ are done together
+BY_DIFFERENCES = 4  # up to this many columns, differences are as fast as a product
+LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
+NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
+PRODUCT_SAFE = {np.dtype(np.float64): 1e145, np.dtype(np.float32): 1e17}  # beyond, squares overflow
+
+
+def scaled(X, Z, scale):
+    """(X − c)/ℓ and (Z − c)/ℓ, with c in the middle of Z: far from the origin the digits are in the differences."""
+    scale = scale.astype(X.dtype)
+    with np.errstate(over="ignore"):
+        centre = middle(Z)
+        A = (X - centre) / scale
+        B = A if Z is X else (Z - centre) / scale
+        for U in (A, B):
+            if not np.isfinite(U.sum()) and not np.isfinite(U).all():
+                raise ValueError(
+                    "x/length_scale is not finite: X holds NaN or infinity, or length_scale is too small for it."
+                )
+        return A, B
+
+
+def middle(Z):
+    """The median of about nine rows, column by column. A mean would follow an outlier, at the cost of the others."""
+    few = Z[:: max(1, len(Z) // 9)]
+    return np.sort(few, axis=0)[len(few) // 2] if len(Z) else np.zeros(Z.shape[1], dtype=Z.dtype)
+
+
+def radial(code, A, B, phi):
+    """φ(‖aᵢ − bⱼ‖²), by the compiled loop ``code`` when it is loaded, else by ``phi`` on the squared distances.
+
+    Parameters
+    ----------
+    code : int or None
+        Which compiled φ; None if there is none.
+    A, B : ndarray of shape (m, d), (n, d)
+        From ``scaled``.
+    phi : callable
+        Applied to the array of squared distances, which it may overwrite.
+    """
+    loops = _tiles.loops()
+    if loops is None or code is None:
+        return phi(squared(A, B))
+    return _compiled(loops, code, A, B)
+
+
+def squared(A, B):
+    """S with Sᵢⱼ = ‖aᵢ − bⱼ‖², clipped at a large finite number; exactly 0 for equal rows."""
+    loops = _tiles.loops()
+    if loops is not None:
+        return _compiled(loops, loops.RAW, A, B)
+    from scipy.spatial.distance import cdist
+
+    with np.errstate(over="ignore"):
+        if A.shape[1] <= 32 or not _product_safe(A, B):
+            S = cdist(A, B, "sqeuclidean").astype(A.dtype, copy=False)
+        else:
+            S = _by_product(A, B)
+    return np.minimum(S, LARGEST[A.dtype], out=S)
+
+
+def weighted_squares(V, A, B):
+    """Σᵢⱼ Vᵢⱼ (aᵢₖ − bⱼₖ)² for every column k, from one product V B; by differences where that would cancel."""
+    if max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0)) <= 1e3:
+        return V.sum(axis=1) @ A**2 + V.sum(axis=0) @ B**2 - 2.0 * np.einsum("ij,ij->j", A, V @ B)
+    with np.errstate(over="ignore"):
+        return np.array(
+            [np.sum(V * np.minimum((A[:, [k]] - B[:, k]) ** 2, LARGEST[A.dtype])) for k in range(A.shape[1])]
+        )
+
+
+def _compiled(loops, code, A, B):
+    """φ(‖aᵢ − bⱼ‖²) by the compiled loops."""
+    out = np.empty((len(A), len(B)), dtype=A.dtype)
+    if A.shape[1] <= BY_DIFFERENCES or not _product_safe(A, B):
+        loops.radial(code, np.ascontiguousarray(A), np.ascontiguousarray(B.T), LARGEST[A.dtype], out)
+        return out
+    A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
+    aa, bb = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
+    near, largest = NEAR[A.dtype], LARGEST[A.dtype]
+    for i in range(0, len(A), STRIP):  # the product is still in cache when φ reads it
+        strip = out[i : i + STRIP]
+        np.matmul(A[i : i + STRIP], B.T, out=strip)
+        loops.radial_from_product(code, strip, aa[i : i + STRIP], bb, A[i : i + STRIP], B, near, largest)
+    return out
+
+
+def _product_safe(A, B):
+    """Whether squares of the coordinates stay finite."""
+    safe = PRODUCT_SAFE[A.dtype]
+    return all(-safe < U.min(initial=0.0) and U.max(initial=0.0) < safe for U in (A, B))
+
+
+def _by_product(A, B):
+    """‖a‖² + ‖b‖² − 2 aᵀb, near pairs again by differences."""
+    scale = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
+    S = A @ B.T
+    S *= -2
+    S += scale
+    i, j = np.nonzero(NEAR[A.dtype] * scale >= S)
+    for k in range(0, i.size, 2**16):
+        ik, jk = i[k : k + 2**16], j[k : k + 2**16]
+        difference = A[ik] - B[jk]
+        S[ik, jk] = np.einsum("ij,ij->i", difference, difference)
+    return S

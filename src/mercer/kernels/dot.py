@@ -1,0 +1,270 @@
+"""Kernels of the inner product xᵀz: constant, linear, polynomial, quadratic form, arc-cosine."""
+
+import numbers
+
+import numpy as np
+
+from mercer.kernels import distance
+from mercer.kernels.base import Kernel
+from mercer.kernels.collection import as_collection, result_dtype
+
+
+class Constant(Kernel):
+    """k(x, z) = c, c >= 0: adds a constant function to the model.
+
+    It looks at no input, so it can be added to a kernel on objects of any kind.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        c >= 0.
+    value_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-10, 1e10).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Constant
+    >>> Constant(3.0)([[0.0], [1.0]])
+    array([[3., 3.],
+           [3., 3.]])
+    """
+
+    hyper = {"value": (1e-10, 1e10)}
+    stationary = True
+
+    def __init__(self, value=1.0, *, value_bounds=None):
+        self.value = value
+        self.value_bounds = value_bounds
+
+    def validate(self, X):
+        """X, of any kind."""
+        return as_collection(X, "Constant")
+
+    def _tile(self, X, Z):
+        return np.full((len(X), len(Z)), _at_least_zero(self, "value"), dtype=result_dtype(X))
+
+    def diag(self, X):
+        """c at every input."""
+        return np.full(len(X), _at_least_zero(self, "value"), dtype=result_dtype(X))
+
+    def _grad(self, X, Z, W):
+        return {"value": np.sum(W)}
+
+    @classmethod
+    def examples(cls):
+        """A positive constant, and zero."""
+        return [cls(), cls(2.5), cls(0.0)]
+
+
+class Linear(Kernel):
+    """k(x, z) = xᵀz.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def _tile(self, X, Z):
+        return X @ Z.T
+
+    def diag(self, X):
+        """‖x‖²."""
+        return np.einsum("ij,ij->i", X, X)
+
+
+class Polynomial(Kernel):
+    """k(x, z) = (xᵀz + c)ᵖ: all monomials up to total degree p.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        p >= 1, a whole number; not searched.
+    offset : float, default=1.0
+        c >= 0; at 0 it is left alone by a search, and only monomials of degree p remain.
+    offset_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Polynomial
+    >>> Polynomial(3, offset=1.0)([[2.0]], [[3.0]])
+    array([[343.]])
+    """
+
+    hyper = {"offset": (1e-5, 1e5)}
+
+    def __init__(self, degree=2, offset=1.0, *, offset_bounds=None):
+        self.degree = degree
+        self.offset = offset
+        self.offset_bounds = offset_bounds
+
+    def _power(self):
+        """p, checked."""
+        return whole(self.degree, "Polynomial: degree", 1, "; (xᵀz + c)ᵖ for other p is in general not a kernel")
+
+    def _tile(self, X, Z):
+        K = X @ Z.T
+        K += _at_least_zero(self, "offset")
+        return np.power(K, self._power(), out=K)
+
+    def diag(self, X):
+        """(‖x‖² + c)ᵖ."""
+        return (np.einsum("ij,ij->i", X, X) + _at_least_zero(self, "offset")) ** self._power()
+
+    def _grad(self, X, Z, W):
+        """∂k/∂c = p (xᵀz + c)ᵖ⁻¹."""
+        p = self._power()
+        return {"offset": p * np.sum(W * (X @ Z.T + _at_least_zero(self, "offset")) ** (p - 1))}
+
+    @classmethod
+    def examples(cls):
+        """Degrees one to three, with and without offset."""
+        return [cls(), cls(1, 0.5), cls(3, 2.0), cls(2, 0.0)]
+
+
+class QuadraticForm(Kernel):
+    """k(x, z) = xᵀAz, A symmetric and positive semi-definite.
+
+    Parameters
+    ----------
+    A : array-like of shape (d, d), default=None
+        Checked; an indefinite A is refused with its smallest eigenvalue. None is the identity.
+
+    Examples
+    --------
+    >>> from mercer.kernels import QuadraticForm
+    >>> QuadraticForm([[2.0, 1.0], [1.0, 2.0]])([[1.0, 0.0]], [[1.0, 1.0]])
+    array([[3.]])
+    """
+
+    def __init__(self, A=None):
+        self.A = A
+
+    def _form(self, X):
+        """A for the columns of X. The eigenvalues are found once for a given A, not once for every tile."""
+        A, checked = getattr(self, "_checked", (None, None))
+        if checked is None or A is not self.A:
+            checked = _positive_form(self.A)
+            self._checked = (self.A, checked)
+        if len(checked) != X.shape[1]:
+            raise ValueError(f"QuadraticForm: A is {len(checked)} × {len(checked)}, but X has {X.shape[1]} columns.")
+        return checked.astype(X.dtype, copy=False)
+
+    def _tile(self, X, Z):
+        return X @ Z.T if self.A is None else (X @ self._form(X)) @ Z.T
+
+    def diag(self, X):
+        """xᵀAx."""
+        return np.einsum("ij,ij->i", X if self.A is None else X @ self._form(X), X)
+
+    @classmethod
+    def examples(cls):
+        """The identity; a full and a singular form on three columns."""
+        return [cls(), cls([[2.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]]), cls(np.ones((3, 3)))]
+
+
+class ArcCosine(Kernel):
+    """k(x, z) = ‖x‖ⁿ‖z‖ⁿ Jₙ(θ)/π, θ the angle of x and z: a layer of infinitely many units (Cho and Saul, 2009).
+
+    J₀ = π − θ,  J₁ = sin θ + (π − θ) cos θ,  J₂ = 3 sin θ cos θ + (π − θ)(1 + 2 cos² θ). Order 0 stands for step
+    units, 1 for rectified linear units, 2 for their squares. A zero vector is at a right angle to every vector,
+    itself included: k(0, z) = 1/2 for order 0, and 0 for the others.
+
+    Parameters
+    ----------
+    order : {0, 1, 2}, default=1
+        n.
+
+    Examples
+    --------
+    >>> from mercer.kernels import ArcCosine
+    >>> ArcCosine(0)([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    array([[1. , 0.5, 0. ]])
+    """
+
+    def __init__(self, order=1):
+        self.order = order
+
+    def _order(self):
+        """n, checked."""
+        if isinstance(self.order, bool) or self.order not in (0, 1, 2):
+            raise ValueError(f"ArcCosine: order must be 0, 1 or 2, got {self.order!r}.")
+        return int(self.order)
+
+    def _tile(self, X, Z):
+        n = self._order()
+        (A, a), (B, b) = _directions(X), _directions(Z)
+        # arccos(aᵀb) would lose half of the digits for nearly parallel vectors: θ = 2 arctan(‖a − b‖/‖a + b‖)
+        angle = 2.0 * np.arctan2(np.sqrt(distance.squared(A, B)), np.sqrt(distance.squared(A, -B)))
+        angle[a == 0] = 0.5 * np.pi
+        angle[:, b == 0] = 0.5 * np.pi
+        J = (np.pi - angle) / np.pi
+        if n == 0:
+            return J
+        sine, cosine = np.sin(angle) / np.pi, np.cos(angle)
+        J = sine + J * cosine if n == 1 else 3.0 * sine * cosine + J * (1.0 + 2.0 * cosine**2)
+        return J * (a**n)[:, None] * b**n
+
+    def diag(self, X):
+        """1, ‖x‖² or 3‖x‖⁴ for order 0, 1 or 2; 1/2 for the zero vector and order 0."""
+        n = self._order()
+        _, a = _directions(X)
+        if n == 0:
+            return np.where(a > 0, 1.0, 0.5).astype(X.dtype)
+        return (1.0, 3.0)[n - 1] * a ** (2 * n)
+
+    @classmethod
+    def examples(cls):
+        """The three orders."""
+        return [cls(), cls(0), cls(2)]
+
+
+def whole(value, who, least, why=""):
+    """Return value as an int, checked to be a whole number >= least."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{who} must be a whole number >= {least}, got {value!r}{why}.")
+    return int(value)
+
+
+def _at_least_zero(kernel, name):
+    """Hyper-parameter ``name`` as a float, checked to be one finite number >= 0."""
+    value = np.asarray(getattr(kernel, name), dtype=float)
+    if value.size != 1 or not (np.isfinite(value).all() and (value >= 0).all()):
+        raise ValueError(
+            f"{type(kernel).__name__}: {name} must be one finite number >= 0, got {getattr(kernel, name)!r}; "
+            "with a negative one this is not a kernel."
+        )
+    return float(value.reshape(()))
+
+
+def _positive_form(A):
+    """A as a float64 array, checked to be square, symmetric and positive semi-definite."""
+    A = np.asarray(A, dtype=float)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"QuadraticForm: A must be a square matrix, got shape {A.shape}.")
+    if not np.isfinite(A).all():
+        raise ValueError("QuadraticForm: A has entries that are not finite.")
+    largest = np.abs(A).max(initial=0.0)
+    i, j = np.unravel_index(np.argmax(np.abs(A - A.T)), A.shape) if A.size else (0, 0)
+    if A.size and abs(A[i, j] - A[j, i]) > 1e-10 * largest:
+        raise ValueError(
+            f"QuadraticForm: A must be symmetric, but A[{i}, {j}] = {A[i, j]} and A[{j}, {i}] = {A[j, i]}."
+        )
+    smallest = np.linalg.eigvalsh(A).min(initial=0.0)
+    if smallest < -1e-12 * len(A) * largest:
+        raise ValueError(
+            f"QuadraticForm: A must be positive semi-definite, but its smallest eigenvalue is {smallest:.6g}; "
+            "xᵀAz is not a kernel then."
+        )
+    return A
+
+
+def _directions(X):
+    """(X/‖x‖, ‖x‖) row by row; a zero row stays zero. Scaled first, so that squares neither overflow nor vanish."""
+    largest = np.abs(X).max(axis=1, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0).astype(X.dtype)
+    U = X / safe[:, None]
+    norm = np.sqrt(np.einsum("ij,ij->i", U, U))
+    return U / np.where(norm > 0, norm, 1.0).astype(X.dtype)[:, None], (largest * norm).astype(X.dtype, copy=False)

@@ -1,0 +1,374 @@
+"""Radial kernels k(x, z) = φ(s), s = ‖(x − z)/ℓ‖²: an author writes φ and φ′, and has ARD, tiles and gradients.
+
+``length_scale`` is a length: one number, or one for each column (ARD).
+"""
+
+from abc import abstractmethod
+
+import numpy as np
+from scipy.special import gammaln, kve
+
+from mercer import _tiles
+from mercer.kernels import distance
+from mercer.kernels.base import Kernel
+
+LENGTH_BOUNDS = (1e-5, 1e5)
+
+
+class Radial(Kernel):
+    """k(x, z) = φ(s),  s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ².
+
+    A subclass writes ``phi`` and ``dphi``; both get a fresh array of s and may overwrite it.
+    """
+
+    hyper = {"length_scale": LENGTH_BOUNDS}
+    stationary = True
+    loop: int | None = None  # the compiled loop for φ, where there is one
+    loop_slope: int | None = None  # and for φ′
+
+    @abstractmethod
+    def phi(self, s):
+        """φ(s)."""
+
+    @abstractmethod
+    def dphi(self, s):
+        """φ′(s), with φ′(0) = 0 where the derivative is infinite (it is multiplied by s = 0 there)."""
+
+    def _scaled(self, X, Z):
+        """X/ℓ and Z/ℓ, centred."""
+        return distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
+
+    def _tile(self, X, Z):
+        return distance.radial(self.loop, *self._scaled(X, Z), self.phi)
+
+    def diag(self, X):
+        """φ(0) = 1."""
+        return np.ones(len(X), dtype=X.dtype)
+
+    def _grad(self, X, Z, W):
+        """∂s/∂ℓⱼ = −2 (xⱼ − zⱼ)²/ℓⱼ³; all d columns from one product with V = W ∘ φ′(s)."""
+        A, B = self._scaled(X, Z)
+        V = distance.radial(self.loop_slope, A, B, self.dphi)
+        V *= W
+        scale = self._positive("length_scale", X.shape[1])
+        sums = distance.weighted_squares(V, A, B)
+        return {"length_scale": -2.0 * (sums if scale.size > 1 else sums.sum()) / scale}
+
+
+class Gaussian(Radial):
+    """exp(−‖x − z‖²/(2ℓ²)), the squared exponential kernel.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ > 0; one for each column is ARD.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> Gaussian(2.0)([[0.0], [2.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    loop, loop_slope = 0, 10
+
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    def phi(self, s):
+        s *= -0.5
+        return np.exp(s, out=s)
+
+    def dphi(self, s):
+        return -0.5 * self.phi(s)
+
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls(0.7), cls([0.5, 1.0, 2.0])]
+
+
+class Exponential(Radial):
+    """exp(−‖x − z‖/ℓ), Matérn-1/2 on the Euclidean norm.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ > 0; one for each column is ARD.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Exponential
+    >>> Exponential()([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+
+    loop, loop_slope = 1, 11
+
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    def phi(self, s):
+        np.sqrt(s, out=s)
+        return np.exp(-s, out=s)
+
+    def dphi(self, s):
+        r = np.sqrt(s, out=s)
+        return np.divide(-0.5 * np.exp(-r), r, out=np.zeros_like(r), where=r > 0)
+
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls([0.5, 1.0, 2.0])]
+
+
+class Matern32(Radial):
+    """(1 + √3 r) exp(−√3 r),  r = ‖x − z‖/ℓ: once differentiable.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ > 0; one for each column is ARD.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Matern32
+    >>> Matern32()([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.483],
+           [0.483, 1.   ]])
+    """
+
+    loop, loop_slope = 2, 12
+
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    def phi(self, s):
+        a = np.sqrt(3.0 * s)
+        return (1.0 + a) * np.exp(-a, out=s)
+
+    def dphi(self, s):
+        return -1.5 * np.exp(-np.sqrt(3.0 * s))
+
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls([0.5, 1.0, 2.0])]
+
+
+class Matern52(Radial):
+    """(1 + √5 r + 5r²/3) exp(−√5 r),  r = ‖x − z‖/ℓ: twice differentiable.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ > 0; one for each column is ARD.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Matern52
+    >>> Matern52()([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.524],
+           [0.524, 1.   ]])
+    """
+
+    loop, loop_slope = 3, 13
+
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    def phi(self, s):
+        a = np.sqrt(5.0 * s)
+        return (1.0 + a + a * a / 3.0) * np.exp(-a, out=s)
+
+    def dphi(self, s):
+        a = np.sqrt(5.0 * s)
+        return (-5.0 / 6.0) * (1.0 + a) * np.exp(-a)
+
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls([0.5, 1.0, 2.0])]
+
+
+class Matern(Radial):
+    """2^(1−ν)/Γ(ν) aᵛ K_ν(a),  a = √(2ν) ‖x − z‖/ℓ, for any smoothness ν > 0.
+
+    ν = 1/2, 3/2, 5/2 are `Exponential`, `Matern32`, `Matern52`, which are much faster; ν = ∞ is `Gaussian`.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ > 0; one for each column is ARD.
+    nu : float, default=1.5
+        Smoothness ν > 0; not searched.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Matern, Matern32
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [0.3], [1.0]])
+    >>> bool(np.allclose(Matern(nu=1.5)(X), Matern32()(X)))
+    True
+    """
+
+    def __init__(self, length_scale=1.0, nu=1.5, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.nu = nu
+        self.length_scale_bounds = length_scale_bounds
+
+    def _bessel(self, a, order):
+        """2^(1−ν)/Γ(ν) aᵛ K_order(a), by logarithms so that neither factor overflows; nan at a = 0."""
+        nu = float(self._positive("nu"))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            log = (1.0 - nu) * np.log(2.0) - gammaln(nu) + nu * np.log(a) + np.log(kve(order, a)) - a
+            return np.exp(log)
+
+    def phi(self, s):
+        nu = float(self._positive("nu"))
+        a = np.sqrt(2.0 * nu * s)
+        value = self._bessel(a, nu)
+        # K_ν overflows before aᵛ vanishes: below this a, 1 − φ is smaller than one rounding
+        return np.where((a < 1e-9) | ~np.isfinite(value), np.where(a < 1.0, 1.0, 0.0), value).astype(s.dtype)
+
+    def dphi(self, s):
+        nu = float(self._positive("nu"))
+        a = np.sqrt(2.0 * nu * s)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = -nu * self._bessel(a, nu - 1.0) / a  # d/da aᵛK_ν = −aᵛK_{ν−1},  da/ds = ν/a
+        return np.where((a < 1e-9) | ~np.isfinite(value), 0.0, value).astype(s.dtype)
+
+    @classmethod
+    def examples(cls):
+        """Rough and smooth, one length scale and ARD."""
+        return [cls(), cls(nu=0.8), cls([0.5, 1.0, 2.0], nu=2.2)]
+
+
+class RationalQuadratic(Radial):
+    """(1 + ‖x − z‖²/(2αℓ²))^(−α): a mixture of Gaussians of many length scales.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ > 0; one for each column is ARD.
+    alpha : float, default=1.0
+        Shape α > 0 of the mixture; α → ∞ is `Gaussian`. Not the dual vector.
+    length_scale_bounds, alpha_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RationalQuadratic
+    >>> RationalQuadratic()([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.667],
+           [0.667, 1.   ]])
+    """
+
+    hyper = {"length_scale": LENGTH_BOUNDS, "alpha": (1e-5, 1e5)}
+
+    def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None):
+        self.length_scale = length_scale
+        self.alpha = alpha
+        self.length_scale_bounds = length_scale_bounds
+        self.alpha_bounds = alpha_bounds
+
+    def phi(self, s):
+        alpha = float(self._positive("alpha"))
+        return np.exp(-alpha * np.log1p(s / (2.0 * alpha)), out=s)
+
+    def dphi(self, s):
+        alpha = float(self._positive("alpha"))
+        return -0.5 * np.exp((-alpha - 1.0) * np.log1p(s / (2.0 * alpha)))
+
+    def _grad(self, X, Z, W):
+        """∂k/∂α = k (u/(1 + u) − log(1 + u)),  u = s/(2α)."""
+        alpha = float(self._positive("alpha"))
+        u = distance.squared(*self._scaled(X, Z)) / (2.0 * alpha)
+        log = np.log1p(u)
+        slope = np.exp(-alpha * log) * (u / (1.0 + u) - log)
+        return super()._grad(X, Z, W) | {"alpha": np.sum(W * slope)}
+
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls(0.7, 2.0), cls([0.5, 1.0, 2.0], 0.5)]
+
+
+class Laplacian(Kernel):
+    """exp(−Σⱼ |xⱼ − zⱼ|/ℓⱼ), on the sum norm.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ > 0; one for each column is ARD.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-5, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Laplacian
+    >>> Laplacian(2.0)([[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+
+    hyper = {"length_scale": LENGTH_BOUNDS}
+    stationary = True
+
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    def _scaled(self, X, Z):
+        """X/ℓ and Z/ℓ, centred."""
+        return distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
+
+    def _tile(self, X, Z):
+        A, B = self._scaled(X, Z)
+        loops = _tiles.loops()
+        if loops is not None:
+            out = np.empty((len(A), len(B)), dtype=A.dtype)
+            loops.laplacian(np.ascontiguousarray(A), np.ascontiguousarray(B.T), out)
+            return out
+        from scipy.spatial.distance import cdist
+
+        r = cdist(A, B, "cityblock").astype(A.dtype, copy=False)
+        return np.exp(-r, out=r)
+
+    def diag(self, X):
+        """k(x, x) = 1."""
+        return np.ones(len(X), dtype=X.dtype)
+
+    def _grad(self, X, Z, W):
+        """∂k/∂ℓⱼ = k |xⱼ − zⱼ|/ℓⱼ²."""
+        A, B = self._scaled(X, Z)
+        V = W * self._tile(X, Z)
+        scale = self._positive("length_scale", X.shape[1])
+        loops = _tiles.loops()
+        if loops is not None:
+            sums = np.zeros(A.shape[1])
+            loops.weighted_abs(np.ascontiguousarray(V), np.ascontiguousarray(A), np.ascontiguousarray(B.T), sums)
+        else:
+            sums = np.array([np.sum(V * np.abs(A[:, [j]] - B[:, j])) for j in range(A.shape[1])])
+        return {"length_scale": (sums if scale.size > 1 else sums.sum()) / scale}
+
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls([0.5, 1.0, 2.0])]

@@ -1,0 +1,301 @@
+"""Public conformance checks: what must hold for every kernel, mercer's own and yours."""
+
+import copy
+import io
+import sys
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+
+from mercer.kernels import Laplacian, Radial, SklearnKernel, parse_kernel
+from mercer.kernels.adapter import is_sklearns_own, sklearn_parts
+from mercer.kernels.parse import kernel_classes
+
+MOST_INPUTS = 30  # of those given: every check is a handful of small matrices
+FAR = 1e8  # epoch seconds are everyday data
+STEP = 1e-4  # of the differences in log θ
+
+
+def check_kernel(kernel, X=None, *, random_state=0):
+    """Check that a kernel keeps its promises on some inputs.
+
+    Symmetry; positive semi-definiteness; ``diag``; any tile equals the same part of the whole, empty ones included;
+    ``k(X)`` is ``k(X, X)``; equal inputs are treated equally; inputs are left alone; the gradient agrees with
+    differences in log θ; ``theta``, ``theta_bounds``, ``names``, ``with_theta`` and ``fixed`` fit together; copies are
+    equal and give the same numbers; ``repr`` reads back as an equal kernel. On rows of floats also: translation (by
+    1e8 too) for stationary kernels, scale for radial ones, and float32.
+
+    A kernel that holds a function without a name (a lambda) is not asked for its ``repr``, and one that holds a
+    function or has a class that another process could not import is not sent there.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection, default=None
+        Inputs; at most 30 are used, rows of floats in float64. None asks ``kernel.sample``.
+    random_state : int, default=0
+        Seed of the inputs and the weights.
+
+    Raises
+    ------
+    AssertionError
+        Naming the property, with numbers.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Pairwise
+    >>> from mercer.testing import check_kernel
+    >>> check_kernel(2.0 * Gaussian(0.5))
+    >>> def minus_distance(x, z):
+    ...     return -abs(x[0] - z[0])
+    >>> check_kernel(Pairwise(minus_distance))
+    Traceback (most recent call last):
+        ...
+    AssertionError: Pairwise(minus_distance): PSD: the smallest eigenvalue of K is ...
+    """
+    rng = np.random.default_rng(random_state)
+    X = kernel.validate(kernel.sample(13, rng) if X is None else X)
+    if len(X) < 3:
+        raise ValueError(f"check_kernel needs at least 3 inputs, got {len(X)}.")
+    if len(X) > MOST_INPUTS:
+        X = _take(X, np.sort(rng.choice(len(X), MOST_INPUTS, replace=False)))
+    rows = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+    X = X.astype(np.float64) if rows else X
+    for check in (*ALWAYS, *(ON_ROWS if rows else ())):
+        try:
+            check(kernel, X, np.random.default_rng(random_state))
+        except Exception as error:
+            error.add_note(f"in {check.__name__}{'' if check.__doc__ is None else f': {check.__doc__}'}")
+            raise
+
+
+# ---------------------------------------------------------------------- values
+def _shape_and_symmetry(kernel, X, rng):
+    """K is a finite array of the right shape, and k(x, z) = k(z, x)."""
+    half = len(X) // 2
+    there, back = kernel(X[:half], X[half:]), kernel(X[half:], X[:half]).T
+    _require(there.shape == back.shape == (half, len(X) - half), kernel, "shape", f"got {there.shape}, {back.T.shape}")
+    i, j = np.unravel_index(np.argmax(np.abs(there - back)), there.shape)
+    what = f"k gives {there[i, j]} for inputs {i} and {half + j}, and {back[i, j]} for {half + j} and {i}"
+    _close(there, back, _size(there), 1e-10, kernel, "symmetry", what)
+    K = kernel(X)
+    _require(K.shape == (len(X), len(X)), kernel, "shape", f"got {K.shape} for {len(X)} inputs")
+    _require(np.isfinite(K).all(), kernel, "finite", f"{np.count_nonzero(~np.isfinite(K))} entries of K are not")
+    _require(np.array_equal(K, K.T), kernel, "symmetry", "k(X) differs from its transpose")
+
+
+def _positive_semidefinite(kernel, X, rng):
+    """uᵀKu >= 0 up to rounding."""
+    K = kernel(X)
+    smallest = np.linalg.eigvalsh(K.astype(float)).min()
+    allowed = 10.0 * len(X) * np.finfo(K.dtype).eps * max(np.trace(K), np.finfo(float).tiny)
+    what = f"the smallest eigenvalue of K is {smallest:.4g}, below -{allowed:.1g}, which rounding would explain"
+    _require(smallest >= -allowed, kernel, "PSD", what)
+
+
+def _diagonal(kernel, X, rng):
+    """diag(X) is the diagonal of k(X)."""
+    K, d = kernel(X), kernel.diag(X)
+    _require(np.shape(d) == (len(X),), kernel, "diag", f"shape {np.shape(d)}, expected ({len(X)},)")
+    _close(d, np.diagonal(K), _size(K), 1e-12, kernel, "diag", "diag(X) differs from the diagonal of k(X)")
+
+
+def _tiles(kernel, X, rng):
+    """A tile is the same part of the whole, for empty collections and single inputs too."""
+    K, n = kernel(X), len(X)
+    ends = ((0, 0, 0, n), (0, n, 0, 0), (0, 1, 0, n), (1, n, 0, 1), (2, n, 0, n - 1), (0, n // 2, n // 2, n))
+    for i0, i1, j0, j1 in ends:
+        a, b = slice(i0, i1), slice(j0, j1)
+        T, whole = kernel(X[a], X[b]), K[a, b]
+        _require(T.shape == whole.shape, kernel, "tile", f"k(X[{i0}:{i1}], X[{j0}:{j1}]) has shape {T.shape}")
+        _close(T, whole, _size(K), 1e-10, kernel, "tile", f"k(X[{i0}:{i1}], X[{j0}:{j1}]) is not that part of k(X)")
+    _require(np.shape(kernel.diag(X[:0])) == (0,), kernel, "tile", "diag of an empty collection is not empty")
+
+
+def _same_on_both_sides(kernel, X, rng):
+    """k(X) is k(X, X), also when the second X is another object; equal inputs are treated equally."""
+    K = kernel(X)
+    again = kernel(X, _take(X, np.arange(len(X))))
+    _close(again, K, _size(K), 1e-10, kernel, "k(X) is k(X, X)", "k(X) differs from k(X, copy of X)")
+    twice = kernel(_take(X, [0, 0, 1]))
+    what = f"two equal inputs have {twice[0, 2]} and {twice[1, 2]} with a third"
+    _close(twice[0], twice[1], _size(K), 1e-10, kernel, "equal inputs", what)
+
+
+def _leaves_inputs_alone(kernel, X, rng):
+    """No method writes into its inputs."""
+    W = rng.standard_normal((len(X), len(X)))
+    before = _fingerprint(X, W)
+    kernel(X)
+    kernel.diag(X)
+    kernel.grad(X, X, W)
+    _require(_fingerprint(X, W) == before, kernel, "inputs", "X or W was changed")
+
+
+# ---------------------------------------------------------------------- hyper-parameters
+def _theta(kernel, X, rng):
+    """theta, theta_bounds, names, with_theta and fixed fit together."""
+    p, theta, bounds = kernel.n_theta, kernel.theta, kernel.theta_bounds
+    _require(theta.shape == (p,), kernel, "theta", f"shape {theta.shape} for n_theta = {p}")
+    _require(bounds.shape == (p, 2), kernel, "theta_bounds", f"shape {bounds.shape} for n_theta = {p}")
+    _require((bounds[:, 0] < bounds[:, 1]).all(), kernel, "theta_bounds", f"not ordered: {bounds.tolist()}")
+    _require(len(kernel.names) == len(set(kernel.names)) == p, kernel, "names", f"{kernel.names} for n_theta = {p}")
+    moved = theta + 0.1
+    there = kernel.with_theta(moved)
+    _require(np.allclose(there.theta, moved, 0, 1e-12), kernel, "with_theta", f"{there.theta} instead of {moved}")
+    _require(np.array_equal(kernel.theta, theta), kernel, "with_theta", "changed the kernel itself")
+    back, K = there.with_theta(theta), kernel(X)
+    _close(back(X), K, _size(K), 1e-10, kernel, "with_theta", "going there and back changed the values")
+    still = kernel.fixed()
+    _require(still.n_theta == 0, kernel, "fixed", f"{still.n_theta} hyper-parameters are still free")
+    _close(still(X), K, _size(K), 1e-12, kernel, "fixed", "fixing changed the values")
+
+
+def _gradient(kernel, X, rng):
+    """grad(X, Z, W) = Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ, against differences of fourth order."""
+    half = len(X) // 2
+    for name, A, B in (("X, X", X, X), ("X, Z", X[:half], X[half - 1 :])):
+        W = rng.standard_normal((len(A), len(B)))
+        got = kernel.grad(A, B, W)
+        _require(np.shape(got) == (kernel.n_theta,), kernel, "gradient", f"shape {np.shape(got)}")
+        for i in range(kernel.n_theta):
+            D = _difference(kernel, i, A, B)
+            expected, size = np.sum(W * D), np.sum(np.abs(W * D)) + 1e-4 * np.sum(np.abs(W * kernel(A, B)))
+            what = f"∂/∂log {kernel.names[i]} for ({name}) is {got[i]}, differences give {expected}"
+            _require(abs(got[i] - expected) <= 1e-6 * size, kernel, "gradient", what)
+
+
+def _difference(kernel, i, A, B):
+    """∂k(A, B)/∂log θᵢ by a five-point difference."""
+    total = 0.0
+    for k, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+        theta = kernel.theta
+        theta[i] += k * STEP
+        total = total + weight * np.asarray(kernel.with_theta(theta)(A, B), dtype=float)
+    return total / (12.0 * STEP)
+
+
+# ---------------------------------------------------------------------- copies and text
+def _copies(kernel, X, rng):
+    """clone, deepcopy and a trip to another process give an equal kernel and the same numbers."""
+    copies = {"clone": clone(kernel), "deepcopy": copy.deepcopy(kernel)}
+    if all(_importable(thing) for thing in [*_functions(kernel), *(type(node) for node in _nodes(kernel))]):
+        buffer = io.BytesIO()
+        joblib.dump(kernel, buffer)
+        buffer.seek(0)
+        copies["pickle"] = joblib.load(buffer)
+    # A callable object (functools.partial, for one) is copied with the kernel, and need not be equal to its copy.
+    comparable = all(copy.deepcopy(function) is function for function in _functions(kernel))
+    for name, other in copies.items():
+        equal = not comparable or (other == kernel and hash(other) == hash(kernel))
+        _require(equal, kernel, name, f"the copy {other!r} is not equal")
+        _require(np.array_equal(other(X), kernel(X)), kernel, name, "the copy gives other numbers")
+
+
+def _text(kernel, X, rng):
+    """repr reads back as an equal kernel."""
+    names = {getattr(function, "__name__", ""): function for function in _functions(kernel)}
+    if not all(name.isidentifier() for name in names):
+        return
+    shipped = kernel_classes()
+    for node in _nodes(kernel):
+        own = [node] if type(node).__name__ not in shipped else []
+        own += [part for part in sklearn_parts(node.kernel) if not is_sklearns_own(part)] if _is_sklearn(node) else []
+        names |= {type(thing).__name__: type(thing) for thing in own}
+    again = parse_kernel(repr(kernel), names)
+    _require(again == kernel, kernel, "repr", f"reads back as {again!r}, which is not equal")
+    _require(np.array_equal(again(X), kernel(X)), kernel, "repr", "what it reads back as gives other numbers")
+
+
+# ---------------------------------------------------------------------- on rows of floats
+def _translation(kernel, X, rng):
+    """A stationary kernel is unchanged by a shift: by a little, and by 1e8 to nine digits."""
+    if not kernel.stationary:
+        return
+    X = np.round(X * 2**20) / 2**20  # so that X + c is exact, and so are all differences
+    K = kernel(X)
+    for c in (0.5, -FAR, FAR):
+        _close(kernel(X + c), K, _size(K), 1e-9, kernel, "translation", f"k(X + {c:g}) differs from k(X)")
+
+
+def _scale(kernel, X, rng):
+    """A radial kernel with c times the length scale has the same values at c X."""
+    if not isinstance(kernel, (Radial, Laplacian)):
+        return
+    wider = clone(kernel).set_params(length_scale=4.0 * np.asarray(kernel.length_scale, dtype=float))
+    K = kernel(X)
+    _close(wider(4.0 * X), K, _size(K), 1e-12, kernel, "scale", "k with 4 ℓ at 4 X differs from k at X")
+
+
+def _float32(kernel, X, rng):
+    """float32 in, float32 out, close to float64."""
+    X = X.astype(np.float32)
+    single, double = kernel(X), kernel(X.astype(np.float64))
+    _require(single.dtype == np.float32, kernel, "float32", f"k(X) is {single.dtype} for float32 X")
+    _close(single, double, _size(double), 1e-4, kernel, "float32", "far from float64")
+
+
+ALWAYS = (
+    _shape_and_symmetry, _positive_semidefinite, _diagonal, _tiles, _same_on_both_sides, _leaves_inputs_alone,
+    _theta, _gradient, _copies, _text,
+)  # fmt: skip
+ON_ROWS = (_translation, _scale, _float32)
+
+
+# ---------------------------------------------------------------------- helpers
+def _require(condition, kernel, name, what):
+    """AssertionError naming kernel and property, unless the condition holds. Not ``assert``: python -O drops those."""
+    if not condition:
+        raise AssertionError(f"{kernel!r}: {name}: {what}.")
+
+
+def _close(a, b, size, tolerance, kernel, name, what):
+    """Require |a − b| <= tolerance · size everywhere."""
+    worst = float(np.max(np.abs(np.asarray(a, dtype=float) - np.asarray(b, dtype=float)), initial=0.0))
+    _require(worst <= tolerance * size, kernel, name, f"{what}; off by {worst:.3g}, allowed is {tolerance * size:.3g}")
+
+
+def _size(K):
+    """The largest |Kᵢⱼ|."""
+    return float(np.abs(K).max(initial=0.0))
+
+
+def _take(X, index):
+    """X[index] for an array, a list, or a collection that can be indexed by an array."""
+    return [X[i] for i in index] if isinstance(X, list) else X[np.asarray(index)]
+
+
+def _fingerprint(X, W):
+    """Something that changes when the contents of X or W do."""
+    try:
+        return joblib.hash((X, W))
+    except Exception:  # whatever objects raise that cannot be pickled
+        return repr(X), joblib.hash(W)
+
+
+def _nodes(kernel):
+    """Yield a kernel and every kernel inside it."""
+    yield kernel
+    for _, part in kernel._named_parts():
+        yield from _nodes(part)
+
+
+def _is_sklearn(kernel):
+    return isinstance(kernel, SklearnKernel)
+
+
+def _functions(kernel):
+    """The functions that a kernel and its parts hold as parameters."""
+    values = [value for node in _nodes(kernel) for value in node.get_params(deep=False).values()]
+    return [value for value in values if callable(value) and not hasattr(value, "get_params")]
+
+
+def _importable(thing):
+    """Whether a function or class can be found by its name in its module, as another process would look for it."""
+    if isinstance(thing, np.ufunc):
+        return True
+    found = sys.modules.get(getattr(thing, "__module__", None))
+    for name in getattr(thing, "__qualname__", "?").split("."):
+        found = getattr(found, name, None)
+    return found is thing
