@@ -1,0 +1,8 @@
+"""The kernel on data, as a matrix: no λ, no y."""
+
+from mercer.gram.base import Gram, take
+from mercer.gram.dense import DenseGram
+from mercer.gram.scaled import ScaledGram
+from mercer.gram.tiled import TiledGram, apply
+
+__all__ = ["DenseGram", "Gram", "ScaledGram", "TiledGram", "apply", "take"]

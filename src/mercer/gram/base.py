@@ -1,0 +1,61 @@
+"""Gram: a kernel on our data, seen as a matrix. Which matrix (stored, by tiles, scaled) is decided here."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+
+class Gram(ABC):
+    """K with Kᵢⱼ = k(xᵢ, xⱼ): products, rows, the diagonal, and the contraction with dK/dθ. No λ, no y.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    """
+
+    n: int
+
+    @property
+    def shape(self):
+        """(n, n)."""
+        return (self.n, self.n)
+
+    def __matmul__(self, V):
+        """K V, in float64."""
+        V = np.asarray(V, dtype=float)
+        if V.shape[:1] != (self.n,):
+            raise ValueError(f"K is {self.n} × {self.n}, but the right-hand side has shape {V.shape}.")
+        return self._product(V[:, None])[:, 0] if V.ndim == 1 else self._product(V)
+
+    @abstractmethod
+    def _product(self, V):
+        """K V for V of shape (n, t)."""
+
+    @abstractmethod
+    def rows(self, index):
+        """K[index, :], in float64."""
+
+    @abstractmethod
+    def diag(self):
+        """The diagonal of K."""
+
+    @abstractmethod
+    def dense(self, dtype=np.float64, lower=False):
+        """K as a fresh C-ordered array that the caller owns and may destroy.
+
+        With ``lower`` only the lower triangle, diagonal included, is filled.
+        """
+
+    @abstractmethod
+    def grad(self, W):
+        """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ for a symmetric W: a vector of length p."""
+
+    @abstractmethod
+    def represent(self, alpha):
+        """(points, coef) with f(x) = Σⱼ k(x, pointsⱼ) coefⱼ."""
+
+
+def take(X, index):
+    """X[index] for an array, a list, or a collection that can be indexed by an array."""
+    return [X[i] for i in index] if isinstance(X, list) else X[np.asarray(index)]

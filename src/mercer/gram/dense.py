@@ -1,0 +1,71 @@
+"""DenseGram: K is stored; every solver and criterion may read it as often as it likes."""
+
+import numpy as np
+
+from mercer.gram.base import Gram
+from mercer.gram.tiled import TiledGram
+
+
+class DenseGram(Gram):
+    """K with Kᵢⱼ = k(xᵢ, xⱼ), evaluated once and stored: 8n² bytes.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection
+        n inputs, as the kernel reads them.
+    dtype : {float64, float32}
+        Precision of the stored matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.kernels import Linear
+    >>> DenseGram(Linear(), np.array([[1.0], [2.0]])).dense()
+    array([[1., 2.],
+           [2., 4.]])
+    """
+
+    def __init__(self, kernel, X, dtype=np.float64):
+        self.tiled = TiledGram(kernel, X)
+        self.n = self.tiled.n
+        self.matrix = self.tiled.dense(dtype)
+
+    @classmethod
+    def from_matrix(cls, K):
+        """Return the Gram of a plain symmetric matrix: it has no kernel, so no θ and no new points."""
+        K = np.asarray(K)
+        if K.ndim != 2 or K.shape[0] != K.shape[1]:
+            raise ValueError(f"K must be square, got shape {K.shape}.")
+        self = cls.__new__(cls)
+        self.tiled, self.n, self.matrix = None, len(K), K
+        return self
+
+    def __repr__(self):
+        return f"DenseGram({self.tiled.kernel!r}, n={self.n})" if self.tiled else f"DenseGram(n={self.n})"
+
+    def _product(self, V):
+        return np.asarray(self.matrix @ V.astype(self.matrix.dtype, copy=False), dtype=float)
+
+    def rows(self, index):
+        """K[index, :], in float64."""
+        return np.asarray(self.matrix[np.asarray(index)], dtype=float)
+
+    def diag(self):
+        """The diagonal of K."""
+        return np.asarray(np.diagonal(self.matrix), dtype=float).copy()
+
+    def dense(self, dtype=np.float64, lower=False):
+        """Return a copy of K."""
+        return np.array(self.matrix, dtype=dtype, order="C")
+
+    def grad(self, W):
+        """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ; empty for a plain matrix."""
+        return self.tiled.grad(W) if self.tiled else np.zeros(0)
+
+    def represent(self, alpha):
+        """(X, α)."""
+        if self.tiled is None:
+            raise ValueError("A Gram made from a plain matrix has no points to predict from.")
+        return self.tiled.represent(alpha)

@@ -1,0 +1,39 @@
+"""Exact duplicates: rows with equal X are one point with more weight. The model does not change, the matrix shrinks.
+
+n rows with c copies of each point give (K + λ diag(1/c)) α = ȳ on the points: the same predictions, and the main
+cause of a singular K is gone.
+"""
+
+import numpy as np
+
+
+def duplicate_groups(X):
+    """(first, group) of the distinct rows of X: X[first][group] equals X; None if all rows differ.
+
+    Rows are compared by value, so 0.0 and -0.0 are equal. A hash finds the candidates; the rows themselves decide.
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind != "f" or len(X) < 2:
+        return None
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64 if X.dtype == np.float64 else np.uint32).astype(np.uint64)
+    odd = np.random.default_rng(0).integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    bits ^= bits >> np.uint64(29)  # mixes the high bits, where floats differ, into the low ones
+    keys = (bits * odd).sum(axis=1, dtype=np.uint64)
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    if first.size == len(X):
+        return None
+    if not np.array_equal(X[first][group], X):  # two different rows share a key: sort the rows themselves
+        _, first, group = np.unique(X + 0.0, axis=0, return_index=True, return_inverse=True)
+        if first.size == len(X):
+            return None
+    order = np.argsort(first)  # keep the order in which the points first appear
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return first[order], rank[group.reshape(-1)]
+
+
+def merge(y, weight, group, size):
+    """(ȳ, w, spread): weighted means, summed weights, and Σ w (y − ȳ)² within the groups, per target."""
+    w = np.bincount(group, weights=weight, minlength=size)
+    mean = np.stack([np.bincount(group, weights=weight * column, minlength=size) / w for column in y.T], axis=1)
+    spread = (weight[:, None] * (y - mean[group]) ** 2).sum(axis=0)
+    return mean, w, spread

@@ -1,0 +1,66 @@
+"""ScaledGram: weights of any kind are S K S at a shared λ, and no solver knows about them.
+
+With S = diag(√w), (K + λ W⁻¹) α = y is (S K S + λI) β = S y with α = S β. Sample weights, merged duplicate rows,
+per-row noise, IRLS and Laplace are all this.
+"""
+
+import numpy as np
+
+from mercer.gram.base import Gram
+
+
+class ScaledGram(Gram):
+    """S K S with S = diag(s).
+
+    Parameters
+    ----------
+    inner : Gram
+        K.
+    s : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram, ScaledGram
+    >>> K = DenseGram.from_matrix(np.eye(2))
+    >>> ScaledGram(K, np.array([1.0, 2.0])).dense()
+    array([[1., 0.],
+           [0., 4.]])
+    """
+
+    def __init__(self, inner, s):
+        self.inner = inner
+        self.s = np.asarray(s, dtype=float)
+        self.n = inner.n
+        if self.s.shape != (self.n,):
+            raise ValueError(f"s must have length {self.n}, got shape {self.s.shape}.")
+
+    def __repr__(self):
+        return f"ScaledGram({self.inner!r})"
+
+    def _product(self, V):
+        return self.s[:, None] * (self.inner @ (self.s[:, None] * V))
+
+    def rows(self, index):
+        """(S K S)[index, :]."""
+        return self.s[np.asarray(index)][:, None] * self.inner.rows(index) * self.s
+
+    def diag(self):
+        """s² ∘ diag K."""
+        return self.s**2 * self.inner.diag()
+
+    def dense(self, dtype=np.float64, lower=False):
+        """S K S as a fresh array."""
+        K = self.inner.dense(dtype, lower)
+        s = self.s.astype(dtype)
+        for i in range(0, self.n, 256):  # by rows: one n × n array alive; sᵢsⱼ first, so that K stays symmetric
+            K[i : i + 256] *= s[i : i + 256, None] * s
+        return K
+
+    def grad(self, W):
+        """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ."""
+        return self.inner.grad(self.s[:, None] * W * self.s)
+
+    def represent(self, alpha):
+        """(points, S α)."""
+        return self.inner.represent(self.s[:, None] * alpha if alpha.ndim == 2 else self.s * alpha)

@@ -1,0 +1,115 @@
+"""Threads and tiles: same results on any number, errors and Ctrl-C pass through, BLAS is left as it was."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer import _tiles
+from mercer.gram import TiledGram
+from mercer.gram.merge import duplicate_groups, merge
+from mercer.kernels import Gaussian
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    monkeypatch.setattr(_tiles, "ROWS", 16)
+    monkeypatch.setattr(_tiles, "COLUMNS", 32)
+    monkeypatch.setattr(_tiles, "SMALL", 64)
+
+
+def test_same_bits_in_every_run(small_tiles, rng):
+    X, v = rng.standard_normal((200, 6)), rng.standard_normal(200)
+    K = TiledGram(Gaussian(), X)
+    first = K @ v
+    for _ in range(5):
+        assert_array_equal(K @ v, first)
+
+
+def test_number_of_threads_changes_last_digits_only(small_tiles, rng, monkeypatch):
+    X, v = rng.standard_normal((200, 6)), rng.standard_normal(200)
+    results = []
+    for number in (1, 2, 5):
+        monkeypatch.setattr(_tiles, "threads", lambda number=number: number)
+        results.append((TiledGram(Gaussian(), X) @ v, Gaussian()(X)))
+    for product, K in results[1:]:
+        assert_allclose(product, results[0][0], rtol=1e-12)
+        assert_array_equal(K, results[0][1])
+
+
+def test_an_error_in_a_tile_reaches_the_caller_and_restores_blas(monkeypatch):
+    monkeypatch.setattr(_tiles, "threads", lambda: 3)
+    before = _tiles.blas_threads()
+
+    def work(index, worker):
+        if index == 5:
+            raise ZeroDivisionError("tile 5")
+
+    with pytest.raises(ZeroDivisionError, match="tile 5"):
+        _tiles.run(work, 50)
+    assert _tiles.blas_threads() == before
+
+
+def test_blas_is_restored_when_callers_overlap():
+    before = _tiles.blas_threads()
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with _tiles.one_blas_thread():
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait(10)
+    with _tiles.one_blas_thread():
+        assert set(_tiles.blas_threads()) == {1}
+    leave.set()
+    thread.join()
+    assert _tiles.blas_threads() == before
+
+
+def test_ctrl_c_stops_the_tiles(monkeypatch):
+    import _thread
+
+    monkeypatch.setattr(_tiles, "threads", lambda: 2)
+    done = []
+
+    def work(index, worker):
+        time.sleep(0.01)
+        done.append(index)
+
+    threading.Timer(0.2, _thread.interrupt_main).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        _tiles.run(work, 3000)
+    assert time.perf_counter() - start < 2.0
+    assert len(done) < 1000
+
+
+def test_equal_rows_are_found_by_value():
+    X = np.array([[1.0, 0.0], [2.0, 3.0], [1.0, -0.0], [2.0, 3.0], [5.0, 5.0]])
+    first, group = duplicate_groups(X)
+    assert_array_equal(first, [0, 1, 4])
+    assert_array_equal(group, [0, 1, 0, 1, 2])
+    assert duplicate_groups(X[[0, 1, 4]]) is None
+    assert duplicate_groups(["a", "a"]) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_duplicate_groups_rebuild_x(dtype, rng):
+    X = rng.integers(0, 3, (400, 4)).astype(dtype)
+    first, group = duplicate_groups(X)
+    assert_array_equal(X[first][group], X)
+    assert len(first) == len(np.unique(X, axis=0))
+
+
+def test_merge_keeps_weighted_means_and_spread(rng):
+    group = np.array([0, 1, 0, 2, 1])
+    y, w = rng.standard_normal((5, 2)), rng.uniform(0.5, 2.0, 5)
+    mean, weight, spread = merge(y, w, group, 3)
+    assert_allclose(weight, [w[0] + w[2], w[1] + w[4], w[3]])
+    assert_allclose(mean[0], (w[0] * y[0] + w[2] * y[2]) / (w[0] + w[2]))
+    assert_allclose(spread, (w[:, None] * (y - mean[group]) ** 2).sum(axis=0))
