@@ -1,0 +1,264 @@
+"""Cholesky factor, triangular solves and inverse, blocked: fast, in place, and never long in one call.
+
+All arrays are C-ordered and only the lower triangle of a square one is read or written (for Fortran it is the upper
+one: see `_blas`). The work is cut into BLAS calls of at most ``WORK`` operations. Between two calls Python runs signal
+handlers, so Ctrl-C is heard within a fraction of a second; during a call the GIL is free, so other threads go on.
+"""
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from mercer._tiles import one_blas_thread
+from mercer.solvers._blas import MAX_ORDER, blas
+
+BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
+LEAF = 128  # triangles of this size are inverted, because BLAS multiplies several times faster than it divides ...
+GROWTH = 32.0  # ... unless ‖L⁻¹‖‖L‖ is above GROWTH · LEAF (Frobenius): then rounding would grow, and we divide
+ROWS = 512  # block of rows in a solve with a few right-hand sides
+COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
+WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
+SMALL = range(101, 1025)  # orders at which BLAS would use threads, and waits for them longer than they save
+
+
+def cholesky_lower(A, progress=None):
+    """A = L Lᵀ: the lower triangle of A becomes L, in place.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n), C-contiguous, float32 or float64
+        What lies above the diagonal is neither read nor written.
+    progress : callable, default=None
+        Called with the fraction of the work done, after each panel.
+
+    Returns
+    -------
+    int
+        0, or the 1-based index of the pivot that is not positive: the leading block of that order is not positive
+        definite. The rows above it hold the factor so far.
+    """
+    n = check_square(A)
+    with threads_for(n):
+        return _cholesky(blas(A.dtype), A, n, progress)
+
+
+def _cholesky(lib, A, n, progress):
+    """Right-looking: factor the diagonal block, divide the panel below it, update the rest."""
+    for k in range(0, n, BLOCK):
+        e = min(k + BLOCK, n)
+        bad = lib.factor(A[k:e, k:e])
+        if bad:
+            return k + bad
+        if e < n:
+            _divide(lib, A[e:, k:e], A[k:e, k:e])
+            _subtract_square(lib, A[e:, e:], A[e:, k:e])
+        if progress is not None:
+            progress(1.0 - ((n - e) / n) ** 3)
+    return 0
+
+
+def solve_lower(L, B):
+    """X with L Lᵀ X = B, as a fresh array of L's dtype in column order."""
+    X = columns(B, L.dtype)
+    forward(L, X)
+    backward(L, X)
+    return X[:, 0] if np.ndim(B) == 1 else X
+
+
+def forward(L, W):
+    """W ← L⁻¹ W, in place; W in column order. Panels of whole rows of L: they are read as they lie."""
+    lib, n = blas(L.dtype), len(L)
+    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+        V = W[:, c:d]
+        for k in range(0, n, ROWS):
+            e = min(k + ROWS, n)
+            if k:
+                lib.add_columns(V[k:e], L[k:e, :k], V[:k], sign=-1)
+            lib.solve_columns(L[k:e, k:e], V[k:e])
+
+
+def backward(L, W):
+    """W ← L⁻ᵀ W, in place; W in column order."""
+    lib, n = blas(L.dtype), len(L)
+    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+        V = W[:, c:d]
+        for k in reversed(range(0, n, ROWS)):
+            e = min(k + ROWS, n)
+            lib.solve_columns(L[k:e, k:e], V[k:e], transposed=True)
+            if k:
+                lib.add_columns(V[:k], L[k:e, :k], V[k:e], transposed=True, sign=-1)
+
+
+def inverse_from_lower(L, full=True):
+    """A⁻¹ from A = L Lᵀ, in place of L: one sweep of rank-256 updates, 2n³/3 operations.
+
+    Let M = L⁻¹. Row block k of M is known once the rows above it are done. It is then used twice and never again: for
+    the rows of M below it, and for its share of A⁻¹ = MᵀM, which gathers in the rows of M that are no longer needed.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n, n), C-contiguous
+    full : bool, default=True
+        Whether the upper triangle is filled too.
+    """
+    n = check_square(L)
+    with threads_for(n):
+        _sweep(blas(L.dtype), L, n)
+    return mirror(L) if full else L
+
+
+def _sweep(lib, L, n):
+    """Lower triangle of L ← (L Lᵀ)⁻¹."""
+    for k in range(0, n, BLOCK):
+        e = min(k + BLOCK, n)
+        T, row, below = L[k:e, k:e], L[k:e, :k], L[e:, k:e]
+        lib.invert_triangle(T)
+        if k:
+            lib.multiply_left(T, row, sign=-1)  # M[k, :k] = −L_kk⁻¹ Σ L[k, i] M[i, :k]
+            _add_transposed_square(lib, L[:k, :k], row)
+        if k and e < n:
+            for i, j in _pieces(n - e, 2.0 * k * (e - k)):
+                lib.add_product(L[e + i : e + j, :k], below[i:j], row)
+        if e < n:
+            lib.multiply_right(below, T)
+        if k:
+            lib.multiply_left(T, row, transposed=True)
+        lib.square_triangle(T)
+
+
+def inverse_diagonal(L):
+    """diag(A⁻¹) from A = L Lᵀ: squared lengths of the columns of L⁻¹, n³/3 operations, no second n × n array."""
+    n = check_square(L)
+    lib, out = blas(L.dtype), np.zeros(n, dtype=L.dtype)
+    with threads_for(n):
+        for c in range(0, n, COLUMNS):
+            _squared_columns(lib, L[c:, c:], out[c : c + COLUMNS])
+    return out
+
+
+def _squared_columns(lib, L, out):
+    """Add the squared lengths of the first columns of L⁻¹ to ``out``."""
+    n, width = len(L), len(out)
+    W = np.zeros((n, width), dtype=L.dtype)
+    W[np.arange(width), np.arange(width)] = 1.0
+    for k in range(0, n, BLOCK):
+        e = min(k + BLOCK, n)
+        q = min(e, width)  # right of column q these rows are zero
+        row = W[k:e, :q]
+        _divide_left(lib, L[k:e, k:e], row)
+        out[:q] += np.einsum("ij,ij->j", row, row)
+        for i, j in _pieces(n - e, 2.0 * q * (e - k)):
+            lib.add_product(W[e + i : e + j, :q], L[e + i : e + j, k:e], row, sign=-1)
+
+
+def logdet(L):
+    """log det A from A = L Lᵀ."""
+    return 2.0 * float(np.log(np.diagonal(L).astype(float)).sum())
+
+
+def mirror(A):
+    """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
+    n = len(A)
+    for k in range(0, n, BLOCK):
+        e = min(k + BLOCK, n)
+        T = A[k:e, k:e]
+        T[...] = np.tril(T) + np.tril(T, -1).T
+        for j in range(e, n, BLOCK):
+            A[k:e, j : j + BLOCK] = A[j : j + BLOCK, k:e].T
+    return A
+
+
+# ---------------------------------------------------------------------------------------- pieces
+def threads_for(n):
+    """One BLAS thread for small orders, all of them for the rest (BLAS itself uses one for tiny ones)."""
+    return one_blas_thread() if n in SMALL else nullcontext()
+
+
+def check_square(A):
+    """The order of a square C-contiguous array that BLAS can address."""
+    n = len(A)
+    contiguous = n < 2 or A.strides[1] == A.itemsize
+    if A.shape != (n, n) or not contiguous or A.dtype not in (np.float32, np.float64):
+        raise ValueError(f"need a square array with contiguous rows in float32 or float64, got {A.dtype} {A.shape}.")
+    if n > MAX_ORDER:
+        raise ValueError(f"n = {n} is more than the integers of this BLAS can count ({MAX_ORDER}).")
+    return n
+
+
+def columns(B, dtype):
+    """A fresh copy of B, two-dimensional, in column order."""
+    B = np.asarray(B)
+    return np.array(B[:, None] if B.ndim == 1 else B, dtype=dtype, order="F")
+
+
+def _pieces(count, cost):
+    """[(i, j), …]: ranges that cover ``count`` items of ``cost`` operations each, at most WORK (or 64 items) each."""
+    size = max(64, int(WORK / max(cost, 1.0)) // 64 * 64)
+    return [(i, min(i + size, count)) for i in range(0, count, size)]
+
+
+def _divide(lib, B, L):
+    """B ← B L⁻ᵀ: halves down to leaves, so that most of it is a matrix product."""
+    k = len(L)
+    if k > LEAF:
+        h = (k // 2 + LEAF - 1) // LEAF * LEAF
+        _divide(lib, B[:, :h], L[:h, :h])
+        for i, j in _pieces(len(B), 2.0 * h * (k - h)):
+            lib.subtract_product(B[i:j, h:], B[i:j, :h], L[h:, :h])
+        _divide(lib, B[:, h:], L[h:, h:])
+        return
+    M = _safe_inverse(lib, L) if len(B) > LEAF else None
+    if M is None:
+        lib.divide_right(B, L)
+    else:
+        lib.multiply_right(B, M, transposed=True)
+
+
+def _divide_left(lib, L, W):
+    """W ← L⁻¹ W for W with contiguous rows."""
+    k = len(L)
+    if k > LEAF:
+        h = (k // 2 + LEAF - 1) // LEAF * LEAF
+        _divide_left(lib, L[:h, :h], W[:h])
+        lib.add_product(W[h:], L[h:, :h], W[:h], sign=-1)
+        _divide_left(lib, L[h:, h:], W[h:])
+        return
+    M = _safe_inverse(lib, L) if W.shape[1] > LEAF else None
+    if M is None:
+        lib.divide_left(L, W)
+    else:
+        lib.multiply_left(M, W)
+
+
+def _safe_inverse(lib, L):
+    """L⁻¹ of a leaf, or None where its growth would spoil the last digits."""
+    M = np.tril(L)
+    norm = np.square(M).sum(dtype=float)
+    lib.invert_triangle(M)
+    return M if np.sqrt(norm * np.square(M).sum(dtype=float)) <= GROWTH * len(M) else None
+
+
+def _subtract_square(lib, C, A):
+    """Lower triangle of C ← C − A Aᵀ."""
+    n, k = A.shape
+    if n * n * float(k) <= WORK:
+        lib.subtract_square(C, A)
+        return
+    h = (n // 2 + BLOCK - 1) // BLOCK * BLOCK
+    _subtract_square(lib, C[:h, :h], A[:h])
+    for i, j in _pieces(n - h, 2.0 * h * k):
+        lib.subtract_product(C[h + i : h + j, :h], A[h + i : h + j], A[:h])
+    _subtract_square(lib, C[h:, h:], A[h:])
+
+
+def _add_transposed_square(lib, C, A):
+    """Lower triangle of C ← C + Aᵀ A."""
+    k, n = A.shape
+    if n * n * float(k) <= WORK:
+        lib.add_transposed_square(C, A)
+        return
+    h = (n // 2 + BLOCK - 1) // BLOCK * BLOCK
+    _add_transposed_square(lib, C[:h, :h], A[:, :h])
+    for i, j in _pieces(n - h, 2.0 * h * k):
+        lib.add_transposed_product(C[h + i : h + j, :h], A[:, h + i : h + j], A[:, :h])
+    _add_transposed_square(lib, C[h:, h:], A[:, h:])
