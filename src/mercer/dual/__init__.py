@@ -1,0 +1,1 @@
+"""Given K, y, a loss and λ: find α (and b)."""

@@ -1,0 +1,112 @@
+"""What all kernel estimators share: the kernel, the checked data, the points, and prediction by tiles.
+
+``fit`` works on a shallow copy and takes over its attributes at the end: a fit that fails or is interrupted leaves
+the estimator as it was. y is (n, t) inside; only here is it ravelled.
+"""
+
+import copy
+import time
+from abc import abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer import diagnostics
+from mercer.estimators._report import FitReport
+from mercer.estimators._validation import check_diagonal, check_X, check_X_y
+from mercer.gram import apply
+from mercer.kernels import Gaussian, as_kernel
+from mercer.kernels.base import call_repr
+
+
+class Estimator(BaseEstimator):
+    """Common to all estimators: parameters are checked, and fit is all or nothing."""
+
+    _doc_link_module = "mercer"
+    _parameter_constraints: dict = {}
+
+    def _fit_all_or_nothing(self, *args, **kwargs):
+        """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
+        self._validate_params()
+        started = time.perf_counter()
+        fitted = copy.copy(self)
+        fitted._fit(*args, **kwargs)
+        fitted.fit_report_["seconds"] = time.perf_counter() - started
+        self.__dict__.update(fitted.__dict__)
+        for name in set(self.__dict__) - set(fitted.__dict__):  # e.g. feature names of an earlier fit
+            del self.__dict__[name]
+        return self
+
+    def __repr__(self):
+        """Return the call that makes this estimator, with the parameters that are not the default."""
+        return call_repr(self)
+
+    @abstractmethod
+    def _fit(self, X, y):
+        """Learn, and set every fitted attribute on self, which is a copy."""
+
+
+class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
+    """f(x) = Σⱼ k(x, xⱼ) αⱼ + b: models differ only in how α is found."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        kernel = self.kernel
+        tags.input_tags.pairwise = type(kernel).__name__ == "Precomputed"
+        tags.input_tags.sparse = False
+        return tags
+
+    def _prepare(self, X, y):
+        """Return (kernel, X, y, flat): the kernel resolved, X as it reads it, y of shape (n, t)."""
+        kernel = Gaussian() if self.kernel is None else clone(as_kernel(self.kernel), safe=False)
+        X, y = check_X_y(self, X, y, kernel)
+        flat = y.ndim == 1
+        X = kernel.validate(X)
+        return kernel, X, y.reshape(len(y), -1), flat
+
+    def _check_kernel(self, kernel, X):
+        """Refuse a kernel that overflows on the data, and one that is not positive semi-definite there."""
+        check_diagonal(np.asarray(kernel.diag(X), dtype=float), X, kernel)
+        if not kernel.psd:
+            diagnostics.require_psd(kernel, X)
+
+    def _set_model(self, kernel, points, coef, intercept, flat):
+        """Set what prediction needs."""
+        self.kernel_ = kernel
+        self.points_ = kernel.retain(points)
+        self.dual_coef_ = coef[:, 0] if flat else coef
+        self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
+        self.fit_report_ = FitReport()
+
+    def predict(self, X):
+        """f(x) = Σⱼ k(x, xⱼ) αⱼ + b, by tiles in bounded memory.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, t)
+        """
+        check_is_fitted(self)
+        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        coef = self.dual_coef_
+        f = apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef)
+        f += self.intercept_
+        return f[:, 0] if coef.ndim == 1 else f
+
+
+def default_kernel(X, weight):
+    """Gaussian with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
+    d = X.shape[1]
+    w = np.ones(len(X)) if weight is None else weight
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    scale = np.where(largest > 0, largest, 1.0)
+    U = X / scale  # so that squares of huge columns stay finite
+    mean = w @ U / w.sum()
+    sd = scale * np.sqrt(w @ (U - mean) ** 2 / w.sum())
+    sd[~(sd > 1e-12 * largest)] = 1.0  # a constant column has no scale
+    ell = np.sqrt(d) * sd
+    return Gaussian(float(ell[0]) if d == 1 else ell)

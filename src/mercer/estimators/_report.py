@@ -1,0 +1,36 @@
+"""The fit report: a plain dictionary that prints as a page."""
+
+import numbers
+
+
+class FitReport(dict):
+    """What a fit did and why: solver, reasons, condition, residual, jitter, time, memory.
+
+    A dictionary of plain values, so that it goes into JSON; printed, it is one line for each entry.
+
+    Examples
+    --------
+    >>> from mercer.estimators import FitReport
+    >>> print(FitReport(solver="cholesky", rows=50))
+    solver  cholesky
+    rows    50
+    """
+
+    def __str__(self):
+        width = max((len(str(key)) for key in self), default=0) + 2
+        lines = []
+        for key, value in self.items():
+            items = value if isinstance(value, (list, tuple)) else [value]
+            for i, item in enumerate(items):
+                lines.append(f"{key if i == 0 else '':<{width}}{_show(item)}")
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return f"FitReport({', '.join(f'{k}={_show(v)}' for k, v in self.items() if not isinstance(v, (list, tuple)))})"
+
+
+def _show(value):
+    """Numbers with four digits, the rest as it is."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or isinstance(value, numbers.Integral):
+        return str(value)
+    return f"{value:.4g}"

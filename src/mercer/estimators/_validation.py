@@ -1,0 +1,157 @@
+"""What comes in: arrays, data frames and weights, checked before any heavy work; errors name the column and the row."""
+
+import warnings
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+
+def check_X(estimator, X, *, reset, kernel):
+    """Return X as the kernel reads it: a float64 array, checked, or the objects themselves.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_`` when ``reset``.
+    X : collection
+    reset : bool
+        Whether this is a fit.
+    kernel : Kernel
+        ``domain`` says whether rows are vectors.
+    """
+    if kernel.domain == "objects" and not _is_numeric(X):
+        if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
+            raise TypeError(f"X must be a sequence of objects for {kernel!r}, got {type(X).__name__}.")
+        return list(X) if isinstance(X, tuple) else X
+    names = _frame_names(X)
+    try:
+        X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+    except (TypeError, ValueError) as error:
+        raise _name_column(X, names, error) from None
+    _check_finite(X, names, estimator)
+    return X
+
+
+def _is_numeric(X):
+    """Whether X is a 2-D array or frame of numbers: it is then checked like any other, whatever the kernel reads."""
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "buif"
+
+
+def check_X_y(estimator, X, y, kernel):
+    """Return (X, y) for a fit: X as `check_X` gives it, y float64 of shape (n,) or (n, t)."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
+            "This estimator is a regressor: call fit(X, y)."
+        )
+    X = check_X(estimator, X, reset=True, kernel=kernel)
+    y = _check_y(y)
+    check_consistent_length(X, y)
+    return X, y
+
+
+def _check_y(y):
+    """y as float64, finite, 1-D or 2-D."""
+    from sklearn.utils import check_array
+
+    y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y", ensure_min_samples=0)
+    if y.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y is complex.")
+    if y.ndim > 2:
+        raise ValueError(f"y must be 1-D or 2-D, got shape {y.shape}.")
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers: {error}") from None
+    if y.ndim == 2 and y.shape[1] == 0:
+        raise ValueError("y has no column.")
+    return y
+
+
+def check_weight(sample_weight, n):
+    """Return the weights as float64 of length n; None if there are none. Negative, NaN and all-zero are refused."""
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight, dtype=np.float64)
+    if w.ndim > 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got shape {w.shape}.")
+    w = np.full(n, w) if w.ndim == 0 else w.copy()
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight has {w.size} entries, X has {n} rows.")
+    bad = np.flatnonzero(~np.isfinite(w) | (w < 0))
+    if bad.size:
+        raise ValueError(f"sample_weight must be finite and >= 0; row {bad[0]} has {w[bad[0]]} ({bad.size} such rows).")
+    if not w.any():
+        raise ValueError("Sample weights must contain at least one non-zero number: all rows would be removed.")
+    return w
+
+
+def _frame_names(X):
+    """Column names of a data frame, or None; duplicate names, dates and categories are refused by name."""
+    if not hasattr(X, "columns") or not hasattr(X, "shape"):
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise ValueError("X is a masked array with masked entries; fill or drop them first.")
+        return None
+    names = [str(name) for name in X.columns]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise ValueError(f"X has more than one column named {', '.join(map(repr, twice))}; names must differ.")
+    dtypes = list(X.dtypes)  # pandas: a Series, polars: a list
+    for name, dtype in zip(names, dtypes, strict=False):
+        kind = str(dtype).lower()
+        if any(word in kind for word in ("date", "time", "duration", "categor", "enum")):
+            raise ValueError(
+                f"column {name!r} of X is {dtype}; kernels on vectors need numbers. Turn a date into a number "
+                "(days since a start), and a category into indicator columns."
+            )
+    return names
+
+
+def _name_column(X, names, error):
+    """The error, with the column that could not become numbers named."""
+    if names is None or "could not convert" not in str(error):
+        return error
+    for name in names:
+        try:
+            np.asarray(X[name]).astype(np.float64)
+        except (TypeError, ValueError) as reason:
+            return ValueError(f"column {name!r} of X does not hold numbers: {reason}.")
+    return error
+
+
+def _check_finite(X, names, estimator):
+    """Refuse NaN and infinity, naming the first row and column."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        if np.isfinite(X.sum()):  # cheap, and almost always enough
+            return
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    row, column = np.argwhere(bad)[0]
+    what = "NaN" if np.isnan(X).any() else "infinity or a value too large for float64"
+    where = repr(names[column]) if names else str(column)
+    raise ValueError(
+        f"Input X contains {what}: row {row}, column {where} ({int(bad.sum())} such values in {int(bad.any(axis=1).sum())} "
+        f"rows). {type(estimator).__name__} does not accept missing values: drop these rows, or fill them in first "
+        "(sklearn.impute)."
+    )
+
+
+def check_diagonal(diagonal, X, kernel):
+    """Refuse a kernel that overflows on the data: a non-finite k(x, x) is traced to its row and column."""
+    bad = np.flatnonzero(~np.isfinite(diagonal))
+    if bad.size:
+        row, where = bad[0], ""
+        if isinstance(X, np.ndarray) and X.ndim == 2:
+            column = int(np.argmax(np.abs(X[row])))
+            where = f", whose largest entry is {X[row, column]:.3g} in column {column}"
+        raise ValueError(
+            f"k(x, x) is {diagonal[row]} for row {row}{where} ({bad.size} such rows), with kernel {kernel!r}. "
+            "Scale the columns of X first, or use a smaller degree."
+        )
+    if (diagonal < 0).any():
+        row = int(np.argmin(diagonal))
+        raise ValueError(f"k(x, x) is {diagonal[row]:.3g} < 0 for row {row}: {kernel!r} is not a kernel.")

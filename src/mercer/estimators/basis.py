@@ -1,0 +1,226 @@
+"""BasisRegression: least squares on an explicit basis, in the primal."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular, svd
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.dual.ridge import power_of_two
+from mercer.estimators._base import Estimator
+from mercer.estimators._report import FitReport
+from mercer.estimators._validation import check_weight, check_X, check_X_y
+from mercer.estimators.ridge import conventions
+from mercer.exceptions import NumericalWarning
+from mercer.kernels import FeatureMap, Features, PolynomialBasis
+
+
+class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
+    """θ = (ΦᵀWΦ + λI)⁻¹ΦᵀWy by QR of Φ;  f(x) = φ(x)ᵀθ.
+
+    λ = 0 is ordinary least squares, the best linear unbiased estimator (Gauss–Markov), with its covariance
+    σ²(ΦᵀΦ)⁻¹. λ > 0 is ridge regression; there θ = Φᵀα with the dual α of `KernelRidge` on the same basis.
+
+    Parameters
+    ----------
+    basis : Features or callable, default=None
+        φ: a basis of `mercer.kernels`, or a function of a collection that returns (n, M) features.
+        None is ``PolynomialBasis(1)``: (1, x).
+    lam : float, default=0.0
+        λ >= 0.
+    intercept : bool, default=False
+        Whether an unpenalised constant is added; most bases have their own 1.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (M,) or (M, t)
+        θ.
+    intercept_ : float or ndarray of shape (t,)
+        b.
+    leverage_ : ndarray of shape (n,)
+        hᵢ: the squared norms of the rows of Q; NaN for rows of weight 0.
+    loo_residuals_ : ndarray of shape (n,) or (n, t)
+        rᵢ/(1 − hᵢ): the residual at row i of the fit without row i (at the same λ).
+    dual_coef_ : ndarray of shape (n,) or (n, t)
+        α = W(y − f)/λ with θ = Φᵀα; only for λ > 0.
+    covariance_ : ndarray of shape (M, M) or (t, M, M)
+        Covariance of θ (and of b, last, with an intercept) for uncorrelated noise of equal variance.
+    sigma2_ : float or ndarray of shape (t,)
+        Noise variance, RSS over the residual degrees of freedom; NaN when there are none left.
+    dof_ : float
+        Effective degrees of freedom, Σ hᵢ.
+    rank_ : int
+        Numerical rank of the design.
+    fit_report_ : FitReport
+        Rank, condition, time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import BasisRegression
+    >>> from mercer.kernels import PolynomialBasis
+    >>> X = np.arange(5.0).reshape(-1, 1)
+    >>> model = BasisRegression(PolynomialBasis(2)).fit(X, 1 + X[:, 0] ** 2)
+    >>> model.coef_.round(6) + 0.0
+    array([1., 0., 1.])
+    """
+
+    _parameter_constraints = {
+        "basis": "no_validation",
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "intercept": ["boolean"],
+    }
+
+    def __init__(self, basis=None, lam=0.0, *, intercept=False):
+        self.basis = basis
+        self.lam = lam
+        self.intercept = intercept
+
+    def fit(self, X, y, sample_weight=None):
+        """Minimise Σᵢ wᵢ (yᵢ − φ(xᵢ)ᵀθ)² + λ‖θ‖².
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a sequence of objects
+        y : array-like of shape (n,) or (n, t)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        basis = PolynomialBasis(1) if self.basis is None else self.basis
+        basis = basis if isinstance(basis, Features) else FeatureMap(basis)
+        X, y = check_X_y(self, X, y, basis)
+        flat, y = y.ndim == 1, y.reshape(len(y), -1)
+        w = check_weight(sample_weight, len(y))
+        w = np.ones(len(y)) if w is None else w
+        self.basis_ = basis
+        design = self._design(X)
+        scale = power_of_two(y)
+        root = np.sqrt(w)[:, None]
+        penalty = np.full(design.shape[1], float(self.lam))
+        penalty[design.shape[1] - int(self.intercept) :] = 0.0
+        theta, leverage, inverse, info = _least_squares(root * design, root * (y / scale), penalty)
+        theta = theta * scale
+        residual = y - design @ theta
+        self._set(theta, flat)
+        self._set_residuals(residual, leverage, w, flat)
+        self._set_covariance(root * design, residual, inverse, w, flat)
+        self.rank_ = info["rank"]
+        self.fit_report_ = FitReport(
+            estimator=type(self).__name__,
+            basis=repr(basis),
+            lam=float(self.lam),
+            rows=len(y),
+            dropped_rows=int(np.count_nonzero(w == 0)),
+            features=design.shape[1],
+            **info,
+        )
+        self.regularization_ = conventions(float(self.lam), float(w.sum()))
+
+    def _design(self, X):
+        """Φ, with a last column of ones for the intercept."""
+        Phi = np.asarray(self.basis_.features(self.basis_.validate(X)), dtype=float)
+        if not np.isfinite(Phi).all():
+            row, column = np.argwhere(~np.isfinite(Phi))[0]
+            raise ValueError(f"feature {column} of {self.basis_!r} is {Phi[row, column]} for row {row}; scale X first.")
+        return np.hstack([Phi, np.ones((len(Phi), 1))]) if self.intercept else Phi
+
+    def _set(self, theta, flat):
+        """Set θ and b."""
+        split = len(theta) - int(self.intercept)
+        self.coef_ = theta[:split, 0] if flat else theta[:split]
+        b = theta[split:]
+        self.intercept_ = 0.0 if not self.intercept else (float(b[0, 0]) if flat else b[0])
+
+    def _set_residuals(self, residual, leverage, w, flat):
+        """Leverage, leave-one-out residuals, degrees of freedom, the dual vector."""
+        self.leverage_ = np.where(w > 0, leverage, np.nan)
+        self.dof_ = float(leverage.sum())
+        rest = 1.0 - leverage
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loo = np.where(
+                rest[:, None] > 1e-12, residual / rest[:, None], np.nan
+            )  # h = 1: row i alone fixes a direction
+        self.loo_residuals_ = loo[:, 0] if flat else loo
+        if self.lam > 0:
+            alpha = w[:, None] * residual / self.lam
+            self.dual_coef_ = alpha[:, 0] if flat else alpha
+
+    def _set_covariance(self, A, residual, inverse, w, flat):
+        """σ² = RSS/(n − 2 tr H + tr H²) and the covariance of θ, σ² G AᵀA G with G = (AᵀA + λI)⁻¹."""
+        GA = inverse @ A.T
+        H2 = float(np.sum((A @ GA) * (A @ GA).T)) if len(A) <= 2000 else float(np.sum((A.T @ A @ inverse) ** 2))
+        free = np.count_nonzero(w) - 2.0 * self.dof_ + H2
+        with np.errstate(over="ignore"):  # σ² of targets beyond 1e154 is no float64
+            rss = (w[:, None] * residual**2).sum(axis=0)
+        sigma2 = rss / free if free > 1e-9 * len(A) else np.full(rss.shape, np.nan)
+        base = GA @ GA.T
+        self.sigma2_ = float(sigma2[0]) if flat else sigma2
+        self.covariance_ = base * sigma2[0] if flat else sigma2[:, None, None] * base
+
+    def predict(self, X, return_std=False):
+        """f(x) = φ(x)ᵀθ + b, and with ``return_std`` the standard error of f(x).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        return_std : bool, default=False
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, t), or a pair of them
+        """
+        check_is_fitted(self)
+        design = self._design(check_X(self, X, reset=False, kernel=self.basis_))
+        theta = (
+            self.coef_
+            if not self.intercept
+            else np.concatenate(
+                [self.coef_, np.atleast_1d(self.intercept_)[None] if self.coef_.ndim == 2 else [self.intercept_]]
+            )
+        )
+        f = design @ theta
+        if not return_std:
+            return f
+        covariance = np.atleast_3d(self.covariance_.T).T
+        std = np.sqrt(np.maximum(np.einsum("ij,tjk,ik->it", design, covariance, design), 0.0))
+        return f, std[:, 0] if self.coef_.ndim == 1 else std
+
+
+def _least_squares(A, b, penalty):
+    """(θ, h, (AᵀA + Λ)⁻¹, info) of min ‖Aθ − b‖² + θᵀΛθ, by QR with pivoting of [A; Λ^½]; smallest norm if singular."""
+    n, m = A.shape
+    full = np.vstack([A, np.diag(np.sqrt(penalty))]) if penalty.any() else A
+    size = np.linalg.norm(full, axis=0)
+    size[size == 0] = 1.0  # columns of equal size, so that units do not decide the rank
+    Q, R, order = qr(full / size, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int(np.count_nonzero(diagonal > max(full.shape) * np.finfo(float).eps * diagonal[:1].max(initial=0.0)))
+    info = {"rank": rank, "condition": float(diagonal[0] / diagonal[-1]) if rank == m and m else np.inf}
+    if rank == m:
+        right = np.vstack([b, np.zeros((len(full) - n, b.shape[1]))])
+        theta, inverse = np.empty((m, b.shape[1])), np.empty((m, m))
+        theta[order] = solve_triangular(R, Q.T @ right)
+        half = np.empty((m, m))
+        half[order] = solve_triangular(R, np.eye(m))
+        inverse = half @ half.T / np.outer(size, size)
+        return theta / size[:, None], np.einsum("ij,ij->i", Q[:n], Q[:n]), inverse, info
+    warnings.warn(
+        f"the design has rank {rank} of {m} columns, so least squares has no unique solution: the one of smallest norm "
+        "is returned. Use lam > 0, fewer features, or more rows.",
+        NumericalWarning,
+        stacklevel=6,
+    )
+    U, s, Vt = svd(full, full_matrices=False)
+    keep = s > max(full.shape) * np.finfo(float).eps * s[:1].max(initial=0.0)
+    U, s, Vt = U[:, keep], s[keep], Vt[keep]
+    theta = Vt.T @ ((U[:n].T @ b) / s[:, None])
+    return theta, np.einsum("ij,ij->i", U[:n], U[:n]), (Vt.T / s**2) @ Vt, info

@@ -1,0 +1,155 @@
+"""KernelInterpolator: the function of smallest norm through the data (λ = 0)."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.dual.ridge import power_of_two
+from mercer.estimators._base import KernelEstimator, default_kernel
+from mercer.estimators._validation import check_X
+from mercer.exceptions import InfeasibleWarning
+from mercer.gram import TiledGram, take
+from mercer.solvers.pivoted import pivoted_cholesky
+
+
+class KernelInterpolator(KernelEstimator):
+    """f = argmin ‖f‖  subject to  f(xᵢ) = yᵢ;  f(x) = Σⱼ αⱼ k(x, xⱼ),  K α = y.
+
+    The problem has a solution exactly when y is in the range of K (lecture 002). When it is not, y is replaced by
+    its projection on the range, and an `InfeasibleWarning` says by how much. K is factored with pivoting, so that
+    a singular K is no obstacle: α is zero outside the pivots.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column.
+    rank_tol : float, default=None
+        A pivot below ``rank_tol`` times the largest k(x, x) counts as zero; None is n times the unit roundoff.
+    feasible_tol : float, default=1e-6
+        y is in the range of K when its distance to it is at most this, relative to ‖y‖.
+    memory : float, default=None
+        Bytes this fit may use; None is what the machine has.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (rank_,) or (rank_, t)
+        α at the pivots.
+    points_ : collection
+        The pivots.
+    pivots_ : ndarray of shape (rank_,)
+        Their rows in X.
+    rank_ : int
+        Numerical rank of K.
+    feasible_ : bool
+        Whether y is in the range of K.
+    infeasibility_ : float
+        Distance of y to the range of K, relative to ‖y‖.
+    native_norm_ : float or ndarray of shape (t,)
+        ‖f‖ = √(αᵀKα).
+    kernel_ : Kernel
+        The kernel used.
+    fit_report_ : FitReport
+        Rank, condition of the pivots, infeasibility, time.
+
+    Examples
+    --------
+    >>> from mercer import KernelInterpolator
+    >>> from mercer.kernels import Gaussian
+    >>> model = KernelInterpolator(Gaussian(1.0)).fit([[0.0], [1.0]], [1.0, 2.0])
+    >>> model.predict([[0.0], [1.0]]).round(6)
+    array([1., 2.])
+    >>> model.feasible_
+    True
+    """
+
+    _parameter_constraints = {
+        "kernel": "no_validation",
+        "rank_tol": [Interval(Real, 0, 1, closed="both"), None],
+        "feasible_tol": [Interval(Real, 0, None, closed="left")],
+        "memory": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(self, kernel=None, *, rank_tol=None, feasible_tol=1e-6, memory=None):
+        self.kernel = kernel
+        self.rank_tol = rank_tol
+        self.feasible_tol = feasible_tol
+        self.memory = memory
+
+    def fit(self, X, y):
+        """Find the function of smallest norm through the data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a sequence of objects
+        y : array-like of shape (n,) or (n, t)
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y)
+
+    def _fit(self, X, y):
+        kernel, X, y, flat = self._prepare(X, y)
+        if self.kernel is None:
+            kernel = default_kernel(X, None)
+        self._check_kernel(kernel, X)
+        L, pivots, info = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
+        rank = len(pivots)
+        scale = power_of_two(y)
+        Q = np.linalg.qr(L)[0]  # L is n × r: its columns span the range of K
+        target = Q @ (Q.T @ (y / scale))
+        distance = np.linalg.norm(y / scale - target) / max(np.linalg.norm(y / scale), np.finfo(float).tiny)
+        half = solve_triangular(L[pivots], target[pivots], lower=True)
+        alpha = solve_triangular(L[pivots], half, lower=True, trans="T")
+
+        self._set_model(kernel, take(X, pivots), alpha * scale, np.zeros(0), flat)
+        self.pivots_ = pivots
+        self.rank_ = rank
+        self.infeasibility_ = float(distance)
+        self.feasible_ = bool(distance <= self.feasible_tol)
+        norm = np.linalg.norm(half, axis=0) * scale
+        self.native_norm_ = float(norm[0]) if flat else norm
+        self._factor = L[pivots]
+        self.fit_report_.update(
+            estimator=type(self).__name__,
+            kernel=repr(kernel),
+            rows=len(y),
+            rank=rank,
+            feasible=self.feasible_,
+            infeasibility=self.infeasibility_,
+            **info,
+        )
+        if not self.feasible_:
+            warnings.warn(
+                f"y is not in the range of K: its distance to it is {distance:.3g} of ‖y‖ (feasible_tol "
+                f"{self.feasible_tol:g}), and K has rank {rank} of {len(y)}. The projection of y is interpolated. "
+                "Equal inputs with different targets, or a kernel with few features, cause this: use "
+                "KernelRidge(lam > 0), or a rougher kernel or a shorter length scale.",
+                InfeasibleWarning,
+                stacklevel=4,
+            )
+
+    def power_function(self, X):
+        """P(x) = √(k(x, x) − k_X(x)ᵀ K⁻¹ k_X(x)):  |f*(x) − f(x)| <= P(x) ‖f*‖ for every f* in the native space.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        out = np.empty(len(X))
+        for i in range(0, len(X), 1024):
+            block = X[i : i + 1024]
+            half = solve_triangular(self._factor, self.kernel_(self.points_, block), lower=True)
+            out[i : i + 1024] = self.kernel_.diag(block) - np.einsum("ij,ij->j", half, half)
+        return np.sqrt(np.maximum(out, 0.0))
