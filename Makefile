@@ -4,6 +4,7 @@
 #   make test PYTEST_ARGS="-k layers"  more arguments for pytest
 
 VENV ?= .venv
+BENCH ?= .venv-bench
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
@@ -22,7 +23,7 @@ export SCIPY_ARRAY_API = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all lint bench bench-quick clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -41,11 +42,14 @@ lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 
-bench: $(VENV)/.installed-test  ## side by side with scikit-learn: times, ratios, accuracy
-	@$(PY) benchmarks/run.py $(BENCH_ARGS)
+bench: $(BENCH)/.installed  ## every table, side by side with scikit-learn, jax and pykeops (about 30 minutes)
+	@$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+bench-quick: $(BENCH)/.installed  ## the short tasks, once, in about 3 minutes
+	@$(BENCH)/bin/python benchmarks/run.py --quick $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and what the commands wrote
-	@rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
+	@rm -rf $(VENV) $(BENCH) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
 	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each extra. It is newer than pyproject.toml once the install went through, so the next run starts at once.
@@ -53,6 +57,13 @@ clean:  ## remove .venv, caches and what the commands wrote
 $(VENV)/.installed-%: pyproject.toml | $(PY)
 	@echo "Installing mercer[$*] into $(VENV): once, about a minute ..."
 	@$(call pip,install --quiet --editable ".[$*]")
+	@touch $@
+
+# The peers live in an environment of their own; pykeops compiles at its first use, with the system's C++ compiler.
+$(BENCH)/.installed: pyproject.toml
+	@echo "Installing mercer and its peers into $(BENCH): once, a few minutes ..."
+	@$(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/python -m pip install --quiet --editable . jax pykeops
 	@touch $@
 
 # Debian ships Python without ensurepip; there the environment has no pip of its own and the interpreter's pip fills it.

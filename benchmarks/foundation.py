@@ -245,7 +245,7 @@ def cold(impl, dtype):
 
 
 def duplicates(impl, dtype):
-    """Exact fit of keggundirected (71 % duplicate rows), with and without the merge; "30k" takes the first 30 000."""
+    """Exact fit of keggundirected (71 % duplicate rows), with and without the merge; "30k": the first 30 000."""
     data = np.loadtxt(DATA / "uci/keggundirected/data.csv.gz", delimiter=",")
     data = data / np.where(data.std(axis=0) > 0, data.std(axis=0), 1.0)
     merged, _, rows = impl.partition(" ")

@@ -30,7 +30,8 @@ TABLE = [
      [("numpy", 2.5), ("jax", 1.0), ("pykeops", 10.0)], False),
     ("predict 100 000 rows from 10 000 points", "predict", "float64", "mercer", [("sklearn", 4.0)], True),
     ("50-row fit + predict, cold start", "cold", "float64", "mercer", [("sklearn", 1 / 1.3)], True),
-    ("keggundirected, first 30 000 rows, merged", "duplicates", "float64", "merged 30k", [("unmerged 30k", 1.0)], False),
+    ("keggundirected, first 30 000 rows, merged", "duplicates", "float64", "merged 30k",
+     [("unmerged 30k", 1.0)], False),
     ("keggundirected, all 63 608 rows, merged", "duplicates", "float64", "merged", [("unmerged", 10.0)], False),
 ]  # fmt: skip
 

@@ -13,8 +13,8 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-ROWS, COLUMNS = 512, 2048  # a tile of 8 MB in float64: large enough that Python costs nothing, small in memory
-SMALL = ROWS * COLUMNS  # entries below which one tile does it all
+ROWS, COLUMNS = 256, 1024  # a tile of 2 MB in float64: about what one core keeps in its second-level cache
+SMALL = 2**20  # entries below which one tile does it all; never less than a tile
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
 
 

@@ -246,6 +246,7 @@ def test_s10_sparse_is_refused_clearly(model, data, make):
         model.fit(make(X), y)
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 def test_s12_masked_arrays_and_matrices(model, data):
     X, y = data
     with pytest.raises(ValueError, match="masked"):

@@ -134,8 +134,8 @@ def _check_finite(X, names, estimator):
     what = "NaN" if np.isnan(X).any() else "infinity or a value too large for float64"
     where = repr(names[column]) if names else str(column)
     raise ValueError(
-        f"Input X contains {what}: row {row}, column {where} ({int(bad.sum())} such values in {int(bad.any(axis=1).sum())} "
-        f"rows). {type(estimator).__name__} does not accept missing values: drop these rows, or fill them in first "
+        f"Input X contains {what}: row {row}, column {where} ({int(bad.sum())} such values in "
+        f"{int(bad.any(axis=1).sum())} rows). {type(estimator).__name__} does not accept missing values: drop these rows, or fill them in first "
         "(sklearn.impute)."
     )
 

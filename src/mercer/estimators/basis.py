@@ -1,10 +1,8 @@
 """BasisRegression: least squares on an explicit basis, in the primal."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular, svd
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -14,8 +12,8 @@ from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
-from mercer.exceptions import NumericalWarning
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
+from mercer.solvers.least_squares import least_squares
 
 
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
@@ -107,7 +105,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         root = np.sqrt(w)[:, None]
         penalty = np.full(design.shape[1], float(self.lam))
         penalty[design.shape[1] - int(self.intercept) :] = 0.0
-        theta, leverage, inverse, info = _least_squares(root * design, root * (y / scale), penalty)
+        theta, leverage, inverse, info = least_squares(root * design, root * (y / scale), penalty)
         theta = theta * scale
         residual = y - design @ theta
         self._set(theta, flat)
@@ -193,34 +191,3 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         covariance = np.atleast_3d(self.covariance_.T).T
         std = np.sqrt(np.maximum(np.einsum("ij,tjk,ik->it", design, covariance, design), 0.0))
         return f, std[:, 0] if self.coef_.ndim == 1 else std
-
-
-def _least_squares(A, b, penalty):
-    """(θ, h, (AᵀA + Λ)⁻¹, info) of min ‖Aθ − b‖² + θᵀΛθ, by QR with pivoting of [A; Λ^½]; smallest norm if singular."""
-    n, m = A.shape
-    full = np.vstack([A, np.diag(np.sqrt(penalty))]) if penalty.any() else A
-    size = np.linalg.norm(full, axis=0)
-    size[size == 0] = 1.0  # columns of equal size, so that units do not decide the rank
-    Q, R, order = qr(full / size, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diagonal(R))
-    rank = int(np.count_nonzero(diagonal > max(full.shape) * np.finfo(float).eps * diagonal[:1].max(initial=0.0)))
-    info = {"rank": rank, "condition": float(diagonal[0] / diagonal[-1]) if rank == m and m else np.inf}
-    if rank == m:
-        right = np.vstack([b, np.zeros((len(full) - n, b.shape[1]))])
-        theta, inverse = np.empty((m, b.shape[1])), np.empty((m, m))
-        theta[order] = solve_triangular(R, Q.T @ right)
-        half = np.empty((m, m))
-        half[order] = solve_triangular(R, np.eye(m))
-        inverse = half @ half.T / np.outer(size, size)
-        return theta / size[:, None], np.einsum("ij,ij->i", Q[:n], Q[:n]), inverse, info
-    warnings.warn(
-        f"the design has rank {rank} of {m} columns, so least squares has no unique solution: the one of smallest norm "
-        "is returned. Use lam > 0, fewer features, or more rows.",
-        NumericalWarning,
-        stacklevel=6,
-    )
-    U, s, Vt = svd(full, full_matrices=False)
-    keep = s > max(full.shape) * np.finfo(float).eps * s[:1].max(initial=0.0)
-    U, s, Vt = U[:, keep], s[keep], Vt[keep]
-    theta = Vt.T @ ((U[:n].T @ b) / s[:, None])
-    return theta, np.einsum("ij,ij->i", U[:n], U[:n]), (Vt.T / s**2) @ Vt, info

@@ -4,7 +4,6 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +12,7 @@ from mercer.estimators._base import KernelEstimator, default_kernel
 from mercer.estimators._validation import check_X
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
-from mercer.solvers.pivoted import pivoted_cholesky
+from mercer.solvers.pivoted import pivoted_cholesky, squared_power
 
 
 class KernelInterpolator(KernelEstimator):
@@ -98,31 +97,28 @@ class KernelInterpolator(KernelEstimator):
         if self.kernel is None:
             kernel = default_kernel(X, None)
         self._check_kernel(kernel, X)
-        L, pivots, info = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
-        rank = len(pivots)
+        factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
         scale = power_of_two(y)
-        Q = np.linalg.qr(L)[0]  # L is n × r: its columns span the range of K
-        target = Q @ (Q.T @ (y / scale))
+        target = factor.project(y / scale)
         distance = np.linalg.norm(y / scale - target) / max(np.linalg.norm(y / scale), np.finfo(float).tiny)
-        half = solve_triangular(L[pivots], target[pivots], lower=True)
-        alpha = solve_triangular(L[pivots], half, lower=True, trans="T")
+        alpha, norm = factor.solve(target)
 
-        self._set_model(kernel, take(X, pivots), alpha * scale, np.zeros(0), flat)
-        self.pivots_ = pivots
+        rank = factor.rank
+        self._set_model(kernel, take(X, factor.pivots), alpha * scale, np.zeros(0), flat)
+        self.pivots_ = factor.pivots
         self.rank_ = rank
         self.infeasibility_ = float(distance)
         self.feasible_ = bool(distance <= self.feasible_tol)
-        norm = np.linalg.norm(half, axis=0) * scale
-        self.native_norm_ = float(norm[0]) if flat else norm
-        self._factor = L[pivots]
+        self.native_norm_ = float(norm[0] * scale[0]) if flat else norm * scale
+        self._triangle = factor.triangle
         self.fit_report_.update(
             estimator=type(self).__name__,
             kernel=repr(kernel),
             rows=len(y),
             rank=rank,
+            condition=factor.condition,
             feasible=self.feasible_,
             infeasibility=self.infeasibility_,
-            **info,
         )
         if not self.feasible_:
             warnings.warn(
@@ -150,6 +146,6 @@ class KernelInterpolator(KernelEstimator):
         out = np.empty(len(X))
         for i in range(0, len(X), 1024):
             block = X[i : i + 1024]
-            half = solve_triangular(self._factor, self.kernel_(self.points_, block), lower=True)
-            out[i : i + 1024] = self.kernel_.diag(block) - np.einsum("ij,ij->j", half, half)
+            k = self.kernel_(self.points_, block)
+            out[i : i + 1024] = squared_power(self._triangle, k, self.kernel_.diag(block))
         return np.sqrt(np.maximum(out, 0.0))

@@ -310,7 +310,7 @@ def _signature(cls):
 
 
 def call_repr(thing, always=()):
-    """``Name(first, other=value)``: the parameters that are not the default, and the first one if it is in ``always``."""
+    """``Name(first, other=value)``: the parameters that are not the default, and the first if it is in ``always``."""
     shown = []
     for i, parameter in enumerate(_signature(type(thing)).values()):
         value = getattr(thing, parameter.name)

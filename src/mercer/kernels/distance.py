@@ -21,8 +21,12 @@ def scaled(X, Z, scale):
     scale = scale.astype(X.dtype)
     with np.errstate(over="ignore"):
         centre = middle(Z)
-        A = (X - centre) / scale
-        B = A if Z is X else (Z - centre) / scale
+        A = X - centre
+        A /= scale
+        B = A
+        if Z is not X:
+            B = Z - centre
+            B /= scale
         for U in (A, B):
             if not np.isfinite(U.sum()) and not np.isfinite(U).all():
                 raise ValueError(

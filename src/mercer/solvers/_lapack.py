@@ -241,7 +241,7 @@ def _safe_inverse(lib, L):
 def _subtract_square(lib, C, A):
     """Lower triangle of C ← C − A Aᵀ."""
     n, k = A.shape
-    if n * n * float(k) <= WORK:
+    if n <= BLOCK or n * n * float(k) <= WORK:
         lib.subtract_square(C, A)
         return
     h = (n // 2 + BLOCK - 1) // BLOCK * BLOCK
@@ -254,7 +254,7 @@ def _subtract_square(lib, C, A):
 def _add_transposed_square(lib, C, A):
     """Lower triangle of C ← C + Aᵀ A."""
     k, n = A.shape
-    if n * n * float(k) <= WORK:
+    if n <= BLOCK or n * n * float(k) <= WORK:
         lib.add_transposed_square(C, A)
         return
     h = (n // 2 + BLOCK - 1) // BLOCK * BLOCK

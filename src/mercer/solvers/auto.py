@@ -1,10 +1,12 @@
 """The rule that chooses a solver, and that can be asked before anything is allocated."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer import _machine
+from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
 from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
@@ -13,6 +15,7 @@ from mercer.solvers.spectral import Spectral
 
 SOLVERS = {"cholesky": Cholesky, "mixed": Mixed, "spectral": Spectral, "cg": CG}
 SPECTRAL_UP_TO = 3000  # rows; one eigen-decomposition costs as much as 27 Cholesky factors
+LONG = 3600.0  # predicted seconds of a fit above which "auto" warns
 HEADROOM = 0.9  # part of the free memory that a plan may use
 
 # Rates on which the predicted times rest, for each core: a current AVX2 core. Half or twice as fast is possible.
@@ -157,6 +160,14 @@ def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, me
     if isinstance(solver, str) and solver == "auto":
         chosen = plan(n, d, dtype=dtype, path=path, inverse=inverse, memory=memory, targets=targets)
         _refuse_if_too_large(SOLVERS[chosen.solver](), chosen, targets, memory)
+        if chosen.seconds > LONG:
+            warnings.warn(
+                f"this fit is predicted to take {_duration(chosen.seconds)} (n = {chosen.n}, {chosen.solver!r}). "
+                "Use fewer rows, more memory (a factor is faster than conjugate gradients), or name a solver to go on "
+                "without this warning.",
+                NumericalWarning,
+                stacklevel=5,
+            )
         return SOLVERS[chosen.solver](), chosen
     if isinstance(solver, str):
         if solver not in SOLVERS:

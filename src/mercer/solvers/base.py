@@ -108,5 +108,8 @@ def check_lam(lam):
 
 
 def column_norms(A):
-    """Euclidean lengths of the columns, without BLAS: its threads would spin beside those of the solver."""
-    return np.sqrt(np.einsum("ij,ij->j", A, A))
+    """Lengths of the columns: no square overflows, and no BLAS, whose threads would spin beside the solver's."""
+    size = np.abs(A).max(axis=0, initial=0.0)
+    size[~((size > 0) & np.isfinite(size))] = 1.0
+    A = A / size
+    return size * np.sqrt(np.einsum("ij,ij->j", A, A))

@@ -67,7 +67,7 @@ class CG(Solver):
 
     def memory(self, n, targets=1):
         """The factor F, a small square, and a few vectors for each target."""
-        rank = min(n, self._columns(n))
+        rank = self._rank(n)
         return 8.0 * n * rank + 16.0 * rank**2 + 120.0 * n * targets
 
     def _columns(self, n):

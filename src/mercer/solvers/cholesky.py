@@ -36,8 +36,8 @@ class Cholesky(Solver):
     >>> Kinv = Cholesky().resolvent(K)(0.5)
     >>> Kinv @ np.array([1.0, 2.0])
     array([0.25, 1.25])
-    >>> Kinv.logdet() == np.log(2.0)
-    True
+    >>> round(Kinv.logdet(), 4)  # log 2
+    0.6931
     """
 
     def __init__(self, jitter="auto"):
@@ -72,7 +72,8 @@ class CholeskyInverse(Inverse):
         }
         if self._added:
             warn_of_jitter(self._added, K, self.lam)
-        warn_of_condition(condition, K, self.lam)
+        else:
+            warn_of_condition(condition, K, self.lam)
 
     def _solve(self, B):
         if self._added:

@@ -1,9 +1,47 @@
 """Cholesky with pivoting: K ≈ L Lᵀ with L of n × r, for a K that may be singular."""
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from mercer._machine import check_memory
+
+
+class PivotedFactor:
+    """K = L Lᵀ with L of n × r; L[pivots] is lower triangular. Made by `pivoted_cholesky`.
+
+    Attributes
+    ----------
+    L : ndarray of shape (n, r)
+    pivots : ndarray of shape (r,)
+    condition : float
+        Ratio of the largest to the smallest pivot: a lower bound of the condition of K[pivots, pivots].
+    """
+
+    def __init__(self, L, pivots, condition):
+        self.L, self.pivots, self.condition = L, pivots, condition
+        self.triangle = L[pivots]
+
+    @property
+    def rank(self):
+        """The numerical rank r of K."""
+        return len(self.pivots)
+
+    def project(self, y):
+        """Q Qᵀ y: the part of y that is in the range of K, which is that of L."""
+        Q = np.linalg.qr(self.L)[0]
+        return Q @ (Q.T @ y)
+
+    def solve(self, y):
+        """(α, ‖f‖): K[pivots, pivots] α = y[pivots], and the norm √(αᵀKα) of each column."""
+        half = solve_triangular(self.triangle, y[self.pivots], lower=True)
+        return solve_triangular(self.triangle, half, lower=True, trans="T"), np.linalg.norm(half, axis=0)
+
+
+def squared_power(triangle, k, diagonal):
+    """k(x, x) − k_P(x)ᵀ K_PP⁻¹ k_P(x) for the columns k_P(x) of k, from the triangle of the pivots."""
+    half = solve_triangular(triangle, k, lower=True)
+    return diagonal - np.einsum("ij,ij->j", half, half)
 
 
 def pivoted_cholesky(K, tol=None, memory=None):
@@ -19,20 +57,17 @@ def pivoted_cholesky(K, tol=None, memory=None):
 
     Returns
     -------
-    L : ndarray of shape (n, r)
-    pivots : ndarray of shape (r,)
-    info : dict
-        ``condition``: ratio of the largest to the smallest pivot, a lower bound of the condition of K[pivots, pivots].
+    PivotedFactor
     """
     n = K.n
-    check_memory(2 * 8 * n * n, "KernelInterpolator", memory)
+    check_memory(3 * 8 * n * n, f"a factor with pivoting for n = {n}", memory)
     largest = K.diag().max(initial=0.0)
     tol = n * np.finfo(float).eps if tol is None else tol
     if largest == 0.0:  # K = 0: only f = 0 is there
-        return np.zeros((n, 0)), np.zeros(0, dtype=int), {"condition": 1.0}
+        return PivotedFactor(np.zeros((n, 0)), np.zeros(0, dtype=int), 1.0)
     factor, order, rank, _ = dpstrf(K.dense().T, tol=tol * largest, lower=1, overwrite_a=1)
     order = order - 1
     L = np.zeros((n, rank))
     L[order] = np.tril(factor)[:, :rank]
     pivots = np.diagonal(factor)[:rank] ** 2
-    return L, order[:rank], {"condition": float(pivots.max() / pivots.min())}
+    return PivotedFactor(L, order[:rank], float(pivots.max() / pivots.min()))

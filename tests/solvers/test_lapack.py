@@ -1,0 +1,243 @@
+"""The blocked factorisation: identities as oracle, at sizes around the blocks, in both precisions."""
+
+import mmap
+import signal
+import sys
+import threading
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.linalg import get_lapack_funcs
+
+from mercer._tiles import one_blas_thread
+from mercer.solvers import _lapack
+from mercer.solvers._blas import MAX_ORDER, blas
+from solvers.plain import gaussian
+
+DTYPES = [np.float64, np.float32]
+B, R = _lapack.BLOCK, _lapack.ROWS
+SIZES = [0, 1, 2, 3, 5, 10, 50, 127, 128, 129, B - 1, B, B + 1, 2 * B + 3, R + 1, 2 * R + 1]
+RATIO = 30  # LAPACK's own tests pass a scaled residual below this
+
+
+@pytest.fixture
+def one_thread():
+    """One BLAS thread: on a busy machine small matrices wait long for the others."""
+    with one_blas_thread():
+        yield
+
+
+def positive_definite(n, dtype, rng):
+    G = rng.standard_normal((n, n + 5))
+    return (G @ G.T + n * np.eye(n)).astype(dtype)
+
+
+def factored(A):
+    """The factor in an array whose upper triangle is NaN: it must be neither read nor written."""
+    L = A.copy()
+    L[np.triu_indices(len(L), 1)] = np.nan
+    assert _lapack.cholesky_lower(L) == 0
+    assert np.isnan(L[np.triu_indices(len(L), 1)]).all()
+    return L
+
+
+def scaled(error, size, n, dtype):
+    """‖error‖/(‖size‖ n u), in float64."""
+    error = np.abs(np.asarray(error, dtype=float)).max(initial=0.0)
+    return error / (max(np.abs(size).max(initial=0.0), 1e-300) * max(n, 1) * float(np.finfo(dtype).eps))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_identities(n, dtype, rng, one_thread):
+    A = positive_definite(n, dtype, rng)
+    exact = A.astype(float)
+    L = factored(A)
+    T = np.tril(L).astype(float)
+    assert scaled(T @ T.T - exact, exact, n, dtype) < RATIO
+
+    for t in (None, 1, 3, 70):
+        right = rng.standard_normal(n if t is None else (n, t))
+        X = _lapack.solve_lower(L, right)
+        assert X.shape == right.shape
+        assert X.dtype == dtype
+        size = np.abs(exact).sum(axis=1).max(initial=0.0) * np.abs(X).max(initial=0.0)
+        assert scaled(exact @ X - right, size, n, dtype) < RATIO
+
+    inverse = _lapack.inverse_from_lower(L.copy())
+    assert np.array_equal(inverse, inverse.T)
+    assert scaled(exact @ inverse - np.eye(n), 1.0, n, dtype) < RATIO
+    diagonal = np.diagonal(np.linalg.inv(exact))
+    assert scaled(_lapack.inverse_diagonal(L) / diagonal - 1, 1.0, n, dtype) < RATIO
+    assert scaled(_lapack.logdet(L) - np.linalg.slogdet(exact)[1], max(1, _lapack.logdet(L)), n, dtype) < RATIO
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("pivot", [1, 2, B, B + 1, 2 * B + 40])
+def test_the_failing_pivot_is_named(pivot, dtype, rng):
+    A = positive_definite(3 * B, dtype, rng)
+    A[pivot - 1, pivot - 1] = -1.0
+    assert _lapack.cholesky_lower(A) == pivot
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pieces_give_the_same_answer(dtype, rng, monkeypatch):
+    A = positive_definite(900, dtype, rng)
+    whole = factored(A)
+    inverse, diagonal = _lapack.inverse_from_lower(whole.copy()), _lapack.inverse_diagonal(whole)
+    right = A[:, :300]
+    X = _lapack.solve_lower(whole, right)
+    monkeypatch.setattr(_lapack, "WORK", 1e7)
+    monkeypatch.setattr(_lapack, "COLUMNS", 300)
+    monkeypatch.setattr(_lapack, "SMALL", range(0))
+    cut = factored(A)
+    tol = 100 * np.finfo(dtype).eps
+    assert np.allclose(np.tril(cut), np.tril(whole), rtol=tol, atol=tol * np.abs(A).max() ** 0.5)
+    assert np.allclose(_lapack.inverse_from_lower(cut.copy()), inverse, rtol=tol, atol=tol * np.abs(inverse).max())
+    assert np.allclose(_lapack.inverse_diagonal(cut), diagonal, rtol=tol)
+    assert np.allclose(_lapack.solve_lower(cut, right), X, rtol=tol, atol=tol * 10)
+
+
+@pytest.mark.parametrize(("dtype", "lam"), [(np.float64, 1e-12), (np.float32, 3e-5)])
+def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng, monkeypatch):
+    # Smooth kernel, little noise: leaves of L have a condition near 1/√lam. With their inverses it would fail.
+    n = 600
+    A = gaussian(rng.standard_normal((n, 2))).astype(dtype)
+    A[np.diag_indices(n)] += dtype(lam)
+    reference, info = get_lapack_funcs("potrf", (A,))(A.T, lower=0)
+    assert info == 0
+    T = np.tril(factored(A)).astype(float)
+    error = np.abs(T @ T.T - A).max()
+    assert error < 10 * np.abs(reference.T.astype(float) @ reference - A).max()
+    monkeypatch.setattr(_lapack, "GROWTH", np.inf)
+    careless = A.copy()
+    failed = _lapack.cholesky_lower(careless) > 0
+    careless = np.tril(careless).astype(float)
+    assert failed or np.abs(careless @ careless.T - A).max() > 10 * error  # so the guard is needed
+
+
+def test_progress_ends_at_one(rng):
+    seen = []
+    _lapack.cholesky_lower(positive_definite(3 * B, np.float64, rng), progress=seen.append)
+    assert seen == sorted(seen)
+    assert len(seen) == 3
+    assert seen[-1] == 1.0
+
+
+def test_what_blas_cannot_read_is_refused():
+    for A in (np.eye(3, dtype=int), np.ones((2, 3)), np.asfortranarray(np.tri(3) + np.eye(3))):
+        with pytest.raises(ValueError, match="square array"):
+            _lapack.cholesky_lower(A)
+
+
+def test_factor_solve_and_diagonal_need_no_second_matrix(rng):
+    n = 1200
+    A = positive_definite(n, np.float64, rng)
+    right = rng.standard_normal(n)
+    tracemalloc.start()
+    try:
+        _lapack.cholesky_lower(A)
+        _lapack.solve_lower(A, right)
+        assert tracemalloc.get_traced_memory()[1] < 0.2 * A.nbytes
+    finally:
+        tracemalloc.stop()
+
+
+# --------------------------------------------------------------------------------------- beyond 32 bits
+@pytest.mark.parametrize(("n", "dtype"), [(46341, np.float64), (65537, np.float32)])
+def test_blocks_beyond_two_to_the_31_entries(n, dtype, rng):
+    # A matrix of that order as address space only: pages that are not touched take no memory.
+    itemsize, rows = np.dtype(dtype).itemsize, 300
+    no_reserve = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+    try:
+        memory = mmap.mmap(-1, n * n * itemsize, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve)
+    except (OSError, ValueError):
+        pytest.skip("this system gives no address space without memory")
+    A = np.frombuffer(memory, dtype=dtype, count=n * n).reshape(n, n)
+    corner = A[n - rows :, n - rows :]
+    corner[...] = positive_definite(rows, dtype, rng)
+    expected = np.linalg.cholesky(corner.astype(float))
+    assert n * n > 2**31
+    assert _lapack.cholesky_lower(corner) == 0
+    assert np.allclose(np.tril(corner), expected, rtol=1e-3, atol=1e-3)
+    X = _lapack.solve_lower(corner, np.ones(rows))
+    assert np.allclose(expected @ (expected.T @ X), 1.0, atol=1e-3)
+    inverse = _lapack.inverse_from_lower(corner)
+    assert np.allclose(inverse @ (expected @ expected.T), np.eye(rows), atol=1e-3)
+    assert _lapack.check_square(A) == n
+    del A, corner, inverse
+
+
+def test_an_order_that_blas_cannot_count_is_refused(monkeypatch):
+    assert MAX_ORDER >= 2**31 - 1
+    monkeypatch.setattr(_lapack, "MAX_ORDER", 10)
+    with pytest.raises(ValueError, match="n = 11 is more than the integers"):
+        _lapack.cholesky_lower(np.eye(11))
+
+
+@pytest.mark.parametrize("n", [32767, 46341, 65537, 200_000])
+def test_no_piece_is_long(n):
+    for k in (256, n // 2, n):
+        for cost in (2.0 * 256 * k, 2.0 * _lapack.ROWS * k):
+            pieces = _lapack._pieces(n, cost)
+            assert pieces[0][0] == 0
+            assert pieces[-1][1] == n
+            assert all(a[1] == b[0] for a, b in zip(pieces, pieces[1:], strict=False))
+            assert max(j - i for i, j in pieces) * cost <= max(_lapack.WORK, 64 * cost)
+
+
+# --------------------------------------------------------------------------------------- Ctrl-C and other threads
+def large(n=4500):
+    A = np.full((n, n), 0.5, dtype=np.float32)
+    A[np.diag_indices(n)] = 1.0
+    return A
+
+
+def test_ctrl_c_is_heard_at_once():
+    A, sent = large(), []
+
+    def press():
+        time.sleep(0.05)
+        sent.append(time.perf_counter())
+        signal.raise_signal(signal.SIGINT)
+
+    with one_blas_thread():  # slower, so that the key is pressed in the middle
+        thread = threading.Thread(target=press)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            for _ in range(100):
+                _lapack.cholesky_lower(A)
+                A = large()
+        delay = time.perf_counter() - sent[0]
+        thread.join()
+    assert delay < 2.0  # one piece takes 0.1 s; the machine may be busy
+    small = positive_definite(300, np.float64, np.random.default_rng(0))  # and nothing is broken
+    T = np.tril(factored(small))
+    assert np.allclose(T @ T.T, small)
+
+
+def test_other_threads_go_on():
+    A, ticks, done = large(), [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    started = time.perf_counter()
+    _lapack.cholesky_lower(A)
+    seconds = time.perf_counter() - started
+    done.set()
+    thread.join()
+    during = [t for t in ticks if started <= t <= started + seconds]
+    gaps = np.diff([started, *during, started + seconds])
+    assert len(during) >= 5
+    assert gaps.max() < max(0.5, 0.7 * seconds)
+
+
+def test_routines_are_looked_up_once():
+    assert blas(np.dtype(np.float64)) is blas(np.dtype(np.float64))
