@@ -232,7 +232,7 @@ def predict(impl, dtype):
 
 
 COLD = {
-    "mercer": "from mercer import KernelRidge; from mercer.kernels import Gaussian; m = KernelRidge(Gaussian(1.0), 0.1)",
+    "mercer": "from mercer import KernelRidge; from mercer.kernels import Gaussian; m = KernelRidge(Gaussian(), 0.1)",
     "sklearn": "from sklearn.kernel_ridge import KernelRidge; m = KernelRidge(kernel='rbf', gamma=0.5, alpha=0.1)",
 }
 

@@ -1,6 +1,7 @@
 """Work by tiles: a matrix is filled, multiplied or contracted a cache-sized tile at a time, on all cores.
 
-A tile function ``tile(X, Z)`` returns K for two small collections. Only half of a symmetric matrix is evaluated.
+A kernel's ``tiles(X, Z)`` returns a function of two slices, which evaluates that tile of K. Only half of a symmetric
+matrix is evaluated.
 There is one level of threads: while tiles run side by side, BLAS runs on one thread in each.
 Results depend on the number of threads in the last digits only, and on nothing else.
 """
@@ -13,7 +14,7 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-ROWS, COLUMNS = 256, 1024  # a tile of 2 MB in float64: about what one core keeps in its second-level cache
+ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in its second-level cache
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
 
@@ -125,11 +126,11 @@ def _result_dtype(X):
     return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
 
 
-def evaluate(tile, X, Z, symmetric, *, lower=False, out=None):
+def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
     """K with Kᵢⱼ = k(xᵢ, zⱼ): the whole matrix, or (``lower``) the lower triangle of a symmetric one."""
     m, n = len(X), len(Z)
     if m * n <= SMALL and out is None:
-        K = tile(X, Z)
+        K = kernel.tiles(X, Z)(slice(0, m), slice(0, n))
         if symmetric:
             _symmetrise(K)
         return K
@@ -137,10 +138,11 @@ def evaluate(tile, X, Z, symmetric, *, lower=False, out=None):
     if out is None:
         out = np.empty((m, n), dtype=_result_dtype(X))
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
+    tile = kernel.tiles(X, Z)
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
-        T = tile(X[i0:i1], Z[j0:j1])
+        T = tile(slice(i0, i1), slice(j0, j1))
         if symmetric and j1 > i0:
             _symmetrise(T[:, i0 - j0 :])
         out[i0:i1, j0:j1] = T
@@ -154,10 +156,11 @@ def evaluate(tile, X, Z, symmetric, *, lower=False, out=None):
     return out
 
 
-def product(tile, X, Z, V, symmetric):
+def product(kernel, X, Z, V, symmetric):
     """K V in float64, K never stored; a symmetric K is evaluated by half."""
     m, n = len(X), len(Z)
     loops(m * n)
+    tile = kernel.tiles(X, Z)
     if not symmetric:
         out = np.zeros((m, V.shape[1]))
         rows = spans(m, ROWS)
@@ -165,7 +168,7 @@ def product(tile, X, Z, V, symmetric):
         def work(index, worker):
             i0, i1 = rows[index]
             for j0, j1 in spans(n, COLUMNS):
-                out[i0:i1] += tile(X[i0:i1], Z[j0:j1]) @ V[j0:j1]
+                out[i0:i1] += tile(slice(i0, i1), slice(j0, j1)) @ V[j0:j1]
 
         run(work, len(rows))
         return out
@@ -176,7 +179,7 @@ def product(tile, X, Z, V, symmetric):
 
     def both(index, worker):
         i0, i1, j0, j1 = tiles[index]
-        T = tile(X[i0:i1], Z[j0:j1])
+        T = tile(slice(i0, i1), slice(j0, j1))
         mine = partial[worker]
         mine[i0:i1] += T @ V[j0:j1]
         left = min(j1, i0) - j0  # columns left of the diagonal square stand for their mirror image too

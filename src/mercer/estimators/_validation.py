@@ -135,8 +135,8 @@ def _check_finite(X, names, estimator):
     where = repr(names[column]) if names else str(column)
     raise ValueError(
         f"Input X contains {what}: row {row}, column {where} ({int(bad.sum())} such values in "
-        f"{int(bad.any(axis=1).sum())} rows). {type(estimator).__name__} does not accept missing values: drop these rows, or fill them in first "
-        "(sklearn.impute)."
+        f"{int(bad.any(axis=1).sum())} rows). {type(estimator).__name__} does not accept missing values: drop these "
+        "rows, or fill them in first (sklearn.impute)."
     )
 
 

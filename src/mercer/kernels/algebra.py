@@ -73,10 +73,16 @@ class Sum(Composite):
         self.left = left
         self.right = right
 
-    def _tile(self, X, Z):
-        K = self.left(X, Z)
-        K += self.right(X, Z)
-        return K
+    def tiles(self, X, Z):
+        """The sum of the parts' tiles."""
+        left, right = self.left.tiles(X, Z), self.right.tiles(X, Z)
+
+        def tile(i, j):
+            K = left(i, j)
+            K += right(i, j)
+            return K
+
+        return tile
 
     def diag(self, X):
         """k₁(x, x) + k₂(x, x)."""
@@ -116,10 +122,16 @@ class Product(Composite):
         self.left = left
         self.right = right
 
-    def _tile(self, X, Z):
-        K = self.left(X, Z)
-        K *= self.right(X, Z)
-        return K
+    def tiles(self, X, Z):
+        """The product of the parts' tiles."""
+        left, right = self.left.tiles(X, Z), self.right.tiles(X, Z)
+
+        def tile(i, j):
+            K = left(i, j)
+            K *= right(i, j)
+            return K
+
+        return tile
 
     def diag(self, X):
         """k₁(x, x) · k₂(x, x)."""
@@ -167,10 +179,16 @@ class Scaled(Composite):
         self.scale = scale
         self.scale_bounds = scale_bounds
 
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        K *= float(self._positive("scale"))
-        return K
+    def tiles(self, X, Z):
+        """c times the tiles of k."""
+        inner, scale = self.kernel.tiles(X, Z), float(self._positive("scale"))
+
+        def tile(i, j):
+            K = inner(i, j)
+            K *= scale
+            return K
+
+        return tile
 
     def diag(self, X):
         """c · k(x, x)."""

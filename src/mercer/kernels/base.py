@@ -69,11 +69,29 @@ class Kernel(BaseEstimator, ABC):
             if X.dtype != Z.dtype:
                 dtype = np.result_type(X, Z)
                 X, Z = X.astype(dtype, copy=False), Z.astype(dtype, copy=False)
-        return _tiles.evaluate(self._tile, X, Z, symmetric)
+        return _tiles.evaluate(self, X, Z, symmetric)
 
     def _tile(self, X, Z):
         """K with Kᵢⱼ = k(xᵢ, zⱼ) for two validated collections: a fresh array of X's dtype."""
-        raise TypeError(f"{type(self).__name__} must define _tile(X, Z).")
+        return self.tiles(X, Z)(slice(None), slice(None))
+
+    def tiles(self, X, Z):
+        """t with t(i, j) = k(X[i], Z[j]) for slices i and j: what does not depend on the tile is done once, here.
+
+        An author writes this instead of ``_tile`` where there is something to do once.
+        """
+        own = type(self)
+        if own._tile is Kernel._tile and own.__call__ is Kernel.__call__:
+            raise TypeError(f"{own.__name__} must define _tile(X, Z).")
+        tile = self._tile if own._tile is not Kernel._tile else self
+        m, n = (0, len(X), 1), (0, len(Z), 1)
+
+        def part(i, j):
+            if i.indices(m[1]) == m and j.indices(n[1]) == n:
+                return tile(X, Z)  # the collections themselves: a kernel may see that they are one
+            return tile(X[i], Z[j])
+
+        return part
 
     def diag(self, X):
         """The vector of k(xᵢ, xᵢ), without the matrix."""

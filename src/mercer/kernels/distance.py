@@ -9,8 +9,9 @@ import numpy as np
 
 from mercer import _tiles
 
+EVERYTHING = slice(None)
 STRIP = 64  # rows of a tile whose product and φ are done together
-BY_DIFFERENCES = 4  # up to this many columns, differences are as fast as a product
+BY_DIFFERENCES = {np.dtype(np.float64): 12, np.dtype(np.float32): 20}  # columns up to which differences are faster
 LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
 NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
 PRODUCT_SAFE = {np.dtype(np.float64): 1e145, np.dtype(np.float32): 1e17}  # beyond, squares overflow
@@ -41,8 +42,8 @@ def middle(Z):
     return np.sort(few, axis=0)[len(few) // 2] if len(Z) else np.zeros(Z.shape[1], dtype=Z.dtype)
 
 
-def radial(code, A, B, phi):
-    """φ(‖aᵢ − bⱼ‖²), by the compiled loop ``code`` when it is loaded, else by ``phi`` on the squared distances.
+def tiles(code, A, B, phi):
+    """t(i, j) = φ(‖a − b‖²) for a in A[i], b in B[j]: by the compiled loop ``code`` if it is loaded, else by ``phi``.
 
     Parameters
     ----------
@@ -53,17 +54,24 @@ def radial(code, A, B, phi):
     phi : callable
         Applied to the array of squared distances, which it may overwrite.
     """
+    A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
     loops = _tiles.loops()
-    if loops is None or code is None:
-        return phi(squared(A, B))
-    return _compiled(loops, code, A, B)
+    if loops is None:
+        return lambda i, j: phi(squared(A[i], B[j]))
+    compiled = _compiled(loops, loops.RAW if code is None else code, A, B)
+    return compiled if code is not None else lambda i, j: phi(compiled(i, j))
+
+
+def radial(code, A, B, phi):
+    """φ(‖aᵢ − bⱼ‖²) for all of A and B: one tile of ``tiles``."""
+    return tiles(code, A, B, phi)(EVERYTHING, EVERYTHING)
 
 
 def squared(A, B):
     """S with Sᵢⱼ = ‖aᵢ − bⱼ‖², clipped at a large finite number; exactly 0 for equal rows."""
     loops = _tiles.loops()
     if loops is not None:
-        return _compiled(loops, loops.RAW, A, B)
+        return _compiled(loops, loops.RAW, np.ascontiguousarray(A), np.ascontiguousarray(B))(EVERYTHING, EVERYTHING)
     from scipy.spatial.distance import cdist
 
     with np.errstate(over="ignore"):
@@ -85,19 +93,32 @@ def weighted_squares(V, A, B):
 
 
 def _compiled(loops, code, A, B):
-    """φ(‖aᵢ − bⱼ‖²) by the compiled loops."""
-    out = np.empty((len(A), len(B)), dtype=A.dtype)
-    if A.shape[1] <= BY_DIFFERENCES or not _product_safe(A, B):
-        loops.radial(code, np.ascontiguousarray(A), np.ascontiguousarray(B.T), LARGEST[A.dtype], out)
+    """The tile function of the compiled loops; what does not depend on the tile is done here, once."""
+    d, dtype, largest = A.shape[1], A.dtype, LARGEST[A.dtype]
+    if d <= BY_DIFFERENCES[dtype] or not _product_safe(A, B):
+        # rows of Bt a power of two apart would fall into the same sets of the cache
+        Bt = np.empty((d, len(B) + (8 if len(B) % 64 == 0 else 0)), dtype=dtype)
+        Bt[:, : len(B)] = B.T
+
+        def by_differences(i, j):
+            rows, first, last = A[i], *j.indices(len(B))[:2]
+            out = np.empty((len(rows), max(0, last - first)), dtype=dtype)
+            loops.radial(code, rows, Bt, first, largest, out)
+            return out
+
+        return by_differences
+    aa, bb, near = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B), NEAR[dtype]
+
+    def by_product(i, j):
+        rows, columns, rr, cc = A[i], B[j], aa[i], bb[j]
+        out = np.empty((len(rows), len(columns)), dtype=dtype)
+        for k in range(0, len(rows), STRIP):  # the product is still in cache when φ reads it
+            strip, part = out[k : k + STRIP], slice(k, k + STRIP)
+            np.matmul(rows[part], columns.T, out=strip)
+            loops.radial_from_product(code, strip, rr[part], cc, rows[part], columns, near, largest)
         return out
-    A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
-    aa, bb = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    near, largest = NEAR[A.dtype], LARGEST[A.dtype]
-    for i in range(0, len(A), STRIP):  # the product is still in cache when φ reads it
-        strip = out[i : i + STRIP]
-        np.matmul(A[i : i + STRIP], B.T, out=strip)
-        loops.radial_from_product(code, strip, aa[i : i + STRIP], bb, A[i : i + STRIP], B, near, largest)
-    return out
+
+    return by_product
 
 
 def _product_safe(A, B):

@@ -166,9 +166,10 @@ class Transformed(Composite):
             raise ValueError(f"Transformed: function must return {len(X)} inputs for {len(X)}, got {len(G)}.")
         return G
 
-    def _tile(self, X, Z):
+    def tiles(self, X, Z):
+        """The tiles of k on g(X) and g(Z), which are computed once."""
         G = self._inside(X)
-        return self.kernel(G, G if Z is X else self._inside(Z))
+        return self.kernel.tiles(G, G if Z is X else self._inside(Z))
 
     def diag(self, X):
         """k(g(x), g(x))."""
@@ -220,9 +221,10 @@ class Columns(Composite):
         except IndexError as error:
             raise ValueError(f"Columns: X has {X.shape[1]} columns, but the kernel asks for {columns}.") from error
 
-    def _tile(self, X, Z):
+    def tiles(self, X, Z):
+        """The tiles of k on the chosen columns, which are copied once."""
         A = self._chosen(X)
-        return self.kernel(A, A if Z is X else self._chosen(Z))
+        return self.kernel.tiles(A, A if Z is X else self._chosen(Z))
 
     def diag(self, X):
         """k at the chosen columns."""

@@ -38,8 +38,9 @@ class Radial(Kernel):
         """X/ℓ and Z/ℓ, centred."""
         return distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
 
-    def _tile(self, X, Z):
-        return distance.radial(self.loop, *self._scaled(X, Z), self.phi)
+    def tiles(self, X, Z):
+        """t(i, j) = φ(s) for the inputs X[i] and Z[j]; both are scaled once."""
+        return distance.tiles(self.loop, *self._scaled(X, Z), self.phi)
 
     def diag(self, X):
         """φ(0) = 1."""

@@ -64,6 +64,8 @@ class Blas:
     def __init__(self, dtype):
         dtype = np.dtype(dtype)
         prefix, real = {"float64": ("d", ctypes.c_double), "float32": ("s", ctypes.c_float)}[dtype.name]
+        # So many right-hand sides are faster one by one than by a matrix product, which first copies the matrix.
+        self._few = 4 if dtype == np.float32 else 1
         self._one, self._minus = ctypes.byref(real(1.0)), ctypes.byref(real(-1.0))
         for name in ("gemm", "syrk", "trsm", "trmm", "gemv", "trsv", "potrf", "trtri", "lauum"):
             setattr(self, f"_{name}", _routine(prefix + name))
@@ -140,21 +142,23 @@ class Blas:
     def solve_columns(self, L, W, *, transposed=False):
         """W ← L⁻¹ W, or L⁻ᵀ W when transposed."""
         (k, t), trans = W.shape, b"N" if transposed else b"T"
-        if t == 1:
-            self._trsv(b"U", trans, b"N", _int(k), _data(L), _rows(L), _data(W), _int(1))
-        else:
+        if t > self._few:
             self._trsm(b"L", b"U", trans, b"N", _int(k), _int(t), self._one, _data(L), _rows(L), _data(W), _columns(W))
+            return
+        for j in range(t):
+            self._trsv(b"U", trans, b"N", _int(k), _data(L), _rows(L), _data(W[:, j]), _int(1))
 
     def add_columns(self, W, A, V, *, transposed=False, sign=1):
         """W ← W ± A V, or W ± Aᵀ V when transposed."""
         (m, k), t, trans = A.shape, W.shape[1], b"N" if transposed else b"T"
         scale = self._one if sign > 0 else self._minus
-        if t == 1:
-            self._gemv(trans, _int(k), _int(m), scale, _data(A), _rows(A), _data(V), _int(1),
-                       self._one, _data(W), _int(1))  # fmt: skip
-        else:
+        if t > self._few:
             self._gemm(trans, b"N", _int(len(W)), _int(t), _int(len(V)), scale, _data(A), _rows(A),
                        _data(V), _columns(V), self._one, _data(W), _columns(W))  # fmt: skip
+            return
+        for j in range(t):
+            self._gemv(trans, _int(k), _int(m), scale, _data(A), _rows(A), _data(V[:, j]), _int(1),
+                       self._one, _data(W[:, j]), _int(1))  # fmt: skip
 
 
 @lru_cache(maxsize=2)

@@ -15,7 +15,8 @@ from mercer.solvers._blas import MAX_ORDER, blas
 BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
 LEAF = 128  # triangles of this size are inverted, because BLAS multiplies several times faster than it divides ...
 GROWTH = 32.0  # ... unless ‖L⁻¹‖‖L‖ is above GROWTH · LEAF (Frobenius): then rounding would grow, and we divide
-ROWS = 512  # block of rows in a solve with a few right-hand sides
+ROWS = 256  # block of rows in a solve
+FEW = 8  # right-hand sides
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
 SMALL = range(101, 1025)  # orders at which BLAS would use threads, and waits for them longer than they save
@@ -68,25 +69,27 @@ def solve_lower(L, B):
 def forward(L, W):
     """W ← L⁻¹ W, in place; W in column order. Panels of whole rows of L: they are read as they lie."""
     lib, n = blas(L.dtype), len(L)
-    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
-        V = W[:, c:d]
-        for k in range(0, n, ROWS):
-            e = min(k + ROWS, n)
-            if k:
-                lib.add_columns(V[k:e], L[k:e, :k], V[:k], sign=-1)
-            lib.solve_columns(L[k:e, k:e], V[k:e])
+    with threads_for(n, W.shape[1]):
+        for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+            V = W[:, c:d]
+            for k in range(0, n, ROWS):
+                e = min(k + ROWS, n)
+                if k:
+                    lib.add_columns(V[k:e], L[k:e, :k], V[:k], sign=-1)
+                lib.solve_columns(L[k:e, k:e], V[k:e])
 
 
 def backward(L, W):
     """W ← L⁻ᵀ W, in place; W in column order."""
     lib, n = blas(L.dtype), len(L)
-    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
-        V = W[:, c:d]
-        for k in reversed(range(0, n, ROWS)):
-            e = min(k + ROWS, n)
-            lib.solve_columns(L[k:e, k:e], V[k:e], transposed=True)
-            if k:
-                lib.add_columns(V[:k], L[k:e, :k], V[k:e], transposed=True, sign=-1)
+    with threads_for(n, W.shape[1]):
+        for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+            V = W[:, c:d]
+            for k in reversed(range(0, n, ROWS)):
+                e = min(k + ROWS, n)
+                lib.solve_columns(L[k:e, k:e], V[k:e], transposed=True)
+                if k:
+                    lib.add_columns(V[:k], L[k:e, :k], V[k:e], transposed=True, sign=-1)
 
 
 def inverse_from_lower(L, full=True):
@@ -169,9 +172,14 @@ def mirror(A):
 
 
 # ---------------------------------------------------------------------------------------- pieces
-def threads_for(n):
-    """One BLAS thread for small orders, all of them for the rest (BLAS itself uses one for tiny ones)."""
-    return one_blas_thread() if n in SMALL else nullcontext()
+def threads_for(n, columns=None):
+    """One BLAS thread for small orders, and for larger ones with few right-hand sides; all of them for the rest.
+
+    A thread that is not running when it is wanted, on a busy machine, is waited for in every call: small matrices then
+    take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
+    """
+    few = columns is not None and columns <= FEW and SMALL.start <= n <= 8 * SMALL.stop
+    return one_blas_thread() if few or (columns is None and n in SMALL) else nullcontext()
 
 
 def check_square(A):

@@ -19,8 +19,9 @@ LONG = 3600.0  # predicted seconds of a fit above which "auto" warns
 HEADROOM = 0.9  # part of the free memory that a plan may use
 
 # Rates on which the predicted times rest, for each core: a current AVX2 core. Half or twice as fast is possible.
-FLOPS = {"float64": 40e9, "float32": 80e9}  # operations per second in a factorisation
-ENTRIES = {"float64": 4e8, "float32": 8e8}  # kernel entries per second, on top of 2d operations for each
+FLOPS = {"float64": 50e9, "float32": 100e9}  # operations per second in a factorisation
+ENTRIES = {"float64": 3e8, "float32": 6e8}  # kernel entries per second, on top of 2d operations for each
+BANDWIDTH = 1e10  # bytes per second that a triangular solve reads
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
 
 
@@ -192,11 +193,11 @@ def predicted_seconds(name, n, d=None, dtype=np.float64, targets=1):
         return n * n / 2 * (1 / (cores * ENTRIES[kind]) + 2 * (d or 10) / (cores * FLOPS[kind]))
 
     product = evaluate(dtype) + 2.0 * n * n * targets / flops
-    factor, solve = n**3 / 3, 4.0 * n * n * targets / flops
+    factor, solve = n**3 / 3, 8.0 * n * n / BANDWIDTH + 4.0 * n * n * targets / flops
     if name == "spectral":
         return evaluate(dtype) + 9.0 * n**3 / flops + solve
     if name == "mixed":
-        return evaluate("float32") + factor / single + MIXED_PRODUCTS * (product + solve)
+        return evaluate("float32") + factor / single + MIXED_PRODUCTS * (product + solve / 2)
     if name == "cg":
         return 100.0 * n * n / flops + CG_PRODUCTS * product
     return evaluate(dtype) + factor / flops + solve
