@@ -18,7 +18,16 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "mercer"
 
 LOW = {"exceptions", "_machine", "_tiles"}  # anyone may import these; _loops only through _tiles
 MATHS = LOW | {"kernels", "gram", "solvers", "losses"}
-MODELS = MATHS | {"selection", "dual", "inference", "uncertainty", "diagnostics", "features", "estimators"}
+MODELS = MATHS | {
+    "selection",
+    "dual",
+    "inference",
+    "uncertainty",
+    "bias_variance",
+    "diagnostics",
+    "features",
+    "estimators",
+}
 FACADE = ""  # mercer/__init__.py: the public names. Nothing below the tools may come back in through it.
 
 LAYERS = {
@@ -36,7 +45,8 @@ LAYERS = {
     "selection": MATHS,
     "selection.criteria": LOW | {"solvers"},  # no kernel and no data, so no Gram either
     "uncertainty": MATHS,
-    "diagnostics": MATHS,
+    "bias_variance": MATHS,
+    "diagnostics": MATHS | {"bias_variance"},
     "features": MATHS,
     "estimators": MODELS,
     # The tools on top: they see the models, and no model sees them.

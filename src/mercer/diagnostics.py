@@ -1,10 +1,13 @@
-"""Looks at a kernel on data: is it symmetric, is it positive semi-definite, and if not, where."""
+"""Looks at a kernel on data (is it symmetric, is it positive semi-definite, and if not, where), and at its errors."""
 
 import numpy as np
 
+from mercer.bias_variance import BiasVariance, bias_variance, simulate_bias_variance
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import TiledGram, take
 from mercer.solvers.witness import negative_witness
+
+__all__ = ["BiasVariance", "bias_variance", "require_psd", "simulate_bias_variance"]
 
 LOOK_AT = 300  # inputs in a test of symmetry and positive semi-definiteness
 

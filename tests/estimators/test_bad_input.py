@@ -1,6 +1,8 @@
 """Bad input (values, shapes, types, parameters, sizes): a defined answer, or an error that names what is wrong."""
 
 import decimal
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -142,6 +144,11 @@ def test_v12_exactly_linear(data):
     X, _ = data
     y = X @ [1.0, 2.0, 3.0]
     assert_allclose(KernelRidge(Linear(), 1e-8).fit(X, y).predict(X), y, atol=1e-6)
+
+
+def test_v13_ties_in_y(model, data):
+    X, y = data
+    assert np.isfinite(model.fit(X, np.sign(y)).predict(X)).all()
 
 
 # ---------------------------------------------------------------------- shapes and types
@@ -354,3 +361,52 @@ def test_m3_prediction_streams(data, rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.1 * 8 * 2000 * 50_000
+
+
+LIMITED = """
+import resource
+import numpy as np
+from mercer import KernelRidge
+from mercer.kernels import Gaussian
+
+X = np.arange(20_000.0)[:, None]
+model = KernelRidge(Gaussian(), 0.1, solver="{solver}")
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 10**9, used + 10**9))
+try:
+    model.fit(X, X[:, 0])
+except MemoryError as error:
+    print(type(error).__name__, "GB" in str(error), [name for name in vars(model) if name.endswith("_")])
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and RLIMIT_AS")
+@pytest.mark.parametrize("solver", ["cholesky", "mixed", "spectral"])
+def test_m5_address_space_limit(solver):
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED.format(solver=solver)], capture_output=True, text=True, timeout=100
+    )
+    assert done.stdout.strip() == "NotEnoughMemory True []", done.stderr
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_m5_an_allocation_that_fails(call, data, monkeypatch):
+    """MemoryError out of the k-th matrix that is asked for: passed on, the earlier fit intact."""
+    from mercer.gram import TiledGram
+
+    X, y = data
+    model = KernelRidge(Gaussian(), 0.1).fit(X, y)
+    before, calls, real = dict(vars(model)), [], TiledGram.dense
+
+    def failing(self, *args, **kwargs):
+        calls.append(1)
+        if len(calls) == call:
+            raise MemoryError
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(TiledGram, "dense", failing)
+    for _ in range(call - 1):
+        KernelRidge(Gaussian(), 0.1).fit(X, y)
+    with pytest.raises(MemoryError):
+        model.fit(X[:10], y[:10])
+    assert all(vars(model)[name] is value for name, value in before.items())

@@ -22,13 +22,6 @@ SIZES = [0, 1, 2, 3, 5, 10, 50, 127, 128, 129, B - 1, B, B + 1, 2 * B + 3, R + 1
 RATIO = 30  # LAPACK's own tests pass a scaled residual below this
 
 
-@pytest.fixture
-def one_thread():
-    """One BLAS thread: on a busy machine small matrices wait long for the others."""
-    with one_blas_thread():
-        yield
-
-
 def positive_definite(n, dtype, rng):
     G = rng.standard_normal((n, n + 5))
     return (G @ G.T + n * np.eye(n)).astype(dtype)
@@ -83,7 +76,7 @@ def test_the_failing_pivot_is_named(pivot, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_pieces_give_the_same_answer(dtype, rng, monkeypatch):
+def test_pieces_give_the_same_answer(dtype, rng, monkeypatch, one_thread):
     A = positive_definite(900, dtype, rng)
     whole = factored(A)
     inverse, diagonal = _lapack.inverse_from_lower(whole.copy()), _lapack.inverse_diagonal(whole)
@@ -132,7 +125,7 @@ def test_what_blas_cannot_read_is_refused():
             _lapack.cholesky_lower(A)
 
 
-def test_factor_solve_and_diagonal_need_no_second_matrix(rng):
+def test_factor_and_solve_need_no_second_matrix(rng, one_thread):
     n = 1200
     A = positive_definite(n, np.float64, rng)
     right = rng.standard_normal(n)

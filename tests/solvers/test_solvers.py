@@ -15,6 +15,8 @@ from mercer.solvers._condition import Probe, smallest_eigenvalue
 from mercer.solvers._lapack import cholesky_lower
 from solvers.plain import PlainGram, gaussian, well_conditioned
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 FULL = [Cholesky(), Mixed(), Spectral()]
 ALL = [*FULL, CG(tol=1e-13)]
 NAMES = {"ids": lambda solver: type(solver).__name__}

@@ -6,6 +6,8 @@ import pytest
 from mercer.solvers.witness import negative_witness
 from solvers.plain import PlainGram, gaussian, well_conditioned
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def check(K, witness, most):
     index, matrix, eigenvalue = witness

@@ -101,7 +101,8 @@ def _compiled(loops, code, A, B):
         Bt[:, : len(B)] = B.T
 
         def by_differences(i, j):
-            rows, first, last = A[i], *j.indices(len(B))[:2]
+            rows = A[i]
+            first, last, _ = j.indices(len(B))
             out = np.empty((len(rows), max(0, last - first)), dtype=dtype)
             loops.radial(code, rows, Bt, first, largest, out)
             return out

@@ -50,6 +50,8 @@ def factor(K, lam, dtype=np.float64, jitter="auto"):
     curvature = None if z is None else float(z @ (K @ z)) + lam
     if curvature is None or curvature > -limit:  # else no allowed amount can help, and that is proved
         for amount in amounts(K.n, largest, dtype, jitter):
+            if curvature is not None and amount <= -curvature:
+                continue
             A, bad = _attempt(K, lam + amount, dtype)
             if not bad:
                 return Factor(A, amount)

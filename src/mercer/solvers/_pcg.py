@@ -7,6 +7,7 @@ import numpy as np
 from mercer.solvers.base import column_norms
 
 ROUNDS = 4  # restarts from the true residual; each has to pay
+FLOOR = 0.25  # of u ‖A‖‖x‖: no residual gets much below
 
 
 class Outcome(NamedTuple):
@@ -88,7 +89,7 @@ def _round(A, M, R, X, target, max_iter):
         alpha = np.divide(rz, pq, out=np.zeros_like(rz), where=sound)
         out[:, live] += alpha * P
         old, R = R, R - alpha * Q
-        limit = np.maximum(target[live], 2 * unit * column_norms(X[:, live] + out[:, live]))
+        limit = np.maximum(target[live], FLOOR * unit * column_norms(X[:, live] + out[:, live]))
         going = sound & (column_norms(R) > limit)
         if not going.any():
             break

@@ -211,7 +211,7 @@ def _direct(n, context, whole):
     if context["d"] is None:
         return "cholesky", "The inputs are not vectors: K is evaluated once, and factored in float64."
     full, half = (predicted_seconds(name, n, **context) for name in ("cholesky", "mixed"))
-    if half >= full:
+    if half > 0.95 * full:
         return "cholesky", "A float64 factor is fast at this size, and exact."
     return "mixed", f"A float32 factor refined in float64 is predicted to take {half / full:.0%} of the time."
 

@@ -159,6 +159,7 @@ class CGInverse(Inverse):
             "jitter": 0.0,
             "rank": self._F.shape[1],
             "trace_left": trace,
+            "condition_bound": self._norm / self.lam if self.lam > 0 else None,
             "seconds": time.perf_counter() - started,
         }
 

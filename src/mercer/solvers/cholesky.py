@@ -47,10 +47,6 @@ class Cholesky(Solver):
         """λ ↦ (K + λI)⁻¹, a factorisation for each λ."""
         return lambda lam: CholeskyInverse(K, lam, self.jitter)
 
-    def memory(self, n, targets=1):
-        """8n² bytes: the factor lies where K was."""
-        return 8.0 * n * n + 64.0 * n * targets
-
 
 class CholeskyInverse(Inverse):
     """(K + λI)⁻¹ = L⁻ᵀL⁻¹; made by `Cholesky`."""

@@ -1,0 +1,82 @@
+"""What all displays share: axes, colours that everyone can tell apart, and how numbers are written."""
+
+import numpy as np
+
+# Okabe and Ito's colours: distinct with any kind of colour vision, and in print.
+BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
+INK, GREY, PALE = "#222222", "#6b6b6b", "#d9d9d9"
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, INK)
+DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (8, 2, 1, 2, 1, 2)), "-")
+LAMBDA = "λ  (added to the diagonal of K)"
+LAMBDA_A = "λ  (weight of ‖x‖²)"
+
+
+class Display:
+    """Base of the displays: where they draw, and what they keep."""
+
+    def _start(self, ax, figsize=(6.4, 4.4)):
+        """Return the axes to draw on: those given, or those of a new figure."""
+        if ax is None:
+            _, ax = _pyplot().subplots(figsize=figsize, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(True, color=PALE, linewidth=0.5)
+        ax.set_axisbelow(True)
+        return ax
+
+
+def _pyplot():
+    """matplotlib.pyplot, or advice."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plots need matplotlib: install mercer[plots], or matplotlib itself.") from None
+    return plt
+
+
+def title(ax, text):
+    """Write the title where reading begins."""
+    ax.set_title(text, loc="left", fontsize=11, color=INK)
+
+
+def plain_ticks(axis, values):
+    """On a logarithmic axis that spans less than a decade, write round numbers instead of a lone power of ten."""
+    from matplotlib.ticker import MaxNLocator, NullLocator, ScalarFormatter
+
+    values = values[values > 0]
+    if len(values) and values.max() < 10 * values.min():
+        axis.set_major_locator(MaxNLocator(6))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(ScalarFormatter(useMathText=True))
+
+
+def number(value):
+    """A number as a person writes it: 0.012, 350, 1.2 × 10⁻⁵, ∞."""
+    if not np.isfinite(value):
+        return "∞" if value > 0 else str(value)
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{power}" if mantissa == "1.0" else f"{mantissa} × 10{power}"
+
+
+def path_of(estimator, X, y, sample_weight=None, lams=None):
+    """(path, λ) of an estimator's kernel on X and y: of the fitted one, if it is fitted; else λ is None."""
+    from mercer.kernels.base import Kernel
+    from mercer.selection import path
+
+    kernel = getattr(estimator, "kernel_", None) or getattr(estimator, "kernel", None)
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"{type(estimator).__name__} has no single kernel yet (kernel={kernel!r}); fit it first.")
+    lam = getattr(estimator, "lam_", None)
+    found = path(
+        kernel,
+        X if kernel.domain == "objects" else np.asarray(X, dtype=float),
+        np.asarray(y, dtype=float),
+        sample_weight=sample_weight,
+        intercept=getattr(estimator, "intercept", True),
+        criteria=[],
+        lams=lams,
+    )
+    return found, lam if isinstance(lam, float) else None

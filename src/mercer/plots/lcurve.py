@@ -1,0 +1,182 @@
+"""The L-curve: how much norm the last bit of residual costs."""
+
+import numpy as np
+
+from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, Display, number, path_of, plain_ticks, title
+from mercer.selection import LCurve
+
+FLOOR = 1e-8  # residuals below this share of the largest one are rounding, and not shown
+APART = 0.13  # least distance of two labels, in widths of the picture
+
+
+class LCurveDisplay(Display):
+    """‖f‖ against ‖y − f‖ for all λ, on logarithmic axes, with the corner marked.
+
+    How to read: from right to left λ falls; along the flat part the fit improves at no price, along the steep part the
+    norm explodes for nothing, and the corner between them is the λ to take.
+
+    Parameters
+    ----------
+    lams, residual, norm : ndarray of shape (L,)
+        λ, ‖y − f‖ and ‖f‖.
+    corner : Choice, default=None
+        What `LCurve` chose.
+    corner_at : (float, float), default=None
+        Residual and norm there.
+    lam, lam_at : float and (float, float), default=None
+        λ of a fitted model, and its place.
+    solution : str, default="f"
+        What has the norm: f of a kernel, x of a plain matrix.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it is drawn.
+    line_ : Line2D
+        The curve.
+    corner_, model_ : Line2D or None
+        The marks.
+    labels_ : list of Annotation
+        λ along the curve.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_mcycle
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.plots import LCurveDisplay
+    >>> from mercer.selection import path
+    >>> X, y = load_mcycle(return_X_y=True)
+    >>> display = LCurveDisplay.from_path(path(Gaussian(5.0), X, y))
+    >>> display.ax_.get_xlabel()
+    'residual  ‖y − f‖  (units of y)'
+    """
+
+    def __init__(
+        self, *, lams, residual, norm, corner=None, corner_at=None, lam=None, lam_at=None, solution="f"
+    ):  # fmt: skip
+        self.lams, self.residual, self.norm = lams, residual, norm
+        self.corner, self.corner_at = corner, corner_at
+        self.lam, self.lam_at = lam, lam_at
+        self.solution = solution
+
+    @classmethod
+    def from_path(cls, path, *, lam=None, rule=None, ax=None, **line_kwargs):
+        """Draw the L-curve of a `Path`.
+
+        Parameters
+        ----------
+        path : Path
+        lam : float, default=None
+            λ of a model to mark as well.
+        rule : LCurve, default=None
+            Finds the corner.
+        ax : Axes, default=None
+            None is a new figure.
+        **line_kwargs
+            For the curve.
+
+        Returns
+        -------
+        LCurveDisplay
+        """
+        corner = (LCurve() if rule is None else rule).choose(path)
+        display = cls(
+            lams=path.lams,
+            residual=path.table["residual"],
+            norm=path.table["norm"],
+            corner=corner,
+            corner_at=_place(path, corner.lam),
+            lam=lam,
+            lam_at=None if lam is None else _place(path, lam),
+            solution="f" if path.matrix is None else "x",
+        )
+        return display.plot(ax, **line_kwargs)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None, **line_kwargs):
+        """Draw the L-curve of an estimator's kernel on X and y, and mark the λ of the model if it is fitted.
+
+        Parameters
+        ----------
+        estimator : KernelRidge
+        X, y, sample_weight
+            The rows that it was, or will be, fitted on.
+        ax : Axes, default=None
+        **line_kwargs
+            For the curve.
+
+        Returns
+        -------
+        LCurveDisplay
+        """
+        path, lam = path_of(estimator, X, y, sample_weight)
+        return cls.from_path(path, lam=lam, ax=ax, **line_kwargs)
+
+    def plot(self, ax=None, **line_kwargs):
+        """Draw on ``ax``, or on a new figure; return self."""
+        ax = self._start(ax)
+        shown = (self.residual > FLOOR * self.residual.max(initial=0.0)) & (self.norm > 0)
+        x, y = self.residual[shown], self.norm[shown]
+        (self.line_,) = ax.plot(x, y, **{"color": BLUE, "linewidth": 2.2, "label": "all λ", **line_kwargs})
+        if len(x):
+            ax.set(xscale="log", yscale="log")
+            plain_ticks(ax.xaxis, x)
+            plain_ticks(ax.yaxis, y)
+        marked = [place for place in (self.corner_at, self.lam_at) if place is not None]
+        self.labels_ = _labels(ax, x, y, self.lams[shown], marked)
+        self.corner_ = self._mark_corner(ax)
+        self.model_ = None
+        if self.lam_at is not None and min(self.lam_at) > 0:
+            (self.model_,) = ax.plot(*self.lam_at, "D", color=GREEN, markersize=6, zorder=6, markeredgecolor="white",
+                                     label=f"the model, λ = {number(self.lam)}")  # fmt: skip
+        if self.solution == "f":
+            ax.set(xlabel="residual  ‖y − f‖  (units of y)", ylabel="norm  ‖f‖  in the space of the kernel")
+        else:
+            ax.set(xlabel="residual  ‖Ax − b‖  (units of b)", ylabel="norm  ‖x‖  (units of x)")
+        title(ax, "L-curve: what the fit costs")
+        ax.legend(frameon=False, loc="upper right")
+        return self
+
+    def _mark_corner(self, ax):
+        """Mark the corner: filled if the rule is sure, hollow if not."""
+        if self.corner is None or self.corner_at is None or not min(self.corner_at) > 0:
+            return None
+        sure = self.corner.ok
+        words = f"corner, λ = {number(self.corner.lam)}" + (
+            "" if sure else f"  ({self.corner.status.replace('_', ' ')})"
+        )
+        (mark,) = ax.plot(*self.corner_at, "o", color=ORANGE, markersize=11, zorder=5, label=words,
+                          markerfacecolor=ORANGE if sure else "white", markeredgewidth=2)  # fmt: skip
+        return mark
+
+
+def _place(path, lam):
+    """(residual, norm) at one λ."""
+    e, c2 = path.eigenvalues, np.sum(path.coefficients**2, axis=1)
+    shrink = 1.0 / (1.0 + e / lam) if lam > 0 else (e <= 0).astype(float)
+    residual = np.sqrt((shrink**2 * c2).sum() + path.spectrum.rest2)
+    return float(residual), float(np.sqrt((e * ((1.0 - shrink) / np.where(e > 0, e, 1.0)) ** 2 * c2).sum()))
+
+
+def _labels(ax, x, y, lams, avoid):
+    """Write λ at whole powers of ten along the curve, far enough from one another and from the marks."""
+    if len(x) < 2:
+        return []
+    xlog, ylog = np.log10(x), np.log10(y)
+    u = (xlog - xlog.min()) / max(np.ptp(xlog), 1e-12)
+    v = (ylog - ylog.min()) / max(np.ptp(ylog), 1e-12)
+    places = []
+    for a, b in avoid:
+        if min(a, b) > 0:
+            places.append(((np.log10(a) - xlog.min()) / max(np.ptp(xlog), 1e-12),
+                           (np.log10(b) - ylog.min()) / max(np.ptp(ylog), 1e-12)))  # fmt: skip
+    out = []
+    for power in range(int(np.ceil(np.log10(lams[0]) - 1e-9)), int(np.floor(np.log10(lams[-1]) + 1e-9)) + 1):
+        i = int(np.argmin(np.abs(np.log10(lams) - power)))
+        if any(np.hypot(u[i] - a, v[i] - b) < APART for a, b in places):
+            continue
+        places.append((u[i], v[i]))
+        ax.plot(x[i], y[i], "o", color=GREY, markersize=4, zorder=3)
+        out.append(ax.annotate(number(10.0**power), (x[i], y[i]), xytext=(6, 5), textcoords="offset points",
+                               fontsize=8.5, color=INK))  # fmt: skip
+    return out

@@ -1,0 +1,37 @@
+"""Choosing λ and the kernel: criteria, the whole path of λ, the search over θ and λ, and what each rule chooses."""
+
+from mercer.selection.base import Choice, Criterion, Rule, SmoothCriterion
+from mercer.selection.compare import Comparison, compare
+from mercer.selection.criteria import GCV, LOO, Evidence
+from mercer.selection.folds import GroupKFold, KFold
+from mercer.selection.nested import NestedResult, nested_cv
+from mercer.selection.path import Path, path
+from mercer.selection.projected import Explicit, Projected, invert
+from mercer.selection.result import SearchResult
+from mercer.selection.rules import Discrepancy, LCurve
+from mercer.selection.search import search
+
+__all__ = [
+    "GCV",
+    "LOO",
+    "Choice",
+    "Comparison",
+    "Criterion",
+    "Discrepancy",
+    "Evidence",
+    "Explicit",
+    "GroupKFold",
+    "KFold",
+    "LCurve",
+    "NestedResult",
+    "Path",
+    "Projected",
+    "Rule",
+    "SearchResult",
+    "SmoothCriterion",
+    "compare",
+    "invert",
+    "nested_cv",
+    "path",
+    "search",
+]

@@ -1,0 +1,68 @@
+"""λ alone, θ fixed: the whole path from one decomposition; for many rows a line search, one factorisation each."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from mercer.gram import ScaledGram, TiledGram
+from mercer.selection._objective import Stop
+from mercer.selection.base import Criterion
+from mercer.selection.path import POINTS, Path, default_grid
+from mercer.selection.result import SearchResult
+from mercer.selection.spectrum import Spectrum
+
+MOST = 3000  # rows up to which the eigen-decomposition is the faster way
+SAMPLE = 1000  # rows whose path shows where to look
+AROUND = np.log(1e3)  # how far around it
+TOL = 1e-2  # in log λ
+FEW = 40  # λ on the grid of a criterion that costs more than O(n²) for each; the minimum is refined anyway
+
+
+def choose_lam(objective, bounds=None, lam=None):
+    """Return the `SearchResult` with the kernel as it is and λ by the rule."""
+    rule = objective.criterion
+    if len(objective.y) <= MOST or not isinstance(rule, Criterion):
+        found = path_of(objective, bounds)
+        choice = rule.choose(found)
+        result = SearchResult(objective.kernel, choice.lam, choice.value, choice.status, choice.message)
+        result.path = found.slim()
+        return result
+    return _line_search(objective, bounds)
+
+
+def path_of(objective, bounds=None):
+    """The path of the rows of an objective."""
+    K = TiledGram(objective.kernel, objective.X)
+    K = K if objective.s is None else ScaledGram(K, objective.s)
+    spectrum = Spectrum.of_gram(K, objective.y, objective.H)
+    points = FEW if getattr(objective.criterion, "costly", False) else POINTS
+    lams = default_grid(spectrum.e, points) if bounds is None else np.geomspace(*bounds, points)
+    criteria = [objective.criterion] if isinstance(objective.criterion, Criterion) else []
+    return Path(spectrum, lams, objective.weight, criteria, kernel=objective.kernel, X=objective.X)
+
+
+def _line_search(objective, bounds):
+    """Brent's method in log λ around the λ that a sample of the rows chooses; a failed λ counts as a bad one."""
+    n = len(objective.y)
+    sample = objective.rows(np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE]))
+    found = path_of(sample, bounds)
+    centre, status = np.log(found.choose(sample.criterion).lam), "ok"
+    low, high = (centre - AROUND, centre + AROUND) if bounds is None else np.log(bounds)
+    failed = objective.record.failed
+    try:
+        minimize_scalar(
+            lambda z: objective.value(np.array([z])), bounds=(low, high), method="bounded", options={"xatol": TOL}
+        )
+    except Stop as stop:
+        status = stop.status
+    best = centre if objective.best_z is None else objective.best_z[-1]
+    result = SearchResult(objective.kernel, float(np.exp(best)), objective.best_value, status)
+    result.failed = objective.record.failed - failed
+    if status != "ok":
+        result.message = f"the search was cut short ({status}); the best lam so far, {result.lam:.3g}, is kept."
+    elif min(best - low, high - best) < 2 * TOL:
+        result.status = "at_lower_edge" if best - low < high - best else "at_upper_edge"
+        result.at_bound = {"lam": result.lam}
+        result.message = (
+            f"lam = {result.lam:.3g} ended at the end of ({np.exp(low):.3g}, {np.exp(high):.3g}); give bounds."
+        )
+    return result

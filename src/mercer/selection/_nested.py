@@ -1,0 +1,178 @@
+"""The two loops of nested cross-validation: fitting on some rows, judging on others, and what was chosen."""
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from mercer.kernels.base import Kernel
+from mercer.selection._stored import Stored, stored
+from mercer.selection.base import Rule
+
+LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
+
+
+# ---------------------------------------------------------------------------------------------- the loops
+class Run:
+    """The data, and how a model is fitted on some rows of it and judged on others."""
+
+    def __init__(self, X, y, weight, scorer):
+        self.X, self.y, self.weight, self.scorer = X, y, weight, scorer
+
+    def fit(self, model, rows):
+        """Return a copy of the model fitted on the rows."""
+        model = clone(model)
+        rules = {key: rule for key, rule in model.get_params().items() if isinstance(rule, Rule)}
+        model.set_params(**{key: rule.restrict(rows) for key, rule in rules.items()})
+        X, y = _safe_split(model, self.X, self.y, rows)
+        extra = {} if self.weight is None else {_weight_key(model): self.weight[rows]}
+        return model.fit(X, y, **extra)
+
+    def judge(self, model, train, test):
+        """(score, choice, prediction) of the test rows by the model fitted on the train rows."""
+        fitted = self.fit(model, train)
+        X, y = _safe_split(model, self.X, self.y, test, train)
+        extra = {} if self.weight is None else {"sample_weight": self.weight[test]}
+        return float(self.scorer(fitted, X, y, **extra)), choice_of(fitted), np.asarray(fitted.predict(X))
+
+
+def plain_scores(run, model, whole, folds, scores):
+    """Scores of what was chosen on all rows; the nested ones where nothing is chosen, NaN where it is not known."""
+    if _last(model).get_params(deep=False).get("criterion", "") is None and hasattr(_last(whole), "lam_"):
+        return scores
+    frozen = _frozen(whole)
+    if frozen is None:
+        return np.full(len(folds), np.nan)
+    return np.array([run.judge(frozen, train, test)[0] for train, test in folds])
+
+
+def _frozen(fitted):
+    """An unfitted estimator that no longer chooses: it has what the fitted one chose. None if that is not known."""
+    if hasattr(fitted, "steps"):
+        name, step = fitted.steps[-1]
+        last = _frozen(step)
+        return None if last is None else clone(fitted).set_params(**{name: last})
+    if hasattr(fitted, "best_estimator_"):
+        return clone(fitted.best_estimator_)
+    if "criterion" in fitted.get_params(deep=False) and hasattr(fitted, "lam_") and hasattr(fitted, "kernel_"):
+        return clone(fitted).set_params(kernel=fitted.kernel_, lam=min(fitted.lam_, LARGEST), criterion=None)
+    return None
+
+
+def choice_of(fitted):
+    """What a fitted estimator chose, as a dict."""
+    last = _last(fitted)
+    if hasattr(last, "best_params_"):
+        return dict(last.best_params_)
+    if hasattr(last, "kernel_") and hasattr(last, "lam_"):
+        kernel = last.kernel_
+        return {"kernel": kernel.source if isinstance(kernel, Stored) else kernel, "lam": last.lam_}
+    return {}
+
+
+def _last(estimator):
+    """The last step of a pipeline, or the estimator itself."""
+    return _last(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
+
+
+# ---------------------------------------------------------------------------------------------- what goes in
+def with_inner(model, inner):
+    """The model with the criterion ``inner``."""
+    if inner is None:
+        return model
+    if not isinstance(inner, Rule):
+        raise TypeError(f"inner must be a criterion such as LOO() or KFold(4), got {inner!r}.")
+    keys = [key for key in model.get_params() if key == "criterion" or key.endswith("__criterion")]
+    if len(keys) != 1:
+        raise TypeError(
+            f"inner={inner!r} must be set as the criterion of the estimator, but {type(model).__name__} has "
+            f"{len(keys)} parameters of that name; leave inner away, and let the estimator choose by itself."
+        )
+    return model.set_params(**{keys[0]: inner})
+
+
+def stored_kernels(model, X, scoring):
+    """K of all rows for each kernel of the model, if every fold can use it; else None."""
+    params = model.get_params(deep=False)
+    if not {"kernel", "lam"} <= params.keys():
+        return None
+    kernel = params["kernel"]
+    kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+    if not kernels or not all(isinstance(k, Kernel) for k in kernels):  # None: length scales of each fold's own rows
+        return None
+    moves = params.get("criterion") is not None and params.get("optimize") != "lam"
+    if moves and any(k.n_theta for k in kernels):
+        return None
+    if callable(scoring) and not hasattr(scoring, "_score_func"):  # it may look at X
+        return None
+    return stored(kernels, X)
+
+
+def outer_folds(outer, model, X, y, groups, random_state):
+    """[(train, test), …] of the outer loop."""
+    n = _num_samples(X)
+    if isinstance(outer, (int, np.integer)) and not isinstance(outer, bool):
+        units, what = (n, "rows") if groups is None else (len(np.unique(np.asarray(groups))), "groups")
+        if outer < 2:
+            raise ValueError(f"outer must be at least 2 folds, got {outer}.")
+        if units < outer:
+            advice = f"use outer={units}" if units >= 2 else f"two {what} are the least"
+            raise ValueError(f"there are {units} {what}, fewer than the {outer} outer folds; {advice}.")
+        if groups is not None:
+            outer = GroupKFold(int(outer))
+        else:
+            kind = StratifiedKFold if is_classifier(model) else KFold
+            outer = kind(int(outer), shuffle=True, random_state=random_state)
+    splits = check_cv(outer).split(np.zeros((n, 1)), y, groups)
+    return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+
+
+def check_folds(folds, score):
+    """Refuse folds in which there is nothing to fit or to judge."""
+    if not folds:
+        raise ValueError("outer gives no folds.")
+    for i, (train, test) in enumerate(folds, start=1):
+        if np.intersect1d(train, test).size:
+            raise ValueError(
+                f"outer fold {i} has rows both to train and to test: {np.intersect1d(train, test)[:5]} ..."
+            )
+        if not len(train) or len(test) < (2 if score == "r2" else 1):
+            raise ValueError(
+                f"outer fold {i} has {len(train)} rows to train and {len(test)} to test"
+                + (", and R² needs two; use fewer folds, or scoring='neg_mean_squared_error'." if len(train) else ".")
+            )
+
+
+def _weight_key(model):
+    """The name under which ``fit`` takes weights."""
+    if has_fit_parameter(model, "sample_weight"):
+        return "sample_weight"
+    if hasattr(model, "steps") and has_fit_parameter(_last(model), "sample_weight"):
+        return f"{model.steps[-1][0]}__sample_weight"
+    raise TypeError(f"{type(model).__name__}.fit takes no sample_weight.")
+
+
+def score_name(model, scoring):
+    """What a table calls the score."""
+    if scoring is None:
+        return {"regressor": "r2", "classifier": "accuracy"}.get(get_tags(model).estimator_type, "score")
+    return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+
+
+# ---------------------------------------------------------------------------------------------- what comes out
+def assemble(y, folds, predictions, labels):
+    """The prediction of each row by models that did not see it."""
+    shape = (len(y), *predictions[0].shape[1:])
+    if labels:
+        out = np.full(shape, None, dtype=object)
+        for (_, test), values in zip(folds, predictions, strict=True):
+            out[test] = values
+        return out
+    total, count = np.zeros(shape), np.zeros(len(y))
+    for (_, test), values in zip(folds, predictions, strict=True):
+        total[test] += values
+        count[test] += 1
+    count = count.reshape(-1, *[1] * (total.ndim - 1))
+    return np.divide(total, count, out=np.full(shape, np.nan), where=np.broadcast_to(count > 0, shape))

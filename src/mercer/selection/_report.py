@@ -1,0 +1,53 @@
+"""What is wrong with where a search ended, by name, with values and remedies."""
+
+import numpy as np
+
+NEAR = 1e-3  # in log units
+UNSEEN = 1e-8  # largest |∂C/∂log θ| of a parameter that the criterion does not see
+
+
+def at_bounds(names, z, box):
+    """{name: value} of the parameters at a bound."""
+    close = (z <= box[:, 0] + NEAR) | (z >= box[:, 1] - NEAR)
+    return {str(name): float(np.exp(value)) for name, value, hit in zip(names, z, close, strict=True) if hit}
+
+
+def flat_directions(names, slope):
+    """Names of the parameters whose derivative was zero at every trial."""
+    return [str(name) for name, size in zip(names, slope, strict=True) if size <= UNSEEN]
+
+
+def describe(result, box, names, used, n):
+    """The message of a search: what ended at a bound, what is flat, what was cut short; empty when all is well."""
+    said = []
+    if result.status in ("time_budget", "stopped"):
+        why = "the time budget was spent" if result.status == "time_budget" else "the callback asked to stop"
+        on = "all" if used == n else f"{used} of {n}"
+        said.append(f"{why}; the best point so far (from {on} rows) is kept.")
+    for name, value in result.at_bound.items():
+        low, high = np.exp(box[list(names).index(name)])
+        side = "lower" if value < np.sqrt(low * high) else "upper"
+        said.append(
+            f"{name} = {value:.3g} ended at its {side} bound of ({low:.3g}, {high:.3g}): {_remedy(name, side)}."
+        )
+    if result.flat:
+        said.append(
+            f"the criterion does not change with {', '.join(result.flat)} (a constant column?): fix or leave out."
+        )
+    if result.failed:
+        said.append(f"{result.failed} trials could not be evaluated.")
+    return " ".join(said)
+
+
+def _remedy(name, side):
+    """What to do about a parameter at a bound."""
+    if name == "lam":
+        return (
+            "the data look free of noise to this kernel; give bounds with a smaller lam, or interpolate"
+            if side == "lower"
+            else "the data look like pure noise to this kernel; try another kernel, or give wider bounds"
+        )
+    plain = name.split("[")[0].split("__")[-1]
+    if plain == "length_scale" and side == "upper":
+        return "the column hardly matters or acts linearly; leave it out, add Linear(), or widen length_scale_bounds"
+    return f"widen {plain}_bounds, or fix it"

@@ -1,0 +1,94 @@
+"""Where a search starts: length scales from the median distance, λ and the amplitude from the variance of y."""
+
+import copy
+
+import numpy as np
+
+from mercer.kernels.algebra import Scaled
+from mercer.kernels.inputs import Columns, Transformed
+
+PAIRS = 1000
+FACTORS = (1.0, 0.3, 3.0)  # of the median length scales
+RATIOS = (1e-2, 1e-1, 1e-4)  # of λ to the variance
+
+
+def median_heuristic(kernel, X, weight=None, rng=None, factor=1.0):
+    """Return the kernel with ℓⱼ = factor √d median |xᵢⱼ − xₖⱼ| (ARD), or factor × the median distance (one ℓ).
+
+    Pairs are drawn in proportion to the weights. Kernels under `Columns` see their columns; fixed length scales stay.
+    """
+    rng = np.random.default_rng(0) if rng is None else rng
+    if not (isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 1):
+        return kernel
+    p = None if weight is None else weight / weight.sum()
+    i, j = rng.choice(len(X), size=(2, PAIRS), p=p)
+    differences = np.abs(X[i] - X[j])[i != j]
+    return _set(kernel, differences if len(differences) else np.ones((1, X.shape[1])), factor)
+
+
+def _set(kernel, differences, factor):
+    """Length scales of a tree of kernels, from |x − z| of pairs of rows."""
+    if isinstance(kernel, Transformed):  # its part reads something else than these columns
+        return kernel
+    other = copy.copy(kernel)
+    free = {name: bounds for name, _, bounds in kernel._own() if bounds is not None}
+    if "length_scale" in free:
+        value = _typical(differences, np.size(kernel.length_scale)) * factor
+        value = np.clip(value, *free["length_scale"].T)
+        other.length_scale = float(value[0]) if np.ndim(kernel.length_scale) == 0 else value
+    if isinstance(kernel, Columns):
+        columns = [kernel.columns] if np.ndim(kernel.columns) == 0 and not isinstance(kernel.columns, slice) \
+            else kernel.columns  # fmt: skip
+        differences = differences[:, columns]
+    for name, part in kernel._named_parts():
+        setattr(other, name, _set(part, differences, factor))
+    return other
+
+
+def _typical(differences, size):
+    """The median distance, or (size > 1) √d times the median of each column; the mean where most rows agree."""
+    d = differences.shape[1]
+    D = differences if size > 1 else np.sqrt((differences**2).sum(axis=1, keepdims=True))
+    middle = np.median(D, axis=0)
+    middle = np.where(middle > 0, middle, D.mean(axis=0))
+    middle = np.where(np.isfinite(middle) & (middle > 0), middle, 1.0)
+    return middle * (np.sqrt(d) if size > 1 else 1.0)
+
+
+def with_amplitude(kernel, amplitude, level):
+    """Return the kernel with its outermost free `Scaled` set so that the mean of k(x, x) is ``amplitude``."""
+    if has_amplitude(kernel) and level > 0 and amplitude > 0:
+        other = copy.copy(kernel)
+        low, high = kernel._own()[0][2][0]
+        other.scale = float(np.clip(kernel.scale * amplitude / level, low, high))
+        return other
+    return kernel
+
+
+def has_amplitude(kernel):
+    """Whether the outermost kernel is c · k with a free c."""
+    return isinstance(kernel, Scaled) and kernel._own()[0][2] is not None
+
+
+def starts(kernel, X, y, weight, lam, criterion, rng):
+    """[(kernel, λ), …]: what was given first, then the median heuristic with several length scales and λ."""
+    w = np.ones(len(y)) if weight is None else weight
+    variance = float(np.mean(np.average((y - np.average(y, axis=0, weights=w)) ** 2, axis=0, weights=w)))
+    level = mean_diagonal(kernel, X)
+
+    def scaled(k):
+        return k if criterion.scale_free else with_amplitude(k, variance, level)
+
+    unit = level if criterion.scale_free or not (variance > 0 and np.isfinite(variance)) else variance
+    given = [(kernel, lam)] if lam else [(kernel, RATIOS[0] * unit), (scaled(kernel), RATIOS[0] * unit)]
+    out = list(given)
+    for factor in FACTORS:
+        guess = scaled(median_heuristic(kernel, X, weight, rng, factor))
+        out += [(guess, ratio * unit) for ratio in (RATIOS if factor == 1.0 else RATIOS[:1])]
+    return out
+
+
+def mean_diagonal(kernel, X):
+    """The mean of k(x, x), positive."""
+    level = float(np.mean(np.asarray(kernel.diag(X), dtype=float)))
+    return level if np.isfinite(level) and level > 0 else 1.0

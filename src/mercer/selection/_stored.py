@@ -1,0 +1,70 @@
+"""A kernel whose matrix is already there: the same rows are asked for again in every fold."""
+
+import numpy as np
+from sklearn.utils import check_array
+
+from mercer import _machine
+from mercer.kernels.base import Kernel
+
+SHARE = 0.25  # of the free memory that stored matrices may take
+
+
+class Stored(Kernel):
+    """k(i, j) = Kᵢⱼ for rows given by their number: K of all the rows is evaluated once, and a fold reads its block.
+
+    Parameters
+    ----------
+    source : Kernel
+        The kernel that K is of; its hyper-parameters are fixed here.
+    matrix : ndarray of shape (n, n)
+        K.
+    """
+
+    domain = "objects"
+
+    def __init__(self, source, matrix):
+        self.source = source
+        self.matrix = matrix
+
+    @property
+    def psd(self):
+        """Whether positive semi-definiteness is proved for the source."""
+        return self.source.psd
+
+    def validate(self, X):
+        return np.asarray(X, dtype=np.intp)
+
+    def _tile(self, X, Z):
+        return self.matrix[X[:, None], Z]
+
+    def diag(self, X):
+        """Kᵢᵢ."""
+        X = self.validate(X)
+        return self.matrix[X, X]
+
+    def __sklearn_clone__(self):
+        return self  # nothing here changes, and a copy of K would cost what is saved
+
+    def __repr__(self):
+        return repr(self.source)
+
+
+def stored(kernels, X):
+    """[Stored, …] of each kernel on all rows of X; None where X is not fit for it, or K too large to keep.
+
+    Nothing is refused here: without stored matrices the estimator sees X itself, and says what is wrong with it.
+    """
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    needed = 8.0 * n * n * len(kernels)
+    if needed > _machine.SMALL:
+        free = _machine.within().bytes
+        if free is not None and needed > SHARE * free:
+            return None
+    out = []
+    for kernel in kernels:
+        try:
+            rows = X if kernel.domain == "objects" else check_array(X, dtype=np.float64)
+            out.append(Stored(kernel, np.asarray(kernel(rows), dtype=float)))
+        except (TypeError, ValueError):
+            return None
+    return out

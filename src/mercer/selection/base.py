@@ -1,0 +1,239 @@
+"""Rules and criteria: what chooses λ, and θ. A criterion reads K̃⁻¹ and y; it knows no kernel and no data.
+
+Weighted rows arrive as a scaled system, S K S + λI with S = diag(√w), y ← S y, H ← S H. Criteria whose loss is in the
+units of y get w as ``weight``.
+"""
+
+import copy
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.solvers import _lapack
+from mercer.solvers._blas import blas
+
+OK = "ok"
+FLAT = 1e-10  # relative change over the whole path below which a criterion does not see λ
+ROWS = 512
+
+
+@dataclass(frozen=True)
+class Choice:
+    """λ as a rule chose it, and how sure the rule is.
+
+    Parameters
+    ----------
+    lam : float
+        λ; inf is the constant model.
+    status : str
+        "ok", or what stood in the way: "at_lower_edge", "at_upper_edge", "flat", "constant", "no_corner",
+        "ambiguous", "no_root", "unreachable", "not_finite".
+    message : str
+        What happened, with numbers, and what to do; empty when ok.
+    value : float
+        The criterion at λ (the curvature for `LCurve`, the residual for `Discrepancy`).
+    rule : str
+        Name of the rule.
+
+    Examples
+    --------
+    >>> from mercer.selection import Choice
+    >>> Choice(0.1, "ok", rule="LOO()").ok
+    True
+    """
+
+    lam: float
+    status: str = OK
+    message: str = ""
+    value: float = float("nan")
+    rule: str = ""
+
+    @property
+    def ok(self):
+        """Whether the rule found what it looks for."""
+        return self.status == OK
+
+    def warn(self, stacklevel=3):
+        """Warn with the message, unless all is well; return self."""
+        if not self.ok:
+            warnings.warn(f"{self.rule}: {self.message}", ConvergenceWarning, stacklevel=stacklevel)
+        return self
+
+
+class Rule(BaseEstimator, ABC):
+    """path ↦ λ: any way to choose λ on a path."""
+
+    smooth = False  # whether there is an adjoint
+    scale_free = False  # whether c K̃ is worth the same as K̃ for every c > 0, so that an amplitude cannot be chosen
+
+    @property
+    def name(self):
+        """What a table calls it."""
+        return " ".join(repr(self).split())
+
+    @abstractmethod
+    def choose(self, path):
+        """Return the `Choice` of λ on a `Path`; nothing is warned of here, the choice carries it."""
+
+    def restrict(self, index):
+        """Return the rule for some of the rows; a rule that holds something for each row takes its share."""
+        return self
+
+
+class Criterion(Rule):
+    """C(K̃⁻¹, y): smaller is better. A subclass writes ``value``.
+
+    Attributes
+    ----------
+    smooth : bool
+        Whether there is an adjoint.
+    scale_free : bool
+        Whether c K̃ is worth the same as K̃ for every c > 0, so that an amplitude cannot be chosen by it.
+    positive : bool
+        Whether C > 0, so that a search may work with log C.
+    summed : bool
+        Whether C grows with the number of rows and targets, as a likelihood does; else it is a mean.
+    """
+
+    positive = False
+    summed = False
+
+    @abstractmethod
+    def value(self, Kinv, y, weight=None):
+        """C.
+
+        Parameters
+        ----------
+        Kinv : Inverse
+            K̃⁻¹, or P of `Projected` where there is a trend.
+        y : ndarray of shape (n, t)
+            Targets; of a scaled system S y.
+        weight : ndarray of shape (n,), default=None
+            w of a scaled system; None is ones.
+
+        Returns
+        -------
+        float
+        """
+
+    def choose(self, path):
+        """Return the smallest value on the grid, refined by Brent's method in log λ between its neighbours."""
+        values = path.values(self)
+        finite = np.isfinite(values)
+        if path.constant:
+            return self._choice(path.lams[-1], "constant", "y is constant (up to the trend), so every lam fits it; "
+                                f"the largest on the grid, {path.lams[-1]:.3g}, is taken.", values[-1])  # fmt: skip
+        if not finite.any():
+            return self._choice(path.lams[-1], "not_finite", f"no value on the grid of {len(values)} lam is finite; "
+                                f"the largest lam, {path.lams[-1]:.3g}, is taken.")  # fmt: skip
+        i = int(np.argmin(np.where(finite, values, np.inf)))
+        low, best = values[finite].max(), values[i]
+        if finite.all() and low - best <= FLAT * abs(low):
+            return self._choice(path.lams[-1], "flat", f"the criterion is {best:.6g} for every lam on the grid; the "
+                                f"largest, {path.lams[-1]:.3g}, is taken.", best)  # fmt: skip
+        if i in (0, len(values) - 1):
+            side, words = ("upper", "nearly constant models") if i else ("lower", "interpolation")
+            return self._choice(path.lams[i], f"at_{side}_edge", f"the criterion is smallest at the {side} end of the "
+                                f"grid, lam = {path.lams[i]:.3g}: it asks for {words}. Give lams beyond it, or "
+                                "another kernel.", best)  # fmt: skip
+        found = minimize_scalar(
+            lambda log_lam: _finite(path.value(self, np.exp(log_lam))),
+            bounds=np.log([path.lams[i - 1], path.lams[i + 1]]),
+            method="bounded",
+            options={"xatol": 1e-5},
+        )
+        if found.fun < best:
+            return self._choice(np.exp(found.x), OK, "", found.fun)
+        return self._choice(path.lams[i], OK, "", best)
+
+    def _choice(self, lam, status, message, value=np.nan):
+        return Choice(float(lam), status, message, float(value), self.name)
+
+
+class SmoothCriterion(Criterion):
+    """C and W = ∂C/∂K̃, so that ∂C/∂log θ = K.grad(W). A subclass writes ``value`` and ``value_and_adjoint``."""
+
+    smooth = True
+
+    @abstractmethod
+    def value_and_adjoint(self, Kinv, y, weight=None):
+        """(C, W) with W = ∂C/∂K̃, symmetric (n, n), a fresh array.
+
+        A ``Kinv`` whose ``dense()`` gives its own array away (see `Explicit`) is used up by this.
+        """
+
+    def adjoint(self, Kinv, y, weight=None):
+        """W = ∂C/∂K̃; see `value_and_adjoint`."""
+        return self.value_and_adjoint(Kinv, y, weight)[1]
+
+    def explicit(self, Kinv, y, weight=None):
+        """∂C/∂log λ at a fixed K̃: 0 unless λ stands in the formula beside K̃. So ∂C/∂log λ = λ tr W + this."""
+        return 0.0
+
+
+# ---------------------------------------------------------------------------------------- shared formulas
+def pull(Kinv, alpha, g_alpha, g_s):
+    """W = −½[(P g_α)αᵀ + α(P g_α)ᵀ] − P diag(g_s) P for C(α, s) with α = P y, s = diag P, as dP = −P dK̃ P.
+
+    Parameters
+    ----------
+    Kinv : Inverse
+        P; its ``dense()`` is asked for once, last, and overwritten.
+    alpha, g_alpha : ndarray of shape (n, t)
+        α and ∂C/∂α.
+    g_s : ndarray of shape (n,)
+        ∂C/∂s.
+    """
+    p = Kinv @ g_alpha
+    W = sandwich(Kinv.dense(), -np.asarray(g_s))
+    return add_symmetric(W, p, alpha, -0.5)
+
+
+def sandwich(P, v):
+    """P diag(v) P; P is overwritten. One symmetric update, n³ operations, when no v is negative."""
+    n = len(P)
+    if not (v >= 0).all():
+        return (P * v) @ P
+    for i in range(0, n, ROWS):
+        P[i : i + ROWS] *= np.sqrt(v[i : i + ROWS, None])
+    W = np.zeros((n, n))
+    with _lapack.threads_for(n):
+        _lapack._add_transposed_square(blas(W.dtype), W, P)
+    return _lapack.mirror(W)
+
+
+def add_symmetric(W, p, a, factor):
+    """W ← W + factor (p aᵀ + a pᵀ), in place, by rows."""
+    left, right = np.hstack([p, a]) * factor, np.hstack([a, p]).T.copy()
+    for i in range(0, len(W), ROWS):
+        W[i : i + ROWS] += left[i : i + ROWS] @ right
+    return W
+
+
+def rows_of(y):
+    """y as (n, t)."""
+    y = np.asarray(y, dtype=float)
+    return y[:, None] if y.ndim == 1 else y
+
+
+def total_weight(weight, n):
+    """Σw, which is n without weights."""
+    return float(n) if weight is None else float(np.sum(weight))
+
+
+def with_rows(rule, **changes):
+    """Return a copy of a rule with other values for what it holds for each row."""
+    other = copy.copy(rule)
+    for name, value in changes.items():
+        setattr(other, name, value)
+    return other
+
+
+def _finite(value):
+    """A value that a line search can compare."""
+    return value if np.isfinite(value) else np.finfo(float).max

@@ -1,0 +1,267 @@
+"""Criteria in closed form from K̃⁻¹ and y: LOO, GCV, Evidence. No kernel, no X, no Gram.
+
+α = P y and s = diag P, with P = K̃⁻¹, or the projected inverse where there is an intercept. All are means or sums over
+targets, in the units of y; ``weight`` holds w where the system is S K S + λI.
+"""
+
+import numpy as np
+from scipy.special import ndtr
+
+from mercer.selection.base import SmoothCriterion, add_symmetric, pull, rows_of, sandwich, total_weight
+
+TINY = np.finfo(float).tiny
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class LOO(SmoothCriterion):
+    """Σᵢ wᵢ ℓ(eᵢ)/Σᵢ wᵢ  with  eᵢ = αᵢ/[K̃⁻¹]ᵢᵢ, the residual of row i under the model fitted without it.
+
+    The mean over rows and targets. Repeating a row is not the same as giving it the weight 2: one row is left out, and
+    its loss is weighted.
+
+    Parameters
+    ----------
+    score : {"squared", "absolute", "log_density", "crps"}, default="squared"
+        ℓ: e²; |e|; −log N(e; 0, 1/[K̃⁻¹]ᵢᵢ), the Gaussian predictive density with noise λ; the continuous ranked
+        probability score of the same distribution. The last two judge the amplitude of K and λ as variances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection import LOO, Explicit
+    >>> Kinv = Explicit(np.linalg.inv([[2.0, 1.0], [1.0, 2.0]]), lam=1.0)
+    >>> LOO().value(Kinv, np.array([[1.0], [3.0]]))  # from the other row: 3/2 and 1/2
+    3.25
+    """
+
+    def __init__(self, score="squared"):
+        self.score = score
+
+    @property
+    def scale_free(self):
+        """Whether the amplitude of K̃ does not matter."""
+        return self.score in ("squared", "absolute")
+
+    @property
+    def positive(self):
+        """Whether the score is an error, not a log density."""
+        return self.score != "log_density"
+
+    def value(self, Kinv, y, weight=None):
+        y = rows_of(y)
+        return self._loss(Kinv @ y, Kinv.diag(), weight)[0]
+
+    def value_and_adjoint(self, Kinv, y, weight=None):
+        alpha = Kinv @ rows_of(y)
+        value, g_alpha, g_s = self._loss(alpha, Kinv.diag(), weight)
+        return value, pull(Kinv, alpha, g_alpha, g_s)
+
+    def _loss(self, alpha, s, weight):
+        """(C, ∂C/∂α, ∂C/∂s)."""
+        loss = {
+            "squared": _squared,
+            "absolute": _absolute,
+            "log_density": _log_density,
+            "crps": _crps,
+        }.get(self.score)
+        if loss is None:
+            raise ValueError(f"score must be 'squared', 'absolute', 'log_density' or 'crps', got {self.score!r}.")
+        n, t = alpha.shape
+        s = np.where(s > 0, s, np.nan)[:, None]  # 0: row i alone fixes a direction of the trend
+        w = np.ones((n, 1)) if weight is None else np.asarray(weight, dtype=float)[:, None]
+        total = t * total_weight(weight, n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms, g_alpha, g_s = loss(alpha, s, w)
+            value = float(terms.sum() / total)
+        return (value if np.isfinite(value) else np.inf), g_alpha / total, g_s.sum(axis=1) / total
+
+
+def _squared(a, s, w):
+    """w e² = (a/s)²: in the scaled system the residual is √w e."""
+    e = a / s
+    return e**2, 2.0 * e / s, -2.0 * e**2 / s
+
+
+def _absolute(a, s, w):
+    """w |e| = √w |a/s|."""
+    root = np.sqrt(w)
+    e = np.abs(a / s)
+    return root * e, root * np.sign(a) / s, -root * e / s
+
+
+def _log_density(a, s, w):
+    """−w log N(e; 0, 1/(w s)) with z² = a²/s."""
+    z2 = a**2 / s
+    return w * 0.5 * (z2 - np.log(s * w) + LOG_2PI), w * a / s, -0.5 * w * (z2 + 1.0) / s
+
+
+def _crps(a, s, w):
+    """w σ [z(2Φ(z) − 1) + 2φ(z) − 1/√π] with σ = 1/√(w s), z = a/√s."""
+    z = a / np.sqrt(s)
+    slope = 2.0 * ndtr(z) - 1.0
+    c = z * slope + 2.0 * np.exp(-0.5 * z**2 - 0.5 * LOG_2PI) - 1.0 / np.sqrt(np.pi)
+    root = np.sqrt(w)
+    return root * c / np.sqrt(s), root * slope / s, -0.5 * root * (c + z * slope) / s**1.5
+
+
+class GCV(SmoothCriterion):
+    """n ‖α‖²/(tr K̃⁻¹)²: generalised cross-validation, (‖r‖²/n)/(1 − tr A/n)² with A = I − λK̃⁻¹ (λ cancels).
+
+    Parameters
+    ----------
+    robust : {None, "robust", "modified"}, default=None
+        "robust" multiplies by γ + (1 − γ) tr(A²)/n; "modified" has (1 − γ tr A/n)² below. Both guard against the
+        interpolating λ that plain GCV picks now and then on few rows.
+    gamma : float, default=None
+        γ; None is 0.3 for "robust", 1.4 for "modified".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection import GCV, Explicit
+    >>> GCV().value(Explicit(np.diag([0.5, 0.5]), lam=1.0), np.array([[1.0], [2.0]]))
+    2.5
+    """
+
+    def __init__(self, robust=None, gamma=None):
+        self.robust = robust
+        self.gamma = gamma
+
+    scale_free = True
+    positive = True
+
+    def _gamma(self):
+        if self.robust not in (None, "robust", "modified"):
+            raise ValueError(f"robust must be None, 'robust' or 'modified', got {self.robust!r}.")
+        return {"robust": 0.3, "modified": 1.4}.get(self.robust, 1.0) if self.gamma is None else float(self.gamma)
+
+    def _parts(self, Kinv, y, weight):
+        """α, N = n²‖α‖²/(t Σw), T = tr P, F = tr P² (only where it is needed)."""
+        alpha = Kinv @ rows_of(y)
+        n, t = alpha.shape
+        N = n * n * float(np.sum(alpha**2)) / (t * total_weight(weight, n))
+        F = squared_norm(Kinv) if self.robust == "robust" else 0.0
+        return alpha, N, float(Kinv.diag().sum()), F
+
+    def _formula(self, N, T, F, n, lam):
+        """(C, ∂C/∂N, ∂C/∂T, ∂C/∂F, ∂C/∂λ)."""
+        g = self._gamma()
+        if self.robust == "modified":  # 1 − γ tr A/n = 1 − γ + γλT/n
+            d = 1.0 - g + g * lam * T / n
+            if d <= 0:
+                return np.inf, 0.0, 0.0, 0.0, 0.0
+            C, slope = N * (lam / (n * d)) ** 2, -2.0 * g / (n * d)
+            return C, C / N if N else 0.0, C * slope * lam, 0.0, C * (2.0 / lam + slope * T)
+        C, M = N / T**2, 1.0
+        dT, dF, dlam = -2.0 * C / T, 0.0, 0.0
+        if self.robust == "robust":  # tr A²/n = 1 − 2λT/n + λ²F/n
+            M = g + (1.0 - g) * (1.0 - 2.0 * lam * T / n + lam**2 * F / n)
+            dT = dT * M - C * (1.0 - g) * 2.0 * lam / n
+            dF, dlam = C * (1.0 - g) * lam**2 / n, C * (1.0 - g) * 2.0 * (lam * F - T) / n
+        return C * M, M / T**2, dT, dF, dlam
+
+    def value(self, Kinv, y, weight=None):
+        _, N, T, F = self._parts(Kinv, y, weight)
+        return float(self._formula(N, T, F, Kinv.n, Kinv.lam)[0])
+
+    def explicit(self, Kinv, y, weight=None):
+        if self.robust is None:
+            return 0.0
+        _, N, T, F = self._parts(Kinv, y, weight)
+        return float(self._formula(N, T, F, Kinv.n, Kinv.lam)[4]) * Kinv.lam
+
+    def value_and_adjoint(self, Kinv, y, weight=None):
+        alpha, N, T, F = self._parts(Kinv, y, weight)
+        n, t = alpha.shape
+        C, dN, dT, dF, _ = self._formula(N, T, F, n, Kinv.lam)
+        g_alpha = alpha * (2.0 * dN * n * n / (t * total_weight(weight, n)))
+        if not dF:
+            return float(C), pull(Kinv, alpha, g_alpha, np.full(n, dT))
+        p, P = Kinv @ g_alpha, Kinv.dense()
+        W = sandwich(P.copy(), np.ones(n))  # P²;  ∂ tr P²/∂K̃ = −2P³
+        W = -dT * W - (2.0 * dF) * (W @ P)
+        W = (W + W.T) / 2
+        return float(C), add_symmetric(W, p, alpha, -0.5)
+
+
+def squared_norm(Kinv):
+    """tr P² = ‖P‖²: from the inverse's own ``squared_norm`` where it has one, else from the array."""
+    if hasattr(Kinv, "squared_norm"):
+        return float(Kinv.squared_norm())
+    return float(np.sum(Kinv.dense() ** 2))
+
+
+class Evidence(SmoothCriterion):
+    """½ yᵀK̃⁻¹y + ½ log det K̃ + (n/2) log 2π: −log p(y) of a Gaussian process with noise λ, summed over targets.
+
+    With a trend it is the restricted likelihood (REML): P for K̃⁻¹, n − q for n, and log det HᵀK̃⁻¹H − log det HᵀH added.
+
+    Parameters
+    ----------
+    profile_scale : bool, default=False
+        Whether the scale σ² of σ²K̃ is chosen for the best likelihood of each target, σ² = yᵀK̃⁻¹y/n. λ is then
+        relative to the amplitude of K, and the units of y do not matter.
+    weights : {"repeats", "precision"}, default="repeats"
+        What a weight w is: w equal rows (the value is exactly that of repeated rows), or a row whose noise
+        variance is λ/w.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection import Evidence, Explicit
+    >>> Kinv = Explicit(np.diag([0.5, 0.5]), lam=1.0, logdet=np.log(4.0))
+    >>> round(Evidence().value(Kinv, np.array([[1.0], [2.0]])), 4)
+    3.781
+    """
+
+    def __init__(self, profile_scale=False, weights="repeats"):
+        self.profile_scale = profile_scale
+        self.weights = weights
+
+    @property
+    def scale_free(self):
+        """Whether the amplitude of K̃ does not matter."""
+        return bool(self.profile_scale)
+
+    summed = True
+
+    def _rows(self, weight, n):
+        """(N, extra): the number of rows that count, and Σw − n copies that each add log λ."""
+        if self.weights not in ("repeats", "precision"):
+            raise ValueError(f"weights must be 'repeats' or 'precision', got {self.weights!r}.")
+        repeats = self.weights == "repeats"
+        extra = total_weight(weight, n) - n if repeats else 0.0
+        return n + extra, extra
+
+    def _logdet(self, Kinv, weight, extra):
+        logdet = Kinv.logdet()
+        if self.weights == "precision" and weight is not None:
+            logdet -= float(np.log(weight).sum())
+        return logdet + (extra * np.log(max(Kinv.lam, TINY)) if extra else 0.0)
+
+    def value(self, Kinv, y, weight=None):
+        y = rows_of(y)
+        return self._value(Kinv, np.einsum("ij,ij->j", y, Kinv @ y), weight)[0]
+
+    def _value(self, Kinv, quad, weight):
+        """(C, N) from yᵀPy of each target."""
+        rows, extra = self._rows(weight, Kinv.n)
+        N, logdet = rows - getattr(Kinv, "q", 0), self._logdet(Kinv, weight, extra)
+        if self.profile_scale:
+            fit = N * np.log(np.maximum(quad, TINY) / N) + N
+        else:
+            fit = quad
+        return float(0.5 * np.sum(fit + logdet + N * LOG_2PI)), N
+
+    def explicit(self, Kinv, y, weight=None):
+        return 0.5 * self._rows(weight, Kinv.n)[1] * rows_of(y).shape[1]
+
+    def value_and_adjoint(self, Kinv, y, weight=None):
+        y = rows_of(y)
+        alpha = Kinv @ y
+        quad = np.einsum("ij,ij->j", y, alpha)
+        value, N = self._value(Kinv, quad, weight)
+        size = N / np.maximum(quad, TINY) if self.profile_scale else np.ones(y.shape[1])
+        W = Kinv.dense()  # W = ½ (t P − Σ ααᵀ N/yᵀPy)
+        W *= 0.5 * y.shape[1]
+        return value, add_symmetric(W, alpha * size, alpha, -0.25)

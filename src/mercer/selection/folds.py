@@ -1,0 +1,147 @@
+"""K-fold cross-validation without a refit: all the held-out residuals of a block from one inverse."""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from mercer.exceptions import NotPositiveDefinite
+from mercer.selection.base import SmoothCriterion, add_symmetric, rows_of, total_weight, with_rows
+from mercer.selection.projected import block
+
+
+class _Folds(SmoothCriterion):
+    """Σᵢ wᵢ eᵢ²/Σᵢ wᵢ  with  e_B = ([K̃⁻¹]_BB)⁻¹ α_B: each block B predicted by the model fitted without it."""
+
+    scale_free = True
+    positive = True
+    costly = True  # n³/k operations for each λ of a path
+
+    def folds(self, n):
+        """Return [rows of fold 1, rows of fold 2, …]."""
+        raise TypeError(f"{type(self).__name__} must define folds(n).")
+
+    def residuals(self, Kinv, y):
+        """Return (n, t): the residual of each row under the model fitted without its fold, times √w where scaled."""
+        alpha = Kinv @ rows_of(y)
+        out = np.empty_like(alpha)
+        for B, factor in self._factors(Kinv):
+            out[B] = cho_solve(factor, alpha[B])
+        return out
+
+    def _factors(self, Kinv):
+        """Yield (B, factor of P_BB)."""
+        for B in self.folds(Kinv.n):
+            try:
+                yield B, cho_factor(block(Kinv, B), lower=True)
+            except np.linalg.LinAlgError:
+                raise NotPositiveDefinite(
+                    f"without the {len(B)} rows of a fold the trend (intercept) is not determined by the other "
+                    f"{Kinv.n - len(B)} rows, or lam is too small to tell; use smaller folds or a larger lam."
+                ) from None
+
+    def value(self, Kinv, y, weight=None):
+        e = self.residuals(Kinv, y)
+        return float(np.sum(e**2)) / (e.shape[1] * total_weight(weight, Kinv.n))
+
+    def value_and_adjoint(self, Kinv, y, weight=None):
+        """W = −½[(Pu)αᵀ + α(Pu)ᵀ] + ½ Σ_B [(P u_B)(P e_B)ᵀ + (P e_B)(P u_B)ᵀ] with u_B = P_BB⁻¹ ∂C/∂e_B."""
+        alpha = Kinv @ rows_of(y)
+        n, t = alpha.shape
+        scale = 2.0 / (t * total_weight(weight, n))
+        parts = []
+        for B, factor in self._factors(Kinv):
+            e = cho_solve(factor, alpha[B])
+            parts.append((B, e, cho_solve(factor, scale * e)))
+        E, U = np.zeros((n, len(parts) * t)), np.zeros((n, len(parts) * t))
+        for k, (B, e, u) in enumerate(parts):
+            E[B, k * t : (k + 1) * t], U[B, k * t : (k + 1) * t] = e, u
+        PE, PU = Kinv @ E, Kinv @ U
+        total = PU.reshape(n, len(parts), t).sum(axis=1)
+        value = float(np.sum(E**2)) / (t * total_weight(weight, n))
+        return value, add_symmetric(np.zeros((n, n)), np.hstack([PU, -total]), np.hstack([PE, alpha]), 0.5)
+
+
+class KFold(_Folds):
+    """Σᵢ wᵢ eᵢ²/Σᵢ wᵢ  with  e_B = ([K̃⁻¹]_BB)⁻¹ α_B for each of k folds B: exact, without a refit.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        k.
+    shuffle : bool, default=True
+        Whether rows are dealt to the folds at random; else folds are runs of neighbouring rows.
+    random_state : int, default=0
+        Seed of the shuffle: the same folds at every trial of a search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection import LOO, Explicit, KFold
+    >>> Kinv = Explicit(np.linalg.inv([[2.0, 1.0], [1.0, 2.0]]), lam=1.0)
+    >>> y = np.array([[1.0], [3.0]])
+    >>> round(KFold(2).value(Kinv, y) - LOO().value(Kinv, y), 12)  # two folds of one row
+    0.0
+    """
+
+    def __init__(self, n_splits=5, shuffle=True, random_state=0):
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def folds(self, n):
+        """Return the k index arrays of n rows."""
+        k = int(self.n_splits)
+        if k < 2:
+            raise ValueError(f"n_splits must be at least 2, got {self.n_splits}.")
+        if n < k:
+            raise ValueError(f"there are {n} rows, fewer than the {k} folds; use KFold({max(n, 2)}) or LOO().")
+        order = np.random.default_rng(self.random_state).permutation(n) if self.shuffle else np.arange(n)
+        return [np.sort(part) for part in np.array_split(order, k)]
+
+
+class GroupKFold(_Folds):
+    """Σᵢ wᵢ eᵢ²/Σᵢ wᵢ  with  e_B = ([K̃⁻¹]_BB)⁻¹ α_B, where rows of one group are always left out together.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,)
+        The group of each row.
+    n_splits : int, default=None
+        Folds, filled with whole groups so that they have about equal size; None leaves out one group at a time.
+
+    Examples
+    --------
+    >>> from mercer.selection import GroupKFold
+    >>> [fold.tolist() for fold in GroupKFold(["a", "b", "a", "c"]).folds(4)]
+    [[0, 2], [1], [3]]
+    """
+
+    def __init__(self, groups, n_splits=None):
+        self.groups = groups
+        self.n_splits = n_splits
+
+    @property
+    def name(self):
+        """What a table calls it."""
+        return f"GroupKFold({len(np.unique(np.asarray(self.groups)))} groups, n_splits={self.n_splits})"
+
+    def restrict(self, index):
+        return with_rows(self, groups=np.asarray(self.groups)[index])
+
+    def folds(self, n):
+        """Return the index arrays of the folds of n rows."""
+        groups = np.asarray(self.groups)
+        if groups.shape != (n,):
+            raise ValueError(f"groups has shape {groups.shape}, but there are {n} rows.")
+        _, code, count = np.unique(groups, return_inverse=True, return_counts=True)
+        k = len(count) if self.n_splits is None else int(self.n_splits)
+        if k < 2 or len(count) < k:
+            raise ValueError(
+                f"there are {len(count)} groups for {k} folds; at least 2 and as many as folds are needed."
+            )
+        fold = np.arange(len(count))
+        if k < len(count):  # largest groups first, each to the smallest fold
+            size = np.zeros(k)
+            for g in np.argsort(-count, kind="stable"):
+                fold[g] = int(np.argmin(size))
+                size[fold[g]] += count[g]
+        return [np.flatnonzero(fold[code] == f) for f in range(k)]

@@ -1,0 +1,239 @@
+"""Nested cross-validation: one loop chooses, another one judges, and no row does both (lecture 003, Algorithm 1)."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils.validation import check_consistent_length
+
+from mercer.selection._nested import (
+    Run,
+    assemble,
+    check_folds,
+    choice_of,
+    outer_folds,
+    plain_scores,
+    score_name,
+    stored_kernels,
+    with_inner,
+)
+
+
+def nested_cv(
+    estimator, X, y, *, outer=5, inner=None, groups=None, sample_weight=None, scoring=None, random_state=0
+):  # fmt: skip
+    """Performance_f = score on fold f of the model chosen and fitted without fold f;  their mean is returned.
+
+    Cross-validation serves one of two ends. For *selection* the parameter with the best mean score wins; that score is
+    too good, because it was the reason for the choice. For *evaluation* the mean score is reported, of a model that
+    the folds had no part in choosing. Here both are done, one inside the other: in each outer fold the estimator
+    chooses (kernel, λ) by its criterion on the other folds only, is fitted on them, and is judged on the fold. The
+    result is the performance of the whole procedure; it names no λ, since every fold may choose another one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        For example ``KernelRidge(kernel, criterion=KFold(4))``; also a pipeline, a ``GridSearchCV``, or any other
+        estimator with ``fit`` and ``predict``.
+    X : array-like of shape (n, d), or a sequence of objects
+    y : array-like of shape (n,) or (n, t)
+    outer : int, splitter or iterable of (train, test), default=5
+        The folds of the evaluation. A number deals the rows at random, or, with ``groups``, whole groups; any
+        scikit-learn splitter will do, such as ``TimeSeriesSplit(5)`` for rows in the order of time.
+    inner : Criterion or rule, default=None
+        What chooses, set as ``criterion`` of the estimator; None leaves the estimator as it is. Algorithm 1 has
+        ``KFold(F - 1)``. A criterion that holds something for each row, such as ``GroupKFold(groups)``, gets the rows
+        of its fold.
+    groups : array-like of shape (n,), default=None
+        Rows of one group are never on both sides of an outer split. The inner split is the criterion's affair: give
+        ``inner=GroupKFold(groups)`` to keep groups together there as well.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows, in the fits and in the scores.
+    scoring : str or callable, default=None
+        As in scikit-learn, larger is better; None is ``estimator.score``, R² for a regressor.
+    random_state : int, default=0
+        Seed of the folds when ``outer`` is a number.
+
+    Returns
+    -------
+    NestedResult
+
+    Notes
+    -----
+    Where only λ is chosen (``optimize="lam"``, or a kernel without free hyper-parameters), K is evaluated once for
+    each kernel, on all rows, and every fit reads its block. ``cross_val_score`` on the same estimator and folds gives
+    the same scores; here come the choices, the predictions and the optimism as well.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.datasets import load_mcycle
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import LOO, nested_cv
+    >>> X, y = load_mcycle(return_X_y=True)
+    >>> result = nested_cv(KernelRidge([Gaussian(5.0), Gaussian(10.0)], optimize="lam"), X, y, inner=LOO())
+    >>> print(f"R² {result.mean:.2f} ± {result.standard_error:.2f}, chosen on all rows: {result.choice['kernel']}")
+    R² 0.75 ± 0.03, chosen on all rows: Gaussian(10.0)
+    """
+    started = time.perf_counter()
+    model, y = with_inner(clone(estimator), inner), np.asarray(y)
+    check_consistent_length(X, y, groups, sample_weight)
+    folds = outer_folds(outer, model, X, y, groups, random_state)
+    scorer = check_scoring(model, scoring=scoring)
+    name = score_name(model, scoring)
+    check_folds(folds, name)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+
+    kernels = stored_kernels(model, X, scoring)
+    if kernels is not None:
+        several = isinstance(model.kernel, (list, tuple))
+        model.set_params(kernel=kernels if several else kernels[0])
+        X = np.arange(len(y))
+    run = Run(X, y, weight, scorer)
+
+    whole = run.fit(model, np.arange(len(y)))
+    judged = [run.judge(model, train, test) for train, test in folds]
+    scores = np.array([score for score, _, _ in judged])
+    return NestedResult(
+        scores=scores,
+        plain_scores=plain_scores(run, model, whole, folds, scores),
+        choices=[choice for _, choice, _ in judged],
+        choice=choice_of(whole),
+        folds=folds,
+        predictions=assemble(y, folds, [prediction for _, _, prediction in judged], is_classifier(model)),
+        scoring=name,
+        estimator=" ".join(repr(estimator).split()),
+        gram_reused=kernels is not None,
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class NestedResult:
+    """What `nested_cv` found.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (F,)
+        Score of each outer fold: chosen, fitted and judged on different rows.
+    plain_scores : ndarray of shape (F,)
+        Scores on the same folds of the one model that was chosen on all rows, the fold's own included; NaN where the
+        estimator does not say what it chose.
+    choices : list of dict
+        What each fold chose: kernel and lam, or the ``best_params_`` of a search; empty where nothing is known.
+    choice : dict
+        What is chosen on all rows: the model to use. `mean` is the estimate of its performance.
+    folds : list of (ndarray, ndarray)
+        Train and test rows of each outer fold.
+    predictions : ndarray of shape (n,) or (n, t)
+        Prediction of each row by the model of a fold that did not see it: NaN (None for labels) for rows that are in
+        no test fold; for rows that are in several the mean (of labels the last).
+    scoring : str
+        Name of the score.
+    estimator : str
+        The estimator, as it was given.
+    gram_reused : bool
+        Whether K was evaluated once for all folds.
+    seconds : float
+        Time taken.
+    """
+
+    scores: np.ndarray
+    plain_scores: np.ndarray
+    choices: list
+    choice: dict
+    folds: list
+    predictions: np.ndarray
+    scoring: str
+    estimator: str
+    gram_reused: bool
+    seconds: float
+
+    @property
+    def mean(self):
+        """Mean of the outer scores."""
+        return float(self.scores.mean())
+
+    @property
+    def standard_error(self):
+        """sd/√F of the outer scores; a little too small, since any two folds share training rows."""
+        return _standard_error(self.scores)
+
+    @property
+    def plain_mean(self):
+        """Mean of the non-nested scores."""
+        return float(self.plain_scores.mean())
+
+    @property
+    def optimism(self):
+        """Non-nested minus nested score: what choosing on the rows that judge seems to gain."""
+        return float((self.plain_scores - self.scores).mean())
+
+    @property
+    def optimism_error(self):
+        """Standard error of the optimism, from the differences in each fold."""
+        return _standard_error(self.plain_scores - self.scores)
+
+    def to_dict(self):
+        """Return everything as plain values for a file."""
+        return {
+            "estimator": self.estimator,
+            "scoring": self.scoring,
+            "mean": self.mean,
+            "standard_error": self.standard_error,
+            "optimism": self.optimism,
+            "optimism_error": self.optimism_error,
+            "scores": self.scores.tolist(),
+            "plain_scores": self.plain_scores.tolist(),
+            "choices": [_plain(choice) for choice in self.choices],
+            "choice": _plain(self.choice),
+            "test_rows": [test.tolist() for _, test in self.folds],
+            "predictions": self.predictions.tolist(),
+            "gram_reused": self.gram_reused,
+            "seconds": self.seconds,
+        }
+
+    def __str__(self):
+        """Return the folds as a table, and the three numbers below it."""
+        known, width = bool(np.isfinite(self.optimism)), max(9, len(self.scoring))
+        lines = [
+            f"Nested cross-validation of {self.estimator}",
+            f"  fold   train    test  {self.scoring:>{width}}  {'non-nested  ' if known else ''}choice",
+        ]
+        for i, (train, test) in enumerate(self.folds):
+            plain = f"{self.plain_scores[i]:>10.4g}  " if known else ""
+            score = f"{self.scores[i]:>{width}.4g}"
+            lines.append(f"{i + 1:>6}{len(train):>8}{len(test):>8}  {score}  {plain}{_words(self.choices[i])}")
+        lines.append(f"  nested      {_number(self.mean, self.standard_error)}   chosen and judged on different rows")
+        if not known:
+            return "\n".join([*lines, "  non-nested  unknown: the estimator does not say what it chose"])
+        plain = _number(self.plain_mean, _standard_error(self.plain_scores))
+        return "\n".join(
+            [
+                *lines,
+                f"  non-nested  {plain}   chosen on all rows: {_words(self.choice)}",
+                f"  optimism    {_number(self.optimism, self.optimism_error)}   non-nested minus nested",
+            ]
+        )
+
+
+def _standard_error(values):
+    """sd/√F."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def _number(mean, error):
+    """A mean with its standard error."""
+    return f"{mean:>9.4g} ± {error:<7.2g}"
+
+
+def _plain(choice):
+    """A choice with numbers as numbers and everything else as text."""
+    return {key: value if isinstance(value, (int, float, str)) else repr(value) for key, value in choice.items()}
+
+
+def _words(choice):
+    """A choice in one line."""
+    return ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v!r}" for k, v in choice.items()) or "-"

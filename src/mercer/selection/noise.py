@@ -1,0 +1,66 @@
+"""The noise level from the data: equal inputs first, nearest neighbours else."""
+
+import numpy as np
+
+from mercer.gram import take
+from mercer.gram.merge import duplicate_groups, merge
+
+ENOUGH = 30  # degrees of freedom from equal inputs that are trusted
+ROWS = 512
+
+
+def noise_level(kernel, X, y, weight=None):
+    """δ² = the variance within groups of equal inputs, if it has 30 degrees of freedom, else ½ mean (yᵢ − y_nn(i))².
+
+    A row of weight w has the variance δ²/w. Neighbours are near in the distance of the kernel, k(x, x) + k(z, z)
+    − 2k(x, z), so that objects have them too. Their estimate counts the slope of the function as noise.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection of n inputs
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,), default=None
+
+    Returns
+    -------
+    delta : float
+        Standard deviation of the noise, over all targets.
+    how : str
+        "duplicates" or "neighbours".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection.noise import noise_level
+    >>> X = np.repeat(np.arange(40.0), 2)[:, None]
+    >>> delta, how = noise_level(Gaussian(), X, np.tile([[0.0], [2.0]], (40, 1)))
+    >>> round(delta, 3), how
+    (1.414, 'duplicates')
+    """
+    n, t = y.shape
+    w = np.ones(n) if weight is None else weight
+    groups = duplicate_groups(X)
+    if groups is not None and n - groups[0].size >= ENOUGH:
+        first, group = groups
+        spread = merge(y, w, group, first.size)[2]
+        return float(np.sqrt(spread.sum() / (t * (n - first.size)))), "duplicates"
+    if n < 2:
+        return 0.0, "neighbours"
+    near = nearest(kernel, X)
+    scaled = (y - y[near]) ** 2 / (1.0 / w + 1.0 / w[near])[:, None]
+    return float(np.sqrt(scaled.mean())), "neighbours"
+
+
+def nearest(kernel, X):
+    """For each input the nearest other one in the distance of the kernel, by tiles."""
+    n = len(X)
+    diagonal = np.asarray(kernel.diag(X), dtype=float)
+    out = np.empty(n, dtype=int)
+    for i in range(0, n, ROWS):
+        index = np.arange(i, min(i + ROWS, n))
+        distance = diagonal - 2.0 * np.asarray(kernel(take(X, index), X), dtype=float)
+        distance[np.arange(len(index)), index] = np.inf
+        out[index] = np.argmin(distance, axis=1)
+    return out

@@ -1,0 +1,249 @@
+"""All λ, all targets, all criteria from one decomposition."""
+
+import copy
+
+import numpy as np
+
+from mercer.gram import ScaledGram, TiledGram
+from mercer.kernels.base import Kernel
+from mercer.selection.base import Criterion, rows_of
+from mercer.selection.criteria import GCV, LOO, Evidence
+from mercer.selection.spectrum import Spectrum
+
+POINTS = 200
+
+
+def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, criteria=None):
+    """λ ↦ (dof, residual, norm, every criterion) from one decomposition K = U Λ Uᵀ.
+
+    Parameters
+    ----------
+    kernel : Kernel or array-like of shape (m, n)
+        k, with its hyper-parameters as they are; or a plain matrix A, and ``path(A, b)`` is the path of
+        min ‖Ax − b‖² + λ‖x‖², the same rules with K = AAᵀ.
+    X : collection of n inputs, or b
+    y : array-like of shape (n,) or (n, t)
+        Left out for a plain matrix.
+    lams : array-like, default=None
+        The grid, positive; None is 200 values, evenly in log λ, between the largest eigenvalue e₁ of K and
+        max(e_n, 2.2e-16 e₁).
+    sample_weight : array-like of shape (n,), default=None
+        w > 0.
+    intercept : bool, default=None
+        Whether there is an unpenalised constant; None is True for a kernel, False for a plain matrix.
+    criteria : list of Criterion, default=None
+        None is LOO, GCV and Evidence with the scale profiled out.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import path
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> found = path(Gaussian(0.2), X, np.sin(6 * X[:, 0]), lams=[0.01, 0.1, 1.0])
+    >>> list(found.table)
+    ['lam', 'dof', 'residual', 'norm', 'LOO()', 'GCV()', 'Evidence(profile_scale=True)']
+    >>> found.table["dof"].round(2)
+    array([7.45, 5.82, 3.82])
+    """
+    if isinstance(kernel, Kernel):
+        if y is None:
+            raise ValueError("path(kernel, X, y) needs y.")
+        X = kernel.validate(X)
+        y, w = _check(X, y, sample_weight)
+        K = TiledGram(kernel, X)
+        if w is None:
+            spectrum = Spectrum.of_gram(K, y, trend(w, len(y), intercept is not False))
+        else:
+            s = np.sqrt(w)
+            spectrum = Spectrum.of_gram(ScaledGram(K, s), s[:, None] * y, trend(w, len(y), intercept is not False))
+        return Path(spectrum, lams, w, criteria, kernel=kernel, X=X)
+    if y is not None:
+        raise TypeError(f"kernel must be a Kernel in path(kernel, X, y), got {type(kernel).__name__}.")
+    A = np.asarray(kernel, dtype=float)
+    if A.ndim != 2 or not np.isfinite(A).all():
+        raise ValueError(f"A must be a finite matrix, got shape {A.shape}.")
+    y, w = _check(A, X, sample_weight)
+    s = np.ones(len(y)) if w is None else np.sqrt(w)
+    spectrum = Spectrum.of_matrix(s[:, None] * A, s[:, None] * y, trend(w, len(y), bool(intercept)))
+    return Path(spectrum, lams, w, criteria, matrix=A)
+
+
+def trend(weight, n, intercept):
+    """H of the scaled system: √w for an intercept, no column without."""
+    return np.ones((n, 0)) if not intercept else (np.ones(n) if weight is None else np.sqrt(weight))[:, None]
+
+
+def _check(X, y, weight):
+    """y of shape (n, t) and w (or None), checked against the rows of X."""
+    y = rows_of(y)
+    if len(y) != len(X):
+        raise ValueError(f"X has {len(X)} rows and y has {len(y)}.")
+    if not np.isfinite(y).all():
+        raise ValueError(f"y has a NaN or infinite entry in row {int(np.argwhere(~np.isfinite(y))[0][0])}.")
+    if weight is None:
+        return y, None
+    w = np.asarray(weight, dtype=float)
+    if w.shape != (len(y),) or not (np.isfinite(w).all() and (w > 0).all()):
+        raise ValueError(f"sample_weight must be {len(y)} positive numbers; leave out rows of weight 0.")
+    return y, None if np.all(w == 1.0) else w
+
+
+class Path:
+    """λ ↦ α(λ) and every criterion; made by `path`.
+
+    Attributes
+    ----------
+    lams : ndarray of shape (L,)
+        λ, ascending.
+    table : dict of ndarray
+        Columns lam, dof (tr A, the intercept counted), residual (‖√w(y − f)‖), norm (‖f‖, or ‖x‖ for a plain
+        matrix), and one for each criterion; over all targets.
+    eigenvalues : ndarray of shape (k,)
+        Λ of K (of the weighted K without the intercept), descending.
+    coefficients : ndarray of shape (k, t)
+        Uᵀy: |uᵢᵀy| against eᵢ is the Picard plot.
+    constant : bool
+        Whether nothing of y is left beside the trend.
+    n, q : int
+        Rows, and columns of the trend.
+    weight : ndarray of shape (n,) or None
+    kernel, X, matrix
+        What the path was made of.
+    """
+
+    def __init__(self, spectrum, lams=None, weight=None, criteria=None, *, kernel=None, X=None, matrix=None):
+        self.spectrum, self.weight = spectrum, weight
+        self.kernel, self.X, self.matrix = kernel, X, matrix
+        self.n, self.q = spectrum.n, spectrum.q
+        self.eigenvalues, self.coefficients = spectrum.e, spectrum.c
+        left = float(np.sum(spectrum.c**2)) + spectrum.rest2
+        self.constant = left <= (1e-13**2) * float(np.sum(spectrum.y**2)) or left == 0.0
+        self.lams = default_grid(spectrum.e) if lams is None else _check_lams(lams)
+        self.table = {"lam": self.lams, **self._norms()}
+        criteria = default_criteria() if criteria is None else list(criteria)
+        for criterion in criteria:
+            if not isinstance(criterion, Criterion):
+                raise TypeError(f"criteria must be Criterion objects, got {criterion!r}.")
+        self.criteria = criteria
+        self.table.update(self._columns(criteria))
+
+    @property
+    def y(self):
+        """y of shape (n, t), unscaled."""
+        y = self.spectrum.y
+        return y if self.weight is None else y / np.sqrt(self.weight)[:, None]
+
+    def _norms(self):
+        """dof, residual and norm for all λ, O(k) each."""
+        e, lam = self.eigenvalues[:, None], self.lams
+        c2 = np.sum(self.coefficients**2, axis=1)[:, None]
+        inverse = 1.0 / (e + lam)
+        return {
+            "dof": self.q + (e * inverse).sum(axis=0),
+            "residual": np.sqrt(((lam * inverse) ** 2 * c2).sum(axis=0) + self.spectrum.rest2),
+            "norm": np.sqrt((e * inverse**2 * c2).sum(axis=0)),
+        }
+
+    def _columns(self, criteria):
+        """{name: values on the grid}, all criteria in one pass."""
+        out = {criterion.name: np.empty(len(self.lams)) for criterion in criteria}
+        if criteria:
+            for j, point in enumerate(self.spectrum.points(self.lams)):
+                for criterion in criteria:
+                    out[criterion.name][j] = criterion.value(point, self.spectrum.y, self.weight)
+        return out
+
+    def at(self, lam):
+        """P(λ): K̃⁻¹ with the intercept projected out, an Inverse (of the scaled system, with weights)."""
+        return self.spectrum.at(lam)
+
+    def value(self, criterion, lam):
+        """The criterion at one λ."""
+        return float(criterion.value(self.at(lam), self.spectrum.y, self.weight))
+
+    def values(self, criterion):
+        """The criterion on the grid; from the table where it is there."""
+        if criterion.name not in self.table:
+            self.table.update(self._columns([criterion]))
+        return self.table[criterion.name]
+
+    def choose(self, rule):
+        """Return the `Choice` of a rule or criterion."""
+        return rule.choose(self)
+
+    def solution(self, lam):
+        """α (n, t) of a kernel, x (p, t) = Aᵀα of a plain matrix, at λ; zero at λ = inf."""
+        alpha = np.zeros_like(self.spectrum.y) if np.isinf(lam) else self.at(lam) @ self.spectrum.y
+        alpha = alpha if self.weight is None else np.sqrt(self.weight)[:, None] * alpha
+        return alpha if self.matrix is None else self.matrix.T @ alpha
+
+    def loo_residuals(self, lam):
+        """yᵢ − f₋ᵢ(xᵢ) of every row (n, t), in the units of y."""
+        point = self.at(lam)
+        e = (point @ self.spectrum.y) / point.diag()[:, None]
+        return e if self.weight is None else e / np.sqrt(self.weight)[:, None]
+
+    def slim(self):
+        """Return the path without the eigenvectors: the table and the spectrum stay, other λ cannot be asked for."""
+        other = copy.copy(self)
+        other.spectrum = other.X = other.matrix = other.weight = None
+        return other
+
+    def to_dict(self):
+        """Return the table as lists, and the spectrum: plain values for a file."""
+        return {
+            "table": {name: column.tolist() for name, column in self.table.items()},
+            "eigenvalues": self.eigenvalues.tolist(),
+            "coefficients": self.coefficients.tolist(),
+            "n": self.n,
+            "kernel": None if self.kernel is None else repr(self.kernel),
+        }
+
+    def frame(self):
+        """Return the table as a pandas data frame."""
+        import pandas
+
+        return pandas.DataFrame(self.table)
+
+    def __len__(self):
+        return len(self.lams)
+
+    def __repr__(self):
+        what = f"{self.kernel!r}" if self.kernel is not None else "A"
+        return f"Path({what}, n={self.n}, {len(self)} lams in [{self.lams[0]:.3g}, {self.lams[-1]:.3g}])"
+
+    def __str__(self):
+        """Return about twenty rows of the table."""
+        shown = np.unique(np.linspace(0, len(self) - 1, min(len(self), 20)).round().astype(int))
+        heads = [name[:14].rjust(14) for name in self.table]
+        lines = ["  ".join(heads)]
+        for i in shown:
+            lines.append("  ".join(f"{column[i]:14.6g}" for column in self.table.values()))
+        return "\n".join([repr(self), *lines])
+
+
+def default_criteria():
+    """LOO, GCV and Evidence: what a path is judged by unless told otherwise."""
+    return [LOO(), GCV(), Evidence(profile_scale=True)]
+
+
+def default_grid(e, points=POINTS):
+    """λ between e₁ and max(e_n, u e₁), evenly in log λ."""
+    largest = float(e.max(initial=0.0))
+    if not largest > 0:
+        return np.geomspace(1e-10, 1.0, points)  # K is zero: λ changes nothing
+    return np.geomspace(max(float(e.min()), np.finfo(float).eps * largest), largest, points) \
+        if e.min() < largest else np.geomspace(1e-8 * largest, largest, points)  # fmt: skip
+
+
+def _check_lams(lams):
+    """λ ascending, positive and finite."""
+    lams = np.unique(np.asarray(lams, dtype=float).ravel())
+    if not lams.size or not (np.isfinite(lams).all() and lams[0] > 0):
+        raise ValueError(f"lams must be positive and finite, got {lams}.")
+    return lams

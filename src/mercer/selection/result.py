@@ -1,0 +1,76 @@
+"""What a search gives back."""
+
+import warnings
+from dataclasses import dataclass, field
+
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.kernels.base import Kernel
+
+
+@dataclass
+class SearchResult:
+    """The kernel and λ a search ended with, and how; made by `search`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    lam : float
+    value : float
+        The criterion there, on all rows.
+    status : str
+        "ok"; "at_bound"; "flat"; "time_budget", "stopped" (the best point so far is returned); "failed"; or the status
+        of the rule where λ alone was chosen on a path.
+    message : str
+    criterion : str
+    at_bound : dict
+        {name: value} of the parameters that ended at a bound.
+    flat : list of str
+        Parameters the criterion does not see. An amplitude under a criterion that is free of scale was kept.
+    history : list of dict
+        Every evaluation: rows n, value, lam, theta (the log of what was searched), seconds.
+    evaluations, failed : int
+        How many, and how many could not be evaluated.
+    seconds : float
+    candidates : list of SearchResult
+        One for each kernel where there was a list.
+    path : Path or None
+        Where λ alone was chosen on a path.
+    """
+
+    kernel: Kernel
+    lam: float
+    value: float
+    status: str = "ok"
+    message: str = ""
+    criterion: str = ""
+    at_bound: dict = field(default_factory=dict)
+    flat: list = field(default_factory=list)
+    history: list = field(default_factory=list, repr=False)
+    evaluations: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    candidates: list = field(default_factory=list, repr=False)
+    path: object = field(default=None, repr=False)
+
+    def warn(self, stacklevel=3):
+        """Warn with the message where the search did not end inside; return self."""
+        if self.status != "ok":
+            warnings.warn(f"{self.criterion}: {self.message}", ConvergenceWarning, stacklevel=stacklevel)
+        return self
+
+    def to_dict(self):
+        """Return plain values, for a report."""
+        plain = (
+            "lam",
+            "value",
+            "status",
+            "message",
+            "criterion",
+            "at_bound",
+            "flat",
+            "evaluations",
+            "failed",
+            "seconds",
+        )
+        return {"kernel": repr(self.kernel), **{name: getattr(self, name) for name in plain}}

@@ -1,0 +1,190 @@
+"""θ and λ together: L-BFGS in log space, started well, screened on few rows, and never believed on its word."""
+
+import numpy as np
+
+from mercer.exceptions import NotPositiveDefinite
+from mercer.selection._lam_only import choose_lam
+from mercer.selection._levels import optimise
+from mercer.selection._objective import Objective, Record, Stop
+from mercer.selection._report import at_bounds, describe, flat_directions
+from mercer.selection._starts import has_amplitude, mean_diagonal
+from mercer.selection._starts import starts as starting_points
+from mercer.selection.base import Criterion, rows_of
+from mercer.selection.result import SearchResult
+
+LAM_RANGE = (1e-9, 1e5)  # of λ to the mean of k(x, x)
+
+
+def search(
+    kernel,
+    X,
+    y,
+    criterion,
+    *,
+    lam=None,
+    weight=None,
+    intercept=True,
+    optimize="all",
+    bounds=None,
+    starts=3,
+    time_budget=None,
+    callback=None,
+    random_state=0,
+):
+    """argmin C(θ, λ) over the free hyper-parameters of the kernel and λ, by L-BFGS-B in log θ and log λ.
+
+    Starts (what was given, and the weighted median heuristic at several scales) are screened on 500 rows, the best
+    few optimised there, and the best of these carried over to more rows and at last to all of them. The best
+    finite point ever seen is returned, whatever the optimiser says of itself.
+
+    Parameters
+    ----------
+    kernel : Kernel, or list of Kernel
+        Of a list the kernel with the smallest value is returned.
+    X : collection of n inputs
+    y : array-like of shape (n,) or (n, t)
+    criterion : Criterion or Rule
+        A rule without a value (LCurve, Discrepancy) chooses λ only.
+    lam : float, default=None
+        Where λ starts; None is 1 % of the variance.
+    weight : array-like of shape (n,), default=None
+        w > 0.
+    intercept : bool, default=True
+    optimize : {"all", "lam"}, default="all"
+    bounds : pair of float, default=None
+        Of λ; None is 1e-9 to 1e5 times the mean of k(x, x). Those of θ are the kernel's own.
+    starts : int, default=3
+        How many starts are optimised on the first level.
+    time_budget : float, default=None
+        Seconds, checked after each evaluation.
+    callback : callable, default=None
+        Gets the dict of each evaluation; a true answer stops the search.
+    random_state : int, default=0
+
+    Returns
+    -------
+    SearchResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import LOO, search
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, (80, 1))
+    >>> y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(80)
+    >>> found = search(Gaussian(10.0), X, y, LOO())
+    >>> 0.3 < found.kernel.length_scale < 2.0, found.status
+    (True, 'ok')
+    """
+    options = {
+        "lam": _check_start(lam),
+        "weight": None if weight is None else np.asarray(weight, dtype=float),
+        "intercept": intercept,
+        "optimize": optimize,
+        "bounds": _check_bounds(bounds),
+        "starts": starts,
+        "random_state": random_state,
+    }
+    if optimize not in ("all", "lam"):
+        raise ValueError(f"optimize must be 'all' or 'lam', got {optimize!r}.")
+    record, y = Record(time_budget, callback), rows_of(y)
+    if len(y) - bool(intercept) < 2:
+        raise ValueError(f"there is nothing to choose by with {len(y)} rows; give lam, and no criterion.")
+    if not isinstance(kernel, list | tuple):
+        return _one(kernel, X, y, criterion, record, **options)
+    if not isinstance(criterion, Criterion):
+        raise ValueError(f"{criterion.name} has no value to compare kernels by; use a criterion, or one kernel.")
+    if not len(kernel):
+        raise ValueError("the list of kernels is empty.")
+    found = []
+    for one in kernel:
+        found.append(_one(one, X, y, criterion, record, **options))
+        if found[-1].status in ("time_budget", "stopped"):
+            break
+    best = min(found, key=lambda result: result.value if np.isfinite(result.value) else np.inf)
+    best.candidates, best.seconds, best.evaluations = list(found), record.seconds, len(record.history)
+    return best
+
+
+def _one(kernel, X, y, criterion, record, *, lam, weight, intercept, optimize, bounds, starts, random_state):
+    """The search for one kernel."""
+    began, count = record.seconds, len(record.history)
+    X = kernel.validate(X)
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} rows and y has {len(y)}.")
+    free = np.full(kernel.n_theta, optimize == "all" and isinstance(criterion, Criterion))
+    kept = kernel.names[:1] if criterion.scale_free and has_amplitude(kernel) and free.any() else []
+    free[: len(kept)] = False  # the amplitude: λ alone does what both would do
+    objective = Objective(kernel, X, y, criterion, record, weight=weight, intercept=intercept, free=free)
+    if _is_constant(objective):
+        result = _constant(objective, lam)
+    elif not free.any():
+        result = choose_lam(objective, bounds, lam)
+    else:
+        level = mean_diagonal(kernel, X)
+        box = np.vstack([kernel.theta_bounds[free], np.log(bounds or [r * level for r in LAM_RANGE])])
+        result = _joint(objective, box, lam, starts, np.random.default_rng(random_state), y)
+    result.flat += kept
+    result.criterion, result.history = criterion.name, record.history
+    result.seconds, result.evaluations = record.seconds - began, len(record.history) - count
+    return result
+
+
+def _joint(objective, box, lam, count, rng, y):
+    """θ and λ together, level by level; the last level that was reached decides."""
+    guesses = starting_points(objective.kernel, objective.X, y, objective.weight, lam, objective.criterion, rng)
+    failed, status, reached = objective.record.failed, "ok", []
+    try:
+        optimise(objective, box, guesses, count, rng, reached)
+    except Stop as stop:
+        status = stop.status
+    seen = [level for level in reached if level.best_z is not None]
+    if not seen:
+        raise NotPositiveDefinite(
+            f"no trial of {objective.kernel!r} by {objective.criterion.name} gave a finite value "
+            f"({objective.record.failed - failed} failed); the last error was: {objective.record.last_error}"
+        )
+    last = seen[-1]
+    kernel, lam = last.at(last.best_z)
+    names = [*np.array(objective.kernel.names)[objective.free], "lam"]
+    result = SearchResult(kernel, lam, last.best_value, status, failed=objective.record.failed - failed)
+    result.at_bound = at_bounds(names, last.best_z, box)
+    result.flat = flat_directions(names, np.max([level.slope for level in seen], axis=0))
+    if status == "ok":
+        result.status = "at_bound" if result.at_bound else "flat" if result.flat else "ok"
+    result.message = describe(result, box, names, len(last.y), len(objective.y))
+    return result
+
+
+def _is_constant(objective):
+    """Whether nothing of y is left beside the trend."""
+    y, H = objective.y / (np.abs(objective.y).max() or 1.0), objective.H  # so that no square vanishes
+    rest = y - H @ np.linalg.lstsq(H, y, rcond=None)[0] if H.shape[1] else y
+    return bool(np.sum(rest**2) <= 1e-26 * np.sum(y**2))
+
+
+def _constant(objective, lam):
+    """Every kernel and λ fits a constant: the given ones are kept."""
+    lam = lam or mean_diagonal(objective.kernel, objective.X)
+    message = f"y is constant (up to the trend), so every kernel and lam fits it; lam = {lam:.3g} and the kernel stay."
+    return SearchResult(objective.kernel, lam, 0.0, "constant", message)
+
+
+def _check_bounds(bounds):
+    """Bounds of λ as a pair, or None."""
+    if bounds is None:
+        return None
+    low, high = (float(b) for b in bounds)
+    if not 0 < low < high < np.inf:
+        raise ValueError(f"bounds of lam must satisfy 0 < low < high < inf, got ({low}, {high}).")
+    return low, high
+
+
+def _check_start(lam):
+    """λ to start from, or None."""
+    if lam is None or lam == 0:
+        return None
+    if not (np.isfinite(lam) and lam > 0):
+        raise ValueError(f"lam must be positive and finite, got {lam}.")
+    return float(lam)
