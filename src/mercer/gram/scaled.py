@@ -6,6 +6,7 @@ per-row noise, IRLS and Laplace are all this.
 
 import numpy as np
 
+from mercer import _tiles
 from mercer.gram.base import Gram
 
 
@@ -53,8 +54,13 @@ class ScaledGram(Gram):
         """S K S as a fresh array."""
         K = self.inner.dense(dtype, lower)
         s = self.s.astype(dtype)
-        for i in range(0, self.n, 256):  # by rows: one n × n array alive; sᵢsⱼ first, so that K stays symmetric
-            K[i : i + 256] *= s[i : i + 256, None] * s
+        rows = _tiles.spans(self.n, 256)
+
+        def scale(index, worker):  # by rows: one n × n array alive; sᵢsⱼ first, so that K stays symmetric
+            i, j = rows[index]
+            K[i:j, : j if lower else self.n] *= s[i:j, None] * s[: j if lower else self.n]
+
+        _tiles.run(scale, len(rows))
         return K
 
     def grad(self, W):
