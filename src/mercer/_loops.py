@@ -278,12 +278,4 @@ def weighted_abs(V, A, Bt, out):
             out[k] += ((t0 + t1) + (t2 + t3)) + ((t4 + t5) + (t6 + t7))
 
 
-@njit(**OPTIONS)
-def mirror(tile, out):
-    """out = tileᵀ, sixteen by sixteen so that both sides stay in cache."""
-    m, n = tile.shape
-    for i in range(0, m, 16):
-        for j in range(0, n, 16):
-            for jj in range(j, min(j + 16, n)):
-                for ii in range(i, min(i + 16, m)):
-                    out[jj, ii] = tile[ii, jj]
+COMPLETE = True  # the last line: a module that another thread is still importing does not have it

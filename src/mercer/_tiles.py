@@ -25,7 +25,7 @@ def loops(entries=0):
     module = sys.modules.get("mercer._loops")
     if module is None and entries >= WORTH_COMPILING:
         from mercer import _loops as module
-    return module if hasattr(module, "mirror") else None  # half-imported in another thread: not yet
+    return module if hasattr(module, "COMPLETE") else None  # half-imported in another thread: not yet
 
 
 # ---------------------------------------------------------------------- threads
@@ -134,7 +134,7 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
         if symmetric:
             _symmetrise(K)
         return K
-    compiled = loops(m * n)
+    loops(m * n)
     if out is None:
         out = np.empty((m, n), dtype=_result_dtype(X))
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
@@ -147,10 +147,7 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
             _symmetrise(T[:, i0 - j0 :])
         out[i0:i1, j0:j1] = T
         if symmetric and not lower:
-            if compiled and T.flags.c_contiguous and T.dtype == out.dtype:
-                compiled.mirror(T, out[j0:j1, i0:i1])
-            else:
-                out[j0:j1, i0:i1] = T.T
+            out[j0:j1, i0:i1] = T.T
 
     run(work, len(tiles))
     return out

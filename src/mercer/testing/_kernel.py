@@ -1,4 +1,4 @@
-"""Public conformance checks: what must hold for every kernel, mercer's own and yours."""
+"""Checks of a kernel: symmetry, positive semi-definiteness, tiles, gradient, copies, text, precision."""
 
 import copy
 import io

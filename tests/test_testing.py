@@ -1,0 +1,77 @@
+"""The public checks pass on what is shipped, and name the property that a broken part violates."""
+
+import numpy as np
+import pytest
+
+from mercer.gram import DenseGram, ScaledGram, TiledGram
+from mercer.kernels import Gaussian
+from mercer.selection import GCV, LOO, Evidence, KFold
+from mercer.solvers import CG, Cholesky, Mixed, Spectral
+from mercer.testing import check_criterion, check_gram, check_solver
+
+
+@pytest.mark.parametrize("make", [TiledGram, DenseGram, lambda k, X: ScaledGram(TiledGram(k, X), np.arange(1.0, 21.0))])
+def test_every_gram(make, rng):
+    check_gram(make(2.0 * Gaussian([0.5, 1.0]), rng.standard_normal((20, 2))))
+
+
+@pytest.mark.parametrize("solver", [Cholesky(), Mixed(), Spectral(), CG(tol=1e-11)], ids=repr)
+def test_every_solver(solver):
+    check_solver(solver)
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        LOO(),
+        LOO("log_density"),
+        LOO("crps"),
+        GCV(),
+        GCV("robust"),
+        GCV("modified"),
+        Evidence(),
+        Evidence(True),
+        KFold(3),
+    ],
+    ids=repr,
+)
+def test_every_smooth_criterion(criterion):
+    check_criterion(criterion)
+
+
+class Lopsided(DenseGram):
+    """Forgets half of a product."""
+
+    def _product(self, V):
+        return np.tril(self.matrix) @ V
+
+
+class TooMuch(Cholesky):
+    """Inverts K + 2λI."""
+
+    def resolvent(self, K):
+        inner = super().resolvent(K)
+
+        def of(lam):
+            Kinv = inner(2 * lam)
+            Kinv.lam = lam
+            return Kinv
+
+        return of
+
+
+class Doubled(LOO):
+    """Its adjoint is twice the derivative."""
+
+    def adjoint(self, Kinv, y, weight=None):
+        return 2.0 * super().adjoint(Kinv, y)
+
+
+def test_broken_parts_are_named(rng):
+    K = Lopsided(Gaussian(), rng.standard_normal((5, 1)))
+    with pytest.raises(AssertionError, match="product"):
+        check_gram(K)
+    with pytest.raises(AssertionError, match="solve"):
+        check_solver(TooMuch())
+    with pytest.raises(AssertionError, match="adjoint"):
+        check_criterion(Doubled())
