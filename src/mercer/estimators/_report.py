@@ -30,7 +30,9 @@ class FitReport(dict):
 
 
 def _show(value):
-    """Numbers with four digits, the rest as it is."""
+    """Numbers with four digits, a dictionary as its entries that say something, the rest as it is."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_show(item)}" for key, item in value.items() if item not in ("", [], {}, None))
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or isinstance(value, numbers.Integral):
         return str(value)
     return f"{value:.4g}"

@@ -210,7 +210,7 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
             time_budget=self.time_budget,
             callback=reporter(self),
             random_state=self.random_state,
-        ).warn(stacklevel=6)
+        ).warn(stacklevel=7)
         return self.selection_.kernel, self.selection_.lam
 
     def _solve(self, kernel, lam, X, y, weight, rows, keep, flat):

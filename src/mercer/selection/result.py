@@ -53,6 +53,15 @@ class SearchResult:
     candidates: list = field(default_factory=list, repr=False)
     path: object = field(default=None, repr=False)
 
+    def __str__(self):
+        """Return what was chosen, by what, and how surely, in a few lines."""
+        failed = f", {self.failed} of them failed" if self.failed else ""
+        lines = [
+            f"{self.criterion} chose lam = {self.lam:.4g}, {self.kernel!r}",
+            f"value {self.value:.6g} after {self.evaluations} evaluations{failed}, {self.seconds:.2g} s; {self.status}",
+        ]
+        return "\n".join([*lines, self.message] if self.message else lines)
+
     def warn(self, stacklevel=3):
         """Warn with the message where the search did not end inside; return self."""
         if self.status != "ok":
