@@ -233,12 +233,15 @@ def default_criteria():
 
 
 def default_grid(e, points=POINTS):
-    """λ between e₁ and max(e_n, u e₁), evenly in log λ."""
+    """λ between 10 e₁ and the smaller of 10⁻⁶ e₁ and max(e_n, u e₁), evenly in log λ.
+
+    Beyond e₁ and e_n little changes, but a well-conditioned K would leave too little between them.
+    """
     largest = float(e.max(initial=0.0))
     if not largest > 0:
         return np.geomspace(1e-10, 1.0, points)  # K is zero: λ changes nothing
-    return np.geomspace(max(float(e.min()), np.finfo(float).eps * largest), largest, points) \
-        if e.min() < largest else np.geomspace(1e-8 * largest, largest, points)  # fmt: skip
+    smallest = max(float(e.min()), np.finfo(float).eps * largest)
+    return np.geomspace(min(smallest, 1e-6 * largest), 10.0 * largest, points)
 
 
 def _check_lams(lams):
