@@ -26,6 +26,10 @@ class Radial(Kernel):
     loop: int | None = None  # the compiled loop for φ, where there is one
     loop_slope: int | None = None  # and for φ′
 
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
     @abstractmethod
     def phi(self, s):
         """φ(s)."""
@@ -55,6 +59,11 @@ class Radial(Kernel):
         sums = distance.weighted_squares(V, A, B)
         return {"length_scale": -2.0 * (sums if scale.size > 1 else sums.sum()) / scale}
 
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls([0.5, 1.0, 2.0])]
+
 
 class Gaussian(Radial):
     """exp(−‖x − z‖²/(2ℓ²)), the squared exponential kernel.
@@ -76,21 +85,12 @@ class Gaussian(Radial):
 
     loop, loop_slope = 0, 10
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
-
     def phi(self, s):
         s *= -0.5
         return np.exp(s, out=s)
 
     def dphi(self, s):
         return -0.5 * self.phi(s)
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls(0.7), cls([0.5, 1.0, 2.0])]
 
 
 class Exponential(Radial):
@@ -113,10 +113,6 @@ class Exponential(Radial):
 
     loop, loop_slope = 1, 11
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
-
     def phi(self, s):
         np.sqrt(s, out=s)
         return np.exp(-s, out=s)
@@ -124,11 +120,6 @@ class Exponential(Radial):
     def dphi(self, s):
         r = np.sqrt(s, out=s)
         return np.divide(-0.5 * np.exp(-r), r, out=np.zeros_like(r), where=r > 0)
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
 
 
 class Matern32(Radial):
@@ -151,21 +142,12 @@ class Matern32(Radial):
 
     loop, loop_slope = 2, 12
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
-
     def phi(self, s):
         a = np.sqrt(3.0 * s)
         return (1.0 + a) * np.exp(-a, out=s)
 
     def dphi(self, s):
         return -1.5 * np.exp(-np.sqrt(3.0 * s))
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
 
 
 class Matern52(Radial):
@@ -188,10 +170,6 @@ class Matern52(Radial):
 
     loop, loop_slope = 3, 13
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
-
     def phi(self, s):
         a = np.sqrt(5.0 * s)
         return (1.0 + a + a * a / 3.0) * np.exp(-a, out=s)
@@ -199,11 +177,6 @@ class Matern52(Radial):
     def dphi(self, s):
         a = np.sqrt(5.0 * s)
         return (-5.0 / 6.0) * (1.0 + a) * np.exp(-a)
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
 
 
 class Matern(Radial):
