@@ -153,7 +153,7 @@ def extra(entry):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the short tasks only, one round")
-    parser.add_argument("--only", help="tasks whose title contains this")
+    parser.add_argument("--only", help="tasks whose title contains this; they replace their lines of the last run")
     parser.add_argument("--rounds", type=int, default=None)
     arguments = parser.parse_args()
     rounds = arguments.rounds or (1 if arguments.quick else 2)
@@ -164,13 +164,20 @@ def main():
         once = 1 if task == "duplicates" else rounds
         results.append(row(title, task, dtype, ours, peers, once))
         print(markdown(results[-1:], {}, {}).split("---|\n", 1)[1].split("\n\n")[0], flush=True)
-    page = markdown(results, machine, seen)
-    if not arguments.quick and not arguments.only:
-        (HERE / "results.json").write_text(
-            json.dumps({"machine": machine, "versions": seen, "results": results}, indent=1)
-        )
-        (HERE.parent / "docs" / "benchmarks.md").write_text(page)
-    print(page)
+    if not arguments.quick:
+        results = keep(results, machine, seen)
+    print(markdown(results, machine, seen))
+
+
+def keep(results, machine, seen):
+    """Save the run; with --only, in place of the same lines of the last one."""
+    store = HERE / "results.json"
+    old = json.loads(store.read_text())["results"] if store.exists() else []
+    new = {result["title"]: result for result in results}
+    merged = [new.pop(line["title"], line) for line in old] + list(new.values())
+    store.write_text(json.dumps({"machine": machine, "versions": seen, "results": merged}, indent=1))
+    (HERE.parent / "docs" / "benchmarks.md").write_text(markdown(merged, machine, seen))
+    return merged
 
 
 if __name__ == "__main__":
