@@ -69,10 +69,9 @@ def uci(names, peer_splits, splits):
         flush=True,
     )
     for name in names:
-        most = 2000 if name == "sml" else None
         rows, times = {}, {}
         for number in range(splits):
-            X, y, X_test, y_test = split(name, number, most)
+            X, y, X_test, y_test = split(name, number)
             ways = {key: lambda make=make, d=X.shape[1]: make(d) for key, make in ours().items()}
             if number < peer_splits:
                 ways["scikit-learn, 5-fold grid"] = lambda: grid_search(5)

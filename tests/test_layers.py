@@ -198,7 +198,7 @@ def _safety_rules(module, tree):
             yield node.lineno, f"{_called(node)}() runs text as code"
         for keyword in node.keywords:
             off = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
-            if module == "_loops" and keyword.arg == "parallel" and not off:
+            if _under(module, ("_loops",)) and keyword.arg == "parallel" and not off:
                 yield node.lineno, "parallel=True: numba's own threads abort under concurrent calls and fork"
 
 

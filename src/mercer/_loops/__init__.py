@@ -1,0 +1,36 @@
+"""Every numba function: arrays in, arrays out. Serial, ``nogil``, cached; threads are started by ``_tiles``.
+
+Nothing here is imported before a problem is large enough to pay for a compiler (see ``_tiles.loops``).
+``contract`` is the only relaxation of IEEE rules: a·b + c may be rounded once. Sums are never reordered,
+so a result does not depend on how the tiles fall.
+"""
+
+from mercer._loops.core import exp
+from mercer._loops.pairs import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    MATERN32,
+    MATERN52,
+    RAW,
+    SLOPE,
+    laplacian,
+    radial,
+    radial_from_product,
+    weighted_abs,
+)
+
+__all__ = [
+    "EXPONENTIAL",
+    "GAUSSIAN",
+    "MATERN32",
+    "MATERN52",
+    "RAW",
+    "SLOPE",
+    "exp",
+    "laplacian",
+    "radial",
+    "radial_from_product",
+    "weighted_abs",
+]
+
+COMPLETE = True  # the last line: a module that another thread is still importing does not have it
