@@ -6,6 +6,7 @@ from mercer.selection.criteria import GCV, LOO, Evidence
 from mercer.selection.folds import GroupKFold, KFold
 from mercer.selection.nested import NestedResult, nested_cv
 from mercer.selection.path import Path, path
+from mercer.selection.priors import LogNormal, Priors, weak_priors
 from mercer.selection.projected import Explicit, Projected, invert
 from mercer.selection.result import SearchResult
 from mercer.selection.rules import Discrepancy, LCurve
@@ -23,8 +24,10 @@ __all__ = [
     "GroupKFold",
     "KFold",
     "LCurve",
+    "LogNormal",
     "NestedResult",
     "Path",
+    "Priors",
     "Projected",
     "Rule",
     "SearchResult",
@@ -34,4 +37,5 @@ __all__ = [
     "nested_cv",
     "path",
     "search",
+    "weak_priors",
 ]

@@ -12,23 +12,25 @@ APART, CLOSE = 1.0, 0.05  # in log θ and in log C: another optimum that is wort
 CONVERGED, LIMIT = 0, 1  # what L-BFGS-B calls them; all else is an abnormal end of a line search
 
 
-def optimise(objective, box, guesses, count, rng, reached):
+def optimise(objective, box, guesses, count, rng, reached, order=None):
     """Screen the guesses on the first level, optimise the best ``count`` there, carry the best one up to all rows.
 
     Parameters
     ----------
-    objective : Objective
+    objective : Trials
         On all rows.
     box : ndarray of shape (p + 1, 2)
         Bounds of z.
-    guesses : list of (kernel, λ)
+    guesses : list of (kernel, λ), or what else ``objective.start`` takes
     count : int
     rng : Generator
     reached : list
         Gets the objective of each level as it begins, so that an interrupted search knows what it has.
+    order : ndarray of int, default=None
+        A permutation of the rows: a level has the first of them. None is a random one.
     """
-    n = len(objective.y)
-    order, sizes = rng.permutation(n), levels(n, len(box))
+    n, sizes = objective.n, levels(objective.n, len(box))
+    order = rng.permutation(n) if order is None else order
     level = _on(objective, order, sizes[0])
     reached.append(level)
     points = screen(level, box, [level.start(*guess) for guess in guesses], max(1, int(count)))
@@ -65,7 +67,7 @@ def _on(objective, order, size):
 
 
 def screen(level, box, points, count):
-    """The ``count`` best of the points by value; where none can be evaluated, the first with a larger and larger λ."""
+    """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
     points = [np.clip(z, *box.T) for z in points]
     distinct = [z for i, z in enumerate(points) if not any(np.allclose(z, other) for other in points[:i])]
     failed = level.record.failed
@@ -76,10 +78,11 @@ def screen(level, box, points, count):
         failed = level.record.failed
     if np.isfinite(values).any():
         return [distinct[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
-    z = distinct[0].copy()
-    while level.best_z is None and z[-1] < box[-1, 1]:
-        z[-1] = min(z[-1] + np.log(100.0), box[-1, 1])
+    z = distinct[0]
+    for z in level.safer(distinct[0], box):
         level.value(z)
+        if level.best_z is not None:
+            break
     return [z]
 
 
@@ -89,7 +92,7 @@ def descend(level, z, box, scale, tolerances):
     Returns (C, z, scale): the best point this descent saw, and the scale of each variable (the root of the diagonal of
     the inverse Hessian) for the next level.
     """
-    if not level.criterion.smooth:
+    if not level.smooth:
         return _wander(level, z, box, tolerances)
     seen = [(np.inf, z)]
 

@@ -1,15 +1,17 @@
 """One evaluation of a search: (log θ, log λ) ↦ the criterion and its gradient, with a record of every trial."""
 
 import time
+from abc import ABC, abstractmethod
 from contextlib import nullcontext
 
 import numpy as np
+from scipy.linalg import qr
 
 from mercer._tiles import one_blas_thread
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import ScaledGram, TiledGram, take
 from mercer.selection._starts import has_amplitude
-from mercer.selection.path import trend
+from mercer.selection.path import trend as constant
 from mercer.selection.projected import Projected, invert
 
 ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
@@ -47,27 +49,130 @@ class Record:
             raise Stop("time_budget")
 
 
-class Objective:
-    """z = (log θ of the free parameters, log λ) ↦ (C, ∂C/∂z); C is log of a positive criterion, a mean of a summed one.
+class Trials(ABC):
+    """z = log of what is searched ↦ (C, ∂C/∂z), with the best point, the worst value and the largest slopes seen.
 
     Failed trials (a matrix that cannot be factored, a value or gradient that is not finite) count, and are worth a
-    little more than the worst finite one, so that a line search turns back.
+    little more than the worst finite one, so that a line search turns back. A subclass writes ``at``, ``rows``,
+    ``start``, ``_evaluate`` and ``_transformed``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection of n inputs
+    n : int
+    names : list of str
+        Of z.
+    record : Record
+    prior : callable, default=None
+        (names, z) ↦ −log density of z and its gradient; beside C, not in ``best_value``.
+    smooth : bool, default=True
+        Whether there is a gradient.
     """
 
-    def __init__(self, kernel, X, y, criterion, record, *, weight=None, intercept=True, free=None):
-        self.kernel, self.X, self.criterion, self.record = kernel, X, criterion, record
-        self.weight = weight
-        self.s = None if weight is None else np.sqrt(weight)
-        self.y = y if self.s is None else self.s[:, None] * y
-        self.H = trend(weight, len(y), intercept)
-        self.free = np.ones(kernel.n_theta, dtype=bool) if free is None else free
+    def __init__(self, kernel, X, n, names, record, prior=None, smooth=True):
+        self.kernel, self.X, self.n, self.names, self.record = kernel, X, n, names, record
+        self.prior, self.smooth = prior, smooth
         self.best, self.best_z, self.best_value = np.inf, None, np.nan
         self.worst = -np.inf
         # The largest |∂C/∂z| seen; not known where there is no adjoint.
-        self.slope = np.full(int(self.free.sum()) + 1, 0.0 if criterion.smooth else np.inf)
+        self.slope = np.full(len(names), 0.0 if smooth else np.inf)
+
+    @abstractmethod
+    def rows(self, index):
+        """Return the same on some of the rows."""
+
+    @abstractmethod
+    def start(self, *guess):
+        """z of a guess."""
+
+    @abstractmethod
+    def at(self, z):
+        """What z stands for; the kernel first."""
+
+    @abstractmethod
+    def _evaluate(self, z, gradient):
+        """(C, ∂C/∂z or zeros)."""
+
+    @abstractmethod
+    def _transformed(self, value, gradient, prior):
+        """(C, ∂C/∂z) as a search sees them, from C, ∂C/∂z and the prior's (value, gradient)."""
+
+    def safer(self, z, box):
+        """Yield points that are likelier to be evaluated than z, where that failed."""
+        return ()
+
+    def entry(self, z):
+        """What the history keeps of z."""
+        return {"theta": list(map(float, z))}
+
+    def __call__(self, z):
+        """(C, ∂C/∂z)."""
+        return self._try(z, True)
+
+    def value(self, z):
+        """C alone."""
+        return self._try(z, False)[0]
+
+    def _try(self, z, wanted):
+        raw, z = np.nan, np.asarray(z, dtype=float)
+        try:
+            # One thread for few rows: the many small products would wait for threads longer than they run.
+            with (
+                one_blas_thread() if self.n <= ONE_THREAD else nullcontext(),
+                np.errstate(over="ignore", invalid="ignore", divide="ignore"),
+            ):
+                raw, gradient = self._evaluate(z, wanted)
+                prior = (0.0, 0.0) if self.prior is None else self.prior(self.names, z)
+                value, gradient = self._transformed(raw, gradient, prior)
+        except (NotPositiveDefinite, np.linalg.LinAlgError, FloatingPointError) as error:
+            self.record.last_error, value, gradient = error, np.nan, np.full(len(z), np.nan)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            self.record.failed += 1
+            value, gradient = self._penalty(), np.zeros(len(z))
+        else:
+            self.worst = max(self.worst, value)
+            if wanted:
+                self.slope = np.maximum(self.slope, np.abs(gradient))
+            if value < self.best:
+                self.best, self.best_z, self.best_value = value, np.array(z), float(raw)
+        self.record.add(n=self.n, value=float(raw), **self.entry(z))
+        return value, gradient
+
+    def _penalty(self):
+        return (self.worst if np.isfinite(self.worst) else 1e3) + WORSE
+
+
+class Objective(Trials):
+    """z = (log θ of the free parameters, log λ) ↦ (C, ∂C/∂z); C is log of a positive criterion, a mean of a summed one.
+
+    Parameters
+    ----------
+    kernel, X, record, prior
+        See `Trials`.
+    y : ndarray of shape (n, t)
+    criterion : Criterion
+    weight : ndarray of shape (n,), default=None
+    trend : ndarray of shape (n, q), default=None
+        Unpenalised columns; None is a constant with ``intercept``, else none.
+    intercept : bool, default=True
+    free : ndarray of bool, default=None
+        Which of θ are searched.
+    """
+
+    def __init__(
+        self, kernel, X, y, criterion, record, *, weight=None, intercept=True, trend=None, free=None, prior=None
+    ):
+        self.free = np.ones(kernel.n_theta, dtype=bool) if free is None else free
+        names = [*np.array(kernel.names)[self.free], "lam"] if self.free.any() else ["lam"]
+        super().__init__(kernel, X, len(y), names, record, prior, criterion.smooth)
+        self.criterion, self.weight, self.trend = criterion, weight, trend
+        self.s = None if weight is None else np.sqrt(weight)
+        self.y = y if self.s is None else self.s[:, None] * y
+        self.H = constant(weight, len(y), intercept) if trend is None else scaled(self.s, trend)
 
     def rows(self, index):
-        """Return the same objective on some of the rows."""
+        """Return the same objective on some of the rows; of the trend what is independent there."""
         w = self.weight
         y = self.y if self.s is None else self.y / self.s[:, None]
         return Objective(
@@ -78,7 +183,9 @@ class Objective:
             self.record,
             weight=None if w is None else w[index],
             intercept=self.H.shape[1] > 0,
+            trend=None if self.trend is None else independent(self.trend[index]),
             free=self.free,
+            prior=self.prior,
         )
 
     def start(self, kernel, lam):
@@ -94,6 +201,17 @@ class Objective:
             kernel.scale = self.kernel.scale  # to the last digit, which exp(log c) may lose
         return kernel, float(np.exp(z[-1]))
 
+    def safer(self, z, box):
+        """Yield z with a larger and larger λ."""
+        z = z.copy()
+        while z[-1] < box[-1, 1]:
+            z[-1] = min(z[-1] + np.log(100.0), box[-1, 1])
+            yield z.copy()
+
+    def entry(self, z):
+        """λ, and log θ."""
+        return {"lam": float(np.exp(z[-1])), "theta": list(map(float, z[:-1]))}
+
     def inverse(self, z):
         """(Gram, P) at z."""
         kernel, lam = self.at(z)
@@ -102,57 +220,33 @@ class Objective:
         P = invert(K, lam)
         return K, Projected(P, self.H) if self.H.shape[1] else P
 
-    def __call__(self, z):
-        """(C, ∂C/∂z)."""
-        return self._try(z, self._with_gradient)
-
-    def value(self, z):
-        """C alone."""
-        return self._try(z, self._without)[0]
-
-    def _with_gradient(self, z):
+    def _evaluate(self, z, gradient):
+        if not gradient:
+            return self.criterion.value(self.inverse(z)[1], self.y, self.weight), np.zeros(len(z))
         K, P = self.inverse(z)
         lam = P.lam
         direct = self.criterion.explicit(P, self.y, self.weight)
         value, W = self.criterion.value_and_adjoint(P, self.y, self.weight)
         del P  # its array is W's by now, or free
-        gradient = np.append(K.grad(W)[self.free] if self.free.any() else [], lam * np.trace(W) + direct)
-        return value, gradient
+        return value, np.append(K.grad(W)[self.free] if self.free.any() else [], lam * np.trace(W) + direct)
 
-    def _without(self, z):
-        value = self.criterion.value(self.inverse(z)[1], self.y, self.weight)
-        return value, np.zeros(len(z))
-
-    def _try(self, z, evaluate):
-        raw = np.nan
-        try:
-            # One thread for few rows: the many small products would wait for threads longer than they run.
-            with (
-                one_blas_thread() if len(self.y) <= ONE_THREAD else nullcontext(),
-                np.errstate(over="ignore", invalid="ignore", divide="ignore"),
-            ):
-                raw, gradient = evaluate(np.asarray(z, dtype=float))
-                value, gradient = self._transformed(raw, gradient)
-        except (NotPositiveDefinite, np.linalg.LinAlgError, FloatingPointError) as error:
-            self.record.last_error, value, gradient = error, np.nan, np.full(len(z), np.nan)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            self.record.failed += 1
-            value, gradient = self._penalty(), np.zeros(len(z))
-        else:
-            self.worst = max(self.worst, value)
-            self.slope = np.maximum(self.slope, np.abs(gradient))
-            if value < self.best:
-                self.best, self.best_z, self.best_value = value, np.array(z), float(raw)
-        self.record.add(n=len(self.y), value=float(raw), lam=float(np.exp(z[-1])), theta=list(map(float, z[:-1])))
-        return value, gradient
-
-    def _transformed(self, value, gradient):
-        """log C of a positive criterion, the mean over rows and targets of a summed one."""
+    def _transformed(self, value, gradient, prior):
+        """log C of a positive criterion, the mean over rows and targets of a summed one; the prior is a sum."""
         if self.criterion.positive:
             return (np.log(value), gradient / value) if value != 0 else (LOG_ZERO, np.zeros_like(gradient))
+        size = self.y.size
         if self.criterion.summed:
-            return value / self.y.size, gradient / self.y.size
-        return value, gradient
+            value, gradient = value / size, gradient / size
+        return value + prior[0] / size, gradient + prior[1] / size
 
-    def _penalty(self):
-        return (self.worst if np.isfinite(self.worst) else 1e3) + WORSE
+
+def scaled(s, H):
+    """S H."""
+    return H if s is None else s[:, None] * H
+
+
+def independent(H):
+    """A basis of the columns of H, for rows on which some of them depend on others."""
+    Q, R, _ = qr(H, mode="economic", pivoting=True)
+    size = np.abs(np.diagonal(R))
+    return H if (size > 1e-10 * size.max(initial=0.0)).all() else Q[:, size > 1e-10 * size.max(initial=0.0)]

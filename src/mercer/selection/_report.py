@@ -7,8 +7,8 @@ UNSEEN = 1e-8  # largest |∂C/∂log θ| of a parameter that the criterion does
 
 
 def at_bounds(names, z, box):
-    """{name: value} of the parameters at a bound."""
-    close = (z <= box[:, 0] + NEAR) | (z >= box[:, 1] - NEAR)
+    """{name: value} of the parameters at a bound; one that was given is not."""
+    close = ((z <= box[:, 0] + NEAR) | (z >= box[:, 1] - NEAR)) & (box[:, 0] < box[:, 1])
     return {str(name): float(np.exp(value)) for name, value, hit in zip(names, z, close, strict=True) if hit}
 
 

@@ -30,6 +30,9 @@ def search(
     time_budget=None,
     callback=None,
     random_state=0,
+    trend=None,
+    prior=None,
+    fixed_lam=False,
 ):
     """argmin C(θ, λ) over the free hyper-parameters of the kernel and λ, by L-BFGS-B in log θ and log λ.
 
@@ -60,6 +63,13 @@ def search(
     callback : callable, default=None
         Gets the dict of each evaluation; a true answer stops the search.
     random_state : int, default=0
+    trend : array-like of shape (n, q), default=None
+        Unpenalised columns, in the place of the intercept.
+    prior : callable, default=None
+        (names, log values) ↦ (−log density, its gradient), as `mercer.selection.priors` makes them; the point found is
+        then the maximum a posteriori. Needs a criterion that is a log density.
+    fixed_lam : bool, default=False
+        Whether λ stays what ``lam`` says.
 
     Returns
     -------
@@ -85,11 +95,18 @@ def search(
         "bounds": _check_bounds(bounds),
         "starts": starts,
         "random_state": random_state,
+        "trend": None if trend is None else rows_of(trend),
+        "prior": prior,
+        "fixed_lam": bool(fixed_lam),
     }
     if optimize not in ("all", "lam"):
         raise ValueError(f"optimize must be 'all' or 'lam', got {optimize!r}.")
+    if prior is not None and (not isinstance(criterion, Criterion) or criterion.positive):
+        raise ValueError(f"prior needs a criterion that is a log density, such as Evidence, not {criterion.name}.")
+    if fixed_lam and options["lam"] is None:
+        raise ValueError(f"fixed_lam needs lam > 0, got {lam}.")
     record, y = Record(time_budget, callback), rows_of(y)
-    if len(y) - bool(intercept) < 2:
+    if len(y) - (bool(intercept) if trend is None else rows_of(trend).shape[1]) < 2:
         raise ValueError(f"there is nothing to choose by with {len(y)} rows; give lam, and no criterion.")
     if not isinstance(kernel, list | tuple):
         return _one(kernel, X, y, criterion, record, **options)
@@ -107,54 +124,74 @@ def search(
     return best
 
 
-def _one(kernel, X, y, criterion, record, *, lam, weight, intercept, optimize, bounds, starts, random_state):
+def _one(kernel, X, y, criterion, record, *, lam, weight, intercept, trend, prior, **options):
     """The search for one kernel."""
-    began, count = record.seconds, len(record.history)
+    began, count, fixed_lam = record.seconds, len(record.history), options["fixed_lam"]
     X = kernel.validate(X)
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} rows and y has {len(y)}.")
-    free = np.full(kernel.n_theta, optimize == "all" and isinstance(criterion, Criterion))
-    kept = kernel.names[:1] if criterion.scale_free and has_amplitude(kernel) and free.any() else []
+    free = np.full(kernel.n_theta, options["optimize"] == "all" and isinstance(criterion, Criterion))
+    scale_free = criterion.scale_free and has_amplitude(kernel) and free.any() and not fixed_lam
+    kept = kernel.names[:1] if scale_free else []
     free[: len(kept)] = False  # the amplitude: λ alone does what both would do
-    objective = Objective(kernel, X, y, criterion, record, weight=weight, intercept=intercept, free=free)
+    objective = Objective(
+        kernel, X, y, criterion, record, weight=weight, intercept=intercept, trend=trend, free=free, prior=prior
+    )
     if _is_constant(objective):
         result = _constant(objective, lam)
-    elif not free.any():
-        result = choose_lam(objective, bounds, lam)
+    elif not free.any() and fixed_lam:
+        objective.value(objective.start(kernel, lam))
+        result = SearchResult(kernel, lam, objective.best_value)
+    elif not free.any() and prior is None:
+        result = choose_lam(objective, options["bounds"], lam)
     else:
-        level = mean_diagonal(kernel, X)
-        box = np.vstack([kernel.theta_bounds[free], np.log(bounds or [r * level for r in LAM_RANGE])])
-        result = _joint(objective, box, lam, starts, np.random.default_rng(random_state), y)
+        result = _joint(objective, _box(objective, lam, options["bounds"], fixed_lam), lam, options)
     result.flat += kept
     result.criterion, result.history = criterion.name, record.history
     result.seconds, result.evaluations = record.seconds - began, len(record.history) - count
     return result
 
 
-def _joint(objective, box, lam, count, rng, y):
+def _box(objective, lam, bounds, fixed_lam):
+    """Bounds of z."""
+    level = mean_diagonal(objective.kernel, objective.X)
+    limits = (lam, lam) if fixed_lam else bounds or [ratio * level for ratio in LAM_RANGE]
+    return np.vstack([objective.kernel.theta_bounds[objective.free], np.log(limits)])
+
+
+def _joint(objective, box, lam, options):
     """θ and λ together, level by level; the last level that was reached decides."""
+    rng = np.random.default_rng(options["random_state"])
+    y = objective.y if objective.s is None else objective.y / objective.s[:, None]
     guesses = starting_points(objective.kernel, objective.X, y, objective.weight, lam, objective.criterion, rng)
+    if options["fixed_lam"]:
+        guesses = [(kernel, lam) for kernel, _ in guesses]
+    last, result = climb(objective, box, guesses, options["starts"], rng)
+    result.kernel, result.lam = objective.at(last.best_z)
+    return result
+
+
+def climb(objective, box, guesses, count, rng, order=None):
+    """(level, result): `optimise`, and what is to be said of where it ended; the last level reached decides."""
     failed, status, reached = objective.record.failed, "ok", []
     try:
-        optimise(objective, box, guesses, count, rng, reached)
+        optimise(objective, box, guesses, count, rng, reached, order)
     except Stop as stop:
         status = stop.status
     seen = [level for level in reached if level.best_z is not None]
     if not seen:
         raise NotPositiveDefinite(
-            f"no trial of {objective.kernel!r} by {objective.criterion.name} gave a finite value "
-            f"({objective.record.failed - failed} failed); the last error was: {objective.record.last_error}"
+            f"no trial of {objective.kernel!r} gave a finite value ({objective.record.failed - failed} failed); the "
+            f"last error was: {objective.record.last_error}"
         )
     last = seen[-1]
-    kernel, lam = last.at(last.best_z)
-    names = [*np.array(objective.kernel.names)[objective.free], "lam"]
-    result = SearchResult(kernel, lam, last.best_value, status, failed=objective.record.failed - failed)
-    result.at_bound = at_bounds(names, last.best_z, box)
-    result.flat = flat_directions(names, np.max([level.slope for level in seen], axis=0))
+    result = SearchResult(objective.kernel, np.nan, last.best_value, status, failed=objective.record.failed - failed)
+    result.at_bound = at_bounds(objective.names, last.best_z, box)
+    result.flat = flat_directions(objective.names, np.max([level.slope for level in seen], axis=0))
     if status == "ok":
         result.status = "at_bound" if result.at_bound else "flat" if result.flat else "ok"
-    result.message = describe(result, box, names, len(last.y), len(objective.y))
-    return result
+    result.message = describe(result, box, objective.names, last.n, objective.n)
+    return last, result
 
 
 def _is_constant(objective):

@@ -1,0 +1,114 @@
+"""θ of a kernel by an approximate evidence: the search for models whose likelihood is not Gaussian, so without λ."""
+
+import numpy as np
+
+from mercer.gram import TiledGram, take
+from mercer.selection._objective import Record, Trials
+from mercer.selection._starts import FACTORS, median_heuristic, with_amplitude
+from mercer.selection._starts import mean_diagonal as level_of
+from mercer.selection.result import SearchResult
+from mercer.selection.search import climb
+
+AMPLITUDES = (1.0, 10.0)  # of a latent function behind a link: its scale is that of the link, not of the data
+
+
+class LatentObjective(Trials):
+    """z = log θ ↦ (C/n, ∂C/∂z / n) for C = −log evidence of some rows, with ∂C/∂K from whoever knows the likelihood.
+
+    Parameters
+    ----------
+    kernel, X, record, prior
+        See `Trials`.
+    evaluate : callable
+        (K, index, gradient) ↦ (C, ∂C/∂K or None).
+    index : ndarray of int
+        Which of the rows.
+    """
+
+    def __init__(self, kernel, X, evaluate, index, record, prior=None):
+        super().__init__(kernel, X, len(index), list(kernel.names), record, prior)
+        self.evaluate, self.index = evaluate, index
+
+    def rows(self, index):
+        """Return the same on some of the rows."""
+        return LatentObjective(
+            self.kernel, take(self.X, index), self.evaluate, self.index[index], self.record, self.prior
+        )
+
+    def start(self, kernel):
+        """log θ."""
+        return kernel.theta
+
+    def at(self, z):
+        """The kernel at z."""
+        return self.kernel.with_theta(z)
+
+    def _evaluate(self, z, gradient):
+        K = TiledGram(self.at(z), self.X)
+        value, W = self.evaluate(K, self.index, gradient)
+        return value, K.grad(W) if gradient else np.zeros(len(z))
+
+    def _transformed(self, value, gradient, prior):
+        return (value + prior[0]) / self.n, (gradient + prior[1]) / self.n
+
+
+def search_latent(
+    kernel, X, evaluate, *, rows, order=None, prior=None, starts=3, time_budget=None, callback=None, random_state=0
+):
+    """argmin C(θ) = −log evidence over the free θ of the kernel, by L-BFGS-B in log θ on more and more rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection of n inputs
+        As the kernel reads them.
+    evaluate : callable
+        (K, index, gradient) ↦ (C, W) for a Gram K of the rows ``index``, with W = ∂C/∂K symmetric (n, n), or None
+        where ``gradient`` is False.
+    rows : int
+        n.
+    order : ndarray of int, default=None
+        A permutation of the rows; a level of the search has the first of them. None is a random one.
+    prior : callable, default=None
+        See `search`.
+    starts : int, default=3
+    time_budget : float, default=None
+    callback : callable, default=None
+    random_state : int, default=0
+
+    Returns
+    -------
+    SearchResult
+        With lam = nan.
+
+    Examples
+    --------
+    A likelihood that is Gaussian after all, with noise 1:
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import Evidence, invert
+    >>> from mercer.selection.latent import search_latent
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> y = 3 * np.sin(X)
+    >>> def evaluate(K, index, gradient):
+    ...     return Evidence().value_and_adjoint(invert(K, 1.0), y[index])
+    >>> found = search_latent(4.0 * Gaussian(0.1), X, evaluate, rows=40)
+    >>> 0.5 < found.kernel.kernel.length_scale < 5.0
+    True
+    """
+    record, rng = Record(time_budget, callback), np.random.default_rng(random_state)
+    objective = LatentObjective(kernel, X, evaluate, np.arange(rows), record, prior)
+    if not kernel.n_theta:
+        C = objective.value(np.zeros(0)) * rows
+        return SearchResult(kernel, np.nan, C, criterion="evidence", history=record.history, evaluations=1)
+    level = level_of(kernel, X)
+    guesses = [(kernel,)]
+    for factor in FACTORS:
+        guess = median_heuristic(kernel, X, None, rng, factor)
+        guesses += [(with_amplitude(guess, amplitude, level),) for amplitude in AMPLITUDES]
+    last, result = climb(objective, kernel.theta_bounds, guesses, starts, rng, order)
+    result.kernel = objective.at(last.best_z)
+    result.criterion, result.history = "evidence", record.history
+    result.seconds, result.evaluations = record.seconds, len(record.history)
+    return result
