@@ -10,6 +10,8 @@ import functools
 import os
 import sys
 import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -40,8 +42,18 @@ def blas_threads():
     return [library.get_num_threads() or 1 for library in _blas().lib_controllers]
 
 
+# What `threads` said before this thread of execution asked BLAS for one: our own limit is not the user's.
+_cores: ContextVar[int | None] = ContextVar("cores", default=None)
+
+
 def threads():
-    """Return how many tiles run side by side: the cores we may use, at most what BLAS was given."""
+    """Return how many tiles run side by side: the cores we may use, at most what BLAS was given by the user.
+
+    In a worker of `run` this is 1: there is one level of threads.
+    """
+    cores = _cores.get()
+    if cores is not None:
+        return cores
     try:
         available = len(os.sched_getaffinity(0))
     except AttributeError:
@@ -49,18 +61,28 @@ def threads():
     return max(1, min([available, *blas_threads()]))
 
 
+@contextmanager
 def one_blas_thread():
     """One level of threads: BLAS on one thread inside the block, restored even after an error.
 
-    Of several threads that ask at the same time the first decides (threadpoolctl sees to that).
+    Of several threads that ask at the same time the first decides (threadpoolctl sees to that). `run` still uses
+    all cores inside.
     """
-    return _blas().limit(limits=1)
+    if _cores.get() is not None:
+        yield
+        return
+    token = _cores.set(threads())
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        _cores.reset(token)
 
 
 def run(work, count, workers=None):
     """Call work(i, w) for i < count, by workers w = 0, 1, …: worker w takes i = w, w + workers, …
 
-    The share of each worker is fixed beforehand, so that sums come out the same in every run.
+    The caller is worker 0. The share of each worker is fixed beforehand, so that sums come out the same in every run.
     An error or Ctrl-C stops all workers at the end of their tile.
     """
     workers = min(workers or threads(), count)
@@ -71,6 +93,7 @@ def run(work, count, workers=None):
     errors = []
 
     def share(w):
+        token = _cores.set(1)  # what a worker calls has this core only
         try:
             for i in range(w, count, workers):
                 if errors:
@@ -78,12 +101,15 @@ def run(work, count, workers=None):
                 work(i, w)
         except BaseException as error:
             errors.append(error)
+        finally:
+            _cores.reset(token)
 
     with one_blas_thread():
-        pool = [threading.Thread(target=share, args=(w,), daemon=True) for w in range(workers)]
+        pool = [threading.Thread(target=share, args=(w,), daemon=True) for w in range(1, workers)]
         try:
             for thread in pool:
                 thread.start()
+            share(0)
             for thread in pool:
                 while thread.is_alive():
                     thread.join(0.1)  # in slices, so that Ctrl-C is heard

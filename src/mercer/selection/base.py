@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.solvers import _lapack
-from mercer.solvers._blas import blas
 
 OK = "ok"
 FLAT = 1e-10  # relative change over the whole path below which a criterion does not see λ
@@ -202,8 +201,7 @@ def sandwich(P, v):
     for i in range(0, n, ROWS):
         P[i : i + ROWS] *= np.sqrt(v[i : i + ROWS, None])
     W = np.zeros((n, n))
-    with _lapack.threads_for(n):
-        _lapack._add_transposed_square(blas(W.dtype), W, P)
+    _lapack.add_gram(W, P)
     return _lapack.mirror(W)
 
 

@@ -3,13 +3,16 @@
 All arrays are C-ordered and only the lower triangle of a square one is read or written (for Fortran it is the upper
 one: see `_blas`). The work is cut into BLAS calls of at most ``WORK`` operations. Between two calls Python runs signal
 handlers, so Ctrl-C is heard within a fraction of a second; during a call the GIL is free, so other threads go on.
+
+Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS on one thread in each: BLAS's own
+threads gain little on pieces this small, and lose much when the machine is busy.
 """
 
 from contextlib import nullcontext
 
 import numpy as np
 
-from mercer._tiles import one_blas_thread
+from mercer._tiles import one_blas_thread, run, threads
 from mercer.solvers._blas import MAX_ORDER, blas
 
 BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
@@ -20,6 +23,8 @@ FEW = 8  # right-hand sides
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
 SMALL = range(101, 1025)  # orders at which BLAS would use threads, and waits for them longer than they save
+OWN = 4096  # rows up to which we use threads of our own
+WORTH = 4e6  # operations that are worth a thread
 
 
 def cholesky_lower(A, progress=None):
@@ -51,11 +56,17 @@ def _cholesky(lib, A, n, progress):
         if bad:
             return k + bad
         if e < n:
-            _divide(lib, A[e:, k:e], A[k:e, k:e])
-            _subtract_square(lib, A[e:, e:], A[e:, k:e])
+            _eliminate(lib, A[e:, k:e], A[k:e, k:e], A[e:, e:], n)
         if progress is not None:
             progress(1.0 - ((n - e) / n) ** 3)
     return 0
+
+
+def _eliminate(lib, panel, T, rest, n):
+    """panel ← panel T⁻ᵀ, rest ← rest − panel panelᵀ."""
+    m = len(panel)
+    _side_by_side([lambda i, j: _divide(lib, panel[i:j], T)], _strips(m, m * BLOCK**2, n))
+    _side_by_side([lambda i, j: _subtract_square(lib, rest, panel, i, j)], _wedges(m, BLOCK, n))
 
 
 def solve_lower(L, B):
@@ -114,19 +125,34 @@ def _sweep(lib, L, n):
     """Lower triangle of L ← (L Lᵀ)⁻¹."""
     for k in range(0, n, BLOCK):
         e = min(k + BLOCK, n)
-        T, row, below = L[k:e, k:e], L[k:e, :k], L[e:, k:e]
+        T = L[k:e, k:e]
         lib.invert_triangle(T)
-        if k:
-            lib.multiply_left(T, row, sign=-1)  # M[k, :k] = −L_kk⁻¹ Σ L[k, i] M[i, :k]
-            _add_transposed_square(lib, L[:k, :k], row)
-        if k and e < n:
-            for i, j in _pieces(n - e, 2.0 * k * (e - k)):
-                lib.add_product(L[e + i : e + j, :k], below[i:j], row)
-        if e < n:
-            lib.multiply_right(below, T)
-        if k:
-            lib.multiply_left(T, row, transposed=True)
+        _use(lib, T, L[k:e, :k], L[e:, k:e], L[:k, :k], L[e:, :k], n)
         lib.square_triangle(T)
+
+
+def _use(lib, T, row, below, done, rest, n):
+    """Row block k of M made, and used: T is L_kk⁻¹, ``row`` is left of it, ``below`` under it."""
+    k, m = len(done), len(below)
+    columns, rows = _strips(k, k * BLOCK**2, n), _strips(m, 2 * (k + BLOCK) * m * BLOCK, n)
+    # M[k, :k] = −L_kk⁻¹ Σ L[k, i] M[i, :k]
+    _side_by_side([lambda i, j: lib.multiply_left(T, row[:, i:j], sign=-1)], columns)
+    _side_by_side(
+        [
+            lambda i, j: _add_transposed_square(lib, done, row, i, j),
+            lambda i, j: _add_rows(lib, rest[i:j], below[i:j], row),
+        ],
+        _wedges(k, BLOCK, n),
+        rows if k else [],
+    )
+    _side_by_side(
+        [
+            lambda i, j: lib.multiply_right(below[i:j], T),
+            lambda i, j: lib.multiply_left(T, row[:, i:j], transposed=True),
+        ],
+        rows,
+        columns,
+    )
 
 
 def inverse_diagonal(L):
@@ -179,7 +205,7 @@ def threads_for(n, columns=None):
     take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
     """
     few = columns is not None and columns <= FEW and SMALL.start <= n <= 8 * SMALL.stop
-    return one_blas_thread() if few or (columns is None and n in SMALL) else nullcontext()
+    return one_blas_thread() if few or (columns is None and SMALL.start <= n <= OWN) else nullcontext()
 
 
 def check_square(A):
@@ -246,27 +272,73 @@ def _safe_inverse(lib, L):
     return M if np.sqrt(norm * np.square(M).sum(dtype=float)) <= GROWTH * len(M) else None
 
 
-def _subtract_square(lib, C, A):
-    """Lower triangle of C ← C − A Aᵀ."""
-    n, k = A.shape
+def _subtract_square(lib, C, A, first, last):
+    """Rows first to last of the lower triangle of C ← C − A Aᵀ."""
+    n, k = last - first, A.shape[1]
+    for i, j in _pieces(n, 2.0 * first * k) if first else []:
+        lib.subtract_product(C[first + i : first + j, :first], A[first + i : first + j], A[:first])
     if n <= BLOCK or n * n * float(k) <= WORK:
-        lib.subtract_square(C, A)
+        lib.subtract_square(C[first:last, first:last], A[first:last])
         return
-    h = (n // 2 + BLOCK - 1) // BLOCK * BLOCK
-    _subtract_square(lib, C[:h, :h], A[:h])
-    for i, j in _pieces(n - h, 2.0 * h * k):
-        lib.subtract_product(C[h + i : h + j, :h], A[h + i : h + j], A[:h])
-    _subtract_square(lib, C[h:, h:], A[h:])
+    h = first + (n // 2 + BLOCK - 1) // BLOCK * BLOCK
+    inner, rows = C[first:, first:], A[first:]
+    _subtract_square(lib, inner, rows, 0, h - first)
+    _subtract_square(lib, inner, rows, h - first, n)
 
 
-def _add_transposed_square(lib, C, A):
-    """Lower triangle of C ← C + Aᵀ A."""
-    k, n = A.shape
+def _add_transposed_square(lib, C, A, first, last):
+    """Rows first to last of the lower triangle of C ← C + Aᵀ A."""
+    n, k = last - first, A.shape[0]
+    for i, j in _pieces(n, 2.0 * first * k) if first else []:
+        lib.add_transposed_product(C[first + i : first + j, :first], A[:, first + i : first + j], A[:, :first])
     if n <= BLOCK or n * n * float(k) <= WORK:
-        lib.add_transposed_square(C, A)
+        lib.add_transposed_square(C[first:last, first:last], A[:, first:last])
         return
-    h = (n // 2 + BLOCK - 1) // BLOCK * BLOCK
-    _add_transposed_square(lib, C[:h, :h], A[:, :h])
-    for i, j in _pieces(n - h, 2.0 * h * k):
-        lib.add_transposed_product(C[h + i : h + j, :h], A[:, h + i : h + j], A[:, :h])
-    _add_transposed_square(lib, C[h:, h:], A[:, h:])
+    h = first + (n // 2 + BLOCK - 1) // BLOCK * BLOCK
+    inner, columns = C[first:, first:], A[:, first:]
+    _add_transposed_square(lib, inner, columns, 0, h - first)
+    _add_transposed_square(lib, inner, columns, h - first, n)
+
+
+def add_gram(C, A):
+    """Lower triangle of C ← C + Aᵀ A, in place."""
+    n = check_square(C)
+    with threads_for(n):
+        _side_by_side(
+            [lambda i, j: _add_transposed_square(blas(C.dtype), C, A, i, j)], _wedges(n, len(A), max(n, len(A)))
+        )
+
+
+def _add_rows(lib, C, A, B):
+    """C ← C + A B, in pieces."""
+    for i, j in _pieces(len(C), 2.0 * B.shape[0] * B.shape[1]):
+        lib.add_product(C[i:j], A[i:j], B)
+
+
+# ---------------------------------------------------------------------------------------- side by side
+def _side_by_side(works, *ranges):
+    """Call each work(i, j) for its ranges, on the cores where there are several ranges."""
+    tasks = [(work, i, j) for work, parts in zip(works, ranges, strict=True) for i, j in parts]
+
+    def one(index, worker):
+        work, i, j = tasks[index]
+        work(i, j)
+
+    run(one, len(tasks), None if any(len(parts) > 1 for parts in ranges) else 1)
+
+
+def _shares(n, operations):
+    """How many pieces a piece of work is cut into: one for each core if it is worth it and n is not for BLAS."""
+    return max(1, min(threads(), int(operations / WORTH))) if n <= OWN else 1
+
+
+def _strips(count, operations, n):
+    """Ranges of equal length; none of nothing."""
+    ends = np.linspace(0, count, _shares(n, operations) + 1).astype(int)
+    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
+
+
+def _wedges(count, k, n):
+    """Ranges of rows of a lower triangle with equal areas; an update of rank k costs k operations for each entry."""
+    ends = (count * np.sqrt(np.linspace(0, 1, _shares(n, float(count) * count * k) + 1))).round().astype(int)
+    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
