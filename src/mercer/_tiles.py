@@ -83,7 +83,8 @@ def run(work, count, workers=None):
     """Call work(i, w) for i < count, by workers w = 0, 1, …: worker w takes i = w, w + workers, …
 
     The caller is worker 0. The share of each worker is fixed beforehand, so that sums come out the same in every run.
-    An error or Ctrl-C stops all workers at the end of their tile.
+    An error stops the workers before their next larger index, so that the first error is found; Ctrl-C stops them all
+    at the end of their tile.
     """
     workers = min(workers or threads(), count)
     if workers <= 1:
@@ -96,11 +97,13 @@ def run(work, count, workers=None):
         token = _cores.set(1)  # what a worker calls has this core only
         try:
             for i in range(w, count, workers):
-                if errors:
+                if errors and min(errors)[0] < i:
                     return
                 work(i, w)
+        except Exception as error:
+            errors.append((i, w, error))
         except BaseException as error:
-            errors.append(error)
+            errors.append((-1, w, error))
         finally:
             _cores.reset(token)
 
@@ -114,13 +117,13 @@ def run(work, count, workers=None):
                 while thread.is_alive():
                     thread.join(0.1)  # in slices, so that Ctrl-C is heard
         except BaseException as error:
-            errors.append(error)
+            errors.append((-1, workers, error))
             for thread in pool:
                 if thread.ident is not None:
                     thread.join()
             raise
     if errors:
-        raise errors[0]
+        raise min(errors)[2]
 
 
 # ---------------------------------------------------------------------- tiles
@@ -169,7 +172,7 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
         T = tile(slice(i0, i1), slice(j0, j1))
-        if symmetric and j1 > i0:
+        if symmetric and not lower and j1 > i0:
             _symmetrise(T[:, i0 - j0 :])
         out[i0:i1, j0:j1] = T
         if symmetric and not lower:
@@ -214,9 +217,12 @@ def product(kernel, X, Z, V, symmetric):
 
 
 def contract(grad, X, Z, W, symmetric, size):
-    """Σ over tiles of grad(X_I, Z_J, W_IJ), added in a fixed order; a symmetric W is read by half."""
+    """Σ over tiles of grad(X_I, Z_J, W_IJ), added in a fixed order; of a symmetric W the lower triangle counts twice.
+
+    Of a symmetric W only the lower triangle and the squares on the diagonal are read.
+    """
     m, n = len(X), len(Z)
-    if m * n <= SMALL:
+    if m * n <= (ROWS * COLUMNS if symmetric else SMALL):
         return grad(X, Z, W)
     loops(m * n)
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
@@ -224,11 +230,11 @@ def contract(grad, X, Z, W, symmetric, size):
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
-        T = W[i0:i1, j0:j1]
-        if symmetric and j0 < i0:  # twice what lies left of the diagonal square
-            T = T.copy()
-            T[:, : min(j1, i0) - j0] *= 2.0
-        parts[index] = grad(X[i0:i1], Z[j0:j1], T)
+        middle = min(j1, i0) if symmetric else j0  # left of it an entry stands for its mirror image too
+        if middle > j0:
+            parts[index] += 2.0 * grad(X[i0:i1], Z[j0:middle], W[i0:i1, j0:middle])
+        if j1 > middle:
+            parts[index] += grad(X[i0:i1], Z[middle:j1], W[i0:i1, middle:j1])
 
     run(work, len(tiles))
     return parts.sum(axis=0)

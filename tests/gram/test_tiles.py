@@ -71,6 +71,36 @@ def test_blas_is_restored_when_callers_overlap():
     assert _tiles.blas_threads() == before
 
 
+def test_our_own_limit_is_not_the_users(monkeypatch):
+    outside, seen = _tiles.threads(), []
+    with _tiles.one_blas_thread(), _tiles.one_blas_thread():
+        assert _tiles.threads() == outside
+    monkeypatch.setattr(_tiles, "blas_threads", lambda: [3])
+    monkeypatch.setattr(_tiles.os, "sched_getaffinity", lambda pid: range(4), raising=False)
+    _tiles.run(lambda index, worker: seen.append(_tiles.threads()), 6)
+    assert seen == [1] * 6  # one level of threads: a worker has one core
+    assert _tiles.threads() == 3
+
+
+def test_each_index_is_done_once_by_its_worker_and_the_caller_is_the_first(monkeypatch):
+    monkeypatch.setattr(_tiles, "threads", lambda: 3)
+    done = []
+    _tiles.run(lambda index, worker: done.append((index, worker, threading.get_ident())), 10)
+    assert sorted((index, worker) for index, worker, _ in done) == [(i, i % 3) for i in range(10)]
+    assert {thread for _, worker, thread in done if worker == 0} == {threading.get_ident()}
+
+
+def test_a_contraction_reads_the_lower_triangle_and_the_squares_on_the_diagonal(rng):
+    n = 3 * _tiles.ROWS + 10
+    X, W = rng.standard_normal((n, 2)), rng.standard_normal((n, n))
+    W = W + W.T
+    kernel = 1.5 * Gaussian([0.7, 1.2])
+    expected = kernel.grad(X, X, W)
+    for i0, i1, _, j1 in _tiles._lower_tiles(n):
+        W[i0:i1, j1:] = np.nan if j1 == i1 else W[i0:i1, j1:]
+    assert_allclose(TiledGram(kernel, X).grad(W), expected, rtol=1e-9)
+
+
 def test_ctrl_c_stops_the_tiles(monkeypatch):
     import _thread
 

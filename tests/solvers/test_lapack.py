@@ -111,6 +111,42 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng, m
     assert failed or np.abs(careless @ careless.T - A).max() > 10 * error  # so the guard is needed
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+def test_threads_of_our_own_give_the_same_answer(workers, rng, monkeypatch):
+    n = 3 * B + 17
+    A = positive_definite(n, np.float64, rng)
+    monkeypatch.setattr(_lapack, "threads", lambda: workers)
+    monkeypatch.setattr("mercer._tiles.threads", lambda: workers)
+    monkeypatch.setattr(_lapack, "WORTH", 1.0)
+    L = factored(A)
+    assert np.tril(L) @ np.tril(L).T == pytest.approx(A, abs=1e-11 * n)
+    assert _lapack.inverse_from_lower(L) @ A == pytest.approx(np.eye(n), abs=1e-11)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+@pytest.mark.parametrize("count", [0, 1, 2, 100, 1000])
+def test_shares_cover_everything_once(count, parts, monkeypatch):
+    monkeypatch.setattr(_lapack, "threads", lambda: parts)
+    for shares in (_lapack._strips(count, 1e12, 100), _lapack._wedges(count, 1e9, 100)):
+        assert [i for part in shares for i in range(*part)] == list(range(count))
+        assert len(shares) <= parts
+    areas = [j * j - i * i for i, j in _lapack._wedges(count, 1e9, 100)]
+    assert not areas or max(areas) <= count**2 / parts + 2 * count + 1
+
+
+def test_add_gram_and_combine_and_mirror(rng):
+    n = 2 * B + 30
+    A, C = rng.standard_normal((70, n)), positive_definite(n, np.float64, rng)
+    U, V = rng.standard_normal((n, 3)), rng.standard_normal((n, 3))
+    found = C.copy()
+    _lapack.add_gram(found, A)
+    assert np.tril(found) == pytest.approx(np.tril(C + A.T @ A), rel=1e-12)
+    assert np.triu(found, 1) == pytest.approx(np.triu(C, 1))
+    _lapack.mirror(found)
+    assert found == pytest.approx(C + A.T @ A, rel=1e-12)
+    assert _lapack.combine(C.copy(), U, V, -0.5) == pytest.approx(-0.5 * C + U @ V.T, rel=1e-12, abs=1e-12)
+
+
 def test_progress_ends_at_one(rng):
     seen = []
     _lapack.cholesky_lower(positive_definite(3 * B, np.float64, rng), progress=seen.append)

@@ -121,6 +121,105 @@ def _differences(row, a, B, aa, bb, near):
             row[j] = s
 
 
+# Sums over a row may be taken in any order here: they are contracted, not compared, and a vector holds eight.
+SUMS = {**OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
+
+
+@njit(**OPTIONS)
+def _phi_and_slope_row(code, s, slope):
+    """Replace a row of squared distances s by φ(s), and fill ``slope`` with φ′(s), from one exp."""
+    _wide()
+    one, half, zero = s.dtype.type(1.0), s.dtype.type(0.5), s.dtype.type(0.0)
+    a3, a5 = s.dtype.type(np.sqrt(3.0)), s.dtype.type(np.sqrt(5.0))
+    c3, c5, third = s.dtype.type(-1.5), s.dtype.type(-5.0 / 6.0), s.dtype.type(1.0 / 3.0)
+    n = s.size
+    if code == 0:
+        for j in range(n):
+            e = _exp(-half * s[j])
+            s[j] = e
+            slope[j] = -half * e
+    elif code == 1:
+        for j in range(n):
+            r = np.sqrt(s[j])
+            e = _exp(-r)
+            s[j] = e
+            slope[j] = -half * e / r if r > zero else zero
+    elif code == 2:
+        for j in range(n):
+            r = a3 * np.sqrt(s[j])
+            e = _exp(-r)
+            s[j] = (one + r) * e
+            slope[j] = c3 * e
+    else:
+        for j in range(n):
+            r = a5 * np.sqrt(s[j])
+            e = _exp(-r)
+            s[j] = (one + r + third * r * r) * e
+            slope[j] = c5 * (one + r) * e
+
+
+@njit(**SUMS)
+def _weigh(W, s, slope):
+    """slope ← W ∘ slope; returns (Σ W ∘ s, Σ slope)."""
+    _wide()
+    total, whole = s.dtype.type(0.0), s.dtype.type(0.0)
+    for j in range(s.size):
+        v = W[j] * slope[j]
+        total += W[j] * s[j]
+        whole += v
+        slope[j] = v
+    return total, whole
+
+
+@njit(**SUMS)
+def _spread(v, a, b):
+    """Σⱼ vⱼ (a − bⱼ)²."""
+    _wide()
+    total = v.dtype.type(0.0)
+    for j in range(v.size):
+        t = a - b[j]
+        total += v[j] * (t * t)
+    return total
+
+
+@njit(**OPTIONS)
+def radial_contract(code, A, Bt, W, largest, sums):
+    """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)², by differences; returns Σᵢⱼ Wᵢⱼ φ(s). Bt is Bᵀ."""
+    m, d = A.shape
+    n = W.shape[1]
+    s, slope = np.empty((1, n), dtype=A.dtype), np.empty(n, dtype=A.dtype)
+    total = 0.0
+    for i in range(m):
+        radial(-1, A[i : i + 1], Bt, 0, largest, s)
+        _phi_and_slope_row(code, s[0], slope)
+        part, _ = _weigh(W[i], s[0], slope)
+        total += part
+        for k in range(d):
+            sums[k] += _spread(slope, A[i, k], Bt[k, :n])
+    return total
+
+
+@njit(**OPTIONS)
+def radial_contract_product(code, G, aa, bb, A, B, near, largest, W, rows, columns):
+    """G ← W ∘ φ′(s) with s from the product as in ``radial_from_product``; returns Σᵢⱼ Wᵢⱼ φ(s).
+
+    rows and columns get the sums of the new G over each row and (added) over each column.
+    """
+    m, n = G.shape
+    slope = np.empty(n, dtype=G.dtype)
+    total = 0.0
+    radial_from_product(-1, G, aa, bb, A, B, near, largest)
+    for i in range(m):
+        s = G[i]
+        _phi_and_slope_row(code, s, slope)
+        part, rows[i] = _weigh(W[i], s, slope)
+        total += part
+        for j in range(n):
+            s[j] = slope[j]
+            columns[j] += slope[j]
+    return total
+
+
 @njit(**OPTIONS)
 def laplacian(A, Bt, out):
     """out[i, j] = exp(−‖aᵢ − bⱼ‖₁). Bt is B transposed."""

@@ -36,6 +36,14 @@ def _operand(other):
 class Composite(Kernel):
     """A kernel made of others: reads what its parts read, and is proved PSD if they are."""
 
+    def validate(self, X):
+        """X as all parts read it: a data frame as a table, where a part reads columns by name."""
+        if isinstance(X, dict) or hasattr(X, "columns"):
+            from mercer.kernels.inputs import as_named  # which is built from what is here
+
+            X = as_named(self, X)
+        return super().validate(X)
+
     @property
     def domain(self):
         """What a collection holds: "objects" if a part reads objects."""
@@ -92,6 +100,9 @@ class Sum(Composite):
         yield "left", X, Z, W
         yield "right", X, Z, W
 
+    def _dx(self, X, Z):
+        return self.left.dx(X, Z) + self.right.dx(X, Z)
+
     def __repr__(self):
         return f"{self.left._repr_operand(1)} + {self.right._repr_operand(2)}"
 
@@ -142,6 +153,10 @@ class Product(Composite):
             yield "left", X, Z, W * self.right(X, Z)
         if self.right.n_theta:
             yield "right", X, Z, W * self.left(X, Z)
+
+    def _dx(self, X, Z):
+        left, right = self.left(X, Z)[:, :, None], self.right(X, Z)[:, :, None]
+        return self.left.dx(X, Z) * right + left * self.right.dx(X, Z)
 
     def __repr__(self):
         return f"{self.left._repr_operand(2)} * {self.right._repr_operand(3)}"
@@ -200,6 +215,9 @@ class Scaled(Composite):
     def _pull(self, X, Z, W):
         yield "kernel", X, Z, W * float(self.scale)
 
+    def _dx(self, X, Z):
+        return float(self.scale) * self.kernel.dx(X, Z)
+
     def __repr__(self):
         if self.scale_bounds is not None:
             return f"Scaled({self.kernel!r}, {show(self.scale)}, scale_bounds={show(self.scale_bounds)})"
@@ -254,6 +272,10 @@ class Power(Composite):
         p = self._whole()
         yield "kernel", X, Z, W * (p * self.kernel(X, Z) ** (p - 1))
 
+    def _dx(self, X, Z):
+        p = self._whole()
+        return (p * self.kernel(X, Z) ** (p - 1))[:, :, None] * self.kernel.dx(X, Z)
+
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)} ** {show(self.exponent)}"
 
@@ -292,6 +314,9 @@ class Exp(Composite):
 
     def _pull(self, X, Z, W):
         yield "kernel", X, Z, W * np.exp(self.kernel(X, Z))
+
+    def _dx(self, X, Z):
+        return np.exp(self.kernel(X, Z))[:, :, None] * self.kernel.dx(X, Z)
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.exp()"
@@ -349,6 +374,10 @@ class PolynomialOf(Composite):
     def _pull(self, X, Z, W):
         slope = np.polynomial.polynomial.polyder(self._checked())
         yield "kernel", X, Z, W * np.polynomial.polynomial.polyval(self.kernel(X, Z), slope)
+
+    def _dx(self, X, Z):
+        slope = np.polynomial.polynomial.polyder(self._checked())
+        return np.polynomial.polynomial.polyval(self.kernel(X, Z), slope)[:, :, None] * self.kernel.dx(X, Z)
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.polynomial({show(self.coefficients)})"

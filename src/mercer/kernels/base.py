@@ -13,11 +13,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _tiles
+from mercer.kernels.collection import as_vectors
+from mercer.kernels.slopes import InputSlopes
 
 FIXED = "fixed"
 
 
-class Kernel(BaseEstimator, ABC):
+class Kernel(InputSlopes, BaseEstimator, ABC):
     """k(x, z): symmetric, positive semi-definite, with hyper-parameters θ > 0.
 
     A subclass writes ``_tile(X, Z)`` and ``diag(X)``; ``_grad(X, Z, W)`` when it has hyper-parameters of
@@ -130,7 +132,7 @@ class Kernel(BaseEstimator, ABC):
         return ()
 
     def grad(self, X, Z, W):
-        """Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ, a vector of length p: the only place where log θ meets a derivative.
+        """Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ, a vector of length p.
 
         Parameters
         ----------
@@ -138,16 +140,23 @@ class Kernel(BaseEstimator, ABC):
         W : ndarray of shape (m, n)
         """
         out = []
-        free = [(name, value) for name, value, bounds in self._own() if bounds is not None]
-        if free:
-            own = self._grad(X, Z, W)
-            out += [np.atleast_1d(own[name]) * value for name, value in free]
+        if any(bounds is not None for _, _, bounds in self._own()):
+            out.append(self._in_logs(self._grad(X, Z, W)))
         if any(part.n_theta for _, part in self._named_parts()):
             for name, Xp, Zp, Wp in self._pull(X, Z, W):
                 part = getattr(self, name)
                 if part.n_theta:
                     out.append(part.grad(Xp, Zp, Wp))
         return np.concatenate(out) if out else np.zeros(0)
+
+    def _in_logs(self, own):
+        """∂/∂log of the free own hyper-parameters, in order, from {name: derivative in natural units}."""
+        free = [np.atleast_1d(own[name]) * value for name, value, bounds in self._own() if bounds is not None]
+        return np.concatenate([*free, np.zeros(0)])
+
+    def weighted(self, X, Z, W):
+        """(Σᵢⱼ Wᵢⱼ k(xᵢ, zⱼ), Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ): an author overrides it where one pass gives both."""
+        return float(np.vdot(W, self._tile(X, Z))), self.grad(X, Z, W)
 
     # ------------------------------------------------------------------ θ in log space
     def _named_parts(self):
@@ -375,20 +384,3 @@ def _check_bounds(name, bounds, size):
     if not (np.isfinite(bounds).all() and (bounds[:, 0] > 0).all() and (bounds[:, 0] < bounds[:, 1]).all()):
         raise ValueError(f"{name}_bounds must satisfy 0 < low < high < inf, got {bounds.tolist()}.")
     return bounds
-
-
-def as_vectors(X, who):
-    """Return X as a float32 or float64 array of shape (n, d); float32 stays float32."""
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float64, np.float32):
-        return X
-    X = np.asarray(X)
-    if X.dtype.kind == "c":
-        raise ValueError(f"{who}: complex data are not supported.")
-    if X.dtype not in (np.float64, np.float32):
-        X = X.astype(np.float64)
-    if X.ndim != 2:
-        raise ValueError(
-            f"{who}: expected a 2-D array of rows, got {X.ndim}-D of shape {X.shape}. "
-            "For one column use X.reshape(-1, 1), for one row X.reshape(1, -1)."
-        )
-    return X

@@ -12,6 +12,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection, result_dtype
 from mercer.kernels.dot import whole
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.slopes import differences
 
 MOST_FEATURES = 10**6  # of a polynomial basis; beyond, the kernel (1 + xᵀz)ᵖ itself is the way
 
@@ -35,6 +36,14 @@ class Features(Kernel):
     def _slopes(self, X):
         """{name: ∂Φ/∂value} for own hyper-parameters."""
         return {}
+
+    def features_dx(self, X):
+        """∂φ(x)/∂x, of shape (m, M, d): by differences, or by the formula of a basis."""
+        return differences(lambda A: np.asarray(self.features(A), dtype=float), np.asarray(X, dtype=float))
+
+    def _dx(self, X, Z):
+        """∂φ(x)/∂x φ(z)."""
+        return np.einsum("mkd,nk->mnd", self.features_dx(X), np.asarray(self.features(Z), dtype=float))
 
     def _tile(self, X, Z):
         if not len(X) or not len(Z):  # a function of objects cannot know M without one
@@ -255,6 +264,11 @@ class GaussianBasis(_Bumps):
 
     def _slope(self, A, B):
         return self._height(A, B) * distance.squared(A, B)
+
+    def features_dx(self, X):
+        """−φⱼ(x) (x − μⱼ)/w²."""
+        A, B = self._scaled(self.validate(X))
+        return -self._height(A, B)[:, :, None] * (A[:, None] - B[None]) / float(self._width())
 
 
 class SigmoidBasis(_Bumps):

@@ -1,8 +1,6 @@
-"""Collections of objects: what a kernel whose inputs need not be vectors accepts, and in which precision it answers."""
+"""Collections: rows of floats, or objects where inputs need not be vectors, and in which precision a kernel answers."""
 
 import numpy as np
-
-from mercer.kernels.base import as_vectors
 
 
 def as_collection(X, who):
@@ -27,3 +25,20 @@ def as_collection(X, who):
 def result_dtype(X):
     """float32 for a float32 array, else float64."""
     return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
+
+
+def as_vectors(X, who):
+    """Return X as a float32 or float64 array of shape (n, d); float32 stays float32."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float64, np.float32):
+        return X
+    X = np.asarray(X)
+    if X.dtype.kind == "c":
+        raise ValueError(f"{who}: complex data are not supported.")
+    if X.dtype not in (np.float64, np.float32):
+        X = X.astype(np.float64)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{who}: expected a 2-D array of rows, got {X.ndim}-D of shape {X.shape}. "
+            "For one column use X.reshape(-1, 1), for one row X.reshape(1, -1)."
+        )
+    return X

@@ -14,6 +14,7 @@ STRIP = 64  # rows of a tile whose product and φ are done together
 BY_DIFFERENCES = {np.dtype(np.float64): 12, np.dtype(np.float32): 20}  # columns up to which differences are faster
 LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
 NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
+MODEST = 1e3  # coordinates up to which Σ V (a − b)² may be multiplied out
 PRODUCT_SAFE = {np.dtype(np.float64): 1e145, np.dtype(np.float32): 1e17}  # beyond, squares overflow
 
 
@@ -84,12 +85,40 @@ def squared(A, B):
 
 def weighted_squares(V, A, B):
     """Σᵢⱼ Vᵢⱼ (aᵢₖ − bⱼₖ)² for every column k, from one product V B; by differences where that would cancel."""
-    if max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0)) <= 1e3:
+    if max(_size(A), _size(B)) <= MODEST:
         return V.sum(axis=1) @ A**2 + V.sum(axis=0) @ B**2 - 2.0 * np.einsum("ij,ij->j", A, V @ B)
     with np.errstate(over="ignore"):
         return np.array(
             [np.sum(V * np.minimum((A[:, [k]] - B[:, k]) ** 2, LARGEST[A.dtype])) for k in range(A.shape[1])]
         )
+
+
+def contract(code, A, B, W):
+    """(Σᵢⱼ Wᵢⱼ φ(s), Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² for every k) with the compiled φ ``code``; None where it can not be had.
+
+    φ and φ′ come from one exp, and nothing of the size of W is kept.
+    """
+    loops = _tiles.loops()
+    if loops is None or code is None or A.dtype != np.float64 or max(_size(A), _size(B)) > MODEST:
+        return None
+    sums = np.zeros(A.shape[1])
+    if A.shape[1] <= BY_DIFFERENCES[A.dtype]:
+        return loops.radial_contract(code, A, np.ascontiguousarray(B.T), W, LARGEST[A.dtype], sums), sums
+    aa, bb = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
+    total, columns = 0.0, np.zeros(len(B))
+    for k in range(0, len(A), STRIP):  # the product is still in cache when φ reads it, and when it meets B again
+        part, rows = A[k : k + STRIP], np.empty(min(STRIP, len(A) - k))
+        V = part @ B.T
+        total += loops.radial_contract_product(
+            code, V, aa[k : k + STRIP], bb, part, B, NEAR[A.dtype], LARGEST[A.dtype], W[k : k + STRIP], rows, columns
+        )
+        sums += rows @ part**2 - 2.0 * np.einsum("ij,ij->j", part, V @ B)
+    return total, sums + columns @ B**2
+
+
+def _size(U):
+    """The largest |u|."""
+    return max(-U.min(initial=0.0), U.max(initial=0.0))
 
 
 def _compiled(loops, code, A, B):

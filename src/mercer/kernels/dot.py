@@ -50,6 +50,9 @@ class Constant(Kernel):
     def _grad(self, X, Z, W):
         return {"value": np.sum(W)}
 
+    def _dx(self, X, Z):
+        return np.zeros((len(X), len(Z), X.shape[1]))
+
     @classmethod
     def examples(cls):
         """A positive constant, and zero."""
@@ -72,6 +75,9 @@ class Linear(Kernel):
     def diag(self, X):
         """‖x‖²."""
         return np.einsum("ij,ij->i", X, X)
+
+    def _dx(self, X, Z):
+        return np.broadcast_to(Z, (len(X), *Z.shape))
 
 
 class Polynomial(Kernel):
@@ -118,6 +124,10 @@ class Polynomial(Kernel):
         p = self._power()
         return {"offset": p * np.sum(W * (X @ Z.T + _at_least_zero(self, "offset")) ** (p - 1))}
 
+    def _dx(self, X, Z):
+        p = self._power()
+        return (p * (X @ Z.T + _at_least_zero(self, "offset")) ** (p - 1))[:, :, None] * Z
+
     @classmethod
     def examples(cls):
         """Degrees one to three, with and without offset."""
@@ -158,6 +168,9 @@ class QuadraticForm(Kernel):
     def diag(self, X):
         """xᵀAx."""
         return np.einsum("ij,ij->i", X if self.A is None else X @ self._form(X), X)
+
+    def _dx(self, X, Z):
+        return np.broadcast_to(Z if self.A is None else Z @ self._form(Z), (len(X), *Z.shape))
 
     @classmethod
     def examples(cls):
@@ -214,6 +227,23 @@ class ArcCosine(Kernel):
         if n == 0:
             return np.where(a > 0, 1.0, 0.5).astype(X.dtype)
         return (1.0, 3.0)[n - 1] * a ** (2 * n)
+
+    def _dx(self, X, Z):
+        """With u = ẑ − cos θ x̂:  u/(π‖x‖ sin θ),  ‖z‖(sin θ x̂ + (π − θ) ẑ)/π,  ‖z‖²(2x J₂ + 4‖x‖ J₁ u)/π."""
+        n, (A, a), (B, b) = self._order(), _directions(X), _directions(Z)
+        angle = 2.0 * np.arctan2(np.sqrt(distance.squared(A, B)), np.sqrt(distance.squared(A, -B)))[:, :, None]
+        sine, cosine = np.sin(angle), np.cos(angle)
+        A, B, b = A[:, None], B[None], b[None, :, None]
+        if n == 1:
+            out = b * (sine * A + (np.pi - angle) * B)
+        elif n == 0:
+            below = sine * a[:, None, None]
+            out = np.divide(B - cosine * A, below, out=np.zeros(below.shape[:2] + X.shape[1:]), where=below > 1e-12)
+        else:
+            J = 3.0 * sine * cosine + (np.pi - angle) * (1.0 + 2.0 * cosine**2)
+            J1 = sine + (np.pi - angle) * cosine
+            out = b**2 * a[:, None, None] * (2.0 * J * A + 4.0 * J1 * (B - cosine * A))
+        return np.where((a == 0)[:, None, None] | (b == 0), 0.0, out) / np.pi
 
     @classmethod
     def examples(cls):

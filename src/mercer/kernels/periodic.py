@@ -83,6 +83,14 @@ class Periodic(Kernel):
         cosine_part = P[:, :d] * (X * VQ[:, d:] - VZQ[:, d:])
         return (sine_part - cosine_part).sum(axis=0)
 
+    def _dx(self, X, Z):
+        """−k 2π sin(2πδⱼ/p)/(p ℓⱼ²)."""
+        d = X.shape[1]
+        scale, period = self._positive("length_scale", d), self._positive("period", d)
+        P, Q = self._circle(X)[:, None], self._circle(Z)[None]
+        sine = P[..., d:] * Q[..., :d] - P[..., :d] * Q[..., d:]
+        return -self._tile(X, Z)[:, :, None] * sine * (2.0 * np.pi / (period * scale**2))
+
     @classmethod
     def examples(cls):
         """One length scale and period; one for each column."""
@@ -137,6 +145,12 @@ class Cosine(Kernel):
         X, Z = centred(X, Z)
         slope = 2.0 * np.pi * (V.sum(axis=1) @ X - V.sum(axis=0) @ Z) / period**2
         return {"period": slope if period.size > 1 else slope.sum()}
+
+    def _dx(self, X, Z):
+        """−sin(2πτ) 2π/pⱼ."""
+        P, Q = self._wave(X), self._wave(Z)
+        sine = np.outer(P[:, 1], Q[:, 0]) - np.outer(P[:, 0], Q[:, 1])
+        return -sine[:, :, None] * np.broadcast_to(2.0 * np.pi / self._positive("period", X.shape[1]), X.shape[1:])
 
     @classmethod
     def examples(cls):

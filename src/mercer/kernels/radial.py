@@ -53,11 +53,33 @@ class Radial(Kernel):
     def _grad(self, X, Z, W):
         """∂s/∂ℓⱼ = −2 (xⱼ − zⱼ)²/ℓⱼ³; all d columns from one product with V = W ∘ φ′(s)."""
         A, B = self._scaled(X, Z)
-        V = distance.radial(self.loop_slope, A, B, self.dphi)
-        V *= W
-        scale = self._positive("length_scale", X.shape[1])
-        sums = distance.weighted_squares(V, A, B)
+        both = distance.contract(self.loop, A, B, W)
+        if both is None:
+            V = distance.radial(self.loop_slope, A, B, self.dphi)
+            V *= W
+            return self._length_scales(distance.weighted_squares(V, A, B))
+        return self._length_scales(both[1])
+
+    def _length_scales(self, sums):
+        """The derivative from Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)²."""
+        scale = self._positive("length_scale", len(sums))
         return {"length_scale": -2.0 * (sums if scale.size > 1 else sums.sum()) / scale}
+
+    def weighted(self, X, Z, W):
+        """(Σ W ∘ k, Σ W ∘ ∂k/∂log θ), from one exp for both."""
+        both = distance.contract(self.loop, *self._scaled(X, Z), W)
+        if both is None or self.hyper.keys() != {"length_scale"}:
+            return super().weighted(X, Z, W)
+        own = self._length_scales(both[1])
+        return both[0], np.concatenate(
+            [np.zeros(0), *(np.atleast_1d(own[n]) * v for n, v, b in self._own() if b is not None)]
+        )
+
+    def _dx(self, X, Z):
+        """2 φ′(s) (x − z)/ℓ²."""
+        A, B = self._scaled(X, Z)
+        slope = 2.0 * self.dphi(distance.squared(A, B))
+        return slope[:, :, None] * (A[:, None] - B[None]) / self._positive("length_scale", X.shape[1])
 
     @classmethod
     def examples(cls):
@@ -341,6 +363,11 @@ class Laplacian(Kernel):
         else:
             sums = np.array([np.sum(V * np.abs(A[:, [j]] - B[:, j])) for j in range(A.shape[1])])
         return {"length_scale": (sums if scale.size > 1 else sums.sum()) / scale}
+
+    def _dx(self, X, Z):
+        """−k sign(xⱼ − zⱼ)/ℓⱼ."""
+        A, B = self._scaled(X, Z)
+        return -self._tile(X, Z)[:, :, None] * np.sign(A[:, None] - B[None]) / self._positive("length_scale")
 
     @classmethod
     def examples(cls):

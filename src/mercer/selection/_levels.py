@@ -5,9 +5,7 @@ from scipy.optimize import minimize
 
 SCREEN, GROW = 200, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
 MAX_ITER, RESTARTS = 100, 2
-# What ends a descent: log C (or the mean log density) gained in one iteration, and its largest derivative. A sample of
-# the rows is not worth more than three digits.
-FINE, COARSE = {"ftol": 1e-4, "gtol": 1e-3}, {"ftol": 1e-3, "gtol": 1e-2}
+COARSE = {"ftol": 1e-3, "gtol": 1e-2}  # a sample of the rows is not worth more than three digits
 APART, CLOSE = 1.0, 0.05  # in log θ and in log C: another optimum that is worth following
 CONVERGED, LIMIT = 0, 1  # what L-BFGS-B calls them; all else is an abnormal end of a line search
 
@@ -40,10 +38,12 @@ def optimise(objective, box, guesses, count, rng, reached, order=None):
         kept = distinct(found)
         level = _on(objective, order, size)
         reached.append(level)
-        found = [descend(level, z, box, scale, COARSE if size < n or len(kept) > 1 else FINE) for _, z, scale in kept]
+        found = [
+            descend(level, z, box, scale, COARSE if size < n or len(kept) > 1 else level.fine) for _, z, scale in kept
+        ]
     value, z, scale = distinct(found)[0]
     if len(sizes) == 1 or len(found) > 1:  # the best of several is finished where it was found
-        descend(level, z, box, scale, FINE)
+        descend(level, z, box, scale, level.fine)
 
 
 def distinct(found):
@@ -113,7 +113,7 @@ def descend(level, z, box, scale, tolerances):
             bounds=box / scale[:, None],
             options={"maxiter": MAX_ITER, **tolerances},
         )
-        if end.status in (CONVERGED, LIMIT) or not seen[-1][0] < before - FINE["ftol"]:
+        if end.status in (CONVERGED, LIMIT) or not seen[-1][0] < before - tolerances["ftol"]:
             break
         scale = np.ones(len(box))
     return *seen[-1], _curvature(end, scale)

@@ -11,12 +11,18 @@ from mercer._tiles import one_blas_thread
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import ScaledGram, TiledGram, take
 from mercer.selection._starts import has_amplitude
+from mercer.selection.base import total_weight
 from mercer.selection.path import trend as constant
 from mercer.selection.projected import Projected, invert
 
 ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
 LOG_ZERO = -700.0  # log of a criterion that is exactly 0
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one
+# What ends a descent: gained in one iteration, and the largest derivative; of log C, or of a mean log density.
+# An estimate of an error is not worth more than four digits; going on would follow flat directions to their bounds.
+LOOSE = {"ftol": 1e-4, "gtol": 1e-3}
+# A log density is a sum over rows, of which comparisons see a hundredth; for many rows TIGHT is enough.
+NATS, SLOPE, TIGHT = 1e-3, 1e-2, {"ftol": 5e-6, "gtol": 5e-5}
 
 
 class Stop(Exception):
@@ -77,6 +83,11 @@ class Trials(ABC):
         self.worst = -np.inf
         # The largest |∂C/∂z| seen; not known where there is no adjoint.
         self.slope = np.full(len(names), 0.0 if smooth else np.inf)
+
+    @property
+    def fine(self):
+        """Tolerances of the last descent."""
+        return LOOSE
 
     @abstractmethod
     def rows(self, index):
@@ -171,6 +182,11 @@ class Objective(Trials):
         self.y = y if self.s is None else self.s[:, None] * y
         self.H = constant(weight, len(y), intercept) if trend is None else scaled(self.s, trend)
 
+    @property
+    def fine(self):
+        """Tolerances of the last descent."""
+        return as_sum(self._size()) if self.criterion.summed else LOOSE
+
     def rows(self, index):
         """Return the same objective on some of the rows; of the trend what is independent there."""
         w = self.weight
@@ -230,14 +246,24 @@ class Objective(Trials):
         del P  # its array is W's by now, or free
         return value, np.append(K.grad(W)[self.free] if self.free.any() else [], lam * np.trace(W) + direct)
 
+    def _size(self):
+        """Rows times targets; a row of weight 2 is two rows, unless weights are precisions."""
+        counted = getattr(self.criterion, "weights", "repeats") == "repeats"
+        return total_weight(self.weight if counted else None, self.n) * self.y.shape[1]
+
     def _transformed(self, value, gradient, prior):
         """log C of a positive criterion, the mean over rows and targets of a summed one; the prior is a sum."""
         if self.criterion.positive:
             return (np.log(value), gradient / value) if value != 0 else (LOG_ZERO, np.zeros_like(gradient))
-        size = self.y.size
+        size = self._size()
         if self.criterion.summed:
             value, gradient = value / size, gradient / size
         return value + prior[0] / size, gradient + prior[1] / size
+
+
+def as_sum(size):
+    """Tolerances for the mean of a log density over ``size`` rows and targets."""
+    return {"ftol": max(NATS / size, TIGHT["ftol"]), "gtol": max(SLOPE / size, TIGHT["gtol"])}
 
 
 def scaled(s, H):

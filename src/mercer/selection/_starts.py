@@ -6,8 +6,10 @@ import numpy as np
 
 from mercer.kernels.algebra import Scaled
 from mercer.kernels.inputs import Columns, Transformed
+from mercer.kernels.objects.tables import Table
 
 PAIRS = 1000
+ALL_PAIRS = 200  # rows up to which no pair is left to chance: repeated rows and weights then give the same start
 FACTORS = (1.0, 0.3, 3.0)  # of the median length scales
 RATIOS = (1e-2, 1e-1, 1e-4)  # of λ to the variance
 
@@ -15,42 +17,65 @@ RATIOS = (1e-2, 1e-1, 1e-4)  # of λ to the variance
 def median_heuristic(kernel, X, weight=None, rng=None, factor=1.0):
     """Return the kernel with ℓⱼ = factor √d median |xᵢⱼ − xₖⱼ| (ARD), or factor × the median distance (one ℓ).
 
-    Pairs are drawn in proportion to the weights. Kernels under `Columns` see their columns; fixed length scales stay.
+    All pairs of different rows, weighted; of many rows some, drawn in proportion to the weights. Kernels under
+    `Columns` see their columns, of a table too; fixed length scales and those of kernels on objects stay.
     """
     rng = np.random.default_rng(0) if rng is None else rng
-    if not (isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 1):
+    if not (isinstance(X, np.ndarray) and X.ndim == 2 or isinstance(X, Table)) or len(X) < 2:
         return kernel
-    p = None if weight is None else weight / weight.sum()
-    i, j = rng.choice(len(X), size=(2, PAIRS), p=p)
-    differences = np.abs(X[i] - X[j])[i != j]
-    return _set(kernel, differences if len(differences) else np.ones((1, X.shape[1])), factor)
+    if len(X) <= ALL_PAIRS:
+        i, j = np.triu_indices(len(X), 1)
+        share = np.ones(len(i)) if weight is None else weight[i] * weight[j]
+    else:
+        i, j = rng.choice(len(X), size=(2, PAIRS), p=None if weight is None else weight / weight.sum())
+        share = np.ones(len(i))
+    return _set(kernel, _Pairs(X, i, j, share), factor)
 
 
-def _set(kernel, differences, factor):
+class _Pairs:
+    """|x − z| and the shares of pairs (i, j) of different rows; nothing is known of objects."""
+
+    def __init__(self, X, i, j, share):
+        self.X, self.i, self.j, self.share, self.differences = X, i, j, share, None
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+            differences = np.abs(X[i] - X[j])
+            apart = differences.any(axis=1)
+            self.differences = differences[apart] if apart.any() else np.ones((1, X.shape[1]))
+            self.share = share[apart] if apart.any() else np.ones(1)
+
+    def on(self, kernel):
+        """What the part of a `Columns` sees: the columns of the same pairs, or the pairs of that part of a table."""
+        if isinstance(self.X, Table):
+            return _Pairs(kernel._chosen(self.X), self.i, self.j, self.share)
+        other = copy.copy(self)
+        if self.differences is not None:
+            other.differences = kernel._numbered(self.differences)
+        return other
+
+
+def _set(kernel, pairs, factor):
     """Length scales of a tree of kernels, from |x − z| of pairs of rows."""
     if isinstance(kernel, Transformed):  # its part reads something else than these columns
         return kernel
     other = copy.copy(kernel)
     free = {name: bounds for name, _, bounds in kernel._own() if bounds is not None}
-    if "length_scale" in free:
-        value = _typical(differences, np.size(kernel.length_scale)) * factor
+    if "length_scale" in free and kernel.domain == "vectors" and pairs.differences is not None:
+        value = _typical(pairs.differences, pairs.share, np.size(kernel.length_scale)) * factor
         value = np.clip(value, *free["length_scale"].T)
         other.length_scale = float(value[0]) if np.ndim(kernel.length_scale) == 0 else value
     if isinstance(kernel, Columns):
-        columns = [kernel.columns] if np.ndim(kernel.columns) == 0 and not isinstance(kernel.columns, slice) \
-            else kernel.columns  # fmt: skip
-        differences = differences[:, columns]
+        pairs = pairs.on(kernel)
     for name, part in kernel._named_parts():
-        setattr(other, name, _set(part, differences, factor))
+        setattr(other, name, _set(part, pairs, factor))
     return other
 
 
-def _typical(differences, size):
+def _typical(differences, share, size):
     """The median distance, or (size > 1) √d times the median of each column; the mean where most rows agree."""
     d = differences.shape[1]
     D = differences if size > 1 else np.sqrt((differences**2).sum(axis=1, keepdims=True))
-    middle = np.median(D, axis=0)
-    middle = np.where(middle > 0, middle, D.mean(axis=0))
+    middle = np.quantile(D, 0.5, axis=0, weights=share, method="inverted_cdf")
+    middle = np.where(middle > 0, middle, np.average(D, axis=0, weights=share))
     middle = np.where(np.isfinite(middle) & (middle > 0), middle, 1.0)
     return middle * (np.sqrt(d) if size > 1 else 1.0)
 

@@ -206,11 +206,14 @@ def sandwich(P, v):
 
 
 def add_symmetric(W, p, a, factor):
-    """W ← W + factor (p aᵀ + a pᵀ), in place, by rows."""
-    left, right = np.hstack([p, a]) * factor, np.hstack([a, p]).T.copy()
-    for i in range(0, len(W), ROWS):
-        W[i : i + ROWS] += left[i : i + ROWS] @ right
-    return W
+    """W ← W + factor (p aᵀ + a pᵀ), in place."""
+    return _lapack.combine(W, np.hstack([p, a]) * factor, np.hstack([a, p]), 1.0)
+
+
+def combined(Kinv, factor, U, V):
+    """factor · K̃⁻¹ + U Vᵀ as a fresh array, for any Inverse; one that can do it in one pass has ``combined``."""
+    own = getattr(Kinv, "combined", None)
+    return _lapack.combine(np.ascontiguousarray(Kinv.dense()), U, V, factor) if own is None else own(factor, U, V)
 
 
 def rows_of(y):

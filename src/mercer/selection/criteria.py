@@ -7,7 +7,7 @@ targets, in the units of y; ``weight`` holds w where the system is S K S + λI.
 import numpy as np
 from scipy.special import ndtr
 
-from mercer.selection.base import SmoothCriterion, add_symmetric, pull, rows_of, sandwich, total_weight
+from mercer.selection.base import SmoothCriterion, add_symmetric, combined, pull, rows_of, sandwich, total_weight
 
 TINY = np.finfo(float).tiny
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -262,6 +262,4 @@ class Evidence(SmoothCriterion):
         quad = np.einsum("ij,ij->j", y, alpha)
         value, N = self._value(Kinv, quad, weight)
         size = N / np.maximum(quad, TINY) if self.profile_scale else np.ones(y.shape[1])
-        W = Kinv.dense()  # W = ½ (t P − Σ ααᵀ N/yᵀPy)
-        W *= 0.5 * y.shape[1]
-        return value, add_symmetric(W, alpha * size, alpha, -0.25)
+        return value, combined(Kinv, 0.5 * y.shape[1], -0.5 * alpha * size, alpha)  # W = ½ (t P − Σ ααᵀ N/yᵀPy)

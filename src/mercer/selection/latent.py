@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.gram import TiledGram, take
-from mercer.selection._objective import Record, Trials
+from mercer.selection._objective import Record, Trials, as_sum
 from mercer.selection._starts import FACTORS, median_heuristic, with_amplitude
 from mercer.selection._starts import mean_diagonal as level_of
 from mercer.selection.result import SearchResult
@@ -28,6 +28,11 @@ class LatentObjective(Trials):
     def __init__(self, kernel, X, evaluate, index, record, prior=None):
         super().__init__(kernel, X, len(index), list(kernel.names), record, prior)
         self.evaluate, self.index = evaluate, index
+
+    @property
+    def fine(self):
+        """Tolerances of the last descent."""
+        return as_sum(self.n)
 
     def rows(self, index):
         """Return the same on some of the rows."""

@@ -129,7 +129,8 @@ def weak_priors(kernel, X, y=None, weight=None):
     found = {}
     variance = 1.0
     if y is not None:
-        variance = float(np.mean(np.var(y, axis=0)))
+        centre = np.average(y, axis=0, weights=weight)
+        variance = float(np.mean(np.average((y - centre) ** 2, axis=0, weights=weight)))
         variance = variance if np.isfinite(variance) and variance > 0 else 1.0
         found["lam"] = LogNormal(NOISE * variance, NOISE_SD)
     for name, value in zip(typical.names, np.exp(typical.theta), strict=True):

@@ -4,10 +4,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer.exceptions import NotPositiveDefinite
+from mercer.selection.base import combined
 from mercer.solvers import Inverse, _lapack
 from mercer.solvers.base import check_lam
-
-ROWS = 512
 
 
 class Explicit(Inverse):
@@ -67,6 +66,10 @@ class Explicit(Inverse):
         if matrix is None:
             raise ValueError("this inverse has already given its array away.")
         return matrix
+
+    def combined(self, factor, U, V):
+        """factor · K̃⁻¹ + U Vᵀ, made in the array that ``dense()`` gives."""
+        return _lapack.combine(self.dense(), U, V, factor)
 
 
 def invert(K, lam):
@@ -188,10 +191,11 @@ class Projected(Inverse):
 
     def dense(self):
         """P as a symmetric array; made in the one that ``Kinv.dense()`` gives."""
-        P = self.Kinv.dense()
-        for i in range(0, self.n, ROWS):
-            P[i : i + ROWS] -= self._Z[i : i + ROWS] @ self._Z.T
-        return P
+        return combined(self.Kinv, 1.0, self._Z, -self._Z)
+
+    def combined(self, factor, U, V):
+        """factor · P + U Vᵀ, in one pass over the array that ``Kinv.dense()`` gives."""
+        return combined(self.Kinv, factor, np.hstack([U, self._Z]), np.hstack([V, -factor * self._Z]))
 
 
 def block(Kinv, index):

@@ -66,7 +66,7 @@ class Blas:
         prefix, real = {"float64": ("d", ctypes.c_double), "float32": ("s", ctypes.c_float)}[dtype.name]
         # So many right-hand sides are faster one by one than by a matrix product, which first copies the matrix.
         self._few = 4 if dtype == np.float32 else 1
-        self._one, self._minus = ctypes.byref(real(1.0)), ctypes.byref(real(-1.0))
+        self._real, self._one, self._minus = real, ctypes.byref(real(1.0)), ctypes.byref(real(-1.0))
         for name in ("gemm", "syrk", "trsm", "trmm", "gemv", "trsv", "potrf", "trtri", "lauum"):
             setattr(self, f"_{name}", _routine(prefix + name))
 
@@ -83,6 +83,12 @@ class Blas:
         scale = self._one if sign > 0 else self._minus
         self._gemm(b"N", b"N", _int(n), _int(m), _int(k), scale, _data(B), _rows(B), _data(A), _rows(A),
                    self._one, _data(C), _rows(C))  # fmt: skip
+
+    def combine(self, C, A, B, factor):
+        """C ← factor · C + A B."""
+        (m, n), k = C.shape, A.shape[1]
+        self._gemm(b"N", b"N", _int(n), _int(m), _int(k), self._one, _data(B), _rows(B), _data(A), _rows(A),
+                   ctypes.byref(self._real(factor)), _data(C), _rows(C))  # fmt: skip
 
     def add_transposed_product(self, C, A, B):
         """C ← C + Aᵀ B."""

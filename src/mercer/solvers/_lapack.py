@@ -188,13 +188,33 @@ def logdet(L):
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
     n = len(A)
-    for k in range(0, n, BLOCK):
+    above = np.triu_indices(min(BLOCK, n), 1)
+
+    def rows(index, worker):
+        k = index * BLOCK
         e = min(k + BLOCK, n)
         T = A[k:e, k:e]
-        T[...] = np.tril(T) + np.tril(T, -1).T
+        i, j = above if e - k == BLOCK or n < BLOCK else np.triu_indices(e - k, 1)
+        T[i, j] = T[j, i]
         for j in range(e, n, BLOCK):
             A[k:e, j : j + BLOCK] = A[j : j + BLOCK, k:e].T
+
+    run(rows, -(-n // BLOCK), None if n > BLOCK else 1)
     return A
+
+
+def combine(C, U, V, factor):
+    """C ← factor · C + U Vᵀ, in place, by rows."""
+    n = check_square(C)
+    lib, U, right = blas(C.dtype), np.ascontiguousarray(U), V.T.copy()  # a copy: of one row, strides are not kept else
+
+    def rows(index, worker):
+        part = slice(index * ROWS, (index + 1) * ROWS)
+        lib.combine(C[part], U[part], right, factor)
+
+    with threads_for(n):
+        run(rows, -(-n // ROWS), None if n > ROWS else 1)
+    return C
 
 
 # ---------------------------------------------------------------------------------------- pieces

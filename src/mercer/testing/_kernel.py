@@ -11,6 +11,7 @@ from sklearn.base import clone
 from mercer.kernels import Laplacian, Radial, SklearnKernel, parse_kernel
 from mercer.kernels.adapter import is_sklearns_own, sklearn_parts
 from mercer.kernels.parse import kernel_classes
+from mercer.kernels.slopes import differences
 
 MOST_INPUTS = 30  # of those given: every check is a handful of small matrices
 FAR = 1e8  # epoch seconds are everyday data
@@ -24,7 +25,7 @@ def check_kernel(kernel, X=None, *, random_state=0):
     ``k(X)`` is ``k(X, X)``; equal inputs are treated equally; inputs are left alone; the gradient agrees with
     differences in log θ; ``theta``, ``theta_bounds``, ``names``, ``with_theta`` and ``fixed`` fit together; copies are
     equal and give the same numbers; ``repr`` reads back as an equal kernel. On rows of floats also: translation (by
-    1e8 too) for stationary kernels, scale for radial ones, and float32.
+    1e8 too) for stationary kernels, scale for radial ones, float32, and the derivative with respect to x.
 
     A kernel that holds a function without a name (a lambda) is not asked for its ``repr``, and one that holds a
     function or has a class that another process could not import is not sent there.
@@ -164,6 +165,11 @@ def _gradient(kernel, X, rng):
             expected, size = np.sum(W * D), np.sum(np.abs(W * D)) + 1e-4 * np.sum(np.abs(W * kernel(A, B)))
             what = f"∂/∂log {kernel.names[i]} for ({name}) is {got[i]}, differences give {expected}"
             _require(abs(got[i] - expected) <= 1e-6 * size, kernel, "gradient", what)
+        total, again = kernel.weighted(A, B, W)
+        terms = W * kernel(A, B)
+        what = f"the sum of W ∘ k for ({name}) is {total} by weighted, {terms.sum()} by the values"
+        _require(abs(total - terms.sum()) <= 1e-9 * np.abs(terms).sum(), kernel, "weighted", what)
+        _close(again, got, _size(got), 1e-9, kernel, "weighted", f"its gradient for ({name}) is not that of grad")
 
 
 def _difference(kernel, i, A, B):
@@ -236,11 +242,25 @@ def _float32(kernel, X, rng):
     _close(single, double, _size(double), 1e-4, kernel, "float32", "far from float64")
 
 
+def _input_gradient(kernel, X, rng):
+    """dx(X, Z) = ∂k(xᵢ, zⱼ)/∂xᵢ, and dx_diag its diagonal, against differences; a kink at x = z is left out."""
+    half = len(X) // 2
+    A, B = X[:half], X[half:]
+    got = kernel.dx(A, B)
+    _require(got.shape == (*kernel(A, B).shape, X.shape[1]), kernel, "dx", f"shape {got.shape}")
+    size = _size(kernel(A, B))
+    expected = differences(lambda rows: np.asarray(kernel(rows, B), dtype=float), A)
+    _close(got, expected, size + _size(expected), 1e-6, kernel, "dx", "∂k/∂x differs from differences")
+    expected = differences(lambda rows: np.asarray(kernel.diag(rows), dtype=float)[:, None], X)[:, 0]
+    size = _size(kernel(X)) + _size(expected)
+    _close(kernel.dx_diag(X), expected, size, 1e-6, kernel, "dx_diag", "∂k(x, x)/∂x differs from differences")
+
+
 ALWAYS = (
     _shape_and_symmetry, _positive_semidefinite, _diagonal, _tiles, _same_on_both_sides, _leaves_inputs_alone,
     _theta, _gradient, _copies, _text,
 )  # fmt: skip
-ON_ROWS = (_translation, _scale, _float32)
+ON_ROWS = (_translation, _scale, _float32, _input_gradient)
 
 
 # ---------------------------------------------------------------------- helpers
