@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer import BasisRegression, KernelInterpolator, KernelRidge, plan
+from mercer import BasisRegression, GaussianProcessRegressor, KernelInterpolator, KernelRidge, plan
 from mercer.exceptions import InfeasibleWarning, NotEnoughMemory, NumericalWarning
 from mercer.kernels import Exponential, Gaussian, Linear, Matern32, Pairwise, Polynomial, PolynomialBasis
 
@@ -20,6 +20,7 @@ ALL = [
     KernelRidge(),
     KernelInterpolator(Exponential()),
     BasisRegression(PolynomialBasis(1), lam=0.1),
+    GaussianProcessRegressor(Gaussian(), 0.1, criterion=None),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.exceptions.InfeasibleWarning")
 

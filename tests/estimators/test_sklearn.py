@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import BasisRegression, KernelInterpolator, KernelRidge
+from mercer import BasisRegression, GaussianProcessRegressor, KernelInterpolator, KernelRidge
 from mercer.kernels import Gaussian, GaussianBasis, Linear, Matern32, PolynomialBasis, Precomputed
 
 ESTIMATORS = [
@@ -27,6 +27,7 @@ ESTIMATORS = [
     KernelInterpolator(),
     KernelInterpolator(Matern32(2.0)),
     BasisRegression(),
+    GaussianProcessRegressor(noise=0.1, criterion=None),
     BasisRegression(PolynomialBasis(2), lam=0.1, intercept=True),
 ]
 

@@ -47,6 +47,13 @@ class Estimator(BaseEstimator):
         """Learn, and set every fitted attribute on self, which is a copy."""
 
 
+def check_kernel(kernel, X):
+    """Refuse a kernel that overflows on the data, and one that is not positive semi-definite there."""
+    check_diagonal(np.asarray(kernel.diag(X), dtype=float), X, kernel)
+    if not kernel.psd:
+        diagnostics.require_psd(kernel, X)
+
+
 class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
     """f(x) = Σⱼ k(x, xⱼ) αⱼ + b: models differ only in how α is found."""
 
@@ -66,10 +73,8 @@ class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
         return kernel, X, y.reshape(len(y), -1), flat
 
     def _check_kernel(self, kernel, X):
-        """Refuse a kernel that overflows on the data, and one that is not positive semi-definite there."""
-        check_diagonal(np.asarray(kernel.diag(X), dtype=float), X, kernel)
-        if not kernel.psd:
-            diagnostics.require_psd(kernel, X)
+        """See `check_kernel`."""
+        check_kernel(kernel, X)
 
     def _set_model(self, kernel, points, coef, intercept, flat):
         """Set what prediction needs."""

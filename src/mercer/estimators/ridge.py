@@ -10,9 +10,9 @@ from mercer.dual import ridge
 from mercer.dual.ridge import power_of_two
 from mercer.estimators._base import KernelEstimator, default_kernel
 from mercer.estimators._intervals import IntervalsMixin
-from mercer.estimators._validation import check_weight, check_X_y
+from mercer.estimators._validation import check_weight, check_X_y, shared_noise
 from mercer.gram import ScaledGram, TiledGram, take
-from mercer.gram.merge import duplicate_groups, merge
+from mercer.gram.merge import merge_rows
 from mercer.kernels import as_kernel
 from mercer.selection._progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.base import Rule
@@ -216,12 +216,7 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
     def _solve(self, kernel, lam, X, y, weight, rows, keep, flat):
         """Fit at a kernel and λ, and set everything that is learnt."""
         row_y, row_weight = y, weight
-        groups = duplicate_groups(X) if self.merge else None
-        index = np.arange(len(y))
-        if groups is not None:
-            first, index = groups
-            X = X[first]
-            y, weight, _ = merge(y, weight, index, first.size)
+        X, y, weight, index, _ = merge_rows(X, y, weight, self.merge)
 
         n = len(y)
         if np.isinf(lam):
@@ -264,18 +259,9 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""
+        shared, relative = shared_noise(self.lam, n, "lam")
         weight = np.ones(n) if weight is None else weight
-        lam = np.asarray(self.lam, dtype=float)
-        if lam.ndim == 0:
-            if not np.isfinite(lam):
-                raise ValueError(f"lam must be finite, got {self.lam}.")
-            return float(lam), weight
-        if lam.shape != (n,):
-            raise ValueError(f"lam has shape {lam.shape}; give one number, or one for each of the {n} rows.")
-        if not (np.isfinite(lam).all() and (lam > 0).all()):
-            raise ValueError(f"lam must be positive and finite for every row, got a smallest value of {lam.min()}.")
-        shared = float(np.exp(np.log(lam).mean()))
-        return shared, weight * (shared / lam)
+        return shared, weight if relative is None else weight * relative
 
     def _trend(self, n):
         """H: a column of ones with an intercept, no column without."""

@@ -37,3 +37,36 @@ def merge(y, weight, group, size):
     mean = np.stack([np.bincount(group, weights=weight * column, minlength=size) / w for column in y.T], axis=1)
     spread = (weight[:, None] * (y - mean[group]) ** 2).sum(axis=0)
     return mean, w, spread
+
+
+def merge_rows(X, y, weight, wanted=True):
+    """(points, ȳ, w, index, spread): equal rows as one point; the rows themselves if none are, or not ``wanted``.
+
+    Parameters
+    ----------
+    X : collection of n inputs
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,)
+    wanted : bool
+
+    Returns
+    -------
+    points : collection of m inputs
+        In the order of their first appearance.
+    y : ndarray of shape (m, t)
+        Weighted means.
+    weight : ndarray of shape (m,)
+        Sums.
+    index : ndarray of shape (n,)
+        The point of each row.
+    spread : ndarray of shape (m, t)
+        Σ w (y − ȳ)² within each point.
+    """
+    groups = duplicate_groups(X) if wanted else None
+    if groups is None:
+        return X, y, weight, np.arange(len(y)), np.zeros(y.shape)
+    first, index = groups
+    mean, total, _ = merge(y, weight, index, first.size)
+    squares = weight[:, None] * (y - mean[index]) ** 2
+    spread = np.stack([np.bincount(index, weights=column, minlength=first.size) for column in squares.T], axis=1)
+    return X[first], mean, total, index, spread

@@ -1,0 +1,94 @@
+"""Rows of a classification problem: labels checked and numbered, equal rows merged, an order with every class early."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from mercer.gram import take
+from mercer.gram.merge import duplicate_groups
+
+
+class Rows(NamedTuple):
+    """What a fit works on: m points, and where each of the n rows went.
+
+    ``point`` is -1 for rows of weight 0. ``share`` is what one copy of a row has (weight w stands for w of them)
+    of the weight of its point.
+    """
+
+    X: object
+    y: np.ndarray
+    weight: np.ndarray
+    point: np.ndarray
+    share: np.ndarray
+
+
+def check_labels(estimator, X, y):
+    """y as a 1-D array of labels without missing ones, as long as X."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
+            "This estimator is a classifier: call fit(X, y)."
+        )
+    if not hasattr(y, "dtype"):
+        y = np.asarray(y)
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y", ensure_min_samples=0)
+    else:
+        missing = [i for i, label in enumerate(y) if label is None or (isinstance(label, float) and label != label)]
+        if missing:
+            raise ValueError(
+                f"Input y contains NaN: row {missing[0]} has no label ({len(missing)} such rows); drop these rows."
+            )
+    check_consistent_length(X, y)
+    check_classification_targets(y)
+    return y
+
+
+def number_labels(y, weight):
+    """(classes, numbers): the classes of the rows that count, sorted, and the number of each row's class (-1: none)."""
+    classes = np.unique(y[weight > 0])
+    if len(classes) < 2:
+        raise ValueError(
+            f"a classifier needs at least 2 classes, but y has 1 class only among the rows of positive weight: "
+            f"{classes[0]!r}. Nothing can be learnt from it."
+        )
+    number = np.searchsorted(classes, y)
+    number[weight == 0] = -1
+    return classes, number
+
+
+def merge_labelled(X, y, weight):
+    """Rows of equal X and class as one of their summed weight, in an order that does not depend on that of the rows.
+
+    The model is the same. Weights and repeated rows then give the same search, to the last digit.
+    """
+    keep = np.flatnonzero(weight > 0)
+    index, share = np.full(len(y), -1), np.zeros(len(y))
+    X, label, w = take(X, keep), y[keep], weight[keep]
+    if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64):
+        index[keep], share[keep] = np.arange(keep.size), np.minimum(w, 1.0) / w
+        return Rows(X, label, w, index, share)
+    full = np.column_stack([X, label.astype(float)])
+    groups = duplicate_groups(full)
+    first, group = (np.arange(keep.size),) * 2 if groups is None else groups
+    order = np.lexsort(full[first].T[::-1])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    group, first = rank[group], first[order]
+    total = np.bincount(group, weights=w, minlength=first.size)
+    index[keep], share[keep] = group, np.minimum(w, 1.0) / total[group]
+    return Rows(X[first], label[first], total, index, share)
+
+
+def stratified_order(y, seed):
+    """A permutation whose beginnings have every class about as often as all rows have it, and at least twice."""
+    rng, key = np.random.default_rng(seed), np.empty(len(y))
+    for label in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == label))
+        key[rows] = (np.arange(rows.size) + rng.uniform()) / rows.size
+        key[rows[:2]] = -1.0
+    return np.argsort(key, kind="stable")

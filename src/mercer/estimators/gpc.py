@@ -1,0 +1,274 @@
+"""GaussianProcessClassifier: a Gaussian process behind a link, its integral done in one of four ways."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.estimators._base import Estimator
+from mercer.estimators._gpc_fit import ClassifierFit
+from mercer.estimators._validation import check_X
+from mercer.gram import TiledGram, take
+from mercer.inference.temperature import tempered
+from mercer.selection._progress import ProgressSupport, begin, end, with_progress
+
+BLOCK = 1024  # new rows at once
+
+
+class GaussianProcessClassifier(ClassifierFit, ProgressSupport, ClassifierMixin, Estimator):  # type: ignore[misc]
+    """P(y = 1 | x) = ∫ σ(f) p(f | x, y₁ … yₙ) df with f ~ GP(b, k): the integral of lecture 001, done in four ways.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        k; None is ``1.0 * Matern32`` with one length scale for each column, started by the median heuristic.
+    inference : {"laplace", "ep", "mcmc", "quadrature"}, default="laplace"
+        How the integral over the latent function is done. Laplace's approximation at the mode is quickest; expectation
+        propagation is closer to the truth, at some ten times the price; elliptical slice sampling is right up to its
+        standard error; direct integration is the reference for at most 8 rows. The last two learn their
+        hyper-parameters by the evidence of expectation propagation.
+    link : {"logit", "probit"}, default="logit"
+        σ for two classes (and for one against the rest).
+    multi_class : {"softmax", "one_vs_rest"}, default="softmax"
+        With more than two classes: one latent function for each, coupled by the softmax (Laplace only), or one problem
+        of two classes for each class against the rest, with one kernel for all; their probabilities are divided by
+        their sum, which has no model behind it.
+    optimize : bool, default=True
+        Whether the free hyper-parameters of the kernel are learnt by maximising the evidence.
+    mean : {"auto"}, float or None, default="auto"
+        "auto" has an unknown constant b in f with a wide prior (standard deviation 5 for the logit and softmax, 3 for
+        the probit), integrated out: it takes up unequal class frequencies. None is a zero mean, a number a known one.
+    prior : {"auto"}, None, dict or callable, default="auto"
+        Of the hyper-parameters; see `mercer.selection.Priors`. "auto" is weak ones below 50 points, none above.
+    n_samples : int, default=1000
+        With "mcmc": draws of each of four chains.
+    temperature : bool, default=False
+        Whether probabilities are raised to the power 1/T and normalised, with T learnt on ``loo_probabilities_``.
+    starts : int, default=3
+        How many starts of the search are followed.
+    max_iter : int, default=100
+        Most factorisations of Laplace's approximation, and half the sweeps of expectation propagation.
+    tol : float, default=1e-8
+        When an approximation has converged: the last change of f relative to 1 + max |f|.
+    memory : float, default=None
+        Bytes that may be used; None is what the machine has.
+    time_budget : float, default=None
+        Seconds the search may take; the best point found by then is used.
+    random_state : int, default=0
+        Seed of the search's samples of the rows, and of the chains.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The labels, sorted.
+    kernel_ : Kernel
+        With the hyper-parameters used.
+    points_ : collection
+        The distinct training rows (equal rows of the same class are one), sorted.
+    point_index_ : ndarray of shape (n,)
+        The point of each training row; -1 for rows of weight 0.
+    dual_coef_ : ndarray of shape (n_points,) or (n_points, C)
+        α: the latent mean is Σⱼ αⱼ k(x, xⱼ) + b.
+    mean_ : float or ndarray of shape (C,)
+        b: the posterior mean of the constant.
+    log_marginal_likelihood_value_ : float
+        log p(y | X, θ), by the inference that was chosen; with "mcmc" by importance sampling.
+    loo_probabilities_ : ndarray of shape (n, C)
+        P(class) of each row under the posterior of the other rows, at the same hyper-parameters: from the cavity for
+        Laplace, expectation propagation and sampling, by integrating again for "quadrature"; nan for rows of weight 0.
+        Of a row of weight w > 1, which stands for w rows, one is left out.
+    temperature_ : float
+        T; 1 if none was asked for.
+    n_iter_ : int
+        Iterations of the inference at the end.
+    selection_ : SearchResult or None
+        How the hyper-parameters were chosen.
+    fit_report_ : FitReport
+        Iterations, convergence, effective sample size and R̂, error of the integration, merged rows, time.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Examples
+    --------
+    >>> from mercer import GaussianProcessClassifier
+    >>> from mercer.kernels import Gaussian
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["cold", "cold", "warm", "warm"]
+    >>> model = GaussianProcessClassifier(4.0 * Gaussian(1.0), optimize=False).fit(X, y)
+    >>> model.predict([[0.5], [2.5]])
+    array(['cold', 'warm'], dtype='<U4')
+    >>> model.predict_proba([[1.5]]).round(3)
+    array([[0.5, 0.5]])
+
+    The same by expectation propagation:
+
+    >>> model.set_params(inference="ep").fit(X, y).predict_proba([[3.0]]).round(2)
+    array([[0.26, 0.74]])
+    """
+
+    _parameter_constraints = {
+        "kernel": "no_validation",
+        "inference": [StrOptions({"laplace", "ep", "mcmc", "quadrature"})],
+        "link": [StrOptions({"logit", "probit"})],
+        "multi_class": [StrOptions({"softmax", "one_vs_rest"})],
+        "optimize": ["boolean"],
+        "mean": [StrOptions({"auto"}), Real, None],
+        "prior": [StrOptions({"auto"}), dict, callable, None],
+        "n_samples": [Interval(Integral, 20, None, closed="left")],
+        "temperature": ["boolean"],
+        "starts": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        inference="laplace",
+        link="logit",
+        multi_class="softmax",
+        optimize=True,
+        mean="auto",
+        prior="auto",
+        n_samples=1000,
+        temperature=False,
+        starts=3,
+        max_iter=100,
+        tol=1e-8,
+        memory=None,
+        time_budget=None,
+        random_state=0,
+    ):
+        self.kernel = kernel
+        self.inference = inference
+        self.link = link
+        self.multi_class = multi_class
+        self.optimize = optimize
+        self.mean = mean
+        self.prior = prior
+        self.n_samples = n_samples
+        self.temperature = temperature
+        self.starts = starts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.time_budget = time_budget
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = type(self.kernel).__name__ == "Precomputed"
+        tags.input_tags.sparse = False
+        return tags
+
+    @with_progress
+    def fit(self, X, y, sample_weight=None):
+        """Learn the hyper-parameters by the evidence, and the posterior of the latent function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a sequence of objects
+        y : array-like of shape (n,)
+            Labels of any kind, at least two different ones.
+        sample_weight : array-like of shape (n,), default=None
+            wᵢ >= 0 multiplies log p(yᵢ | f); a whole number is a repeated row, 0 a removed one.
+
+        Returns
+        -------
+        self
+        """
+        begin(self, X, y, steps=None if self.optimize else 0)
+        self._fit_all_or_nothing(X, y, sample_weight)
+        end(self, X, y)
+        return self
+
+    def predict(self, X):
+        """Return the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        parts = []
+        for new, k in self._blocks(X):
+            labels = self._posterior.labels(k)
+            labels = self._posterior.proba(k, self._diagonal(new)).argmax(axis=1) if labels is None else labels
+            parts.append(labels)
+        return self.classes_[np.concatenate(parts)]
+
+    def predict_proba(self, X):
+        """∫ σ(f) p(f | x, y) df, one column for each of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+
+        Returns
+        -------
+        ndarray of shape (m, C)
+            Rows sum to 1.
+        """
+        return self._probabilities(X)
+
+    def predict_latent(self, X):
+        """Mean and standard deviation of the latent function f: two outputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+
+        Returns
+        -------
+        mean, std : ndarray of shape (m,), or (m, C) with several classes
+        """
+        parts = [self._posterior.latent(k, self._diagonal(new)) for new, k in self._blocks(X)]
+        mean, var = (np.concatenate(values) for values in zip(*parts, strict=True))
+        std = np.sqrt(var)
+        return (mean[:, 0], std[:, 0]) if mean.shape[1] == 1 else (mean, std)
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False):
+        """log p(y | X, θ) of the training rows, and its gradient in θ.
+
+        Parameters
+        ----------
+        theta : array-like of shape (p,), default=None
+            log of the free hyper-parameters of ``kernel_``; None are those of the fit.
+        eval_gradient : bool, default=False
+
+        Returns
+        -------
+        float, or (float, ndarray of shape (p,))
+        """
+        check_is_fitted(self)
+        if theta is None and not eval_gradient:
+            return self.log_marginal_likelihood_value_
+        kernel = self.kernel_ if theta is None else self.kernel_.with_theta(theta)
+        K = TiledGram(kernel, self.points_)
+        value, W = self._model.exact(K, eval_gradient)
+        return (-value, -K.grad(W)) if eval_gradient else -value
+
+    def _probabilities(self, X):
+        """(m, C), by blocks of rows."""
+        parts = [self._posterior.proba(k, self._diagonal(new)) for new, k in self._blocks(X)]
+        return tempered(np.concatenate(parts), self.temperature_)
+
+    def _blocks(self, X):
+        """Yield (rows, k(rows, points)) for blocks of the new rows."""
+        check_is_fitted(self)
+        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        for i in range(0, len(X), BLOCK):
+            part = take(X, range(i, min(i + BLOCK, len(X))))
+            yield part, self.kernel_(part, self.points_)
+
+    def _diagonal(self, rows):
+        """Return k(x, x)."""
+        return np.asarray(self.kernel_.diag(rows), dtype=float)

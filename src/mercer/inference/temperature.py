@@ -1,0 +1,55 @@
+"""One number that makes probabilities bolder or more careful, learnt on rows that were left out."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+RANGE = (-3.0, 3.0)  # of log T
+
+
+def tempered(prob, temperature):
+    """p_c^(1/T) / Σ_d p_d^(1/T).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inference.temperature import tempered
+    >>> tempered(np.array([[0.2, 0.8]]), 2.0).round(3)
+    array([[0.333, 0.667]])
+    """
+    if temperature == 1.0:
+        return prob
+    with np.errstate(divide="ignore"):
+        logs = np.log(prob) / temperature
+    p = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def best_temperature(prob, y, weight=None):
+    """T that minimises −Σᵢ wᵢ log p_T(yᵢ), between e⁻³ and e³.
+
+    Parameters
+    ----------
+    prob : ndarray of shape (n, C)
+        Of rows that the model has not seen: leave-one-out.
+    y : ndarray of int of shape (n,)
+    weight : ndarray of shape (n,), default=None
+
+    Examples
+    --------
+    Right nine times of ten, and sure of 99 %:
+
+    >>> import numpy as np
+    >>> from mercer.inference.temperature import best_temperature
+    >>> prob = np.tile([0.01, 0.99], (10, 1))
+    >>> round(best_temperature(prob, np.array([1] * 9 + [0])), 3)
+    2.091
+    """
+    weight = np.ones(len(y)) if weight is None else weight
+    prob = np.clip(prob, 1e-300, None)
+    rows = np.arange(len(y))
+
+    def loss(log_t):
+        return -float(weight @ np.log(np.clip(tempered(prob, np.exp(log_t))[rows, y], 1e-300, None)))
+
+    found = minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(found.x))

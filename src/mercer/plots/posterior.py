@@ -1,0 +1,153 @@
+"""A Gaussian process over one input: the mean, the ±2σ bands of f and of a new y, sample paths; the prior too."""
+
+import numpy as np
+
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, title
+from mercer.plots.intervals import GRID, MARGIN, _column
+
+SIGMAS = 2.0
+
+
+class PosteriorDisplay(Display):
+    """m(x) with m(x) ± 2σ(x): dark for the function f itself, pale for a new observation y.
+
+    How to read: the dark band says where f is, and is narrow near data; the pale one is wider by the noise, and about
+    95 % of new points fall into it. Before a fit, the bands are those of the prior.
+
+    Parameters
+    ----------
+    grid : ndarray of shape (m,)
+        x, ascending.
+    mean, latent_std, noisy_std : ndarray of shape (m,)
+    x, y : ndarray of shape (n,), default=None
+        The data.
+    samples : ndarray of shape (m, s), default=None
+        Paths of f.
+    fitted : bool, default=True
+        Whether there are data behind it.
+    x_name, y_name : str
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it is drawn.
+    line_ : Line2D
+        The mean.
+    latent_band_, noisy_band_ : PolyCollection or None
+    points_ : PathCollection or None
+    samples_ : list of Line2D
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GaussianProcessRegressor
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.plots import PosteriorDisplay
+    >>> X = np.linspace(0, 1, 8)[:, None]
+    >>> model = GaussianProcessRegressor(Gaussian(0.3), 0.1, criterion=None).fit(X, np.sin(6 * X[:, 0]))
+    >>> PosteriorDisplay.from_estimator(model, X).mean.shape
+    (300,)
+    """
+
+    def __init__(
+        self, *, grid, mean, latent_std, noisy_std, x=None, y=None, samples=None, fitted=True, x_name="x", y_name="y"
+    ):  # fmt: skip
+        self.grid, self.mean, self.latent_std, self.noisy_std = grid, mean, latent_std, noisy_std
+        self.x, self.y, self.samples, self.fitted = x, y, samples, fitted
+        self.x_name, self.y_name = x_name, y_name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y=None, *, column=0, n_samples=0, random_state=0, target=None, noisy=True, x_name=None,
+        y_name="y", ax=None,
+    ):  # fmt: skip
+        """Draw a `GaussianProcessRegressor` over the range of one column of X.
+
+        Parameters
+        ----------
+        estimator : GaussianProcessRegressor
+            One that is not fitted shows its prior.
+        X : array-like of shape (n, d)
+            Its range is shown; with several columns the others stay at their median.
+        y : array-like of shape (n,) or (n, t), default=None
+            Data to draw; None draws the training rows, if X has one column.
+        column : int, default=0
+            Which column runs.
+        n_samples : int, default=0
+            Sample paths of f.
+        random_state : int, default=0
+        target : int, default=None
+            Which target, if there are several.
+        noisy : bool, default=True
+            Whether the band of a new y is drawn too.
+        x_name, y_name : str
+            Names with units for the axes; None is the name of the column.
+        ax : Axes, default=None
+            None is a new figure.
+
+        Returns
+        -------
+        PosteriorDisplay
+        """
+        values = np.asarray(X, dtype=float)
+        if values.ndim != 2:
+            raise ValueError(f"X must have rows and columns, got shape {values.shape}.")
+        x, fitted = values[:, column], hasattr(estimator, "kernel_")
+        margin = MARGIN * np.ptp(x) or 1.0
+        grid = np.linspace(x.min() - margin, x.max() + margin, GRID)
+        rows = np.tile(np.median(values, axis=0), (GRID, 1))
+        rows[:, column] = grid
+        frame = type(X)(rows, columns=X.columns) if hasattr(X, "columns") else rows
+        found = estimator.posterior(frame) if fitted else estimator.prior_moments(frame)
+        pick = target if found.mean.ndim == 2 else None
+        std = [s if s.ndim == 1 else _column(s, pick, "std") for s in (found.latent_std, found.noisy_std)]
+        samples = estimator.sample(frame, n_samples, random_state=random_state) if n_samples else None
+        if samples is not None and samples.ndim == 3:
+            samples = samples[:, pick or 0]
+        data = cls._data(estimator, x, y, target, fitted and values.shape[1] == 1)
+        name = str(X.columns[column]) if x_name is None and hasattr(X, "columns") else x_name or "x"
+        return cls(grid=grid, mean=_column(found.mean, pick, "the prediction"), latent_std=std[0],
+                   noisy_std=std[1] if noisy else None, x=data[0], y=data[1], samples=samples, fitted=fitted,
+                   x_name=name, y_name=y_name).plot(ax)  # fmt: skip
+
+    @staticmethod
+    def _data(estimator, x, y, target, own):
+        """(x, y) to draw: those given, the training rows, or none."""
+        if y is not None:
+            return x, _column(np.asarray(y, dtype=float), target, "y")
+        if not own:
+            return None, None
+        index = estimator.point_index_[estimator.point_index_ >= 0]
+        return np.asarray(estimator.points_, dtype=float)[index, 0], _column(
+            np.asarray(estimator._rows[0]), target, "y"
+        )
+
+    def plot(self, ax=None):
+        """Draw on ``ax``, or on a new figure; return self."""
+        ax = self._start(ax)
+        self.noisy_band_ = self.points_ = None
+        if self.noisy_std is not None:
+            self.noisy_band_ = self._band(ax, self.noisy_std, 0.22, "±2σ of a new y")
+        self.latent_band_ = self._band(ax, self.latent_std, 0.45, "±2σ of f")
+        self.samples_ = []
+        if self.samples is not None:
+            for j, path in enumerate(self.samples.T):
+                colour = CYCLE[1 + j % (len(CYCLE) - 1)]
+                label = None if j else "samples of f"
+                self.samples_ += ax.plot(self.grid, path, color=colour, linewidth=1.1, alpha=0.85, label=label)
+        style = {"color": BLUE if self.fitted else GREY, "linewidth": 2.2}
+        (self.line_,) = ax.plot(self.grid, self.mean, label="mean", zorder=3, **style)
+        if self.x is not None:
+            size = 24 if len(self.x) <= 300 else 6
+            self.points_ = ax.scatter(self.x, self.y, s=size, color=INK, edgecolor="white", linewidth=0.5, zorder=4,
+                                      label=f"data, n = {len(self.x)}")  # fmt: skip
+        ax.set(xlabel=self.x_name, ylabel=self.y_name)
+        ax.set_xlim(self.grid[0], self.grid[-1])
+        title(ax, "Posterior: where f is, and where a new y will be" if self.fitted else "Prior: before any data")
+        ax.legend(frameon=False, fontsize=9, loc="best")
+        return self
+
+    def _band(self, ax, std, alpha, label):
+        """The band of two standard deviations."""
+        ends = self.mean - SIGMAS * std, self.mean + SIGMAS * std
+        return ax.fill_between(self.grid, *ends, color=SKY, alpha=alpha, linewidth=0, label=label)

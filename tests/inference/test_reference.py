@@ -1,0 +1,105 @@
+"""The integral itself: quadrature against an orthant probability, and the other three ways against quadrature."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
+
+from mercer.inference.elliptical import elliptical
+from mercer.inference.ep import expectation_propagation
+from mercer.inference.laplace import laplace
+from mercer.inference.likelihood import Binary
+from mercer.inference.links import Logit, Probit
+from mercer.inference.nodes import Measure
+from mercer.inference.quadrature import quadrature
+from mercer.kernels import Gaussian
+
+X = np.array([-2.0, -1.0, 0.1, 1.2, 2.0])[:, None]
+T = np.array([-1.0, -1.0, 1.0, -1.0, 1.0])
+NEW = np.linspace(-3, 3, 5)[:, None]
+KERNEL = 2.0 * Gaussian(1.0)
+both = pytest.mark.parametrize("link", [Logit(), Probit()], ids=["logit", "probit"])
+
+
+@pytest.fixture(scope="module", params=["logit", "probit"])
+def reference(request):
+    likelihood = Binary(Logit() if request.param == "logit" else Probit(), T)
+    return likelihood, quadrature(KERNEL(X), likelihood)
+
+
+def proba(found):
+    return found.proba(KERNEL(NEW, X), KERNEL.diag(NEW))
+
+
+def test_probit_evidence_is_an_orthant_probability():
+    K, t = KERNEL(X[:4]), T[:4]
+    found = quadrature(K, Binary(Probit(), t))
+    cov = np.eye(4) + t[:, None] * K * t
+    expected = multivariate_normal(np.zeros(4), cov, maxpts=1_000_000, abseps=1e-8, releps=1e-8).cdf(np.zeros(4))
+    assert found.info["error"] < 1e-8
+    assert_allclose(found.log_evidence, np.log(expected), atol=2e-6)
+
+
+def test_probability_of_a_new_row_is_a_ratio_of_evidences(reference):
+    likelihood, found = reference
+    rows = np.concatenate([X[:3], NEW[1:2]])
+    few = quadrature(KERNEL(X[:3]), likelihood.rows(np.arange(3)))
+    more = quadrature(KERNEL(rows), Binary(likelihood.link, np.append(T[:3], 1.0)))
+    p = few.proba(KERNEL(NEW[1:2], X[:3]), KERNEL.diag(NEW[1:2]))[0]
+    assert_allclose(np.exp(more.log_evidence - few.log_evidence), p, rtol=1e-6)
+
+
+def test_adjoint_against_central_differences(reference):
+    likelihood, _ = reference
+    K, h, few = KERNEL(X[:3]), 1e-4, likelihood.rows(np.arange(3))
+    W = quadrature(K, few).adjoint()
+    up, down = (quadrature((1 + s * h) * K, few).log_evidence for s in (1, -1))
+    assert_allclose(np.sum(W * K), -(up - down) / (2 * h), rtol=1e-5)
+
+
+def test_laplace_and_ep_against_quadrature(reference):
+    likelihood, found = reference
+    ep, mode = expectation_propagation(KERNEL(X), likelihood), laplace(KERNEL(X), likelihood)
+    assert abs(ep.log_evidence - found.log_evidence) < 1e-2
+    assert np.abs(proba(ep) - proba(found)).max() < 1e-2
+    assert abs(mode.log_evidence - found.log_evidence) < 0.2
+    assert np.abs(proba(mode) - proba(found)).max() < 0.05
+    assert abs(ep.log_evidence - found.log_evidence) < abs(mode.log_evidence - found.log_evidence)
+
+
+def test_draws_within_three_standard_errors(reference, rng_seed):
+    likelihood, found = reference
+    draws = elliptical(KERNEL(X), likelihood, n_samples=1500, random_state=rng_seed)
+    assert draws.info["rhat"] < 1.02
+    assert draws.info["ess"] > 500
+    spread = np.sqrt(found.latent(KERNEL(X), KERNEL.diag(X))[1])
+    error = spread / np.sqrt(draws.info["ess"])
+    assert (np.abs(draws.f - found.f) < 3 * error).all()
+    assert np.abs(proba(draws) - proba(found)).max() < 3 * 0.5 / np.sqrt(draws.info["ess"])
+    assert abs(draws.log_evidence - found.log_evidence) < 4 * draws.info["evidence_error"]
+
+
+def test_leave_one_out_by_integrating_again(reference):
+    likelihood, found = reference
+    ep = expectation_propagation(KERNEL(X), likelihood)
+    assert_allclose(found.loo(np.array([0, 4])), ep.loo(np.array([0, 4])), atol=0.01)
+
+
+def test_the_gaussian_measure_has_the_moments_of_its_sites(reference):
+    likelihood, _ = reference
+    measure = Measure(KERNEL(X), likelihood)
+    assert_allclose(measure.mean, measure.sites.f, atol=1e-8)
+    assert_allclose(np.sum(measure.G**2, axis=1), measure.sites.variances(), rtol=1e-6)
+
+
+def test_a_singular_gram_matrix_has_fewer_dimensions():
+    rows = np.concatenate([X[:3], X[:3]])
+    found = quadrature(KERNEL(rows), Binary(Probit(), np.concatenate([T[:3], T[:3]])))
+    twice = quadrature(KERNEL(X[:3]), Binary(Probit(), T[:3], np.full(3, 2.0)))
+    assert_allclose(found.log_evidence, twice.log_evidence, atol=1e-6)
+
+
+def test_too_many_rows_for_quadrature(rng):
+    rows = rng.standard_normal((12, 3))
+    with pytest.raises(ValueError, match="at most 8 rows, there are 12"):
+        quadrature(Gaussian(0.5)(rows), Binary(Probit(), np.ones(12)))

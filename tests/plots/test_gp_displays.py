@@ -1,0 +1,126 @@
+"""Displays of Gaussian processes: computed once, drawn where asked, labelled."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer import GaussianProcessRegressor
+from mercer.kernels import Gaussian
+from mercer.plots import EvidenceSurfaceDisplay, PosteriorDisplay
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(0, 5, 30))[:, None]
+    return X, np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(30)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return GaussianProcessRegressor(1.0 * Gaussian(1.0), starts=1).fit(*data)
+
+
+def test_bands_are_two_standard_deviations(model, data):
+    display = PosteriorDisplay.from_estimator(model, data[0], n_samples=3)
+    expected = model.posterior(display.grid[:, None])
+    assert_allclose(display.mean, expected.mean)
+    for band, std in ((display.latent_band_, expected.latent_std), (display.noisy_band_, expected.noisy_std)):
+        y = band.get_paths()[0].vertices[:, 1]
+        assert_allclose([y.min(), y.max()], [(expected.mean - 2 * std).min(), (expected.mean + 2 * std).max()])
+    assert len(display.samples_) == 3
+    x, y = display.points_.get_offsets().T
+    assert_allclose(np.sort(x), data[0][:, 0])
+    assert_allclose(y[np.argsort(x)], data[1])
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert {"mean", "±2σ of f", "±2σ of a new y", "samples of f", "data, n = 30"} == set(words)
+
+
+def test_the_prior_of_a_model_that_is_not_fitted(data):
+    display = PosteriorDisplay.from_estimator(GaussianProcessRegressor(4.0 * Gaussian(1.0), 0.0), data[0], noisy=False)
+    assert_allclose(display.latent_std, 2.0)
+    assert display.noisy_band_ is None
+    assert display.points_ is None
+    assert "Prior" in display.ax_.get_title(loc="left")
+
+
+def test_several_columns_targets_and_frames(data):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"time": data[0][:, 0], "size": np.linspace(0, 1, 30)})
+    model = GaussianProcessRegressor(Gaussian([1.0, 1.0]), 0.1, criterion=None).fit(X, np.c_[data[1], data[1] ** 2])
+    _, ax = plt.subplots()
+    display = PosteriorDisplay.from_estimator(model, X, column=1, target=1, n_samples=2, ax=ax, y_name="power")
+    assert display.ax_ is ax
+    assert ax.get_xlabel() == "size"
+    assert ax.get_ylabel() == "power"
+    rows = pd.DataFrame({"time": np.full(300, X["time"].median()), "size": display.grid})
+    assert_allclose(display.mean, model.predict(rows)[:, 1])
+    with pytest.raises(ValueError, match="target"):
+        PosteriorDisplay.from_estimator(model, X)
+    given = PosteriorDisplay.from_estimator(model, X, data[1], target=0)
+    assert len(given.points_.get_offsets()) == 30
+
+
+def test_the_surface_is_the_evidence(model):
+    display = EvidenceSurfaceDisplay.from_estimator(model, points=7)
+    assert display.names == ("kernel__length_scale", "noise")
+    theta = np.append(model.kernel_.theta, np.log(model.noise_))
+    theta[[1, 2]] = np.log([display.first[2], display.second[4]])
+    assert_allclose(display.values[4, 2], model.log_marginal_likelihood(theta))
+    assert_allclose([display.first[3], display.second[3]], display.chosen)
+    assert display.values.max() <= display.best + 0.01
+    x = np.log(display.ellipse_.get_xdata() / display.chosen[0])
+    assert_allclose(x.max(), model.hyper_std_["kernel__length_scale"], rtol=1e-3)
+
+
+def test_terms_along_one_axis(model):
+    display = EvidenceSurfaceDisplay.from_estimator(model, ("kernel__length_scale", "scale"), points=9, terms=True)
+    total = display.lines_["log p(y)"].get_ydata()
+    assert_allclose(total[4], model.log_marginal_likelihood_value_, rtol=1e-8)
+    assert (np.diff(display.terms["complexity"]) > 0).all()  # longer scales, smaller volume
+    with pytest.raises(ValueError, match="terms=True"):
+        EvidenceSurfaceDisplay.from_estimator(model, points=3).plot_terms()
+
+
+def test_bad_names_and_ranges(model):
+    for bad in (("noise", "noise"), ("noise", "nothing"), ("noise",)):
+        with pytest.raises(ValueError, match="two of"):
+            EvidenceSurfaceDisplay.from_estimator(model, bad)
+    with pytest.raises(ValueError, match="low < high"):
+        EvidenceSurfaceDisplay.from_estimator(model, ranges=((1.0, 0.5), (0.1, 1.0)))
+
+
+def test_no_ellipse_where_nothing_was_learnt(data):
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit(*data)
+    assert EvidenceSurfaceDisplay.from_estimator(model, points=4).ellipse_ is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plot_weight_space",
+        *(
+            pytest.param(f"plot_{name}", marks=pytest.mark.slow)
+            for name in ("prior_and_posterior", "co2", "motorcycle")
+        ),
+    ],
+)
+def test_the_example_runs(name, tmp_path, monkeypatch, capsys):
+    picture = tmp_path / "out.png"
+    monkeypatch.setattr(sys, "argv", [name, str(picture)])
+    runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+    assert picture.stat().st_size > 10_000
+    assert str(picture) in capsys.readouterr().out
