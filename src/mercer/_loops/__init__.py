@@ -5,6 +5,7 @@ Nothing here is imported before a problem is large enough to pay for a compiler 
 so a result does not depend on how the tiles fall.
 """
 
+from mercer._loops import dual, strings
 from mercer._loops.core import exp
 from mercer._loops.pairs import (
     EXPONENTIAL,
@@ -15,9 +16,12 @@ from mercer._loops.pairs import (
     SLOPE,
     laplacian,
     radial,
+    radial_contract,
+    radial_contract_product,
     radial_from_product,
     weighted_abs,
 )
+from mercer._loops.transport import plan as transport_plan
 
 __all__ = [
     "EXPONENTIAL",
@@ -26,10 +30,15 @@ __all__ = [
     "MATERN52",
     "RAW",
     "SLOPE",
+    "dual",
     "exp",
     "laplacian",
     "radial",
+    "radial_contract",
+    "radial_contract_product",
     "radial_from_product",
+    "strings",
+    "transport_plan",
     "weighted_abs",
 ]
 

@@ -5,6 +5,9 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from mercer.kernels.inputs import as_named, named_columns
+from mercer.kernels.objects.tables import is_frame
+
 
 def check_X(estimator, X, *, reset, kernel):
     """Return X as the kernel reads it: a float64 array, checked, or the objects themselves.
@@ -19,9 +22,14 @@ def check_X(estimator, X, *, reset, kernel):
     kernel : Kernel
         ``domain`` says whether rows are vectors.
     """
+    if named_columns(kernel):
+        return _match_columns(estimator, as_named(kernel, X), reset)
     if kernel.domain == "objects" and not _is_numeric(X):
         if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
             raise TypeError(f"X must be a sequence of objects for {kernel!r}, got {type(X).__name__}.")
+        if is_frame(X):
+            return _match_columns(estimator, X, reset)
+        _forget_columns(estimator, reset)
         return list(X) if isinstance(X, tuple) else X
     names = _frame_names(X)
     try:
@@ -30,6 +38,35 @@ def check_X(estimator, X, *, reset, kernel):
         raise _name_column(X, names, error) from None
     _check_finite(X, names, estimator)
     return X
+
+
+def _match_columns(estimator, X, reset):
+    """X, a data frame or `Table`, with the columns of the fit in their order; missing and new ones are named."""
+    names = list(X.columns)
+    if not len(X):
+        raise ValueError(f"Found array with 0 sample(s): X has the columns {names}, but no row.")
+    if reset:
+        _forget_columns(estimator, reset)
+        estimator.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return X
+    fitted = list(getattr(estimator, "feature_names_in_", names))
+    missing, new = [n for n in fitted if n not in names], [n for n in names if n not in fitted]
+    if missing or new:
+        what = [f"without {', '.join(map(repr, missing))}"] if missing else []
+        what += [f"with {', '.join(map(repr, new))}, unseen at fit time"] if new else []
+        raise ValueError(
+            f"The columns of X must be those of the fit ({', '.join(map(repr, fitted))}), in any order; X comes "
+            f"{' and '.join(what)}."
+        )
+    return X if names == fitted else X[fitted]
+
+
+def _forget_columns(estimator, reset):
+    """Remove what an earlier fit has learnt about columns."""
+    for name in ("n_features_in_", "feature_names_in_") if reset else ():
+        estimator.__dict__.pop(name, None)
 
 
 def _is_numeric(X):
@@ -88,6 +125,21 @@ def check_weight(sample_weight, n):
     return w
 
 
+def shared_noise(value, n, name):
+    """(λ, weights): a number and None, or for n noise variances λᵢ their geometric mean λ and λ/λᵢ."""
+    lam = np.asarray(value, dtype=float)
+    if lam.ndim == 0:
+        if not np.isfinite(lam):
+            raise ValueError(f"{name} must be finite, got {value}.")
+        return float(lam), None
+    if lam.shape != (n,):
+        raise ValueError(f"{name} has shape {lam.shape}; give one number, or one for each of the {n} rows.")
+    if not (np.isfinite(lam).all() and (lam > 0).all()):
+        raise ValueError(f"{name} must be positive and finite for every row, got a smallest value of {lam.min()}.")
+    shared = float(np.exp(np.log(lam).mean()))
+    return shared, shared / lam
+
+
 def _frame_names(X):
     """Column names of a data frame, or None; duplicate names, dates and categories are refused by name."""
     if not hasattr(X, "columns") or not hasattr(X, "shape"):
@@ -104,7 +156,8 @@ def _frame_names(X):
         if any(word in kind for word in ("date", "time", "duration", "categor", "enum")):
             raise ValueError(
                 f"column {name!r} of X is {dtype}; kernels on vectors need numbers. Turn a date into a number "
-                "(days since a start), and a category into indicator columns."
+                "(days since a start); for categories choose the columns by name: Gaussian().on([...]) * "
+                f"Categorical().on({name!r})."
             )
     return names
 

@@ -1,0 +1,256 @@
+"""Loops of the working-set solver: a small quadratic programme in cache, rows gathered, rows added to a gradient.
+
+h(a) = −ya + ε|a| + ½ra² has a kink at 0, so a variable has two slopes: g + up when it grows, g + down when it falls,
+with g = Kα + rα − y. A variable at its upper end has up = ∞, one at its lower end down = −∞. Two slopes are
+all that choosing needs; they change for the variables that move, and for no other.
+
+A minimum and its place are found in two steps. Entries s·LANES + j of the same lane j share a running minimum, so that
+the lanes vectorise; the place is then among the entries of the best lane.
+"""
+
+import numpy as np
+from numba import njit
+
+from mercer._loops.core import OPTIONS, _wide
+
+LANES = 32  # the order of a block is padded to a multiple of this
+TINY = 1e-12  # curvature of a flat direction, relative to 1: the step then ends at a bound
+
+
+@njit(**OPTIONS)
+def gather(M, slots, columns, out):
+    """out[i, j] = M[slotsᵢ, columnsⱼ]; the padding of out stays as it is."""
+    for i in range(slots.size):
+        row, to = M[slots[i]], out[i]
+        for j in range(columns.size):
+            to[j] = row[columns[j]]
+
+
+@njit(**OPTIONS)
+def mirror(M, first, last):
+    """M[j, i] = M[i, j] for first <= i < last and j < i, by squares that stay in the first-level cache."""
+    for i0 in range(first, last, 64):
+        i1 = min(i0 + 64, last)
+        for j0 in range(0, i1, 64):
+            for j in range(j0, min(j0 + 64, i1)):
+                for i in range(max(i0, j + 1), i1):
+                    M[j, i] = M[i, j]
+
+
+@njit(**OPTIONS)
+def add_rows(M, slots, coef, first, last, g):
+    """g[first:last] += Σₖ coefₖ M[slotsₖ, first:last], four rows at once in strips that stay in the cache."""
+    _wide()
+    count = slots.size
+    for j0 in range(first, last, 1024):
+        j1 = min(j0 + 1024, last)
+        part = g[j0:j1]
+        width = j1 - j0
+        k = 0
+        while k + 4 <= count:
+            r0, r1 = M[slots[k], j0:j1], M[slots[k + 1], j0:j1]
+            r2, r3 = M[slots[k + 2], j0:j1], M[slots[k + 3], j0:j1]
+            c0, c1, c2, c3 = coef[k], coef[k + 1], coef[k + 2], coef[k + 3]
+            for j in range(width):
+                part[j] += (c0 * r0[j] + c1 * r1[j]) + (c2 * r2[j] + c3 * r3[j])
+            k += 4
+        while k < count:
+            row, c = M[slots[k], j0:j1], coef[k]
+            for j in range(width):
+                part[j] += c * row[j]
+            k += 1
+
+
+@njit(**OPTIONS)
+def _slopes(a, eps, low, high, up, down, i):
+    """Set the two slopes of variable i, less g."""
+    up[i] = np.inf if a[i] >= high[i] else (eps[i] if a[i] >= 0.0 else -eps[i])
+    down[i] = -np.inf if a[i] <= low[i] else (eps[i] if a[i] > 0.0 else -eps[i])
+
+
+@njit(**OPTIONS)
+def _lowest(g, up, lane):
+    """(value, place) of the smallest g + up."""
+    _wide()
+    for j in range(LANES):
+        lane[j] = np.inf
+    for s in range(0, g.size, LANES):
+        u, v = g[s : s + LANES], up[s : s + LANES]
+        for j in range(LANES):
+            x = u[j] + v[j]
+            lane[j] = x if x < lane[j] else lane[j]
+    best, where = lane[0], 0
+    for j in range(1, LANES):
+        best = min(best, lane[j])
+    while lane[where] > best:
+        where += 1
+    for i in range(where, g.size, LANES):
+        if g[i] + up[i] <= best:
+            return best, i
+    return best, where
+
+
+@njit(**OPTIONS)
+def _add_two(g, a, x, b, y):
+    """g += a x + b y."""
+    _wide()
+    for j in range(g.size):
+        g[j] += a * x[j] + b * y[j]
+
+
+@njit(**OPTIONS)
+def _partner(g, down, row, curve, own, base, lane, gain):
+    """(largest g + down, j): j gains most, (g + down − base)²/curvature, when i grows and j falls.
+
+    The gain is in float32: it only chooses.
+    """
+    _wide()
+    zero, two, tiny = np.float32(0.0), np.float32(2.0), np.float32(TINY)
+    for j in range(LANES):
+        lane[j], gain[j] = -np.inf, zero
+    for s in range(0, g.size, LANES):
+        u, v, k, d = g[s : s + LANES], down[s : s + LANES], row[s : s + LANES], curve[s : s + LANES]
+        for j in range(LANES):
+            x = u[j] + v[j]
+            lane[j] = x if x > lane[j] else lane[j]
+            b = np.float32(x - base)
+            b = b if b > zero else zero
+            bend = own + d[j] - two * np.float32(k[j])
+            value = b * b / (bend if bend > tiny else tiny)
+            gain[j] = value if value > gain[j] else gain[j]
+    highest, best, where = lane[0], gain[0], 0
+    for j in range(1, LANES):
+        highest = max(highest, lane[j])
+        best = max(best, gain[j])
+    while gain[where] < best:
+        where += 1
+    place = where
+    most = -zero
+    for i in range(where, g.size, LANES):
+        b = max(np.float32((g[i] + down[i]) - base), zero)
+        value = b * b / max(own + curve[i] - two * np.float32(row[i]), tiny)
+        if value > most:
+            most, place = value, i
+    return highest, place
+
+
+@njit(**OPTIONS)
+def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
+    """Minimise the block's programme under Σa = const, two variables at a time; a and g in place.
+
+    The pair is libsvm's: i with the lowest slope, then j by the second-order gain. A step goes past the kinks at 0
+    as long as the objective falls. Returns (steps, violation before the first step, violation at the end).
+    """
+    q = a.size
+    up, down, lane = np.empty(q), np.empty(q), np.empty(LANES)
+    gain, curve = np.empty(LANES, np.float32), np.empty(q, np.float32)
+    for i in range(q):
+        _slopes(a, eps, low, high, up, down, i)
+        curve[i] = diag[i] + ridge[i]
+    start = violation = 0.0
+    for step in range(most + 1):
+        lowest, i = _lowest(g, up, lane)
+        highest, j = _partner(g, down, K[i], curve, curve[i], lowest, lane, gain)
+        violation = highest - lowest
+        if step == 0:
+            start = violation
+        if not violation > tol or step == most:
+            return step, start, violation
+        slope = lowest - (g[j] + down[j])
+        if not slope < 0.0:
+            return step, start, violation
+        bend = max((diag[i] + ridge[i]) + (diag[j] + ridge[j]) - 2.0 * K[i, j], TINY)
+        ai, aj = a[i], a[j]
+        while True:
+            # the next place where the slope jumps or a bound is met, for each of the two
+            wall_i = -ai if ai < 0.0 else high[i] - ai
+            wall_j = aj if aj > 0.0 else aj - low[j]
+            wall = min(wall_i, wall_j)
+            move = min(-slope / bend, wall)
+            hit_i, hit_j = move >= wall_i, move >= wall_j
+            kink_i, kink_j = hit_i and ai < 0.0, hit_j and aj > 0.0
+            ai = (0.0 if kink_i else high[i]) if hit_i else ai + move
+            aj = (0.0 if kink_j else low[j]) if hit_j else aj - move
+            slope += bend * move
+            if not (hit_i or hit_j) or (hit_i and ai >= high[i]) or (hit_j and aj <= low[j]):
+                break
+            if kink_i:
+                slope += 2.0 * eps[i]
+            if kink_j:
+                slope += 2.0 * eps[j]
+            if not slope < 0.0:
+                break
+        di, dj = ai - a[i], aj - a[j]
+        a[i], a[j] = ai, aj
+        _add_two(g, di, K[i], dj, K[j])
+        g[i] += ridge[i] * di
+        g[j] += ridge[j] * dj
+        _slopes(a, eps, low, high, up, down, i)
+        _slopes(a, eps, low, high, up, down, j)
+    return most, start, violation
+
+
+@njit(**OPTIONS)
+def _steepest(g, up, down, curve, lane, gain):
+    """(largest violation, i): i gains most, violation²/curvature, when it moves alone."""
+    _wide()
+    zero, tiny = np.float32(0.0), np.float32(TINY)
+    for j in range(LANES):
+        lane[j], gain[j] = 0.0, zero
+    for s in range(0, g.size, LANES):
+        x, u, v, d = g[s : s + LANES], up[s : s + LANES], down[s : s + LANES], curve[s : s + LANES]
+        for j in range(LANES):
+            rise, fall = -(x[j] + u[j]), x[j] + v[j]
+            b = rise if rise > fall else fall
+            lane[j] = b if b > lane[j] else lane[j]
+            c = np.float32(b if b > 0.0 else 0.0)
+            value = c * c / (d[j] if d[j] > tiny else tiny)
+            gain[j] = value if value > gain[j] else gain[j]
+    highest, best, where = lane[0], gain[0], 0
+    for j in range(1, LANES):
+        highest = max(highest, lane[j])
+        best = max(best, gain[j])
+    while gain[where] < best:
+        where += 1
+    place, most = where, -zero
+    for i in range(where, g.size, LANES):
+        c = np.float32(max(max(-(g[i] + up[i]), g[i] + down[i]), 0.0))
+        value = c * c / max(curve[i], tiny)
+        if value > most:
+            most, place = value, i
+    return highest, place
+
+
+@njit(**OPTIONS)
+def smo_singles(K, diag, ridge, eps, low, high, a, g, tol, most):
+    """Minimise the block's programme one variable at a time, the one that gains most; a and g in place.
+
+    Returns (steps, violation before the first step, violation at the end).
+    """
+    q = a.size
+    up, down, lane = np.empty(q), np.empty(q), np.empty(LANES)
+    gain, curve = np.empty(LANES, np.float32), np.empty(q, np.float32)
+    for i in range(q):
+        _slopes(a, eps, low, high, up, down, i)
+        curve[i] = diag[i] + ridge[i]
+    start = violation = 0.0
+    for step in range(most + 1):
+        violation, i = _steepest(g, up, down, curve, lane, gain)
+        if step == 0:
+            start = violation
+        if not violation > tol or step == most:
+            return step, start, violation
+        bend = max(diag[i] + ridge[i], TINY)
+        centre = a[i] - g[i] / bend  # the minimum but for ε and the bounds
+        shrunk = max(abs(centre) - eps[i] / bend, 0.0)
+        new = min(max(shrunk if centre > 0.0 else -shrunk, low[i]), high[i])
+        delta = new - a[i]
+        if delta == 0.0:
+            return step, start, violation
+        a[i] = new
+        row = K[i]
+        for j in range(q):
+            g[j] += delta * row[j]
+        g[i] += ridge[i] * delta
+        _slopes(a, eps, low, high, up, down, i)
+    return most, start, violation

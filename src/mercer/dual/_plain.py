@@ -1,0 +1,100 @@
+"""The loops of ``_loops.dual`` in NumPy, for problems too small to wait for a compiler; same names, same results."""
+
+import numpy as np
+
+LANES = 1
+TINY = 1e-12
+
+
+def gather(M, slots, columns, out):
+    """out[i, j] = M[slotsᵢ, columnsⱼ]."""
+    out[: len(slots), : len(columns)] = M[np.ix_(slots, columns)]
+
+
+def mirror(M, first, last):
+    """M[j, i] = M[i, j] for first <= i < last and j < i."""
+    for i in range(first, last):
+        M[:i, i] = M[i, :i]
+
+
+def add_rows(M, slots, coef, first, last, g):
+    """g[first:last] += Σₖ coefₖ M[slotsₖ, first:last]."""
+    g[first:last] += coef @ M[slots, first:last]
+
+
+def _slopes(a, eps, low, high):
+    """(up, down): the slopes less g."""
+    up, down = np.where(a >= 0, eps, -eps), np.where(a > 0, eps, -eps)
+    up[a >= high], down[a <= low] = np.inf, -np.inf
+    return up, down
+
+
+def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
+    """Minimise under Σa = const, two variables at a time; (steps, violation before, violation after)."""
+    up, down = _slopes(a, eps, low, high)
+    curve = diag + ridge
+    start = violation = 0.0
+    for step in range(most + 1):
+        grows, falls = g + up, g + down
+        i = int(np.argmin(grows))
+        violation = float(falls.max() - grows[i])
+        start = violation if step == 0 else start
+        if not violation > tol or step == most:
+            return step, start, violation
+        excess = np.maximum(falls - grows[i], 0.0)
+        j = int(np.argmax(excess**2 / np.maximum(curve[i] + curve - 2.0 * K[i], TINY)))
+        slope = grows[i] - falls[j]
+        if not slope < 0.0:
+            return step, start, violation
+        bend = max(curve[i] + curve[j] - 2.0 * K[i, j], TINY)
+        ai, aj = _pair_step(a[i], a[j], slope, bend, (low[j], high[i], eps[i], eps[j]))
+        di, dj = ai - a[i], aj - a[j]
+        a[i], a[j] = ai, aj
+        g += di * K[i] + dj * K[j]
+        g[i] += ridge[i] * di
+        g[j] += ridge[j] * dj
+        both = [i, j]
+        up[both], down[both] = _slopes(a[both], eps[both], low[both], high[both])
+    return most, start, violation
+
+
+def _pair_step(ai, aj, slope, bend, limits):
+    """(aᵢ, aⱼ) after the best move of i up and j down, past the kinks at 0 as long as the objective falls."""
+    low, high, eps_i, eps_j = limits
+    while True:
+        wall_i = -ai if ai < 0.0 else high - ai
+        wall_j = aj if aj > 0.0 else aj - low
+        move = min(-slope / bend, wall_i, wall_j)
+        hit_i, hit_j = move >= wall_i, move >= wall_j
+        kink_i, kink_j = hit_i and ai < 0.0, hit_j and aj > 0.0
+        ai = (0.0 if kink_i else high) if hit_i else ai + move
+        aj = (0.0 if kink_j else low) if hit_j else aj - move
+        slope += bend * move + 2.0 * (eps_i * kink_i + eps_j * kink_j)
+        if not (hit_i or hit_j) or ai >= high or aj <= low or not slope < 0.0:
+            return ai, aj
+
+
+def smo_singles(K, diag, ridge, eps, low, high, a, g, tol, most):
+    """Minimise one variable at a time, the one that gains most; (steps, violation before, violation after)."""
+    up, down = _slopes(a, eps, low, high)
+    curve = np.maximum(diag + ridge, TINY)
+    start = violation = 0.0
+    for step in range(most + 1):
+        wrong = np.maximum(np.maximum(-(g + up), g + down), 0.0)
+        violation = float(wrong.max())
+        start = violation if step == 0 else start
+        if not violation > tol or step == most:
+            return step, start, violation
+        i = int(np.argmax(wrong**2 / curve))
+        centre = a[i] - g[i] / curve[i]
+        shrunk = max(abs(centre) - eps[i] / curve[i], 0.0)
+        new = min(max(shrunk if centre > 0.0 else -shrunk, low[i]), high[i])
+        delta = new - a[i]
+        if delta == 0.0:
+            return step, start, violation
+        a[i] = new
+        g += delta * K[i]
+        g[i] += ridge[i] * delta
+        one = [i]
+        up[one], down[one] = _slopes(a[one], eps[one], low[one], high[one])
+    return most, start, violation

@@ -1,0 +1,115 @@
+"""The programme all boxed losses share: ½αᵀKα + Σᵢ hᵢ(αᵢ), its slopes, its gap, its intercept.
+
+hᵢ(a) = −yᵢa + εᵢ|a| + ½rᵢa² on [lᵢ, uᵢ] with lᵢ <= 0 <= uᵢ. With g = Kα + rα − y the slope is g + up when αᵢ grows and
+g + down when it falls: two numbers because of the kink at 0, and infinite where a bound forbids the move.
+"""
+
+import numpy as np
+
+
+def padded(v, size):
+    """A vector with zeros behind it, up to ``size``."""
+    if len(v) == size:
+        return v
+    out = np.zeros(size)
+    out[: len(v)] = v
+    return out
+
+
+class Programme:
+    """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = 0."""
+
+    NAMES = ("target", "epsilon", "ridge", "lower", "upper", "diag")
+
+    def __init__(self, target, epsilon, ridge, lower, upper, diag, intercept):
+        self.target, self.epsilon, self.ridge = target, epsilon, ridge
+        self.lower, self.upper, self.diag, self.intercept = lower, upper, diag, intercept
+
+    @classmethod
+    def check(cls, dual, diag, intercept):
+        """The programme of ``Dual(target, epsilon, ridge, lower, upper)``, refused where it has no solution."""
+        n = len(diag)
+        vectors = [np.asarray(getattr(dual, name), dtype=float) for name in cls.NAMES[:5]]
+        for name, vector in zip(cls.NAMES, vectors, strict=False):
+            if vector.shape != (n,):
+                raise ValueError(f"dual.{name} has shape {vector.shape}, but K has {n} rows.")
+        _, epsilon, ridge, lower, upper = vectors
+        if not all(np.isfinite(vector).all() for vector in vectors[:3]):
+            raise ValueError("dual.target, dual.epsilon and dual.ridge must be finite.")
+        if (epsilon < 0).any() or (ridge < 0).any():
+            raise ValueError("dual.epsilon and dual.ridge must not be negative: the programme would not be convex.")
+        if not ((lower <= 0).all() and (upper >= 0).all()):  # NaN fails too
+            raise ValueError("dual.lower <= 0 <= dual.upper must hold for every row.")
+        return cls(*vectors, np.asarray(diag, dtype=float), intercept)
+
+    def take(self, index, size=None):
+        """The programme of some rows; padded to ``size`` with rows that cannot move."""
+        size = len(index) if size is None else size
+        return Programme(*(padded(getattr(self, name)[index], size) for name in self.NAMES), self.intercept)
+
+    # ------------------------------------------------------------------ slopes and optimality
+    def slopes(self, a, g):
+        """(slope when α grows, slope when it falls); ∞ and −∞ where it may not."""
+        grows = g + np.where(a >= 0, self.epsilon, -self.epsilon)
+        falls = g + np.where(a > 0, self.epsilon, -self.epsilon)
+        grows[a >= self.upper] = np.inf
+        falls[a <= self.lower] = -np.inf
+        return grows, falls
+
+    def violation(self, grows, falls):
+        """Libsvm's maximal KKT violation: max falls − min grows with an intercept, the largest wrong slope without."""
+        lowest, highest = grows.min(), falls.max()
+        worst = highest - lowest if self.intercept else max(-lowest, highest)
+        return float(max(worst, 0.0))
+
+    def free(self, a):
+        """Rows strictly between the bounds, and off the kink where there is one."""
+        return np.flatnonzero((a > self.lower) & (a < self.upper) & ((a != 0) | (self.epsilon == 0)))
+
+    def bias(self, a, g):
+        """b: the slopes of the free rows are −b; their mean, or without free rows the middle of what is allowed."""
+        if not self.intercept:
+            return 0.0
+        free = self.free(a)
+        if free.size:
+            return -float(np.mean(g[free] + self.epsilon[free] * np.sign(a[free])))
+        grows, falls = self.slopes(a, g)
+        ends = [end for end in (grows.min(), falls.max()) if np.isfinite(end)]
+        return -float(np.mean(ends)) if ends else 0.0
+
+    # ------------------------------------------------------------------ values
+    def values(self, a, g, b):
+        """(primal, dual objective, gap) at α and b; the gap is Σ h(α) + h*(−f) + αf >= 0, term by term.
+
+        h*(−f) = max over a in [l, u] of a(y − f) − ε|a| − ½ra² is the loss of the row.
+        """
+        Ka = g + self.target - self.ridge * a
+        residual = self.target - Ka - b
+        over = np.maximum(np.abs(residual) - self.epsilon, 0.0) * np.sign(residual)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.clip(np.where(over == 0, 0.0, over / self.ridge), self.lower, self.upper)
+            loss = np.where(over == 0, 0.0, best * over - 0.5 * self.ridge * best**2)
+        own = -self.target * a + self.epsilon * np.abs(a) + 0.5 * self.ridge * a**2
+        norm = float(a @ Ka)
+        return 0.5 * norm + float(loss.sum()), -0.5 * norm - float(own.sum()), float(np.sum(own + loss + a * (Ka + b)))
+
+    def feasible(self, start):
+        """A start moved into the box, and with an intercept onto Σα = 0."""
+        a = np.asarray(start, dtype=float)
+        if a.shape != self.target.shape or not np.isfinite(a).all():
+            raise ValueError(f"start must be finite, of shape {self.target.shape}; got shape {a.shape}.")
+        a = np.clip(a, self.lower, self.upper)
+        return self._balanced(a) if self.intercept else a
+
+    def _balanced(self, a):
+        """α with Σα = 0: the heavier side gives up what it has too much, rows inside their bounds first."""
+        total = float(a.sum())
+        if abs(total) <= 1e-12 * np.abs(a).sum():  # rounding; bounds stay exact
+            return a
+        heavy = a * np.sign(total) > 0
+        inside = heavy & (a > self.lower) & (a < self.upper)
+        for rows in (inside, heavy):
+            size, excess = float(np.abs(a[rows]).sum()), float(abs(a.sum()))
+            if size > 0:
+                a[rows] *= 1.0 - min(excess / size, 1.0)
+        return a

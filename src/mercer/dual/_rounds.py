@@ -1,0 +1,122 @@
+"""Rounds of block working sets: choose the worst rows, solve their small programme in cache, update the gradient once.
+
+Half of a block is kept from the last one, free rows first, and the new half comes evenly from both ends; otherwise the
+same rows are taken in and thrown out for ever. A large problem has blocks of blocks: the programme of a few thousand
+rows is itself solved by rounds, so that the gradient of all rows is seldom updated.
+"""
+
+import time
+
+import numpy as np
+
+from mercer.dual._programme import padded
+from mercer.dual._store import Stored
+
+BLOCK = 512  # rows of a block that stays in the second-level cache
+LARGE = (4096, 8192)  # rows of a block of blocks, least and most: twice the free rows in between
+NESTED = 3 * LARGE[0]  # rows above which blocks are nested
+INNER = 0.1  # a block is solved to this share of the violation
+STEPS = 20  # steps in a block, per row
+ROUNDS = 200  # rounds in a block of blocks
+
+
+class Budget:
+    """Steps and seconds that are left, and the work that was done, in multiplications."""
+
+    def __init__(self, max_iter=None, seconds=None):
+        self.left = np.inf if max_iter is None else int(max_iter)
+        self.end = np.inf if seconds is None else time.perf_counter() + seconds
+        self.steps = self.rounds = 0
+        self.work = 0.0
+
+    def take(self, steps, work):
+        """Count."""
+        self.steps += steps
+        self.left -= steps
+        self.work += work
+
+    def spent(self):
+        """What has run out: "max_iter", "time_budget" or None."""
+        if self.left <= 0:
+            return "max_iter"
+        return "time_budget" if time.perf_counter() >= self.end else None
+
+
+def one_round(store, programme, a, g, slopes, block, tol, budget):
+    """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
+    n = len(a)
+    grows, falls = slopes
+    violation = programme.violation(grows, falls)
+    nested = n > NESTED
+    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK
+    newest = _choose(programme, a, grows, falls, block, min(large, n, store.capacity))
+    block = np.sort(newest)  # rows are then read from one end to the other
+    goal = max(INNER * violation, 0.5 * tol)
+    before = a[block]  # a copy; so is what the block works on
+    if nested and len(block) > BLOCK:
+        after = _solve_by_rounds(store, programme, before.copy(), g[block], block, goal, budget)
+    else:
+        after = _solve_in_cache(store, programme, before, g[block], block, goal, budget)
+    moved = after - before
+    a[block] = after
+    count = store.add(block, moved, g)
+    g[block] += programme.ridge[block] * moved
+    budget.take(0, 2.0 * count * n + 10.0 * len(block) ** 2)
+    budget.rounds += 1
+    return newest
+
+
+def _solve_by_rounds(store, programme, a, g, block, tol, budget):
+    """α of a block of blocks after rounds of its own."""
+    inner, small = Stored(store.square(block), store.loops), programme.take(block)
+    chosen = np.zeros(0, dtype=np.int64)
+    for _ in range(ROUNDS):
+        slopes = small.slopes(a, g)
+        if small.violation(*slopes) <= tol or budget.spent():
+            break
+        chosen = one_round(inner, small, a, g, slopes, chosen, tol, budget)
+    return a
+
+
+def _solve_in_cache(store, programme, a, g, block, tol, budget):
+    """α of a block, by pairs or single variables."""
+    loops, q = store.loops, len(block)
+    size = -(-q // loops.LANES) * loops.LANES
+    small = programme.take(block, size)
+    aw, gw = padded(a.copy(), size), padded(g, size)
+    K = store.square(block, size)
+    smo = loops.smo_pairs if programme.intercept else loops.smo_singles
+    most = int(min(STEPS * size, max(budget.left, 0)))
+    steps, *_ = smo(K, small.diag, small.ridge, small.epsilon, small.lower, small.upper, aw, gw, float(tol), most)
+    budget.take(steps, 10.0 * steps * size)
+    return aw[:q]
+
+
+def _choose(programme, a, grows, falls, last, size):
+    """Rows of the next block, the newest first: at most half from the last one, the others from both ends."""
+    n = len(a)
+    if size >= n:
+        return np.arange(n)
+    bounded = (a[last] <= programme.lower[last]) | (a[last] >= programme.upper[last]) | (a[last] == 0)
+    keep = last[np.argsort(bounded, kind="stable")][: size // 2]
+    score_up, score_down = -grows, falls.copy()
+    if not programme.intercept:
+        score = np.maximum(score_up, score_down)
+        score[keep] = -np.inf
+        new = _largest(score, size - len(keep), 0.0)
+        return np.concatenate([new, keep])
+    # A row can help only if its slope is beyond the best one of the other side.
+    best_down, best_up = score_down.max(), score_up.max()
+    score_up[keep] = score_down[keep] = -np.inf
+    up = _largest(score_up, (size - len(keep)) // 2, -best_down)
+    score_down[up] = -np.inf
+    down = _largest(score_down, size - len(keep) - len(up), -best_up)
+    return np.concatenate([up, down, keep])
+
+
+def _largest(score, count, above):
+    """Indices of the ``count`` largest scores that are above a value."""
+    found = np.flatnonzero(score > above)
+    if found.size <= count:
+        return found
+    return found[np.argpartition(score[found], found.size - count)[found.size - count :]]

@@ -1,0 +1,121 @@
+"""Where the rows of K come from: a stored matrix when it fits, else a cache of rows. The solver does not know which."""
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.gram import DenseGram
+
+WORTH_THREADS = 10**6  # entries below which starting threads takes longer than they save
+CHUNK = 512  # rows evaluated at once
+
+
+class Stored:
+    """A matrix in memory."""
+
+    def __init__(self, M, loops):
+        self.M, self.loops = M, loops
+        self.capacity = len(M)
+        self.dtype = M.dtype
+
+    def _slots(self, index):
+        """Where the rows stand in ``M``."""
+        return index
+
+    def square(self, index, size=None):
+        """K[index, index], padded with zeros to ``size``."""
+        slots = self._slots(index)
+        q = len(index)
+        make = np.empty if size in (None, q) else np.zeros
+        out = make((size or q, size or q), dtype=self.dtype)
+        parts = _tiles.spans(q, CHUNK)
+
+        def work(part, worker):
+            i, j = parts[part]
+            self.loops.gather(self.M, slots[i:j], index, out[i:j])
+
+        _run(work, len(parts), q * q)
+        return out
+
+    def add(self, index, coef, g):
+        """G += K[:, index] coef."""
+        moved = np.flatnonzero(coef)
+        if not moved.size:
+            return 0
+        slots, coef = self._slots(index[moved]), coef[moved]
+        n, workers = len(g), _tiles.threads()
+        parts = _tiles.spans(n, -(-n // workers))
+
+        def work(part, worker):
+            first, last = parts[part]
+            for k in range(0, len(slots), CHUNK * 4):  # short calls, so that Ctrl-C is heard
+                self.loops.add_rows(self.M, slots[k : k + CHUNK * 4], coef[k : k + CHUNK * 4], first, last, g)
+
+        _run(work, len(parts), moved.size * n)
+        return moved.size
+
+
+def dense(K, dtype, loops):
+    """K as a stored matrix: the lower triangle evaluated, the upper one copied from it."""
+    M = K.dense(dtype, lower=True)
+    parts = _tiles.spans(K.n, CHUNK)
+    _run(lambda part, worker: loops.mirror(M, *parts[part]), len(parts), K.n * K.n)
+    return M
+
+
+class Cached(Stored):
+    """The rows used last, in a buffer of fixed size; others are evaluated when they are asked for."""
+
+    def __init__(self, K, capacity, loops):
+        self.K = K
+        super().__init__(np.empty((capacity, K.n), dtype=np.float32), loops)
+        self.slot_of = np.full(K.n, -1)
+        self.row_in = np.full(capacity, -1)
+        self.used = np.zeros(capacity, dtype=np.int64)
+        self.clock = 0
+        self.evaluated = 0
+
+    def _slots(self, index):
+        """Where the rows stand in the buffer; missing ones take the place of those not used for longest."""
+        self.clock += 1
+        known = self.slot_of[index]
+        self.used[known[known >= 0]] = self.clock
+        missing = index[known < 0]
+        if missing.size:
+            order = np.argpartition(self.used, missing.size - 1)[: missing.size]
+            gone = self.row_in[order]
+            self.slot_of[gone[gone >= 0]] = -1
+            self.row_in[order], self.slot_of[missing], self.used[order] = missing, order, self.clock
+            for k in range(0, missing.size, CHUNK):
+                self.M[order[k : k + CHUNK]] = self.K.rows(missing[k : k + CHUNK])
+            self.evaluated += missing.size
+        return self.slot_of[index]
+
+    def add(self, index, coef, g):
+        """G += K[:, index] coef, in pieces that the buffer holds."""
+        for k in range(0, len(index), self.capacity):
+            super().add(index[k : k + self.capacity], coef[k : k + self.capacity], g)
+        return np.count_nonzero(coef)
+
+
+def exact_product(K, a):
+    """K α in float64, from the rows that count: K is evaluated afresh, unless it is a stored matrix."""
+    support = np.flatnonzero(a)
+    rounded = isinstance(K, DenseGram) and K.matrix.dtype != np.float64
+    if rounded and K.tiled is not None:
+        K, rounded = K.tiled, False  # evaluated afresh; a plain float32 matrix can only be read, its α not rounded
+    if 2 * support.size > K.n and not rounded:
+        return K @ a
+    out = np.zeros(K.n)
+    for k in range(0, support.size, CHUNK):
+        part = support[k : k + CHUNK]
+        out += a[part] @ K.rows(part)
+    return out
+
+
+def _run(work, count, entries):
+    """The parts on all cores if that pays."""
+    if entries < WORTH_THREADS:
+        for part in range(count):
+            work(part, 0)
+    else:
+        _tiles.run(work, count)

@@ -1,0 +1,334 @@
+"""KernelMachine: the representer theorem as one estimator, for any convex loss."""
+
+import time
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from mercer.estimators import _machine_fit as machine_fit
+from mercer.estimators._base import KernelEstimator, default_kernel
+from mercer.estimators._machine_predict import MachinePrediction, resolve
+from mercer.estimators._machine_search import choose
+from mercer.estimators._validation import check_weight, check_X, check_X_y
+from mercer.estimators.ridge import conventions
+from mercer.gram import take
+from mercer.kernels import Gaussian, as_kernel
+from mercer.losses import BY_NAME, Logistic, Loss
+from mercer.selection._progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.solvers import Solver
+
+
+class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
+    """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: minimises Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for any convex loss L.
+
+    By the representer theorem the minimum has this form whatever L is. Smooth losses are fitted by Newton's method, the
+    others by their dual; both end with a duality gap. With a loss for labels this is a classifier: `Hinge` is the
+    support vector classifier with C = 1/(2λ), `Logistic` kernel logistic regression.
+
+    Parameters
+    ----------
+    kernel : Kernel, or list of Kernel, default=None
+        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
+        best by the criterion is taken.
+    loss : Loss or str, default="squared"
+        L, from `mercer.losses`, or its name in small letters: "absolute", "epsilon_insensitive", "expectile", "hinge",
+        "huber", "logistic", "poisson", "quantile", "squared", "squared_epsilon_insensitive", "squared_hinge".
+    lam : float or array-like, default=1.0
+        λ > 0. With a criterion, the middle of the λ that are tried, or all of them as a list.
+    criterion : {"alo"}, int or cross-validation splitter, default=None
+        What chooses λ, and the kernel of a list: the approximate leave-one-out loss (one Newton step backwards for
+        smooth losses, the span rule for the others), or the loss on the folds; each path of λ is warm-started. None
+        takes ``kernel`` and ``lam`` as they are.
+    intercept : bool, default=True
+        Whether an unpenalised constant b is fitted.
+    non_crossing : bool, default=False
+        For several quantile levels: whether the predictions of each row are put in the order of the levels
+        (rearrangement, which never makes the mean quantile loss worse).
+    multi_class : {"ovr", "softmax"}, default="ovr"
+        Three or more classes: each against the rest, or, for the logistic loss, one softmax over all of them.
+    max_iter : int, default=100
+        Steps of Newton's method.
+    tol : float, default=1e-6
+        Smooth losses: of max|α + wL′/(2λ)| relative to the largest |α|. Others: the largest violation of the optimality
+        conditions, in standard deviations of y (or units of the margin).
+    solver : {"auto", "cholesky", "mixed", "spectral", "cg"} or Solver, default="auto"
+        How the system of a Newton step is solved; "auto" is a factor up to 4000 rows, then conjugate gradients.
+    time_budget : float, default=None
+        Seconds the fit may take; the best solution by then is used, with a warning.
+    memory : float, default=None
+        Bytes this fit may use; None is what the machine has.
+    random_state : int, default=0
+        Seed of the folds.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_support,) or (n_support, t)
+        α of the support vectors, a column for each target, level or class.
+    points_ : collection
+        The support vectors: the training inputs whose α is not 0.
+    support_ : ndarray of shape (n_support,)
+        Their rows.
+    intercept_ : float or ndarray of shape (t,)
+        b.
+    classes_ : ndarray
+        With a loss for labels: the classes.
+    kernel_, lam_, loss_
+        The kernel, λ and loss used.
+    objective_ : float
+        Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖², summed over the columns.
+    dual_gap_ : float
+        How far that is from the minimum at most: primal − dual, summed over the columns.
+    kkt_violation_ : float
+        What ``tol`` bounds, the largest over the columns.
+    n_iter_ : int
+        Iterations, the most of any column.
+    selection_ : SearchResult
+        With a criterion: what was tried, and what was chosen.
+    loo_decision_ : ndarray of shape (n,) or (n, t)
+        With ``criterion="alo"``: f₋ᵢ(xᵢ) of each row, approximately; nan for rows of weight 0.
+    regularization_ : dict
+        λ in every convention of the lectures.
+    fit_report_ : FitReport
+        Solver, iterations, certificates, support vectors, time.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, when X is a data frame.
+
+    See Also
+    --------
+    KernelRidge : the squared loss in closed form, with more ways to choose λ and the kernel.
+    SVR : the ε-insensitive loss, with what is special to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelMachine
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Quantile
+    >>> X = np.linspace(0, 6, 40).reshape(-1, 1)
+    >>> y = np.sin(X[:, 0]) + 0.3 * np.cos(40 * X[:, 0])
+    >>> model = KernelMachine(Gaussian(1.0), loss="huber", lam=0.1).fit(X, y)
+    >>> bool(model.dual_gap_ < 1e-9)
+    True
+    >>> KernelMachine(Gaussian(1.0), loss=Quantile([0.1, 0.9]), lam=0.1).fit(X, y).predict(X[:3]).shape
+    (3, 2)
+
+    A classifier:
+
+    >>> label = np.where(y > 0, "up", "down")
+    >>> model = KernelMachine(Gaussian(1.0), loss="logistic", lam=0.1).fit(X, label)
+    >>> model.predict(X[[5, 30]])
+    array(['up', 'down'], dtype='<U4')
+    """
+
+    _parameter_constraints = {
+        "kernel": "no_validation",
+        "loss": [Loss, StrOptions(set(BY_NAME))],
+        "lam": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "criterion": [
+            StrOptions({"alo"}),
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split", "get_n_splits"]),
+            None,
+        ],
+        "intercept": ["boolean"],
+        "non_crossing": ["boolean"],
+        "multi_class": [StrOptions({"ovr", "softmax"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        kernel=None,
+        loss="squared",
+        lam=1.0,
+        *,
+        criterion=None,
+        intercept=True,
+        non_crossing=False,
+        multi_class="ovr",
+        max_iter=100,
+        tol=1e-6,
+        solver="auto",
+        time_budget=None,
+        memory=None,
+        random_state=0,
+    ):
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.criterion = criterion
+        self.intercept = intercept
+        self.non_crossing = non_crossing
+        self.multi_class = multi_class
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.time_budget = time_budget
+        self.memory = memory
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        loss = self.loss if isinstance(self.loss, Loss) else BY_NAME.get(self.loss, Loss)
+        if loss.classification:
+            tags.estimator_type, tags.classifier_tags, tags.regressor_tags = "classifier", ClassifierTags(), None
+        tags.target_tags.positive_only = loss.positive_only
+        tags.target_tags.multi_output = not (loss.classification or loss.positive_only)
+        return tags
+
+    @with_progress
+    def fit(self, X, y, sample_weight=None):
+        """Minimise Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖².
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a sequence of objects
+        y : array-like of shape (n,) or (n, t)
+            Numbers, or labels where the loss is one for labels.
+        sample_weight : array-like of shape (n,), default=None
+            wᵢ >= 0; a whole number is a repeated row, 0 a removed one.
+
+        Returns
+        -------
+        self
+        """
+        begin(self, X, y, steps=0 if self.criterion is None else None)
+        self._fit_all_or_nothing(X, y, sample_weight)
+        end(self, X, y)
+        return self
+
+    def _fit(self, X, y, sample_weight):
+        deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
+        loss = resolve(self.loss)
+        kernels, X, y = self._inputs(loss, X, y)
+        rows = len(y)
+        weight = check_weight(sample_weight, rows)
+        weight = np.ones(rows) if weight is None else weight
+        Y, flat = self._targets(loss, y, weight)
+        keep = np.flatnonzero(weight > 0)
+        if keep.size < rows:
+            X, Y, weight = take(X, keep), Y[keep], weight[keep]
+        if self.kernel is None:
+            kernels = [default_kernel(X, weight)]
+        for kernel in kernels:
+            self._check_kernel(kernel, X)
+        pairs = machine_fit.tasks(loss, loss.check_target(Y))
+        options = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory", "solver")}
+        kernel, lam, starts = kernels[0], self.lam, None
+        if self.criterion is not None:
+            kernel, lam, starts = self._select(kernels, X, pairs, weight, options, deadline, (rows, keep))
+        elif np.ndim(lam):
+            raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
+        K = machine_fit.gram(kernel, X, self.memory)
+        joint = self.multi_class == "softmax" and loss.classification and len(self.classes_) > 2
+        if joint:
+            columns = machine_fit.fit_softmax(K, pairs, weight, lam, options, deadline)
+        else:
+            columns = machine_fit.fit_columns(K, pairs, weight, lam, options, starts, deadline)
+        self.loss_, self.lam_ = loss, float(lam)
+        self._set_columns(kernel, X, columns, keep, flat and len(pairs) == 1)
+        self.regularization_ = conventions(float(lam), float(weight.sum()))
+        self._report(columns, rows, keep.size)
+
+    def _inputs(self, loss, X, y):
+        """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
+        several = isinstance(self.kernel, list | tuple)
+        if several and (self.criterion is None or not len(self.kernel)):
+            raise ValueError(f"a list of {len(self.kernel)} kernels needs at least one, and a criterion to choose by.")
+        given = list(self.kernel) if several else [self.kernel]
+        kernels = [clone(as_kernel(Gaussian() if k is None else k), safe=False) for k in given]
+        if loss.classification and y is not None:
+            X = check_X(self, X, reset=True, kernel=kernels[0])
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            if len(y) != len(X):
+                raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+        else:
+            X, y = check_X_y(self, X, y, kernels[0])
+            y = column_or_1d(y, warn=True) if loss.positive_only else y
+        for kernel in kernels:
+            X = kernel.validate(X)
+        return kernels, X, y
+
+    def _targets(self, loss, y, weight):
+        """(Y, flat): the columns to be fitted, of shape (n, t), and whether there is one only."""
+        if not loss.classification:
+            return y.reshape(len(y), -1), y.ndim == 1
+        if self.multi_class == "softmax" and not isinstance(loss, Logistic):
+            raise ValueError(f"multi_class='softmax' is for the logistic loss; got loss={self.loss!r}.")
+        self.classes_ = machine_fit.label_classes(y, weight)
+        known = np.where(weight > 0, y, self.classes_[0]) if (weight == 0).any() else y
+        Y = machine_fit.encode(known, self.classes_)
+        return Y, Y.shape[1] == 1
+
+    def _select(self, kernels, X, pairs, weight, options, deadline, place):
+        """(kernel, λ, starts) as the criterion chooses them."""
+        found = choose(self, kernels, X, pairs, weight, options, deadline, reporter(self))
+        self.selection_ = found.result.warn(stacklevel=6)
+        self._trial_warnings = found.warnings
+        if found.loo is not None:
+            rows, keep = place
+            self.loo_decision_ = np.full((rows, len(pairs)), np.nan)
+            self.loo_decision_[keep] = found.loo
+            if len(pairs) == 1:
+                self.loo_decision_ = self.loo_decision_[:, 0]
+        return found.result.kernel, found.result.lam, found.starts
+
+    def _set_columns(self, kernel, X, columns, keep, flat):
+        """Keep the support vectors of all columns; one row at least."""
+        alpha = np.column_stack([column.alpha for column in columns])
+        b = np.array([column.b for column in columns])
+        used = np.flatnonzero((alpha != 0.0).any(axis=1))
+        used = used if used.size else np.array([0])
+        self._set_model(kernel, X if used.size == len(alpha) else take(X, used), alpha[used], b, flat)
+        self.support_ = keep[used]
+        self.dual_gap_ = float(sum(column.gap for column in columns))
+        self.objective_ = float(sum(column.objective for column in columns))
+        self.kkt_violation_ = float(max(column.violation for column in columns))
+        self.n_iter_ = int(max(column.iterations for column in columns))
+
+    def _report(self, columns, rows, used):
+        """Fill ``fit_report_``, and warn where a column is not at its minimum."""
+        statuses = [column.status for column in columns]
+        self.fit_report_.update(
+            estimator=type(self).__name__,
+            kernel=repr(self.kernel_),
+            loss=repr(self.loss_),
+            lam=self.lam_,
+            rows=rows,
+            dropped_rows=rows - used,
+            columns=len(columns),
+            support_vectors=len(self.support_),
+            objective=self.objective_,
+            dual_gap=self.dual_gap_,
+            kkt_violation=self.kkt_violation_,
+            iterations=self.n_iter_,
+            status=", ".join(sorted(set(statuses))),
+            **{key: value for key, value in columns[0].info.items() if key not in ("iterations", "status")},
+        )
+        if self.criterion is not None:
+            self.fit_report_["selection"] = self.selection_.to_dict()
+            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
+        bad = [status for status in statuses if status != "converged"]
+        if bad:
+            warnings.warn(
+                f"KernelMachine: {len(bad)} of {len(columns)} columns did not converge ({bad[0]}): violation "
+                f"{self.kkt_violation_:.1e} (asked: {self.tol:.1e}), duality gap {self.dual_gap_:.1e} of an objective "
+                f"of {self.objective_:.4g}, {self.n_iter_} iterations. Use more iterations or time, a larger lam, or "
+                "scale X.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )

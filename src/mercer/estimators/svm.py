@@ -1,0 +1,287 @@
+"""SVR: the ε-insensitive loss, whose α is sparse."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.dual.working_set import hold
+from mercer.estimators._base import KernelEstimator, default_kernel
+from mercer.estimators._svm_fit import deadline, fit_target
+from mercer.estimators._svm_loo import SpanMixin
+from mercer.estimators._validation import check_weight
+from mercer.estimators.ridge import conventions
+from mercer.gram import TiledGram, take
+from mercer.gram.merge import duplicate_groups
+
+
+class SVR(SpanMixin, KernelEstimator):
+    """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
+
+    C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
+    The dual of the lectures is ``intercept=False``: with the mean loss and λ′, C = 1/(2Nλ′).
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column.
+    C : float, default=1.0
+        The box, as in libsvm: large C follows the data closely.
+    epsilon : float, default=0.1
+        ε >= 0, half the width of the tube, in units of y.
+    lam : float, default=None
+        λ > 0, instead of C: C = 1/(2λ).
+    nu : float, default=None
+        ν in (0, 1], instead of ε: at most a share ν of the rows is outside the tube, at least a share ν on or outside
+        of it. ε is then found so that Σ|α| = ν Σ Cwᵢ.
+    intercept : bool, default=True
+        Whether an unpenalised constant b is fitted: then Σα = 0.
+    tol : float, default=1e-3
+        Largest KKT violation, as libsvm measures it, in units of the standard deviation of y.
+    max_iter : int, default=None
+        Most steps of the solver; None is no limit.
+    time_budget : float, default=None
+        Seconds; the fit then ends with the best α so far, its duality gap and a warning.
+    memory : float, default=None
+        Bytes this fit may use; None is what the machine has. K is stored if it fits; else rows are cached.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (s,)
+        Rows of X that are support vectors, ascending; of rows equal in x and y the first stands for all.
+    points_ : collection
+        The support vectors.
+    dual_coef_ : ndarray of shape (s,) or (s, t)
+        α of the support vectors.
+    intercept_ : float or ndarray of shape (t,)
+        b.
+    bounded_, free_ : ndarray of bool of shape (s,) or (s, t)
+        Which support vectors have |α| = Cw (outside the tube), and which 0 < |α| < Cw (on its edge).
+    epsilon_ : float or ndarray of shape (t,)
+        ε used; found by the fit when ``nu`` is given.
+    C_, lam_ : float
+        C and λ = 1/(2C).
+    regularization_ : dict
+        C, λ, and the lectures' λ′ = λ/N.
+    dual_objective_, primal_objective_ : float or ndarray of shape (t,)
+        −½αᵀKα + yᵀα − ε‖α‖₁, and ½‖f‖² + C Σ w loss; the optimum lies between them.
+    dual_gap_ : float or ndarray of shape (t,)
+        Their difference.
+    kkt_violation_ : float or ndarray of shape (t,)
+        In units of the standard deviation of y, like ``tol``.
+    loo_residuals_ : ndarray of shape (n,) or (n, t)
+        yᵢ − f₋ᵢ(xᵢ) by the span rule; made when first asked for.
+    n_iter_ : int
+        Steps of the solver.
+    kernel_ : Kernel
+        The kernel used.
+    fit_report_ : FitReport
+        How K was stored, rounds, Newton steps, gap, merged rows, time.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, when X is a data frame.
+
+    See Also
+    --------
+    svr_path : many C and ε with one K.
+    KernelRidge : the squared loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVR
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 60)[:, None]
+    >>> model = SVR(Gaussian(1.0), C=10.0, epsilon=0.1).fit(X, np.sin(X[:, 0]))
+    >>> len(model.support_) < 20
+    True
+    >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.11)
+    True
+    """
+
+    _parameter_constraints = {
+        "kernel": "no_validation",
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "nu": [Interval(Real, 0, 1, closed="right"), None],
+        "intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "memory": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        kernel=None,
+        C=1.0,
+        epsilon=0.1,
+        *,
+        lam=None,
+        nu=None,
+        intercept=True,
+        tol=1e-3,
+        max_iter=None,
+        time_budget=None,
+        memory=None,
+    ):
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.lam = lam
+        self.nu = nu
+        self.intercept = intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+        self.memory = memory
+
+    def fit(self, X, y, sample_weight=None):
+        """Find α and b.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a sequence of objects
+        y : array-like of shape (n,) or (n, t)
+            Several targets are several fits.
+        sample_weight : array-like of shape (n,), default=None
+            wᵢ >= 0; a whole number is a repeated row, 0 a removed one.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        kernel, X, y, flat = self._prepare(X, y)
+        C = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
+        if not np.isfinite(C) or not np.isfinite(self.epsilon):
+            raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
+        rows = len(y)
+        weight = check_weight(sample_weight, rows)
+        weight = np.ones(rows) if weight is None else weight
+        kernel, X, y, weight, keep, index, first = prepare_rows(self.kernel is None, kernel, X, y, weight)
+        self._check_kernel(kernel, X)
+        K = TiledGram(kernel, X)
+        if self.nu is not None or y.shape[1] > 1:
+            K = hold(K, self.tol, self.memory)
+        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
+        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, self.intercept, **options) for t in y.T]
+        self._keep(kernel, X, C * weight, found, keep[first], flat)
+        self.C_, self.lam_ = C, 1.0 / (2.0 * C)
+        every = conventions(self.lam_, float(weight.sum()))
+        self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
+        self._remember_rows(np.column_stack([one.residual for one in found]), weight, index, keep, rows, flat)
+        self._report(found, rows, len(keep), len(y))
+        self._warn(found)
+
+    def _keep(self, kernel, X, box, found, row, flat):
+        """Keep the support vectors, and what is known about them."""
+        alpha = np.column_stack([one.alpha for one in found])
+        chosen = np.flatnonzero(np.any(alpha != 0, axis=1))
+        units = np.array([one.unit for one in found])
+        size = np.abs(alpha[chosen]) / units  # the solver's own numbers: a bound is met exactly there
+        bounded = size >= (box[chosen, None] / units) * (1.0 - 1e-12)
+        intercept = np.array([one.b for one in found])
+        self._set_model(kernel, take(X, chosen), alpha[chosen], intercept, flat)
+        self.support_ = row[chosen]
+        free = (alpha[chosen] != 0) & ~bounded
+        self.bounded_, self.free_ = (bounded[:, 0], free[:, 0]) if flat else (bounded, free)
+
+        def numbers(values):
+            values = np.array(values, dtype=float)
+            return float(values[0]) if flat else values
+
+        self.epsilon_ = numbers([one.epsilon for one in found])
+        self.dual_gap_ = numbers([one.gap for one in found])
+        self.dual_objective_ = numbers([one.objective for one in found])
+        self.primal_objective_ = numbers([one.primal for one in found])
+        self.kkt_violation_ = numbers([one.solution.violation for one in found])
+        self.n_iter_ = max(1, sum(one.solution.iterations for one in found))  # a fit without a step is one look
+
+    def _report(self, found, rows, used, points):
+        """Fill ``fit_report_``."""
+        infos = [one.solution.info for one in found]
+        self.fit_report_.update(
+            estimator="SVR",
+            kernel=repr(self.kernel_),
+            C=self.C_,
+            lam=self.lam_,
+            epsilon=self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist(),
+            rows=rows,
+            dropped_rows=rows - used,
+            merged_rows=used - points,
+            support_vectors=len(self.support_),
+            bounded=int(np.sum(self.bounded_)),
+            free=int(np.sum(self.free_)),
+            solver="working set",
+            gram=infos[-1]["gram"],
+            status=", ".join(sorted({one.solution.status for one in found})),
+            iterations=self.n_iter_,
+            rounds=sum(info["rounds"] for info in infos),
+            newton_steps=sum(info["newton_steps"] for info in infos),
+            refinements=sum(info["refinements"] for info in infos),
+            kkt_violation=float(np.max(self.kkt_violation_)),
+            dual_gap=float(np.max(self.dual_gap_)),
+            y_unit=[one.unit for one in found],
+        )
+
+    def _warn(self, found):
+        """Say with numbers when a target has not converged."""
+        for one in found:
+            if one.solution.status == "converged":
+                continue
+            advice = {
+                "max_iter": "Raise max_iter",
+                "time_budget": "Raise time_budget",
+            }.get(one.solution.status, "The kernel matrix may not be positive semi-definite")
+            share = one.gap / max(abs(one.primal), np.finfo(float).tiny)
+            warnings.warn(
+                f"SVR stopped ({one.solution.status}) after {one.solution.iterations} steps with a KKT violation of "
+                f"{one.solution.violation:.2g} (tol = {self.tol:g}, in standard deviations of y). The duality gap is "
+                f"{one.gap:.3g}, {100 * share:.2g} % of the objective: it cannot be improved by more. {advice}, or use "
+                "a smaller C, a larger epsilon or tol, or scaled columns of X.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def decision_tube(self, X):
+        """(f(x) − ε, f(x) + ε): the tube inside of which rows cost nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+
+        Returns
+        -------
+        ndarray of shape (m, 2) or (m, 2, t)
+        """
+        check_is_fitted(self)
+        f = self.predict(X)
+        return np.stack([f - self.epsilon_, f + self.epsilon_], axis=1)
+
+
+def prepare_rows(default, kernel, X, y, weight):
+    """(kernel, X, y, weight, keep, index, first): rows of weight 0 dropped, rows equal in x and y merged.
+
+    ``keep`` are the rows used, ``index`` the merged row of each, ``first`` the first of each merged row among the kept.
+    """
+    keep = np.flatnonzero(weight > 0)
+    if len(keep) < len(y):
+        X, y, weight = take(X, keep), y[keep], weight[keep]
+    if default:
+        kernel = default_kernel(X, weight)
+    first = index = np.arange(len(y))
+    vectors = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64
+    groups = duplicate_groups(np.column_stack([X, y])) if vectors else None
+    if groups is not None:  # one row with the sum of the boxes
+        first, index = groups
+        X, y = X[first], y[first]
+        weight = np.bincount(index, weights=weight, minlength=first.size)
+    return kernel, X, y, weight, keep, index, first

@@ -1,0 +1,289 @@
+"""The working-set solver: optimality conditions, an interior-point twin, and every way it may end."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dual.reference import interior_point
+from mercer import _tiles
+from mercer._loops import dual as compiled
+from mercer.dual import _active, _plain, _rounds, _store, working_set
+from mercer.dual.working_set import hold, solve
+from mercer.gram import DenseGram, TiledGram
+from mercer.kernels import Gaussian
+
+Dual = namedtuple("Dual", "target epsilon ridge lower upper")
+
+
+def tube(y, C, eps, weight=1.0):
+    """ε-insensitive."""
+    one = np.ones(len(y))
+    return Dual(y, eps * one, 0 * one, -C * weight * one, C * weight * one)
+
+
+def quantile(y, C, tau):
+    one = np.ones(len(y))
+    return Dual(y, 0 * one, 0 * one, C * (tau - 1) * one, C * tau * one)
+
+
+def hinge(y, C):
+    s = np.where(y > 0, 1.0, -1.0)
+    return Dual(s, 0 * s, 0 * s, np.where(s > 0, 0.0, -C), np.where(s > 0, C, 0.0))
+
+
+def squared_hinge(y, C):
+    s = np.where(y > 0, 1.0, -1.0)
+    return Dual(s, 0 * s, 0 * s + 0.5 / C, np.where(s > 0, 0.0, -np.inf), np.where(s > 0, np.inf, 0.0))
+
+
+def huber(y, C, delta):
+    one = np.ones(len(y))
+    return Dual(y, 0 * one, 0.5 / C * one, -2 * C * delta * one, 2 * C * delta * one)
+
+
+PROBLEMS = {
+    "tube": lambda y, rng: tube(y, 3.0, 0.1),
+    "weighted tube": lambda y, rng: tube(y, 3.0, 0.1, rng.uniform(0.1, 3.0, len(y))),
+    "wide tube": lambda y, rng: tube(y, 1.0, 1.0),
+    "no tube": lambda y, rng: tube(y, 0.5, 0.0),
+    "large C": lambda y, rng: tube(y, 300.0, 0.05),
+    "quantile": lambda y, rng: quantile(y, 2.0, 0.2),
+    "hinge": lambda y, rng: hinge(y, 1.0),
+    "squared hinge": lambda y, rng: squared_hinge(y, 1.0),
+    "Huber": lambda y, rng: huber(y, 1.0, 0.3),
+    "squared tube": lambda y, rng: tube(y, np.inf, 0.2)._replace(ridge=np.full(len(y), 0.1)),
+}
+
+
+def data(rng, n=40, d=3):
+    X = rng.standard_normal((n, d))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(n)
+
+
+def objective(K, dual, a):
+    """What is minimised."""
+    return 0.5 * a @ K @ a - dual.target @ a + dual.epsilon @ np.abs(a) + 0.5 * dual.ridge @ a**2
+
+
+def check_kkt(K, dual, found, intercept, tol):
+    """Each row's slope, written out case by case."""
+    a = found.alpha
+    f = K @ a + found.b
+    assert (a >= dual.lower).all() and (a <= dual.upper).all()
+    if intercept:
+        assert abs(a.sum()) <= 1e-9 * (1 + np.abs(a).sum())
+    slope = f + dual.ridge * a - dual.target  # of everything but ε|a|
+    at_low, at_high = a <= dual.lower, a >= dual.upper
+    plus, minus, zero = (a > 0) & ~at_high, (a < 0) & ~at_low, (a == 0) & ~at_low & ~at_high
+    assert np.abs(slope[plus] + dual.epsilon[plus]).max(initial=0) <= tol
+    assert np.abs(slope[minus] - dual.epsilon[minus]).max(initial=0) <= tol
+    assert (np.abs(slope[zero]) <= dual.epsilon[zero] + tol).all()
+    top, bottom = at_high & ~at_low, at_low & ~at_high
+    assert (slope[top] + np.where(a > 0, 1, -1)[top] * dual.epsilon[top] <= tol).all()
+    assert (slope[bottom] - np.where(a < 0, 1, -1)[bottom] * dual.epsilon[bottom] >= -tol).all()
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_equals_an_interior_point_method(name, intercept, rng):
+    X, y = data(rng)
+    K = Gaussian(1.0)(X)
+    dual = PROBLEMS[name](y, rng)
+    found = solve(DenseGram.from_matrix(K), dual, intercept=intercept)
+    alpha, value = interior_point(K, dual, intercept)
+    assert found.status == "converged"
+    assert_allclose(found.alpha, alpha, atol=1e-4 * (1 + np.abs(alpha).max()))
+    assert_allclose(-found.objective, value, rtol=1e-8, atol=1e-8)
+    check_kkt(K, dual, found, intercept, 1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_gap_is_the_distance_of_the_two_objectives_and_closes(intercept, rng):
+    X, y = data(rng)
+    K, dual = Gaussian(1.0)(X), tube(y, 3.0, 0.1)
+    found = solve(DenseGram.from_matrix(K), dual, intercept=intercept)
+    f = K @ found.alpha + found.b
+    primal = 0.5 * found.alpha @ K @ found.alpha + 3.0 * np.maximum(np.abs(y - f) - 0.1, 0).sum()
+    assert_allclose(found.primal, primal, rtol=1e-9)
+    assert_allclose(found.objective, -objective(K, dual, found.alpha), rtol=1e-9)
+    assert_allclose(found.gap, found.primal - found.objective, rtol=1e-6, atol=1e-9)
+    assert 0 <= found.gap + 1e-12 < 1e-6 * primal
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_zeros_and_bounds_are_exact(intercept, rng):
+    X, y = data(rng, 60)
+    found = solve(TiledGram(Gaussian(1.0), X), tube(y, 0.5, 0.3), intercept=intercept)
+    a = found.alpha
+    assert np.count_nonzero(a == 0) > 5 and np.count_nonzero(np.abs(a) == 0.5) > 5
+    assert np.abs(a[a != 0]).min() > 1e-9
+
+
+@pytest.mark.parametrize("name", ["tube", "hinge", "Huber", "quantile"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_compiled_and_plain_loops_agree(name, intercept, rng):
+    X, y = data(rng, 64)
+    K, dual = Gaussian(1.0)(X), PROBLEMS[name](y, rng)
+    ends = []
+    for loops in (compiled, _plain):
+        a, g = np.zeros(64), -dual.target.copy()
+        smo = loops.smo_pairs if intercept else loops.smo_singles
+        steps, before, after = smo(
+            K, np.diag(K).copy(), dual.ridge, dual.epsilon, dual.lower, dual.upper, a, g, 1e-6, 10**5
+        )
+        assert 0 < steps < 10**5 and after <= 1e-6 < before
+        assert_allclose(g, K @ a + dual.ridge * a - dual.target, atol=1e-9)
+        ends.append(objective(K, dual, a))
+    assert_allclose(ends[0], ends[1], rtol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, monkeypatch):
+    X, y = data(rng, 700, 4)
+    kernel, dual = Gaussian(1.5), tube(y, 3.0, 0.1)
+    expected = solve(TiledGram(kernel, X), dual, intercept=intercept)
+    monkeypatch.setattr(_rounds, "BLOCK", 64)
+    small = solve(TiledGram(kernel, X), dual, intercept=intercept)
+    assert small.info["rounds"] > 5
+    monkeypatch.setattr(_rounds, "NESTED", 500)
+    monkeypatch.setattr(_rounds, "LARGE", (150, 200))
+    nested = solve(TiledGram(kernel, X), dual, intercept=intercept)
+    monkeypatch.setattr(working_set, "LARGE", (0, 0))
+    monkeypatch.setattr(working_set, "SHARE", 1.0)
+    cached = solve(TiledGram(kernel, X), dual, intercept=intercept, memory=4.0 * 700 * 300)
+    assert "300 of 700 rows cached" in cached.info["gram"]
+    for found in (small, nested, cached):
+        assert found.status == "converged" and found.violation <= 1e-3
+        assert_allclose(found.objective, expected.objective, rtol=1e-4)
+        assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=5e-3)
+
+
+def test_float32_is_refined_in_float64(rng, monkeypatch):
+    X, y = data(rng, 300)
+    monkeypatch.setattr(working_set, "EXACT", 100)
+    K = TiledGram(Gaussian(1.0), X)
+    found = solve(K, tube(y, 100.0, 0.01), intercept=True)
+    assert "float32" in found.info["gram"]
+    g = K @ found.alpha
+    assert_allclose(found.info["product"], g, rtol=1e-12, atol=1e-12)
+    check_kkt(K.dense(), tube(y, 100.0, 0.01), found, True, 1e-3)
+
+
+def test_a_fine_tolerance_is_reached(rng):
+    X, y = data(rng, 500)
+    found = solve(TiledGram(Gaussian(1.0), X), tube(y, 30.0, 0.05), intercept=True, tol=1e-8)
+    assert found.status == "converged" and found.violation <= 1e-8
+    assert found.gap <= 1e-6 * found.primal
+    assert found.info["newton_steps"] >= 1
+
+
+def test_without_newton_the_answer_is_the_same(rng, monkeypatch):
+    X, y = data(rng, 80)
+    K, dual = TiledGram(Gaussian(1.0), X), tube(y, 3.0, 0.1)
+    expected = solve(K, dual, intercept=True)
+    monkeypatch.setattr(working_set, "newton", lambda *args, **options: "failed")
+    found = solve(K, dual, intercept=True, tol=1e-6)
+    assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=1e-4)
+
+
+def test_newton_never_raises_the_objective(rng):
+    X, y = data(rng, 80)
+    K, dual = Gaussian(1.0)(X), tube(y, 3.0, 0.05)
+    for steps in (5, 20, 80, 300):
+        found = solve(DenseGram.from_matrix(K), dual, intercept=True, max_iter=steps)
+        a = found.alpha.copy()
+        programme = working_set.Programme.check(dual, np.diag(K), True)
+        g = K @ a - y
+        store = _store.Stored(K, _plain)
+        before = objective(K, dual, a)
+        _active.newton(store, programme, a, g)
+        assert objective(K, dual, a) <= before + 1e-9
+        assert_allclose(g, K @ a - y, atol=1e-9)
+        assert (np.abs(a) <= 3.0).all() and abs(a.sum()) < 1e-8
+
+
+def test_equal_rows_and_a_singular_matrix(rng):
+    X, y = data(rng, 30)
+    X, y = np.vstack([X, X, X]), np.concatenate([y, y, y + 0.5])
+    K = Gaussian(1.0)(X)
+    for intercept in (False, True):
+        found = solve(DenseGram.from_matrix(K), tube(y, 1.0, 0.1), intercept=intercept, tol=1e-6)
+        assert found.status == "converged"
+        check_kkt(K, tube(y, 1.0, 0.1), found, intercept, 1e-5)
+    flat = solve(DenseGram.from_matrix(np.ones((90, 90))), tube(y, 1.0, 0.1), intercept=True)
+    assert flat.status == "converged"
+
+
+def test_a_start_saves_steps_and_may_be_infeasible(rng):
+    X, y = data(rng, 400)
+    K = hold(TiledGram(Gaussian(1.0), X))
+    cold = solve(K, tube(y, 10.0, 0.1), intercept=True)
+    again = solve(K, tube(y, 10.0, 0.1), intercept=True, start=cold.alpha)
+    assert again.iterations < 0.05 * cold.iterations + 2
+    assert_allclose(again.objective, cold.objective, rtol=1e-6)
+    smaller = solve(K, tube(y, 2.0, 0.1), intercept=True, start=cold.alpha)
+    assert_allclose(smaller.objective, solve(K, tube(y, 2.0, 0.1), intercept=True).objective, rtol=1e-5)
+
+
+def test_limits_are_obeyed_and_certified(rng):
+    X, y = data(rng, 600)
+    K, dual = hold(TiledGram(Gaussian(0.5), X)), tube(y, 1000.0, 0.001)
+    best = solve(K, dual, intercept=True)
+    few = solve(K, dual, intercept=True, max_iter=50)
+    assert few.status == "max_iter" and few.iterations <= 50
+    assert few.objective <= best.objective + 1e-6 <= few.objective + few.gap + 2e-6
+    assert solve(K, dual, intercept=True, time_budget=1e-9).status == "time_budget"
+    seen = []
+    stopped = solve(K, dual, intercept=True, callback=lambda now: seen.append(now) or len(seen) == 2)
+    assert stopped.status == "callback" and len(seen) == 2 and seen[1]["iterations"] > 0
+
+
+def test_an_interrupt_comes_through(rng):
+    X, y = data(rng, 300)
+
+    def interrupt(now):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(TiledGram(Gaussian(1.0), X), tube(y, 10.0, 0.1), callback=interrupt)
+
+
+def test_nothing_is_changed(rng, readonly):
+    X, y = data(rng)
+    K = readonly(Gaussian(1.0)(X))
+    dual = Dual(*readonly(*tube(y, 1.0, 0.1)))
+    start = readonly(np.zeros(40))
+    solve(DenseGram.from_matrix(K), dual, start=start)
+    assert_array_equal(K, Gaussian(1.0)(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"epsilon": -np.ones(40)}, "convex"),
+        ({"lower": np.ones(40)}, "lower <= 0 <= dual.upper"),
+        ({"target": np.full(40, np.nan)}, "finite"),
+        ({"upper": np.ones(3)}, "K has 40 rows"),
+    ],
+)
+def test_bad_programmes_are_refused(change, words, rng):
+    X, y = data(rng)
+    with pytest.raises(ValueError, match=words):
+        solve(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1)._replace(**change))
+
+
+def test_bad_options_are_refused(rng):
+    X, y = data(rng)
+    with pytest.raises(ValueError, match="tol"):
+        solve(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1), tol=0.0)
+    with pytest.raises(ValueError, match="start"):
+        solve(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1), start=np.zeros(3))
+
+
+def test_same_bits_in_every_run(rng):
+    X, y = data(rng, 600)
+    one, two = (solve(TiledGram(Gaussian(1.0), X), tube(y, 10.0, 0.1), intercept=True) for _ in range(2))
+    assert_array_equal(one.alpha, two.alpha)
+    assert _tiles.threads() >= 1

@@ -1,0 +1,46 @@
+"""scikit-learn's contract for KernelMachine: the common checks with no exclusion, for losses of both kinds."""
+
+import pytest
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import KernelMachine
+from mercer.losses import Expectile, Quantile
+
+QUICK = [
+    KernelMachine(loss="huber"),
+    KernelMachine(loss="logistic"),
+    KernelMachine(loss="hinge"),
+    KernelMachine(loss="epsilon_insensitive"),
+    KernelMachine(loss="poisson"),
+]
+REST = [
+    KernelMachine(),
+    KernelMachine(loss="absolute", lam=0.1),
+    KernelMachine(loss=Quantile(0.7), lam=0.1),
+    KernelMachine(loss=Expectile(0.7), lam=0.1),
+    KernelMachine(loss="squared_hinge"),
+    KernelMachine(loss="logistic", multi_class="softmax"),
+    KernelMachine(loss="squared_epsilon_insensitive", intercept=False),
+    KernelMachine(loss="logistic", criterion=3, lam=[1.0, 0.1]),
+]
+
+
+@parametrize_with_checks(QUICK, xfail_strict=True)
+def test_common_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(REST, xfail_strict=True)
+def test_common_checks_of_the_other_losses(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", QUICK, ids=repr)
+@pytest.mark.parametrize(
+    "check",
+    ["check_dataframe_column_names_consistency", "check_param_validation", "check_inplace_ensure_writeable"],
+)
+def test_checks_that_check_estimator_leaves_out(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, estimator)
