@@ -42,7 +42,7 @@ lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 
-bench: $(BENCH)/.installed  ## every table, side by side with scikit-learn, jax and pykeops (about 30 minutes)
+bench: $(BENCH)/.installed  ## every table, side by side with the peers, in hours; BENCH_ARGS="--only gp" some, --full all
 	@$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
 bench-quick: $(BENCH)/.installed  ## the short tasks, once, in about 3 minutes
@@ -56,23 +56,25 @@ clean:  ## remove .venv, caches and what the commands wrote
 # The install is editable: a change of the source needs none.
 $(VENV)/.installed-%: pyproject.toml | $(PY)
 	@echo "Installing mercer[$*] into $(VENV): once, about a minute ..."
-	@$(call pip,install --quiet --editable ".[$*]")
+	@$(call pip,$(VENV),install --quiet --editable ".[$*]")
 	@touch $@
 
 # The peers live in an environment of their own; pykeops compiles at its first use, with the system's C++ compiler.
-$(BENCH)/.installed: pyproject.toml
+# torch comes first and in this version: another choice may bring gigabytes for graphics cards.
+$(BENCH)/.installed: pyproject.toml | $(BENCH)/bin/python
 	@echo "Installing mercer and its peers into $(BENCH): once, a few minutes ..."
-	@$(PYTHON) -m venv $(BENCH)
-	@$(BENCH)/bin/python -m pip install --quiet --editable . jax pykeops
+	@$(call pip,$(BENCH),install --quiet torch==2.13.0)
+	@$(call pip,$(BENCH),install --quiet --editable ".[bench]")
 	@touch $@
 
 # Debian ships Python without ensurepip; there the environment has no pip of its own and the interpreter's pip fills it.
-$(PY):
+$(PY) $(BENCH)/bin/python: %/bin/python:
 	@$(PYTHON) -c "$(NEW_ENOUGH)" 2>/dev/null || { \
 	  version=$$($(PYTHON) --version 2>/dev/null) || version="not a working interpreter"; \
 	  echo "mercer needs Python 3.11 or newer; '$(PYTHON)' is $$version." >&2; \
 	  echo "Name another interpreter, for example: make $(or $(MAKECMDGOALS),demo) PYTHON=python3.12" >&2; exit 1; }
-	@if $(PYTHON) -c "import ensurepip" 2>/dev/null; then $(PYTHON) -m venv $(VENV); \
-	 else $(PYTHON) -m venv --without-pip $(VENV); fi
+	@if $(PYTHON) -c "import ensurepip" 2>/dev/null; then $(PYTHON) -m venv $*; \
+	 else $(PYTHON) -m venv --without-pip $*; fi
 
-pip = if $(PY) -c "import pip" 2>/dev/null; then $(PY) -m pip $(1); else $(PYTHON) -m pip --python $(PY) $(1); fi
+pip = if $(1)/bin/python -c "import pip" 2>/dev/null; then $(1)/bin/python -m pip $(2); \
+      else $(PYTHON) -m pip --python $(1)/bin/python $(2); fi

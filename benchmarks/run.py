@@ -2,19 +2,19 @@
 
 Each (task, implementation) runs in a process of its own, one after the other, in turn over several rounds, so that
 a busy moment of the machine hits all of them. Ratios are of the best times. Results go to ``docs/benchmarks.md``
-and ``benchmarks/results.json``.
+and ``benchmarks/results.json``. ``--full`` takes ten splits and the slow peers: many hours.
 """
 
 import argparse
-import importlib.metadata
 import json
 import os
-import platform
 import subprocess
 import sys
-from pathlib import Path
+import tempfile
+import time
 
-HERE = Path(__file__).resolve().parent
+import tables
+from tables import HERE, limits, versions
 
 # (title, task, dtype, ours, [(peer, bar)], quick?)
 TABLE = [
@@ -36,6 +36,25 @@ TABLE = [
 ]  # fmt: skip
 
 
+# (name, arguments, what --full adds or None if the table is for --full only, quick?): scripts that print tables.
+# The last value of an argument given twice counts.
+SCRIPTS = [
+    ("selection uci", "--names airfoil wine concrete energy --splits 2 --peer-splits 1",
+     "--names airfoil wine concrete energy sml --splits 10 --peer-splits 10", False),
+    ("selection loo", "", "", False),
+    ("selection gradient", "", "", False),
+    ("selection rules", "", "", False),
+    ("gp usps", "", "", False),
+    ("gp uci", "--splits 2", "--splits 10 --slow", False),
+    ("gp exact", None, "--splits 2", False),
+    ("gp evaluation", "", "", False),
+    ("gp fit", "", "--slow", False),
+    ("gp gpc", "", "", False),
+    ("gp inference", "", "", True),
+    ("fails_safely", "", "", True),
+]  # fmt: skip
+
+
 def measure(task, impl, dtype):
     """One run in a process of its own; None if the peer is not installed or fails."""
     command = [sys.executable, str(HERE / "foundation.py"), task, impl, dtype]
@@ -46,43 +65,21 @@ def measure(task, impl, dtype):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def limits():
-    """What the machine gives: product, factorisation and exp, in this run."""
-    import time
-
-    import numpy as np
-    from scipy.linalg.lapack import dpotrf, spotrf
-
-    out, rng = {}, np.random.default_rng(0)
-
-    def best(call):
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    for dtype, potrf in ((np.float64, dpotrf), (np.float32, spotrf)):
-        A = rng.standard_normal((4000, 4000)).astype(dtype)
-        name = np.dtype(dtype).name
-        out[f"gemm {name}, GFLOP/s"] = round(2 * 4000**3 / best(lambda A=A: A @ A) / 1e9)
-        B = np.asfortranarray(A @ A.T / 4000 + np.eye(4000, dtype=dtype))
-        out[f"potrf {name}, GFLOP/s"] = round(4000**3 / 3 / best(lambda B=B, potrf=potrf: potrf(B, lower=1)) / 1e9)
-        x = -rng.random(2**16).astype(dtype)
-        out[f"numpy exp {name}, one thread, Gexp/s"] = round(x.size / best(lambda x=x: np.exp(x)) / 1e9, 2)
-    return out
-
-
-def versions():
-    names = ["numpy", "scipy", "scikit-learn", "numba", "jax", "pykeops"]
-    found = {}
-    for name in names:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return {"python": platform.python_version(), **found, "cores": os.cpu_count()}
+def script(name, arguments):
+    """The tables of one script, in a process that prints them as they grow; None if it failed."""
+    file, *task = name.split()
+    with tempfile.TemporaryDirectory() as folder:
+        target = os.path.join(folder, "tables.json")
+        command = [sys.executable, str(HERE / f"{file}.py"), *task, *arguments.split(), "--json", target]
+        start = time.perf_counter()
+        done = subprocess.run(command, env=os.environ | {"PYTHONWARNINGS": "ignore"})
+        if done.returncode:
+            print(f"    {name}: failed with exit code {done.returncode}", file=sys.stderr)
+            return None
+        with open(target, encoding="utf-8") as stream:
+            found = json.load(stream)
+    shown = f"python benchmarks/{' '.join([f'{file}.py', *task, *arguments.split()])}"
+    return {"name": name, "command": shown, "seconds": round(time.perf_counter() - start), "tables": found}
 
 
 def best(runs):
@@ -112,7 +109,7 @@ def row(title, task, dtype, ours, peers, rounds):
     return result
 
 
-def markdown(results, machine, seen):
+def markdown(results, machine, seen, scripts=()):
     """The tables as a page."""
     lines = [
         "# Benchmarks",
@@ -136,7 +133,10 @@ def markdown(results, machine, seen):
                 f"| {min(other['seconds']):.3g} | {other['peak MB']} | {entry['ratio']:.2f} | {entry['bar']:.2f} "
                 f"| {'yes' if entry['met'] else 'no'} | {accuracy(ours)}; {accuracy(other)} {extra(entry)} |"
             )
-    lines += ["", "Limits of the machine in the same run:", ""]
+    for entry in scripts:
+        for table in entry["tables"]:
+            lines += [*tables.markdown(table), "", f"`{entry['command']}`"]
+    lines += ["", "## Limits of the machine in the same run", ""]
     lines += [f"- {key}: {value}" for key, value in {**machine, **seen}.items()]
     return "\n".join(lines) + "\n"
 
@@ -153,31 +153,49 @@ def extra(entry):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the short tasks only, one round")
-    parser.add_argument("--only", help="tasks whose title contains this; they replace their lines of the last run")
+    parser.add_argument(
+        "--only", help="tasks and scripts with this in the name; they replace their part of the last run"
+    )
+    parser.add_argument("--full", action="store_true", help="ten splits, the largest data, the slow peers: many hours")
     parser.add_argument("--rounds", type=int, default=None)
     arguments = parser.parse_args()
     rounds = arguments.rounds or (1 if arguments.quick else 2)
-    machine, seen, results = limits(), versions(), []
+    machine, seen, results, scripts = limits(), versions(), [], []
     for title, task, dtype, ours, peers, quick in TABLE:
         if (arguments.quick and not quick) or (arguments.only and arguments.only not in title):
             continue
         once = 1 if task == "duplicates" else rounds
         results.append(row(title, task, dtype, ours, peers, once))
         print(markdown(results[-1:], {}, {}).split("---|\n", 1)[1].split("\n\n")[0], flush=True)
+    for name, short, full, quick in SCRIPTS:
+        options = f"{short or ''} {full}" if arguments.full else short
+        if options is None or (arguments.quick and not quick) or (arguments.only and arguments.only not in name):
+            continue
+        found = script(name, options)
+        scripts += [found | {"machine": machine, "versions": seen}] if found else []
+        if not arguments.quick:
+            keep(results, scripts, machine, seen)  # at once: the next script may take hours
     if not arguments.quick:
-        results = keep(results, machine, seen)
-    print(markdown(results, machine, seen))
+        results, scripts = keep(results, scripts, machine, seen)
+    print(markdown(results, machine, seen, scripts))
 
 
-def keep(results, machine, seen):
-    """Save the run; with --only, in place of the same lines of the last one."""
+def keep(results, scripts, machine, seen):
+    """Save the run; with --only, in place of the same lines and tables of the last one."""
     store = HERE / "results.json"
-    old = json.loads(store.read_text())["results"] if store.exists() else []
-    new = {result["title"]: result for result in results}
-    merged = [new.pop(line["title"], line) for line in old] + list(new.values())
-    store.write_text(json.dumps({"machine": machine, "versions": seen, "results": merged}, indent=1))
-    (HERE.parent / "docs" / "benchmarks.md").write_text(markdown(merged, machine, seen))
-    return merged
+    old = json.loads(store.read_text()) if store.exists() else {}
+    results = merged(old.get("results", []), results, "title")
+    scripts = merged(old.get("scripts", []), scripts, "name")
+    text = json.dumps({"machine": machine, "versions": seen, "results": results, "scripts": scripts}, indent=1)
+    store.write_text(text)
+    (HERE.parent / "docs" / "benchmarks.md").write_text(markdown(results, machine, seen, scripts))
+    return results, scripts
+
+
+def merged(old, new, key):
+    """The old entries, each replaced by the new one of that key, and then what is only in the new."""
+    new = {entry[key]: entry for entry in new}
+    return [new.pop(entry[key], entry) for entry in old] + list(new.values())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Choosing λ and the length scale: against scikit-learn's grid search, and each rule against the best λ there is.
 
-``python selection.py TASK ...`` with TASK one of uci, loo, gradient, rules; prints a Markdown table. Times of one line
-are measured in turn in one process.
+``python selection.py TASK ...`` with TASK one of uci, loo, gradient, rules; prints Markdown, and JSON with
+``--json FILE``. Times of one line are measured in turn in one process.
 """
 
 import argparse
@@ -11,8 +11,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from tables import Table, finish
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "uci"
+RULES = "Medians of (error at the λ chosen) / (error at the best λ there is)"
 LAMS, LENGTHS = np.logspace(-6, 1, 20), np.logspace(-0.5, 1.2, 10)
 
 
@@ -64,9 +66,10 @@ def ours():
 
 def uci(names, peer_splits, splits):
     """λ and ℓ: 5-fold grid search of 20 × 10 against the criteria; the peer on the first splits, ours on all."""
-    print(
-        "| data | n | way | splits | seconds | ratio | RMSE | RMSE on the peer's splits |\n" + "|---" * 8 + "|",
-        flush=True,
+    table = Table(
+        "Kernel ridge, λ and ℓ chosen: scikit-learn's 5-fold grid of 20 × 10 against the criteria",
+        "data | n | way | splits | s | ratio | RMSE | RMSE on the peer's splits",
+        "Ratio: the peer's time / this one's, on the peer's splits.",
     )
     for name in names:
         rows, times = {}, {}
@@ -84,8 +87,9 @@ def uci(names, peer_splits, splits):
         peer = "scikit-learn, 5-fold grid"
         for key, values in rows.items():
             ratio = sum(times[peer]) / sum(times[key][:peer_splits]) if peer in times else np.nan
-            print(f"| {name} | {len(y)} | {key} | {len(values)} | {np.mean(times[key]):.3g} | {ratio:.1f} "
-                  f"| {np.mean(values):.4f} | {np.mean(values[:peer_splits]):.4f} |", flush=True)  # fmt: skip
+            errors = f"{np.mean(values):.4f}", f"{np.mean(values[:peer_splits]):.4f}"
+            table.add(name, len(y), key, len(values), float(np.mean(times[key])), ratio, *errors)
+    return [table]
 
 
 def loo(rows=300):
@@ -102,10 +106,13 @@ def loo(rows=300):
     make(X.shape[1]).fit(X, y)
     peer, _ = timed(lambda: search.fit(X, y))
     own = min(timed(lambda: make(X.shape[1]).fit(X, y))[0] for _ in range(3))
-    print(
-        f"| n = {rows} | scikit-learn, 200 points, predicted from 20 | {10 * peer:.1f} s | mercer | {own:.3f} s "
-        f"| ratio {10 * peer / own:.0f} |"
+    table = Table(
+        "Leave-one-out over the same grid",
+        "n | scikit-learn, 200 grid points, s | mercer, s | ratio",
+        "scikit-learn's time is ten times that of 20 of the points.",
     )
+    table.add(rows, 10 * peer, own, 10 * peer / own)
+    return [table]
 
 
 def gradient(n=4000, d=26):
@@ -130,10 +137,12 @@ def gradient(n=4000, d=26):
     tracemalloc.start()
     objective(z)
     peak = tracemalloc.get_traced_memory()[1] / (8 * n * n)
-    print(
-        f"| n = {n}, d = {d} | {min(own):.2f} s | Cholesky + inverse {min(peer):.2f} s "
-        f"| ratio {min(own) / min(peer):.2f} | peak {peak:.2f} n² doubles |"
+    table = Table(
+        "LOO and its gradient for all length scales",
+        "n | d | value and gradient, s | Cholesky and inverse alone, s | ratio | memory, n² doubles",
     )
+    table.add(n, d, min(own), min(peer), min(own) / min(peer), peak)
+    return [table]
 
 
 def rules(draws=20, n=64):
@@ -141,16 +150,14 @@ def rules(draws=20, n=64):
 
     Twice: the error of x, which is what one wants, and the error of A x, which is what LOO and GCV estimate.
     """
-    for predictive in (False, True):
-        print(f"\nError of {'A x' if predictive else 'x'}, n = {n}:\n")
-        _rules(draws, n, predictive)
+    return [_rules(draws, n, predictive) for predictive in (False, True)]
 
 
 def _rules(draws, n, predictive):
     """One table."""
     import hansen
 
-    names = None
+    table = None
     for problem in hansen.PROBLEMS:
         A, b, x = hansen.PROBLEMS[problem](n)
         for level in (1e-1, 1e-2, 1e-3):
@@ -158,11 +165,11 @@ def _rules(draws, n, predictive):
             for draw in range(draws):
                 for rule, ratio in _ratios(A, b, x, level, draw, predictive).items():
                     ratios.setdefault(rule, []).append(ratio)
-            if names is None:
-                names = list(ratios)
-                print("| problem | noise | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 2) + "|")
-            medians = " | ".join(f"{np.median(ratios[name]):.2f}" for name in names)
-            print(f"| {problem} | {level:g} | {medians} |", flush=True)
+            if table is None:
+                title = f"λ by each rule on Hansen's problems: error of {'A x' if predictive else 'x'}, n = {n}"
+                table = Table(title, " | ".join(["problem", "noise", *ratios]), f"{RULES}, {draws} draws.")
+            table.add(problem, level, *(f"{np.median(found):.2f}" for found in ratios.values()))
+    return table
 
 
 def _ratios(A, b, x, level, draw, predictive):
@@ -192,11 +199,13 @@ def main():
     parser.add_argument("--names", nargs="+", default=["airfoil", "wine", "concrete", "energy", "sml"])
     parser.add_argument("--peer-splits", type=int, default=1)
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--json", help="where to write the tables, too")
     arguments = parser.parse_args()
     if arguments.task == "uci":
-        uci(arguments.names, arguments.peer_splits, arguments.splits)
+        tables = uci(arguments.names, arguments.peer_splits, arguments.splits)
     else:
-        {"loo": loo, "gradient": gradient, "rules": rules}[arguments.task]()
+        tables = {"loo": loo, "gradient": gradient, "rules": rules}[arguments.task]()
+    finish(tables, arguments.json)
 
 
 if __name__ == "__main__":
