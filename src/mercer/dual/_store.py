@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer import _tiles
-from mercer.gram import DenseGram
+from mercer.gram import DenseGram, TiledGram, apply
 
 WORTH_THREADS = 10**6  # entries below which starting threads takes longer than they save
 CHUNK = 512  # rows evaluated at once
@@ -62,6 +62,40 @@ def dense(K, dtype, loops):
     return M
 
 
+class Evaluated:
+    """Nothing is stored: a kernel that is quick to evaluate is faster than reading a matrix of gigabytes.
+
+    The first touch of so much memory alone takes longer than all the values it would hold.
+    """
+
+    def __init__(self, K, loops):
+        self.kernel, self.X, self.loops = K.kernel, K._inputs(np.dtype(np.float32)), loops
+        self.capacity, self.dtype = K.n, np.dtype(np.float32)
+        self._buffer = np.empty(0, dtype=np.float32)
+
+    def square(self, index, size=None):
+        """K[index, index], padded with zeros to ``size``; the next call overwrites it."""
+        q, order = len(index), size or len(index)
+        if self._buffer.size < order * order:
+            self._buffer = np.empty(order * order, dtype=np.float32)
+        out = self._buffer[: order * order].reshape(order, order)
+        A = self.X[index]
+        _tiles.evaluate(self.kernel, A, A, True, lower=True, out=out[:q, :q])
+        parts = _tiles.spans(q, CHUNK)
+        _run(lambda part, worker: self.loops.mirror(out, *parts[part]), len(parts), q * q)
+        if order > q:
+            out[q:], out[:, q:] = 0.0, 0.0
+        return out
+
+    def add(self, index, coef, g):
+        """G += K[:, index] coef."""
+        moved = np.flatnonzero(coef)
+        if moved.size:
+            V = coef[moved, None].astype(np.float32)
+            g += _tiles.product(self.kernel, self.X, self.X[index[moved]], V, False)[:, 0]
+        return moved.size
+
+
 class Cached(Stored):
     """The rows used last, in a buffer of fixed size; others are evaluated when they are asked for."""
 
@@ -105,6 +139,8 @@ def exact_product(K, a):
         K, rounded = K.tiled, False  # evaluated afresh; a plain float32 matrix can only be read, its α not rounded
     if 2 * support.size > K.n and not rounded:
         return K @ a
+    if isinstance(K, TiledGram) and isinstance(K.X, np.ndarray):
+        return apply(K.kernel, K.X, K.X[support], a[support, None])[:, 0]
     out = np.zeros(K.n)
     for k in range(0, support.size, CHUNK):
         part = support[k : k + CHUNK]

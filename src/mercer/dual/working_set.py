@@ -14,11 +14,12 @@ from mercer._machine import gigabytes, within
 from mercer.dual import _plain
 from mercer.dual._active import newton
 from mercer.dual._programme import Programme
-from mercer.dual._rounds import BLOCK, LARGE, Budget, one_round
-from mercer.dual._store import Cached, Stored, dense, exact_product
+from mercer.dual._rounds import BLOCK, LARGE, NESTED, Budget, one_round
+from mercer.dual._store import Cached, Evaluated, Stored, dense, exact_product
 from mercer.gram import DenseGram, TiledGram
 
 EXACT = 2048  # rows up to which K is stored in float64
+QUICK = 4096  # rows up to which K is stored whatever the kernel
 FINE = 1e-5  # tolerance below which float32 would not do
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
 NEAR = 0.05  # violation, relative to the spread of the targets, above which a large problem waits with Newton
@@ -138,7 +139,7 @@ def solve(
 def hold(K, tol=1e-3, memory=None):
     """K evaluated and stored once, for several calls of `solve`; K itself where it does not fit."""
     dtype = _dtype(K.n, tol, memory)
-    if dtype is None or not isinstance(K, TiledGram):
+    if dtype is None or not isinstance(K, TiledGram) or (_is_quick(K, tol) and K.n > NESTED):
         return K
     held = DenseGram.from_matrix(dense(K, dtype, _loops(K.n)))
     held.tiled = K  # so that products are exact, whatever is stored
@@ -157,6 +158,8 @@ def _store(K, tol, memory):
     loops = _loops(n)
     if isinstance(K, DenseGram) and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
         return Stored(K.matrix, loops), f"{K.matrix.dtype.name}, stored before"
+    if _is_quick(K, tol):
+        return Evaluated(K, loops), "float32, evaluated when needed"
     dtype = _dtype(n, tol, memory)
     if dtype is not None:
         M = dense(K, dtype, loops)
@@ -164,6 +167,13 @@ def _store(K, tol, memory):
     room = SHARE * within(memory).bytes
     capacity = int(min(n, max((room - 4.0 * LARGE[1] ** 2) / (4.0 * n), 64)))
     return Cached(K, capacity, loops), f"float32, {capacity} of {n} rows cached"
+
+
+def _is_quick(K, tol):
+    """Whether the values of K are faster to compute than to store and read."""
+    if not isinstance(K, TiledGram) or K.n <= QUICK or tol < FINE or not isinstance(K.X, np.ndarray):
+        return False
+    return K.X.ndim == 2 and K.X.shape[1] <= K.kernel.columns_quick and _tiles.loops() is not None
 
 
 def _dtype(n, tol, memory):

@@ -194,6 +194,11 @@ class Scaled(Composite):
         self.scale = scale
         self.scale_bounds = scale_bounds
 
+    @property
+    def columns_quick(self):
+        """Those of k."""
+        return self.kernel.columns_quick
+
     def tiles(self, X, Z):
         """c times the tiles of k."""
         inner, scale = self.kernel.tiles(X, Z), float(self._positive("scale"))

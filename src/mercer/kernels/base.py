@@ -38,6 +38,8 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
         Whether k(x + c, z + c) = k(x, z), so that a collection may be centred.
     psd : bool
         Whether positive semi-definiteness is proved. If not, estimators test it on the data.
+    columns_quick : int
+        Columns up to which a value takes no longer to compute than to fetch from a large stored matrix.
     """
 
     domain: str = "vectors"
@@ -45,6 +47,7 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
     parts: tuple = ()
     psd = True
     stationary = False
+    columns_quick = 0
     __array_ufunc__ = None  # so that numpy's 2.0 * k asks k, and does not make an object array
 
     # ------------------------------------------------------------------ evaluation

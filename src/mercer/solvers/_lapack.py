@@ -22,8 +22,8 @@ ROWS = 256  # block of rows in a solve
 FEW = 8  # right-hand sides
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
-SMALL = range(101, 1025)  # orders at which BLAS would use threads, and waits for them longer than they save
-OWN = 4096  # rows up to which we use threads of our own
+LEAST, SMALL = 100, 1024  # orders below which BLAS uses no threads, and at which a product with a vector gains nothing
+OWN = 2**15  # rows up to which we use threads of our own
 WORTH = 4e6  # operations that are worth a thread
 
 
@@ -79,28 +79,42 @@ def solve_lower(L, B):
 
 def forward(L, W):
     """W ← L⁻¹ W, in place; W in column order. Panels of whole rows of L: they are read as they lie."""
-    lib, n = blas(L.dtype), len(L)
-    with threads_for(n, W.shape[1]):
-        for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
-            V = W[:, c:d]
-            for k in range(0, n, ROWS):
-                e = min(k + ROWS, n)
-                if k:
-                    lib.add_columns(V[k:e], L[k:e, :k], V[:k], sign=-1)
-                lib.solve_columns(L[k:e, k:e], V[k:e])
+    _by_columns(_forward, L, W)
 
 
 def backward(L, W):
     """W ← L⁻ᵀ W, in place; W in column order."""
-    lib, n = blas(L.dtype), len(L)
-    with threads_for(n, W.shape[1]):
-        for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
-            V = W[:, c:d]
-            for k in reversed(range(0, n, ROWS)):
-                e = min(k + ROWS, n)
-                lib.solve_columns(L[k:e, k:e], V[k:e], transposed=True)
-                if k:
-                    lib.add_columns(V[:k], L[k:e, :k], V[k:e], transposed=True, sign=-1)
+    _by_columns(_backward, L, W)
+
+
+def _by_columns(solve, L, W):
+    """solve(lib, L, V) for blocks V of columns of W, side by side where there are many."""
+    n, t = W.shape
+    with threads_for(n, t):
+        parts = _strips(t, float(n) * n * t, n) if t > FEW else [(0, t)]
+        _side_by_side([lambda i, j: solve(blas(L.dtype), L, W[:, i:j])], parts)
+
+
+def _forward(lib, L, W):
+    n = len(L)
+    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+        V = W[:, c:d]
+        for k in range(0, n, ROWS):
+            e = min(k + ROWS, n)
+            if k:
+                lib.add_columns(V[k:e], L[k:e, :k], V[:k], sign=-1)
+            lib.solve_columns(L[k:e, k:e], V[k:e])
+
+
+def _backward(lib, L, W):
+    n = len(L)
+    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+        V = W[:, c:d]
+        for k in reversed(range(0, n, ROWS)):
+            e = min(k + ROWS, n)
+            lib.solve_columns(L[k:e, k:e], V[k:e], transposed=True)
+            if k:
+                lib.add_columns(V[:k], L[k:e, :k], V[k:e], transposed=True, sign=-1)
 
 
 def inverse_from_lower(L, full=True):
@@ -224,8 +238,8 @@ def threads_for(n, columns=None):
     A thread that is not running when it is wanted, on a busy machine, is waited for in every call: small matrices then
     take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
     """
-    few = columns is not None and columns <= FEW and SMALL.start <= n <= 8 * SMALL.stop
-    return one_blas_thread() if few or (columns is None and SMALL.start <= n <= OWN) else nullcontext()
+    small = n <= (8 * SMALL if columns is not None and columns <= FEW else OWN)
+    return one_blas_thread() if LEAST < n and small else nullcontext()
 
 
 def check_square(A):
