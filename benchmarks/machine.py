@@ -3,9 +3,9 @@
     python benchmarks/machine.py mcycle              pinball loss over repeated 10-fold cross-validation
     python benchmarks/machine.py flights [rows]      arrival delay from 20 columns, 50 000 rows unless stated
 
-Every model is judged by the loss it is asked to minimise, on rows it has not seen. Settings are chosen on training rows.
-On the motorcycle data these are everyone's, by 5-fold cross-validation. On the flights they are ours, λ and ℓ by 3-fold
-cross-validation on 4 000 rows (its time is counted), while the trees have scikit-learn's own settings.
+Every model is judged by the loss it is asked to minimise, on rows it has not seen. Settings come from training rows. On
+the motorcycle data these are everyone's, by 5-fold cross-validation. On the flights they are ours, λ and ℓ by
+3-fold cross-validation on 4 000 rows (its time is counted), while the trees have scikit-learn's own settings.
 """
 
 import argparse

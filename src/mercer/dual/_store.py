@@ -7,6 +7,7 @@ from mercer.gram import DenseGram, TiledGram, apply
 
 WORTH_THREADS = 10**6  # entries below which starting threads takes longer than they save
 CHUNK = 512  # rows evaluated at once
+ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that storing them takes
 
 
 class Stored:
@@ -63,24 +64,29 @@ def dense(K, dtype, loops):
 
 
 class Evaluated:
-    """Nothing is stored: a kernel that is quick to evaluate is faster than reading a matrix of gigabytes.
+    """Nothing is stored at first: a kernel that is quick to evaluate is faster than reading a matrix of gigabytes.
 
-    The first touch of so much memory alone takes longer than all the values it would hold.
+    The first touch of so much memory takes longer than all the values it would hold. Once as many values have been
+    evaluated as storing them would have cost, they are stored after all, if they fit.
     """
 
-    def __init__(self, K, loops):
-        self.kernel, self.X, self.loops = K.kernel, K._inputs(np.dtype(np.float32)), loops
+    def __init__(self, K, loops, fits):
+        self.K, self.X, self.loops = K, K._inputs(np.dtype(np.float32)), loops
         self.capacity, self.dtype = K.n, np.dtype(np.float32)
+        self.left = ENOUGH * float(K.n) ** 2 if fits else np.inf
+        self.stored = None
         self._buffer = np.empty(0, dtype=np.float32)
 
     def square(self, index, size=None):
         """K[index, index], padded with zeros to ``size``; the next call overwrites it."""
+        if self.stored is not None:
+            return self.stored.square(index, size)
         q, order = len(index), size or len(index)
         if self._buffer.size < order * order:
             self._buffer = np.empty(order * order, dtype=np.float32)
         out = self._buffer[: order * order].reshape(order, order)
         A = self.X[index]
-        _tiles.evaluate(self.kernel, A, A, True, lower=True, out=out[:q, :q])
+        _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out[:q, :q])
         parts = _tiles.spans(q, CHUNK)
         _run(lambda part, worker: self.loops.mirror(out, *parts[part]), len(parts), q * q)
         if order > q:
@@ -89,10 +95,15 @@ class Evaluated:
 
     def add(self, index, coef, g):
         """G += K[:, index] coef."""
+        if self.stored is None and self.left <= 0:
+            self.stored = Stored(dense(self.K, np.float32, self.loops), self.loops)
+        if self.stored is not None:
+            return self.stored.add(index, coef, g)
         moved = np.flatnonzero(coef)
         if moved.size:
             V = coef[moved, None].astype(np.float32)
-            g += _tiles.product(self.kernel, self.X, self.X[index[moved]], V, False)[:, 0]
+            g += _tiles.product(self.K.kernel, self.X, self.X[index[moved]], V, False)[:, 0]
+            self.left -= float(moved.size) * len(g)
         return moved.size
 
 

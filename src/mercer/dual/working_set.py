@@ -19,7 +19,7 @@ from mercer.dual._store import Cached, Evaluated, Stored, dense, exact_product
 from mercer.gram import DenseGram, TiledGram
 
 EXACT = 2048  # rows up to which K is stored in float64
-QUICK = 4096  # rows up to which K is stored whatever the kernel
+QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
 FINE = 1e-5  # tolerance below which float32 would not do
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
 NEAR = 0.05  # violation, relative to the spread of the targets, above which a large problem waits with Newton
@@ -158,9 +158,9 @@ def _store(K, tol, memory):
     loops = _loops(n)
     if isinstance(K, DenseGram) and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
         return Stored(K.matrix, loops), f"{K.matrix.dtype.name}, stored before"
-    if _is_quick(K, tol):
-        return Evaluated(K, loops), "float32, evaluated when needed"
     dtype = _dtype(n, tol, memory)
+    if _is_quick(K, tol):
+        return Evaluated(K, loops, dtype is not None), "float32, evaluated when needed"
     if dtype is not None:
         M = dense(K, dtype, loops)
         return Stored(M, loops), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"

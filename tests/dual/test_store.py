@@ -1,0 +1,47 @@
+"""Where rows of K come from: evaluated, stored and cached ones are the same rows."""
+
+import numpy as np
+import pytest
+
+from mercer import _tiles
+from mercer.dual import _store
+from mercer.gram import TiledGram
+from mercer.kernels import Gaussian
+
+
+@pytest.fixture
+def K(rng):
+    return TiledGram(2.0 * Gaussian([0.7, 1.5, 1.0]), rng.standard_normal((700, 3)))
+
+
+def stores(K, loops):
+    yield _store.Stored(_store.dense(K, np.float32, loops), loops)
+    yield _store.Evaluated(K, loops, True)
+    yield _store.Cached(K, 64, loops)
+
+
+def test_all_give_the_same_rows(K, rng):
+    loops = _tiles.loops(1e12).dual
+    whole, index = K.dense(), np.sort(rng.permutation(700)[:50])
+    coef = rng.standard_normal(50)
+    coef[::3] = 0.0
+    for store in stores(K, loops):
+        assert store.square(index) == pytest.approx(whole[np.ix_(index, index)], abs=1e-6)
+        padded = store.square(index, 64)
+        assert padded.shape == (64, 64) and not padded[50:].any() and not padded[:, 50:].any()
+        assert padded[:50, :50] == pytest.approx(whole[np.ix_(index, index)], abs=1e-6)
+        g = np.ones(700)
+        assert store.add(index, coef, g) == np.count_nonzero(coef)
+        assert g == pytest.approx(1.0 + whole[:, index] @ coef, abs=1e-5)
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_what_is_evaluated_often_is_stored_if_it_fits(K, rng, fits):
+    store = _store.Evaluated(K, _tiles.loops(1e12).dual, fits)
+    index, g = np.arange(700), np.zeros(700)
+    for _ in range(int(_store.ENOUGH) + 2):
+        store.add(index, np.ones(700), g)
+    assert (store.stored is not None) == fits
+    assert g == pytest.approx((int(_store.ENOUGH) + 2) * K.dense().sum(axis=0), rel=1e-5)
+    few = np.array([5, 17, 400])
+    assert store.square(few) == pytest.approx(K.dense()[np.ix_(few, few)], abs=1e-6)
