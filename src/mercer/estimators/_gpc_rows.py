@@ -54,7 +54,7 @@ def number_labels(y, weight):
     if len(classes) < 2:
         raise ValueError(
             f"a classifier needs at least 2 classes, but y has 1 class only among the rows of positive weight: "
-            f"{classes[0]!r}. Nothing can be learnt from it."
+            f"{classes.tolist()[0]!r}. Nothing can be learnt from it."
         )
     number = np.searchsorted(classes, y)
     number[weight == 0] = -1

@@ -41,7 +41,7 @@ def label_classes(y, weight):
     check_classification_targets(y)
     classes = np.unique(y[weight > 0])
     if len(classes) < 2:
-        raise ValueError(f"a classification loss needs at least 2 classes, got 1 class: {classes[0]!r}.")
+        raise ValueError(f"a classification loss needs at least 2 classes, got 1 class: {classes.tolist()[0]!r}.")
     return classes
 
 

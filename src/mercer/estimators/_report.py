@@ -32,7 +32,12 @@ class FitReport(dict):
 def _show(value):
     """Numbers with four digits, a dictionary as its entries that say something, the rest as it is."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_show(item)}" for key, item in value.items() if item not in ("", [], {}, None))
+        return ", ".join(f"{key} {_show(item)}" for key, item in value.items() if not _is_empty(item))
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or isinstance(value, numbers.Integral):
         return str(value)
     return f"{value:.4g}"
+
+
+def _is_empty(item):
+    """Whether there is nothing to show; 0 is something, and an array of NumPy compares with nothing."""
+    return item is None or (isinstance(item, str | list | dict | tuple) and not item)
