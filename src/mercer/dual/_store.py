@@ -13,6 +13,8 @@ ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that st
 class Stored:
     """A matrix in memory."""
 
+    shared = True  # whether several threads may ask for squares at once
+
     def __init__(self, M, loops):
         self.M, self.loops = M, loops
         self.capacity = len(M)
@@ -74,17 +76,15 @@ class Evaluated:
         self.K, self.X, self.loops = K, K._inputs(np.dtype(np.float32)), loops
         self.capacity, self.dtype = K.n, np.dtype(np.float32)
         self.left = ENOUGH * float(K.n) ** 2 if fits else np.inf
-        self.stored = None
+        self.stored, self.shared = None, True
         self._buffer = np.empty(0, dtype=np.float32)
 
     def square(self, index, size=None):
-        """K[index, index], padded with zeros to ``size``; the next call overwrites it."""
+        """K[index, index], padded with zeros to ``size``; a large one is overwritten by the next."""
         if self.stored is not None:
             return self.stored.square(index, size)
         q, order = len(index), size or len(index)
-        if self._buffer.size < order * order:
-            self._buffer = np.empty(order * order, dtype=np.float32)
-        out = self._buffer[: order * order].reshape(order, order)
+        out = np.empty((order, order), dtype=np.float32) if order <= 2 * CHUNK else self._large(order)
         A = self.X[index]
         _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out[:q, :q])
         parts = _tiles.spans(q, CHUNK)
@@ -92,6 +92,12 @@ class Evaluated:
         if order > q:
             out[q:], out[:, q:] = 0.0, 0.0
         return out
+
+    def _large(self, order):
+        """A square of this order from memory that has been touched before: that is most of its price."""
+        if self._buffer.size < order * order:
+            self._buffer = np.empty(order * order, dtype=np.float32)
+        return self._buffer[: order * order].reshape(order, order)
 
     def add(self, index, coef, g):
         """G += K[:, index] coef."""
@@ -109,6 +115,8 @@ class Evaluated:
 
 class Cached(Stored):
     """The rows used last, in a buffer of fixed size; others are evaluated when they are asked for."""
+
+    shared = False
 
     def __init__(self, K, capacity, loops):
         self.K = K
