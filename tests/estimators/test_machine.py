@@ -122,9 +122,13 @@ def test_weights_are_repeated_rows(data, loss, rng):
     X, y, new = data
     y, w = target(loss, y, rng), rng.integers(0, 4, len(y))
     model = KernelMachine(Gaussian(1.0), loss, 0.3, tol=1e-8)
-    weighted = decision(clone(model).fit(X, y, w.astype(float)), new)
-    repeated = decision(clone(model).fit(np.repeat(X, w, axis=0), np.repeat(y, w)), new)
-    assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-6)
+    one = clone(model).fit(X, y, w.astype(float))
+    other = clone(model).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighted, repeated = decision(one, new), decision(other, new)
+    # λ‖f − f*‖² <= gap, and |f(x)| <= ‖f‖ for this kernel; b is as good as f
+    apart = sum(np.sqrt(max(found.dual_gap_, 0.0) / 0.3) for found in (one, other))
+    assert apart < 1e-2
+    assert_allclose(weighted, repeated, atol=1e-6 + 2.0 * apart)
     removed = decision(clone(model).fit(X[w > 0], y[w > 0], w[w > 0].astype(float)), new)
     assert_allclose(weighted, removed, rtol=1e-9, atol=1e-9)
 

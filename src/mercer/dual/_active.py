@@ -13,6 +13,7 @@ from mercer.solvers._lapack import cholesky_lower, solve_lower
 
 TRIES = 4  # shifts of the diagonal, each 100 times the last
 DROPS = 12  # systems solved on one face
+ROUNDING = 1e-12  # of Σd = 0, relative to Σ|d|
 PREMATURE = 0.35  # share of the free rows that would leave at once: the face is not the right one yet
 
 
@@ -63,6 +64,12 @@ def newton(store, programme, a, g, *, enter=None, patient=False):
     if t == 1.0:  # exactly at the ends, not a rounding away
         new = np.where(d <= low, floor, np.where(d >= high, ceiling, new))
     moved = new - here
+    if programme.intercept and abs(moved.sum()) > ROUNDING * np.abs(moved).sum():  # K_FF is nearly singular
+        new = _with_sum(new, here.sum(), floor, ceiling)
+        moved = new - here
+        if not _gain(A, s, moved) > 0.0:
+            return "failed"
+        status = "part"
     a[F] = new
     store.add(F, moved, g)
     g[F] += face.ridge * moved
@@ -124,6 +131,15 @@ def _constrained(x, Z, held, ends, intercept):
     if intercept:
         CZ, Cx = np.vstack([Z.sum(axis=0), CZ]), np.concatenate([[x.sum()], Cx])
     return x - Z @ np.linalg.solve(CZ, Cx)
+
+
+def _with_sum(a, total, floor, ceiling):
+    """α with another sum: rows inside their interval give or take in proportion to the room they have."""
+    excess = float(a.sum() - total)
+    room = np.where((a > floor) & (a < ceiling), a - floor if excess > 0 else ceiling - a, 0.0)
+    room = np.minimum(room, 1e3 * abs(excess))  # an infinite bound has room enough
+    size = float(room.sum())
+    return a - np.sign(excess) * room * min(abs(excess) / size, 1.0) if size > 0 else a
 
 
 def _to_first_end(d, low, high):

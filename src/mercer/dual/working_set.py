@@ -119,6 +119,7 @@ def solve(
     search = _Search(store, programme, a, g, tol, budget, callback)
     status, refined = search.run(), 0
     while True:
+        a[:] = programme.feasible(a)  # Σα = 0 but for rounding: the gap is a certificate of a feasible point only
         g[:] = exact_product(K, a) + programme.ridge * a - programme.target
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
