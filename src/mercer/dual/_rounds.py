@@ -9,13 +9,10 @@ import time
 
 import numpy as np
 
-from mercer import _tiles
 from mercer.dual._programme import padded
 from mercer.dual._store import Stored
 
 BLOCK = 512  # rows of a block that stays in the second-level cache
-SIDE_BY_SIDE = 2  # blocks solved at once; not the number of cores, on which no result should depend
-EASY = 40  # rounds after which a problem is hard enough for that
 LARGE = (4096, 8192)  # rows of a block of blocks, least and most: twice the free rows in between
 NESTED = 3 * LARGE[0]  # rows above which blocks are nested
 INNER = 0.1  # a block is solved to this share of the violation
@@ -45,51 +42,28 @@ class Budget:
         return "time_budget" if time.perf_counter() >= self.end else None
 
 
-def one_round(store, programme, a, g, slopes, last, tol, budget):
-    """Choose rows, solve their programme, update α and g in place; returns the rows, the newest first."""
+def one_round(store, programme, a, g, slopes, block, tol, budget):
+    """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
     n = len(a)
     grows, falls = slopes
     violation = programme.violation(grows, falls)
-    nested, blocks = n > NESTED, SIDE_BY_SIDE if budget.rounds >= EASY else 1
-    size = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else blocks * BLOCK
-    newest = _choose(programme, a, grows, falls, last, min(size, n, store.capacity))
+    nested = n > NESTED
+    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK
+    newest = _choose(programme, a, grows, falls, block, min(large, n, store.capacity))
+    block = np.sort(newest)  # rows are then read from one end to the other
     goal = max(INNER * violation, 0.5 * tol)
-    if nested and len(newest) > blocks * BLOCK:
-        block = np.sort(newest)  # rows are then read from one end to the other
-        after = _solve_by_rounds(store, programme, a[block], g[block], block, goal, budget)
-        _move(store, programme, a, g, block, after, budget)
+    before = a[block]  # a copy; so is what the block works on
+    if nested and len(block) > BLOCK:
+        after = _solve_by_rounds(store, programme, before.copy(), g[block], block, goal, budget)
     else:
-        _solve_side_by_side(store, programme, a, g, newest, goal, budget)
-    budget.rounds += 1
-    return newest
-
-
-def _move(store, programme, a, g, block, after, budget):
-    """α of a block and the gradient of all rows, in place."""
-    moved = after - a[block]
+        after = _solve_in_cache(store, programme, before, g[block], block, goal, budget)
+    moved = after - before
     a[block] = after
     count = store.add(block, moved, g)
     g[block] += programme.ridge[block] * moved
-    budget.take(0, 2.0 * count * len(a) + 10.0 * len(block) ** 2)
-
-
-def _solve_side_by_side(store, programme, a, g, rows, tol, budget):
-    """Blocks of the rows, each solved as if the others stood still; a move that earlier ones have spoilt is dropped.
-
-    The objective falls by −gain − dᵀ(g′ − g), exactly, with the gradient g′ after the others have moved.
-    """
-    few = len(rows) <= BLOCK
-    blocks = [np.sort(rows)] if few else [np.sort(rows[i::SIDE_BY_SIDE]) for i in range(SIDE_BY_SIDE)]
-    seen, found = [g[block] for block in blocks], [None] * len(blocks)
-
-    def work(i, worker):
-        found[i] = _solve_in_cache(store, programme, a[blocks[i]], seen[i], blocks[i], tol, budget.left)
-
-    _tiles.run(work, len(blocks), None if store.shared else 1)
-    for block, before, (after, gain, steps) in zip(blocks, seen, found, strict=True):
-        budget.take(steps, 10.0 * steps * len(block))
-        if gain + float((after - a[block]) @ (g[block] - before)) < 0.0:
-            _move(store, programme, a, g, block, after, budget)
+    budget.take(0, 2.0 * count * n + 10.0 * len(block) ** 2)
+    budget.rounds += 1
+    return newest
 
 
 def _solve_by_rounds(store, programme, a, g, block, tol, budget):
@@ -104,19 +78,18 @@ def _solve_by_rounds(store, programme, a, g, block, tol, budget):
     return a
 
 
-def _solve_in_cache(store, programme, a, g, block, tol, left):
-    """(α of a block, change of the objective, steps), by pairs or single variables."""
+def _solve_in_cache(store, programme, a, g, block, tol, budget):
+    """α of a block, by pairs or single variables."""
     loops, q = store.loops, len(block)
     size = -(-q // loops.LANES) * loops.LANES
     small = programme.take(block, size)
-    aw, gw = padded(a.copy(), size), padded(g.copy(), size)
+    aw, gw = padded(a.copy(), size), padded(g, size)
     K = store.square(block, size)
     smo = loops.smo_pairs if programme.intercept else loops.smo_singles
-    most = int(min(STEPS * size, max(left, 0)))
+    most = int(min(STEPS * size, max(budget.left, 0)))
     steps, *_ = smo(K, small.diag, small.ridge, small.epsilon, small.lower, small.upper, aw, gw, float(tol), most)
-    after = aw[:q]
-    gain = 0.5 * float((after - a) @ (g + gw[:q])) + float(programme.epsilon[block] @ (np.abs(after) - np.abs(a)))
-    return after, gain, steps
+    budget.take(steps, 10.0 * steps * size)
+    return aw[:q]
 
 
 def _choose(programme, a, grows, falls, last, size):
