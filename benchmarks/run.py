@@ -51,6 +51,17 @@ SCRIPTS = [
     ("gp fit", "", "--slow", False),
     ("gp gpc", "", "", False),
     ("gp inference", "", "", True),
+    ("objects_tables", "", "--rows 3000 --splits 10", False),
+    ("objects_measures bags", "", "", False),
+    ("objects_measures molecules", "--splits 2", "--splits 10", False),
+    ("objects_measures qm7", "--splits 1", "--splits 5", False),
+    ("objects_measures speed", "", "", False),
+    ("objects_sequences mutag", "--repeats 2", "--repeats 10", False),
+    ("objects_sequences strings", "--repeats 2", "--repeats 10", False),
+    ("objects_sequences gram", "", "", True),
+    ("svr", "small protein fine path unscaled prediction", "kin40k", False),
+    ("machine mcycle", "--repeats 1", "--repeats 3", False),
+    ("machine flights", None, "50000", False),
     ("fails_safely", "", "", True),
 ]  # fmt: skip
 

@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 
-from mercer.kernels.base import Kernel, as_vectors, show
-from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.base import Kernel, show
+from mercer.kernels.collection import as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.doors import Pairwise
 
 DEEPEST = 200  # levels of a kernel tree: more, and Python's own recursion limit is near

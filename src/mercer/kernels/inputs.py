@@ -5,10 +5,11 @@ import numbers
 import numpy as np
 
 from mercer.kernels.algebra import Composite, Scaled, Sum
-from mercer.kernels.base import Kernel, show
-from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.base import show
+from mercer.kernels.collection import as_collection, as_vectors, result_dtype
 from mercer.kernels.dot import Constant, Linear
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.slopes import differences
 
 
 class Normalised(Composite):
@@ -54,9 +55,14 @@ class Normalised(Composite):
         a, b = self._inverse_norm(X), self._inverse_norm(Z)
         WK = W * self._tile(X, Z)
         full = self.kernel.grad(X, Z, W * a[:, None] * b)
-        rows = _diag_grad(self.kernel, X, WK.sum(axis=1) * a**2)
-        columns = _diag_grad(self.kernel, Z, WK.sum(axis=0) * b**2)
+        rows = diag_grad(self.kernel, X, WK.sum(axis=1) * a**2)
+        columns = diag_grad(self.kernel, Z, WK.sum(axis=0) * b**2)
         return full - 0.5 * (rows + columns)
+
+    def _dx(self, X, Z):
+        a, b = self._inverse_norm(X), self._inverse_norm(Z)
+        lost = (0.5 * a**2)[:, None] * self.kernel.dx_diag(X)  # what the norm of x takes
+        return self.kernel.dx(X, Z) * a[:, None, None] * b[:, None] - self._tile(X, Z)[:, :, None] * lost[:, None]
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.normalise()"
@@ -67,7 +73,7 @@ class Normalised(Composite):
         return [cls(Sum(Linear(), Constant(2.0))), cls(Scaled(Linear(), 2.0))]
 
 
-def _diag_grad(kernel, X, w):
+def diag_grad(kernel, X, w):
     """Σᵢ wᵢ ∂k(xᵢ, xᵢ)/∂log θ, by small diagonal blocks: no n × n array."""
     total = np.zeros(kernel.n_theta)
     for i in range(0, len(X), 64):
@@ -120,6 +126,11 @@ class Warped(Composite):
 
     def _pull(self, X, Z, W):
         yield "kernel", X, Z, W * self._values(X)[:, None] * self._values(Z)
+
+    def _dx(self, X, Z):
+        f, slope = self._values(X), differences(lambda A: self._values(A)[:, None], X)  # f is anyone's function
+        inside = slope * self.kernel(X, Z)[:, :, None] + f[:, None, None] * self.kernel.dx(X, Z)
+        return inside * self._values(Z)[:, None]
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.warp({show(self.function)})"
@@ -190,17 +201,24 @@ class Transformed(Composite):
 class Columns(Composite):
     """k on some columns of x and z.
 
+    By number on arrays, by name on data frames (pandas, polars) and dicts of columns. Columns by name may hold
+    anything: kernels on vectors read them as floats, kernels on objects as they are.
+
     Parameters
     ----------
     kernel : Kernel
-    columns : int, slice or sequence of int
-        Column numbers, from 0.
+    columns : int, slice or sequence of int, or str or sequence of str
+        Column numbers, from 0, or names.
 
     Examples
     --------
-    >>> from mercer.kernels import Gaussian, Linear
+    >>> from mercer.kernels import Categorical, Gaussian, Linear
     >>> Gaussian(0.5).on([0, 1]) * Linear().on(2)
     Gaussian(0.5).on([0, 1]) * Linear().on(2)
+    >>> kernel = Gaussian(10.0).on("age") * Categorical().on("site")
+    >>> kernel({"age": [30, 40], "site": ["Bern", "Turin"]}).round(3)
+    array([[1.   , 0.223],
+           [0.223, 1.   ]])
     """
 
     parts = ("kernel",)
@@ -209,12 +227,38 @@ class Columns(Composite):
         self.kernel = kernel
         self.columns = columns
 
-    def validate(self, X):
-        """X whole: other kernels may read the other columns."""
-        return Kernel.validate(Constant(), X)
+    @property
+    def domain(self):
+        """What a collection holds: "objects" where columns are chosen by name."""
+        return "objects" if named_columns(self) else self.kernel.domain
 
-    def _chosen(self, X):
+    def validate(self, X):
+        """X whole: other kernels may read the other columns. The chosen ones are checked and prepared."""
+        tables, names = _tables(), named_columns(self)
+        if not names and not isinstance(X, tables.Table):
+            try:
+                return as_vectors(X, "Columns")
+            except (TypeError, ValueError):  # text in some columns: others may be numbers
+                if isinstance(X, np.ndarray) and X.dtype.kind not in "OSU":
+                    raise
+                named = tables.is_frame(X) and all(isinstance(name, str) for name in getattr(X, "columns", X))
+                X = X if named else np.array(X, dtype=object)
+                if not named and X.ndim != 2:
+                    raise
+        X = tables.as_table(X, "Columns", names)
+        self._chosen(X, check=True)
+        return X
+
+    def _chosen(self, X, check=False):
         """The columns of X."""
+        if not isinstance(X, np.ndarray):
+            whole = bool(named_columns(self.kernel))
+            return X.part(X.named(self.columns), self.kernel, whole=whole, check=check)
+        chosen = self._numbered(X)
+        return self.kernel.validate(chosen) if self.kernel.domain == "objects" else chosen
+
+    def _numbered(self, X):
+        """The columns of an array."""
         columns = [self.columns] if isinstance(self.columns, numbers.Integral) else self.columns
         try:
             return X[:, columns]
@@ -233,13 +277,69 @@ class Columns(Composite):
     def _pull(self, X, Z, W):
         yield "kernel", self._chosen(X), self._chosen(Z), W
 
+    def _dx(self, X, Z):
+        out = np.zeros((len(X), len(Z), X.shape[1]))
+        columns = self._numbered(np.arange(X.shape[1])[None])[0]
+        out[:, :, columns] = self.kernel.dx(self._chosen(X), self._chosen(Z))
+        return out
+
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.on({show(self.columns)})"
 
     @classmethod
     def examples(cls):
-        """One column, and two."""
-        return [cls(Gaussian(), 1), cls(Gaussian([0.5, 2.0]), [0, 2])]
+        """One column, and two, by number and by name."""
+        by_number = [cls(Gaussian(), 1), cls(Gaussian([0.5, 2.0]), [0, 2])]
+        return [*by_number, cls(Gaussian(), "age"), cls(Gaussian([0.5, 2.0]), ["age", "dose"])]
+
+    def sample(self, n, rng):
+        """Return rows of numbers, or a dict with the columns by name."""
+        names = named_columns(self)
+        if self.kernel.domain == "objects" and len(names) == 1:
+            return {names[0]: self.kernel.sample(n, rng)}
+        return {name: rng.standard_normal(n) for name in names} if names else rng.standard_normal((n, 3))
+
+
+def named_columns(kernel):
+    """Return the columns that a kernel reads by name, in order; empty if it reads none by name.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
+    found, stack = [], [kernel]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Columns):
+            found += _names(node.columns)
+        elif not isinstance(node, Transformed):  # its part reads what the function returns
+            stack += [part for _, part in reversed(node._named_parts())]
+    return list(dict.fromkeys(found))
+
+
+def as_named(kernel, X):
+    """Return X as a table if the kernel reads columns by name, else as it is."""
+    names = named_columns(kernel)
+    return _tables().as_table(X, type(kernel).__name__, names) if names else X
+
+
+def _names(columns):
+    """The columns if they are names, else nothing."""
+    if isinstance(columns, str):
+        return [columns]
+    if np.ndim(columns) == 0:
+        return []
+    names = [str(name) for name in columns if isinstance(name, str)]
+    if names and len(names) < len(columns):
+        raise ValueError(f"Columns: give names or numbers, not both, got {columns}.")
+    return names
+
+
+def _tables():
+    """kernels.objects.tables, imported when columns are chosen: kernels on objects are built from what is here."""
+    from mercer.kernels.objects import tables
+
+    return tables
 
 
 def first_column(X):

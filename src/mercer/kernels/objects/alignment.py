@@ -1,0 +1,358 @@
+"""Kernels on strings by a dynamic programme for each pair: common subsequences, local alignments."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.kernels.base import Kernel, _signature, call_repr
+from mercer.kernels.dot import whole
+from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode, random_strings
+
+PAIR = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
+
+# The lower triangle of BLOSUM62, in the order of the letters.
+BLOSUM62_LETTERS = "ARNDCQEGHILKMFPSTWYV"
+BLOSUM62 = """4|-1 5|-2 0 6|-2 -2 1 6|0 -3 -3 -3 9|-1 1 0 0 -3 5|-1 0 0 2 -4 2 5|0 -2 0 -1 -3 -2 -2 6
+|-2 0 1 -1 -3 0 0 -2 8|-1 -3 -3 -3 -1 -3 -3 -4 -3 4|-1 -2 -3 -4 -1 -2 -3 -4 -3 2 4|-1 2 0 -1 -3 1 1 -2 -1 -3 -2 5
+|-1 -1 -2 -3 -1 0 -2 -3 -2 1 2 -1 5|-2 -3 -3 -3 -2 -3 -3 -3 -1 0 0 -3 0 6|-1 -2 -2 -1 -3 -1 -1 -2 -2 -3 -3 -1 -2 -4 7
+|1 -1 1 0 -1 0 0 0 -1 -2 -2 0 -1 -2 -1 4|0 -1 0 -1 -1 -1 -1 -2 -2 -1 -1 -1 -1 -2 -1 1 5
+|-3 -3 -4 -4 -2 -2 -3 -2 -2 -3 -2 -3 -1 1 -4 -3 -2 11|-2 -2 -2 -3 -2 -1 -2 -3 2 -1 -1 -2 -1 3 -3 -2 -2 2 7
+|0 -3 -3 -3 -1 -2 -2 -3 -3 3 1 -2 1 -1 -2 -2 0 -3 -1 4"""
+
+
+class _Pairs(OfStrings, Kernel):
+    """A kernel on strings whose every value is a programme of its own. A subclass writes ``_programme``."""
+
+    domain = "objects"
+
+    def _read_in(self):
+        """The alphabet the strings are read in."""
+        return self.alphabet
+
+    def _letters(self, items):
+        """`Letters` of raw items, checked."""
+        return encode(items, type(self).__name__, self._read_in())
+
+    def validate(self, X):
+        """X as `Objects` of strings, every one checked."""
+        X = as_objects(X, type(self).__name__)
+        self._coded(X)
+        return X
+
+    def _coded(self, X):
+        """`Letters` of the rows of X, made once."""
+        X = as_objects(X, type(self).__name__)
+        return X.prepared(("letters", type(self).__name__, self._read_in()), self._letters)
+
+    @abstractmethod
+    def _programme(self, A, B):
+        """f(left, right, slope) = (values, derivatives or None) of the pairs (A[left], B[right]) of `Letters`."""
+
+    def _whole(self, A, B, slope, half=False):
+        """(values, derivatives) of all pairs, as matrices; ``half``: B is A, and the upper triangle is mirrored."""
+        m, n = len(A), len(B)
+        if not m or not n:
+            return np.zeros((m, n)), np.zeros((m, n))
+        left, right = np.tril_indices(n) if half else np.divmod(np.arange(m * n), n)
+        found = self._programme(A, B)(left, right, slope)
+        out = []
+        for values in found:
+            K = np.zeros((m, n))
+            if values is not None:
+                K[left, right] = values
+                if half:
+                    K[right, left] = values
+            out.append(K)
+        return tuple(out)
+
+    def tiles(self, X, Z):
+        """The programme for each pair of a tile; of a square on the diagonal for half of them."""
+        A = self._coded(X)
+        B = A if Z is X else self._coded(Z)
+        _tiles.loops(len(A) * len(B) * PAIR)
+
+        def tile(i, j):
+            return self._whole(A[i], B[j], slope=False, half=Z is X and i == j)[0]
+
+        return tile
+
+    def diag(self, X):
+        """k(x, x)."""
+        A = self._coded(X)
+        every = np.arange(len(A))
+        return self._programme(A, A)(every, every, False)[0] if len(A) else np.zeros(0)
+
+    def weighted(self, X, Z, W):
+        """The sum and its gradient, in one pass."""
+        A = self._coded(X)
+        K, D = self._whole(A, A if Z is X else self._coded(Z), slope=self.n_theta > 0, half=Z is X)
+        return float(np.vdot(W, K)), self._in_logs({name: np.vdot(W, D) for name in self.hyper})
+
+    def _grad(self, X, Z, W):
+        A = self._coded(X)
+        _, D = self._whole(A, A if Z is X else self._coded(Z), slope=True, half=Z is X)
+        return {name: np.vdot(W, D) for name in self.hyper}
+
+    def __repr__(self):
+        return call_repr(self, always=tuple(_signature(type(self)))[:1])
+
+
+def _run(loop, twin, A, B, left, right, arguments, slope):
+    """(values, derivatives or None) by the compiled loop, or by its twin for one pair at a time."""
+    out = np.empty(len(left))
+    slopes = np.empty(len(left) if slope else 0)
+    if loop is not None:
+        loop(A.codes, A.starts, A.stops, B.codes, B.starts, B.stops, left, right, *arguments, out, slopes)
+    else:
+        for p, (a, b) in enumerate(zip(left, right, strict=True)):
+            out[p], d = twin(A.string(a), B.string(b), *arguments, slope)
+            if slope:
+                slopes[p] = d
+    return out, (slopes if slope else None)
+
+
+# ---------------------------------------------------------------------- subsequences
+class Subsequence(_Pairs):
+    """k(x, z) = Σ_u Σ_{i: x[i] = u} Σ_{j: z[j] = u} λ^(span(i) + span(j)): common subsequences u of p letters.
+
+    i and j are places in ascending order, gaps allowed; span is last − first + 1. O(p|x||z|) for each pair.
+    ``Subsequence(3, 0.5).normalise()`` takes lengths out, which is almost always wanted.
+
+    Parameters
+    ----------
+    length : int, default=3
+        p >= 1.
+    decay : float, default=0.5
+        λ > 0: small values count what stands together.
+    alphabet : {"dna", "rna", "protein"} or str, default=None
+        The letters that may occur, another is an error; None is every character.
+    decay_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-2, 1).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Subsequence
+    >>> Subsequence(2, 0.5)(["cat"], ["cat", "car", "bar"])
+    array([[0.140625, 0.0625  , 0.      ]])
+    """
+
+    hyper = {"decay": (1e-2, 1.0)}
+
+    def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None):
+        self.length = length
+        self.decay = decay
+        self.alphabet = alphabet
+        self.decay_bounds = decay_bounds
+
+    def _programme(self, A, B):
+        length, decay = whole(self.length, "Subsequence: length", 1), float(self._positive("decay"))
+
+        def run(left, right, slope):
+            loops = _tiles.loops(len(left) * PAIR)
+            loop = loops.strings.subsequence if loops else None
+            return _run(loop, _subsequence, A, B, left, right, (length, decay), slope)
+
+        return run
+
+    @classmethod
+    def examples(cls):
+        """Two letters and three; one letter; DNA."""
+        return [cls(2, 0.5), cls(3, 0.8), cls(1, 0.9), cls(2, 0.7, alphabet="dna")]
+
+
+def _subsequence(s, t, length, decay, slope):
+    """(k(s, t), ∂k/∂λ): the recursions along both strings are filters with the response λ, λ², …"""
+    from scipy.signal import lfilter
+
+    same = (s[:, None] == t[None]).astype(float)
+    P, D = np.ones(same.shape), np.zeros(same.shape)  # within the letters before i and j
+
+    def filtered(G, axis):
+        return lfilter([1.0], [1.0, -decay], G, axis=axis) if G.size else G
+
+    def before(G):
+        out = np.zeros_like(G)
+        out[1:, 1:] = G[:-1, :-1]
+        return out
+
+    def back(G, axis):
+        out = np.zeros_like(G)
+        if axis == 0:
+            out[1:] = G[:-1]
+        else:
+            out[:, 1:] = G[:, :-1]
+        return out
+
+    for _ in range(length - 1):
+        G = decay * decay * same * P
+        row = filtered(G, 1)
+        both = filtered(row, 0)
+        if slope:
+            d_row = filtered(same * decay * (2.0 * P + decay * D) + back(row, 1), 1)
+            D = before(filtered(d_row + back(both, 0), 0))
+        P = before(both)
+    total, d_total = float((same * P).sum()), float((same * D).sum())
+    return decay * decay * total, decay * (2.0 * total + decay * d_total)
+
+
+# ---------------------------------------------------------------------- local alignments
+class LocalAlignment(_Pairs):
+    """k(x, z) = 1 + Σ over local alignments π of x and z of e^(β s(π)), or (log) its logarithm divided by β.
+
+    s is the Smith–Waterman score: substitutions less gaps. The sum is a kernel when e^(β S) of the substitution matrix
+    S is positive semi-definite. Its diagonal is so large that models learn nothing; the logarithm repairs that, but
+    is not a kernel, and ``psd`` says so: estimators then test the matrix on the data. For β → ∞ it is the score itself.
+
+    Parameters
+    ----------
+    beta : float, default=0.5
+        β > 0.
+    substitution : pair of float, "blosum62" or array-like of shape (A, A), default=(2.0, -1.0)
+        S: scores of equal and of different letters; or a matrix for the letters of ``alphabet``, in their order.
+    gap_open, gap_extend : float, default=3.0, 1.0
+        What the first and each further letter of a gap cost.
+    log : bool, default=False
+        Whether to take log(k)/β.
+    alphabet : {"dna", "rna", "protein"} or str, default=None
+        The letters that may occur, another is an error; None is every character, and the protein alphabet for
+        "blosum62".
+    beta_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-3, 10).
+
+    Examples
+    --------
+    >>> from mercer.kernels import LocalAlignment
+    >>> kernel = LocalAlignment(0.5, "blosum62", 11.0, 1.0, log=True)
+    >>> kernel(["HEAGAWGHEE"], ["PAWHEAE", "CCCC"]).round(2)
+    array([[20.97,  6.02]])
+    >>> kernel.psd
+    False
+    """
+
+    hyper = {"beta": (1e-3, 10.0)}
+
+    def __init__(self, beta=0.5, substitution=(2.0, -1.0), gap_open=3.0, gap_extend=1.0, *, log=False, alphabet=None,
+                 beta_bounds=None):  # fmt: skip
+        self.beta = beta
+        self.substitution = substitution
+        self.gap_open = gap_open
+        self.gap_extend = gap_extend
+        self.log = log
+        self.alphabet = alphabet
+        self.beta_bounds = beta_bounds
+
+    def _matrix(self, letters):
+        """S for a string of letters, checked."""
+        S = self.substitution
+        if isinstance(S, str):
+            if S != "blosum62":
+                raise ValueError(f"LocalAlignment: substitution must be 'blosum62', a pair or a matrix, got {S!r}.")
+            order = [BLOSUM62_LETTERS.find(letter) for letter in letters]
+            if min(order) < 0:
+                raise ValueError(f"LocalAlignment: 'blosum62' is for the letters {BLOSUM62_LETTERS}, not {letters!r}.")
+            return _blosum62()[np.ix_(order, order)]
+        S = np.asarray(S, dtype=float)
+        if S.shape == (2,) and np.isfinite(S).all():
+            return np.where(np.eye(len(letters), dtype=bool), S[0], S[1])
+        size = len(alphabet_letters(self.alphabet, "LocalAlignment") or "")
+        if S.shape != (size, size) or not np.isfinite(S).all() or not np.array_equal(S, S.T):
+            raise ValueError(
+                "LocalAlignment: substitution must be a pair of numbers (equal, different), 'blosum62', or a finite "
+                f"symmetric matrix for the {size} letters of the alphabet; got shape {S.shape}."
+            )
+        return S
+
+    def _read_in(self):
+        return "protein" if self.alphabet is None and isinstance(self.substitution, str) else self.alphabet
+
+    @property
+    def psd(self):
+        """Whether it is a kernel: without the logarithm, and if e^(β S) is positive semi-definite."""
+        letters = alphabet_letters(self._read_in(), "LocalAlignment") or "ab"
+        E = np.exp(float(self.beta) * self._matrix(letters))
+        return bool(not self.log and np.linalg.eigvalsh(E).min() >= -1e-12 * E.max())
+
+    def _programme(self, A, B):
+        beta = float(self._positive("beta"))
+        A, B, S = self._scores(A, B)
+        costs = np.array([self.gap_open, self.gap_extend], dtype=float)
+        if not (np.isfinite(costs).all() and (costs >= 0).all()):
+            raise ValueError(f"LocalAlignment: gap_open and gap_extend must be finite and >= 0, got {costs.tolist()}.")
+        E, (start, extend) = np.exp(np.minimum(beta * S, 700.0)), np.exp(-beta * costs)
+        gaps = (float(start), float(-costs[0] * start), float(extend), float(-costs[1] * extend))
+        if E.size and E.max() > 1e60:
+            raise ValueError(f"LocalAlignment: e^(β S) is {E.max():.3g} with beta = {beta:g}; take a smaller beta.")
+
+        def run(left, right, slope):
+            loops = _tiles.loops(len(left) * PAIR)
+            loop = loops.strings.alignment if loops else None
+            L, D = _run(loop, _alignment, A, B, left, right, (E, S * E, gaps), slope)
+            if self.log:
+                return L / beta, None if D is None else (D - L / beta) / beta
+            with np.errstate(over="ignore"):
+                K = np.exp(L)
+            if not np.isfinite(K).all():
+                raise ValueError(
+                    f"LocalAlignment: a sum is e^{L.max():.0f}, beyond float64; use log=True, or a smaller beta."
+                )
+            return K, None if D is None else K * D
+
+        return run
+
+    def _scores(self, A, B):
+        """A and B with codes that are rows of the matrix S, and S."""
+        letters = alphabet_letters(self._read_in(), "LocalAlignment")
+        if letters is not None:
+            return A, B, self._matrix(letters)
+        known, codes = np.unique(np.concatenate([A.codes, B.codes]), return_inverse=True)
+        codes = codes.astype(np.int64)
+        A = type(A)(codes[: len(A.codes)], A.starts, A.stops)
+        return A, type(B)(codes[len(A.codes) :], B.starts, B.stops), self._matrix("x" * len(known))
+
+    def sample(self, n, rng):
+        """Return random strings of the alphabet."""
+        return random_strings(n, rng, self._read_in())
+
+    @classmethod
+    def examples(cls):
+        """Equal and different letters, any and DNA; a matrix. (With log=True it is not positive semi-definite.)"""
+        return [cls(0.3), cls(0.2, (1.0, -1.0), alphabet="dna"), cls(0.1, [[2.0, -1.0], [-1.0, 3.0]], alphabet="ab")]
+
+
+def _blosum62():
+    """BLOSUM62 in the order of its letters."""
+    S = np.zeros((20, 20))
+    for i, row in enumerate(BLOSUM62.replace("\n", "").split("|")):
+        S[i, : i + 1] = [float(value) for value in row.split()]
+    return S + np.tril(S, -1).T
+
+
+def _alignment(s, t, E, dE, gaps, slope):
+    """(log k(s, t), its derivative with respect to β): a row at a time, the recursion along t is a filter."""
+    from scipy.signal import lfilter
+
+    start, d_start, extend, d_extend = gaps
+    one, total, d_total, log_scale = 1.0, 1.0, 0.0, 0.0
+    M, X, Y, dM, dX, dY = np.zeros((6, len(t) + 1))
+
+    def along(G):
+        return lfilter([1.0], [1.0, -extend], G)
+
+    def shifted(G):
+        return np.concatenate([[0.0], G[:-1]])
+
+    for letter in s:
+        e, de = np.concatenate([[0.0], E[letter, t]]), np.concatenate([[0.0], dE[letter, t]])
+        before, d_before = shifted(one + M + X + Y), shifted(dM + dX + dY)
+        dX, X = start * dM + d_start * M + extend * dX + d_extend * X, start * M + extend * X
+        dM, M = de * before + e * d_before, e * before
+        Y = along(start * shifted(M + X))
+        dY = along(start * shifted(dM + dX) + d_start * shifted(M + X) + d_extend * shifted(Y))
+        total, d_total = total + M.sum(), d_total + dM.sum()
+        if total > 1e120:
+            one, total, d_total = one * 1e-120, total * 1e-120, d_total * 1e-120
+            M, X, Y, dM, dX, dY = (row * 1e-120 for row in (M, X, Y, dM, dX, dY))
+            log_scale += 120.0 * np.log(10.0)
+    return np.log(total) + log_scale, d_total / total

@@ -1,0 +1,292 @@
+"""Kernels on categories: different or the same (`Categorical`), and steps of an ordered scale (`Ordinal`)."""
+
+import numpy as np
+
+from mercer.kernels.base import Kernel
+from mercer.kernels.collection import as_collection, as_vectors, result_dtype
+from mercer.kernels.objects.collection import Objects
+from mercer.kernels.objects.tables import Table, as_table, is_frame, is_missing
+
+BOUNDS = (0.03, 1e5)  # exp(−1/0.03) = 3e-15: there the categories have nothing in common
+
+
+class Categorical(Kernel):
+    """exp(−Σⱼ [xⱼ ≠ zⱼ]/ℓⱼ): 1 for equal categories, e^(−1/ℓ) for different ones, multiplied over the columns.
+
+    A weighted Hamming distance. ℓ → 0 is the indicator [x = z], where each category has a function of its own; ℓ → ∞
+    is one function for all. Values are compared by ``==`` after hashing, so 1, 1.0 and True are equal, and "1" is
+    another category. There is no list of known categories: one that was not seen in the fit differs from all that
+    were, and a model falls back on what it has learnt from the other columns and across categories. A missing value
+    (None, NaN) is an error: fill it in with a category of its own.
+
+    Parameters
+    ----------
+    length_scale : float or array-like of shape (d,), default=1.0
+        ℓ >= 0. One for each column is ARD; 0 is the indicator, and is left alone by a search.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (0.03, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Categorical
+    >>> Categorical(2.0)(["Bern", "Turin", "Bern"]).round(3)
+    array([[1.   , 0.607, 1.   ],
+           [0.607, 1.   , 0.607],
+           [1.   , 0.607, 1.   ]])
+    """
+
+    domain = "objects"
+    hyper = {"length_scale": BOUNDS}
+
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    def validate(self, X):
+        """X as a table, as the objects of one column, or as rows of numbers, with nothing missing."""
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "buif":
+            X = as_vectors(X, "Categorical")
+            bad = np.argwhere(np.isnan(X))
+            if len(bad):
+                raise ValueError(f"Categorical: row {bad[0][0]}, column {bad[0][1]} is NaN, which is no category.")
+            return X
+        if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2):
+            X = as_table(X, "Categorical")
+        elif not isinstance(X, Objects):
+            X = Objects(as_collection(X, "Categorical"))
+        _codes(X)
+        return X
+
+    def _factors(self, d):
+        """e^(−1/ℓⱼ) of each of d columns."""
+        scale = np.asarray(self.length_scale, dtype=float)
+        if not (np.isfinite(scale).all() and (scale >= 0).all()):
+            raise ValueError(f"Categorical: length_scale must be >= 0 and finite, got {self.length_scale}.")
+        if scale.ndim > 1 or scale.size not in (1, d):
+            raise ValueError(
+                f"Categorical: length_scale has {scale.size} entries, but X has {d} columns; give one value, or one "
+                "for each column."
+            )
+        inverse = np.divide(1.0, scale, out=np.full(scale.shape, np.inf), where=scale > 0)
+        return np.broadcast_to(np.exp(-inverse), (d,))
+
+    def tiles(self, X, Z):
+        """Products over the columns; the categories of X and Z are matched once."""
+        A, B = _matched(X, Z)
+        factors, dtype = self._factors(A.shape[1]).astype(result_dtype(X)), result_dtype(X)
+
+        def tile(i, j):
+            left, right = A[i], B[j]
+            K = np.ones((len(left), len(right)), dtype=dtype)
+            for c, factor in enumerate(factors):
+                np.multiply(K, factor, out=K, where=left[:, c, None] != right[None, :, c])
+            return K
+
+        return tile
+
+    def diag(self, X):
+        """k(x, x) = 1."""
+        return np.ones(len(X), dtype=result_dtype(X))
+
+    def _grad(self, X, Z, W):
+        """∂k/∂ℓⱼ = k [xⱼ ≠ zⱼ]/ℓⱼ²."""
+        A, B = _matched(X, Z)
+        V = W * self._tile(X, Z)
+        sums = np.array([V[A[:, c, None] != B[None, :, c]].sum() for c in range(A.shape[1])])
+        scale = np.asarray(self.length_scale, dtype=float)
+        slope = sums / scale**2
+        return {"length_scale": slope if scale.size > 1 else slope.sum()}
+
+    def _dx(self, X, Z):
+        """0: k is constant but for steps."""
+        return np.zeros((len(X), len(Z), X.shape[1]))
+
+    def sample(self, n, rng):
+        """Return n categories; for several length scales rows of as many columns."""
+        d = np.size(self.length_scale)
+        drawn = rng.choice(np.array(["a", "b", "c"], dtype=object), size=(n, d))
+        return drawn if d > 1 else drawn[:, 0].tolist()
+
+    @classmethod
+    def examples(cls):
+        """One length scale; one for each column; the indicator."""
+        return [cls(), cls([0.5, 2.0]), cls(0.0)]
+
+
+class Ordinal(Kernel):
+    """exp(−Σₛ 1/ℓₛ) over the steps s between two levels of an ordered scale: neighbours are alike.
+
+    The levels lie on a line at distances 1/ℓₛ, and k is the exponential kernel on it. With one length scale all steps
+    are equal; with one for each step a search finds how far apart the levels are.
+
+    Parameters
+    ----------
+    levels : sequence
+        All levels, from the lowest to the highest. A value that is none of them is an error: it has no place.
+    length_scale : float or array-like of shape (number of levels − 1,), default=1.0
+        ℓ > 0, in steps.
+    length_scale_bounds : pair or "fixed", default=None
+        What a search may choose; None is (0.03, 1e5).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Ordinal
+    >>> Ordinal(["low", "medium", "high"], 2.0)(["low"], ["low", "medium", "high"]).round(3)
+    array([[1.   , 0.607, 0.368]])
+    """
+
+    domain = "objects"
+    hyper = {"length_scale": BOUNDS}
+
+    def __init__(self, levels, length_scale=1.0, *, length_scale_bounds=None):
+        self.levels = levels
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    def _places(self):
+        """{level: its place}, checked."""
+        levels = list(self.levels)
+        places = {level: i for i, level in enumerate(levels)}
+        if len(places) < len(levels) or len(levels) < 2:
+            raise ValueError(f"Ordinal: levels must be at least two different values in order, got {levels}.")
+        return places
+
+    def _line(self):
+        """Where each level lies on the line."""
+        steps = len(list(self.levels)) - 1
+        scale = self._positive("length_scale")
+        if scale.size not in (1, steps):
+            raise ValueError(
+                f"Ordinal: length_scale has {scale.size} entries for {steps} steps between levels; give one value, or "
+                "one for each step."
+            )
+        return np.concatenate([[0.0], np.cumsum(np.broadcast_to(1.0 / scale, (steps,)))])
+
+    def validate(self, X):
+        """X as the objects of one column, each one of the levels; rows of numbers stay what they are."""
+        if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "buif"):
+            table = as_table(X, "Ordinal")
+            X = table.objects(table.named([0])[0]) if table.shape[1] == 1 else np.empty(table.shape)
+        if isinstance(X, np.ndarray) and X.ndim == 2:
+            if X.shape[1] != 1:
+                raise ValueError(f"Ordinal reads one column, got {X.shape[1]}; multiply one kernel for each.")
+            X = as_vectors(X, "Ordinal")
+        elif not isinstance(X, Objects):
+            X = Objects(as_collection(X, "Ordinal"))
+        self._ranks(X)
+        return X
+
+    def _ranks(self, X):
+        """The place of the level of each input."""
+        if isinstance(X, np.ndarray):
+            return self._read(X[:, 0].tolist())
+        return X.prepared(("Ordinal", tuple(self.levels)), self._read)
+
+    def _read(self, items):
+        """Places of raw values; an error names the row."""
+        places = self._places()
+        out = np.empty(len(items), dtype=np.intp)
+        for row, value in enumerate(items):
+            try:
+                out[row] = places[value]
+            except (KeyError, TypeError):
+                raise ValueError(f"Ordinal: row {row}: {value!r} is none of the levels {list(self.levels)}.") from None
+        return out
+
+    def tiles(self, X, Z):
+        """Entries of the small matrix of all pairs of levels."""
+        line, a = self._line(), self._ranks(X)
+        b = a if Z is X else self._ranks(Z)
+        small = np.exp(-np.abs(line[:, None] - line)).astype(result_dtype(X))
+        return lambda i, j: small[a[i][:, None], b[j]]
+
+    def diag(self, X):
+        """k(x, x) = 1."""
+        return np.ones(len(X), dtype=result_dtype(X))
+
+    def _grad(self, X, Z, W):
+        """∂k/∂ℓₛ = k [step s lies between x and z]/ℓₛ²."""
+        line, a, b = self._line(), self._ranks(X), self._ranks(Z)
+        L = len(line)
+        sums = np.bincount((a[:, None] * L + b).ravel(), weights=np.ravel(W), minlength=L * L).reshape(L, L)
+        sums *= np.exp(-np.abs(line[:, None] - line))
+        scale = np.asarray(self.length_scale, dtype=float)
+        between = [sums[: s + 1, s + 1 :].sum() + sums[s + 1 :, : s + 1].sum() for s in range(L - 1)]
+        slope = np.array(between) / scale**2
+        return {"length_scale": slope if scale.size > 1 else slope.sum()}
+
+    def sample(self, n, rng):
+        """Return n of the levels."""
+        levels = list(self.levels)
+        return [levels[i] for i in rng.integers(0, len(levels), n)]
+
+    @classmethod
+    def examples(cls):
+        """Equal steps; a length scale for each step; levels that are numbers."""
+        levels = ["low", "medium", "high", "very high"]
+        return [cls(levels), cls(levels, [0.5, 1.0, 3.0]), cls([1, 2, 5], 0.7)]
+
+
+# ---------------------------------------------------------------------- codes
+class Codes:
+    """Whole numbers for the categories of n inputs and d columns, with the categories of each column.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, d)
+    known : list of dict
+        {category: code} of each column.
+    """
+
+    def __init__(self, codes, known):
+        self.codes, self.known = codes, known
+
+    def __getitem__(self, index):
+        """The rows of a slice or of an array of indices."""
+        return Codes(self.codes[index], self.known)
+
+    @classmethod
+    def of(cls, columns, n):
+        """Codes of raw columns; an error names the row."""
+        codes, known = np.empty((n, len(columns)), dtype=np.intp), []
+        for c, values in enumerate(columns):
+            found = {}
+            for row, value in enumerate(values):
+                try:
+                    if is_missing(value):
+                        raise ValueError(
+                            f"Categorical: row {row} is {value}, which is no category; fill it in with one of its own."
+                        )
+                    codes[row, c] = found.setdefault(value, len(found))
+                except TypeError:
+                    raise TypeError(
+                        f"Categorical: row {row}: a {type(value).__name__} is no category; give values that can be "
+                        "hashed, and several columns as a table or a two-dimensional array."
+                    ) from None
+            known.append(found)
+        return cls(codes, known)
+
+
+def _codes(X):
+    """`Codes` of a collection, made once."""
+    if isinstance(X, Table):
+        return X.prepared("Categorical", lambda table: Codes.of([table.objects(n) for n in table.columns], len(table)))
+    if isinstance(X, Objects):
+        return X.prepared("Categorical", lambda items: Codes.of([items], len(items)))
+    return Codes.of([column.tolist() for column in X.T], len(X))
+
+
+def _matched(X, Z):
+    """Two arrays, of shapes (m, d) and (n, d), that are equal where the categories of X and Z are."""
+    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+        return X, Z
+    left = _codes(X)
+    right = left if Z is X else _codes(Z)
+    if len(left.known) != len(right.known):
+        raise ValueError(f"Categorical: X has {len(left.known)} columns and Z has {len(right.known)}; they must agree.")
+    codes = right.codes.copy()
+    for c, (mine, theirs) in enumerate(zip(left.known, right.known, strict=True)):
+        if mine is not theirs:  # what only Z has gets codes below zero, which X has not
+            new = [mine.get(value, -1 - code) for value, code in theirs.items()]
+            codes[:, c] = np.array(new, dtype=np.intp)[codes[:, c]] if new else codes[:, c]
+    return left.codes, codes

@@ -1,0 +1,65 @@
+"""Objects: a collection of inputs that are not vectors, and what kernels have prepared of them, once."""
+
+import numpy as np
+
+from mercer.kernels.collection import as_collection
+
+
+class Objects:
+    """x₁, …, x_n of any kind: ``len``, one item, slices and arrays of indices; parts share what was prepared.
+
+    A kernel asks ``X.prepared(key, build)`` for its features: ``build`` sees all the raw items of the collection this
+    one is a part of, once for each key, and the rows of this part come back. So a tile costs no preparation, and
+    several kernels in one sum do not get in each other's way.
+
+    Parameters
+    ----------
+    items : sequence
+        The raw inputs; not copied.
+
+    Examples
+    --------
+    >>> from mercer.kernels.objects import Objects
+    >>> X = Objects(["a", "bb", "ccc"])
+    >>> X[1:].prepared("length", lambda items: np.array([len(item) for item in items]))
+    array([2, 3])
+    """
+
+    def __init__(self, items):
+        self._items, self._index, self._cache = items, None, {}
+
+    def __len__(self):
+        return len(self._items) if self._index is None else len(self._index)
+
+    def __repr__(self):
+        return f"Objects(n={len(self)})"
+
+    def __getitem__(self, index):
+        """The item of a whole number, else the part of a slice or of an array of indices or booleans."""
+        if isinstance(index, int | np.integer):
+            return self._items[int(index) if self._index is None else int(self._index[index])]
+        part = object.__new__(type(self))
+        rows = np.arange(len(self._items)) if self._index is None else self._index
+        part._items, part._index, part._cache = self._items, rows[index], self._cache
+        return part
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __getstate__(self):
+        """The items of this part only, nothing that can be prepared again."""
+        return {"_items": list(self), "_index": None, "_cache": {}}
+
+    def prepared(self, key, build):
+        """Rows of build(items), an array or sparse matrix with one row for each item (or a list), made once."""
+        if key not in self._cache:
+            self._cache[key] = build(self._items)
+        whole = self._cache[key]
+        if self._index is None:
+            return whole
+        return [whole[i] for i in self._index] if isinstance(whole, list) else whole[self._index]
+
+
+def as_objects(X, who):
+    """Return X as `Objects`; one that is already stays the same."""
+    return X if isinstance(X, Objects) else Objects(as_collection(X, who))

@@ -1,0 +1,263 @@
+"""Counts: Tanimoto and min-max on rows of counts, dense or sparse, and Tanimoto of any other kernel."""
+
+import numpy as np
+from scipy import sparse
+
+from mercer.kernels.algebra import Composite
+from mercer.kernels.base import Kernel
+from mercer.kernels.collection import as_vectors, result_dtype
+from mercer.kernels.dot import Constant, Linear, Polynomial
+from mercer.kernels.inputs import diag_grad
+
+
+class SparseRows:
+    """Rows of a sparse matrix as a collection of inputs.
+
+    Parameters
+    ----------
+    matrix : sparse array of shape (n, d), in CSR form
+    """
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def __len__(self):
+        return self.matrix.shape[0]
+
+    def __getitem__(self, chosen):
+        """Return the chosen rows (a slice, integers or a mask) as a collection."""
+        return SparseRows(self.matrix[chosen if isinstance(chosen, slice) else np.atleast_1d(chosen)])
+
+    def __repr__(self):
+        return f"SparseRows({self.matrix.shape[0]} rows, {self.matrix.shape[1]} columns)"
+
+
+class CountRows(Kernel):
+    """A kernel on rows of numbers, dense or sparse (any scipy.sparse format)."""
+
+    domain = "objects"  # so that sparse matrices come through; dense ones are checked as vectors are
+
+    def validate(self, X):
+        """X as float rows, dense or `SparseRows`."""
+        who = type(self).__name__
+        if isinstance(X, SparseRows):
+            return X
+        if not sparse.issparse(X):
+            return as_vectors(X, who)
+        if X.ndim != 2 or X.dtype.kind not in "buif":
+            raise ValueError(f"{who}: expected a 2-D sparse matrix of real numbers, got {X.ndim}-D of dtype {X.dtype}.")
+        X = sparse.csr_array(X, dtype=np.float64, copy=True)
+        X.sum_duplicates()
+        if not np.isfinite(X.data).all():
+            raise ValueError(f"{who}: {np.count_nonzero(~np.isfinite(X.data))} entries of X are not finite.")
+        return SparseRows(X)
+
+    def _pair(self, X, Z):
+        """(X, Z) both dense or both sparse arrays; the number of columns must agree."""
+        if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+            A, B = X, Z
+        else:
+            A, B = (V.matrix if isinstance(V, SparseRows) else sparse.csr_array(V, dtype=np.float64) for V in (X, Z))
+            B = A if Z is X else B
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"{type(self).__name__}: X has {A.shape[1]} columns and Z {B.shape[1]}; they must agree.")
+        return A, B
+
+    def diag(self, X):
+        """1: every row is most similar to itself, one without counts too."""
+        return np.ones(len(X), dtype=result_dtype(X))
+
+    def dx_diag(self, X):
+        """0: k(x, x) is 1 everywhere."""
+        X = self.validate(X)
+        return np.zeros(X.shape) if isinstance(X, np.ndarray) else super().dx_diag(X)
+
+    def sample(self, n, rng):
+        """Return n rows of positive numbers."""
+        return rng.uniform(0.5, 4.0, (n, 4))
+
+
+def _squares(A):
+    """‖a‖² of every row."""
+    return np.einsum("ij,ij->i", A, A) if isinstance(A, np.ndarray) else np.asarray(A.multiply(A).sum(axis=1)).ravel()
+
+
+def _ratio(part, whole):
+    """part/whole in place of part; 1 where the whole is 0, as for two rows without counts."""
+    np.divide(part, whole, out=part, where=whole > 0)
+    part[~(whole > 0)] = 1.0
+    return part
+
+
+class Tanimoto(CountRows):
+    """k(x, z) = xᵀz/(‖x‖² + ‖z‖² − xᵀz): for sets of bits, what both have divided by what one of them has.
+
+    1/(a + b − c) = ∫₀^∞ e^(−ta) e^(−tb) e^(tc) dt, so it is positive semi-definite for all real rows, not for bits and
+    counts only. Two rows of zeros have k = 1, one such row and another k = 0.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Tanimoto
+    >>> Tanimoto()([[1, 1, 0, 1]], [[1, 1, 1, 0], [0, 0, 0, 0]])
+    array([[0.5, 0. ]])
+    """
+
+    def tiles(self, X, Z):
+        """From products of the rows."""
+        A, B = self._pair(X, Z)
+        a, b = _squares(A), _squares(B)
+
+        def tile(i, j):
+            K = A[i] @ B[j].T
+            K = K if isinstance(K, np.ndarray) else K.toarray()
+            return _ratio(K, (a[i][:, None] + b[j]) - K)
+
+        return tile
+
+    def _dx(self, X, Z):
+        """(z − k (2x − z))/(‖x‖² + ‖z‖² − xᵀz); 0 between two rows of zeros."""
+        K = self._tile(X, Z)[:, :, None]
+        size = (_squares(X)[:, None] + _squares(Z) - X @ Z.T)[:, :, None]
+        return np.divide(Z - K * (2.0 * X[:, None] - Z), size, out=np.zeros((*K.shape[:2], X.shape[1])), where=size > 0)
+
+
+class MinMax(CountRows):
+    """k(x, z) = Σⱼ min(xⱼ, zⱼ) / Σⱼ max(xⱼ, zⱼ) for counts >= 0: `Tanimoto` of sets in which a member may repeat.
+
+    Two rows of zeros have k = 1, one such row and another k = 0.
+
+    Examples
+    --------
+    >>> from mercer.kernels import MinMax
+    >>> MinMax()([[2, 0, 1]], [[1, 1, 1]])
+    array([[0.5]])
+    """
+
+    def validate(self, X):
+        """X as float rows, checked to be >= 0."""
+        X = super().validate(X)
+        A = X.matrix.data if isinstance(X, SparseRows) else X
+        if not (A.min(initial=0.0) >= 0):  # NaN too
+            row = X.matrix.nonzero()[0][A < 0][0] if isinstance(X, SparseRows) else np.argwhere(~(A >= 0))[0][0]
+            raise ValueError(f"MinMax: counts must be >= 0; row {row} has {np.nanmin(A):.4g} as the smallest or NaN.")
+        return X
+
+    def tiles(self, X, Z):
+        """From |x − z| for dense rows, from products of unary codes for sparse ones."""
+        A, B = self._pair(X, Z)
+        a, b = np.asarray(A.sum(axis=1)).ravel(), np.asarray(B.sum(axis=1)).ravel()
+        if isinstance(A, np.ndarray):
+
+            def tile(i, j):
+                D, S = _city_block(A[i], B[j]), a[i][:, None] + b[j]
+                return _ratio(S - D, S + D)
+
+            return tile
+        U, V = _unary(A, B)
+
+        def tile(i, j):
+            K = (U[i] @ V[j].T).toarray()
+            return _ratio(K, (a[i][:, None] + b[j]) - K)
+
+        return tile
+
+    def _dx(self, X, Z):
+        """1/Σ max where xⱼ < zⱼ, −k/Σ max where xⱼ > zⱼ, 0 at the kink between."""
+        D, S = _city_block(X, Z), X.sum(axis=1)[:, None] + Z.sum(axis=1)
+        slope = np.where(X[:, None] < Z, 2.0, np.where(X[:, None] > Z, -2.0 * self._tile(X, Z)[:, :, None], 0.0))
+        return np.divide(slope, (S + D)[:, :, None], out=np.zeros_like(slope), where=(S + D)[:, :, None] > 0)
+
+
+def _city_block(A, B):
+    """Σₖ |aᵢₖ − bⱼₖ|."""
+    from scipy.spatial.distance import cdist
+
+    return cdist(A, B, "cityblock").astype(A.dtype, copy=False)
+
+
+def _unary(A, B):
+    """U and V with (UVᵀ)ᵢⱼ = Σₖ min(aᵢₖ, bⱼₖ): a number v is written as a one for each step up to v, in both alike.
+
+    Steps are the different values of a column, each weighted by the root of its height: whole counts or not.
+    """
+    both = [M.tocoo() for M in (A, B)]
+    column = np.concatenate([M.coords[1] for M in both])
+    value = np.concatenate([M.data for M in both])
+    kept = value > 0
+    pairs, step = np.unique(np.stack([column[kept], value[kept]]), axis=1, return_inverse=True)
+    fresh = np.concatenate([[True], pairs[0, 1:] != pairs[0, :-1]])[: pairs.shape[1]]  # the first step of a column
+    height = np.diff(pairs[1], prepend=0.0)
+    height[fresh] = pairs[1, fresh]
+    first = np.maximum.accumulate(np.where(fresh, np.arange(pairs.shape[1]), 0))
+    out, used, kept_used = [], 0, 0
+    for M in both:
+        mask = kept[used : used + M.nnz]
+        last = step.ravel()[kept_used : kept_used + mask.sum()]
+        count = last - first[last] + 1
+        ends = np.cumsum(count)
+        steps = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - count, count) + np.repeat(first[last], count)
+        rows = np.repeat(M.coords[0][mask], count)
+        out.append(sparse.csr_array((np.sqrt(height[steps]), (rows, steps)), shape=(M.shape[0], pairs.shape[1])))
+        used, kept_used = used + M.nnz, kept_used + int(mask.sum())
+    return out
+
+
+class TanimotoOf(Composite):
+    """k(x, z)/(k(x, x) + k(z, z) − k(x, z)): Tanimoto in the feature space of any kernel k.
+
+    On a kernel that counts (k-mers of strings, subtrees of graphs, environments of atoms) it is `Tanimoto` of the
+    counts. Positive semi-definite if k is. Two inputs without a feature have value 1.
+
+    Parameters
+    ----------
+    base : Kernel
+        k.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Spectrum, TanimotoOf
+    >>> TanimotoOf(Spectrum(2))(["CCO", "CCN"]).round(3)
+    array([[1.   , 0.333],
+           [0.333, 1.   ]])
+    """
+
+    parts = ("base",)
+    stationary = False
+
+    def __init__(self, base):
+        self.base = base
+
+    def tiles(self, X, Z):
+        """From the tiles of k; the diagonals are computed once."""
+        inner, a = self.base.tiles(X, Z), self.base.diag(X)
+        b = a if Z is X else self.base.diag(Z)
+
+        def tile(i, j):
+            K = inner(i, j)
+            return _ratio(K, (a[i][:, None] + b[j]) - K)
+
+        return tile
+
+    def diag(self, X):
+        """1."""
+        return np.ones(len(X), dtype=self.base.diag(X[:0]).dtype)
+
+    def grad(self, X, Z, W):
+        """∂/∂log θ of u/(a + b − u): ((a + b) ∂u − u (∂a + ∂b))/(a + b − u)²."""
+        if not self.base.n_theta:
+            return np.zeros(0)
+        a, b = self.base.diag(X), self.base.diag(Z)
+        U = self.base.tiles(X, Z)(slice(None), slice(None))
+        size = a[:, None] + b
+        V = np.divide(W, (size - U) ** 2, out=np.zeros(U.shape), where=size - U > 0)
+        lost = V * U
+        through = diag_grad(self.base, X, lost.sum(axis=1)) + diag_grad(self.base, Z, lost.sum(axis=0))
+        return self.base.grad(X, Z, V * size) - through
+
+    def __repr__(self):
+        return f"TanimotoOf({self.base!r})"
+
+    @classmethod
+    def examples(cls):
+        """On rows, with a part that has a hyper-parameter."""
+        return [cls(Linear() + Constant(0.5)), cls(Polynomial(2, 0.7))]

@@ -1,0 +1,155 @@
+"""A radial function of a kernel's own distance: `Gaussian`, `Matern`, … on measures, strings, graphs, anything."""
+
+import numpy as np
+
+from mercer.kernels import distance
+from mercer.kernels.algebra import Composite
+from mercer.kernels.basis import Features
+from mercer.kernels.dot import Constant, Linear, Polynomial
+from mercer.kernels.inputs import diag_grad
+from mercer.kernels.radial import (
+    Exponential,
+    Gaussian,
+    Matern,
+    Matern32,
+    Matern52,
+    Radial,
+    RationalQuadratic,
+)
+
+# Mixtures of Gaussians of several widths (Schoenberg), so positive semi-definite on every Hilbert space.
+ON_HILBERT_SPACE = (Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic)
+ROUNDING = 64.0  # d² below this many roundings of k(x, x) + k(z, z) is 0: equal inputs have distance 0
+NEGATIVE = 1e-8  # d² below −this, relative to the same, is no rounding: the base kernel is not PSD
+
+
+class RadialOf(Composite):
+    """φ(d²/ℓ²),  d² = k(x, x) + k(z, z) − 2 k(x, z): a radial kernel on the distance in feature space.
+
+    Proved PSD if k is and φ is a mixture of Gaussians, as all radial kernels of this library are. Where k has dense
+    features, d² comes from their differences; else distances smaller than the rounding of k(x, x) count as 0.
+
+    Parameters
+    ----------
+    radial : Radial
+        φ and ℓ: `Gaussian`, `Exponential`, `Matern32`, `Matern52`, `Matern`, `RationalQuadratic`, with one length
+        scale.
+    base : Kernel
+        k, on inputs of any kind.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear, RadialOf
+    >>> kernel = RadialOf(Gaussian(2.0), Linear())
+    >>> kernel([[0.0], [2.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    >>> kernel.names
+    ['radial__length_scale']
+    """
+
+    parts = ("radial", "base")
+
+    def __init__(self, radial, base):
+        self.radial = radial
+        self.base = base
+
+    @property
+    def domain(self):
+        """What the base kernel reads."""
+        return self.base.domain
+
+    @property
+    def stationary(self):
+        """Whether the base kernel is."""
+        return self.base.stationary
+
+    @property
+    def psd(self):
+        """Whether k is proved PSD, and φ on every Hilbert space."""
+        return self.base.psd and isinstance(self.radial, ON_HILBERT_SPACE)
+
+    def validate(self, X):
+        """X as the base kernel reads it; φ is checked."""
+        if not isinstance(self.radial, Radial):
+            raise TypeError(
+                "RadialOf: radial must be a function of one distance, such as Gaussian(), Exponential() or Matern32(); "
+                f"got {self.radial!r}."
+            )
+        scale = np.asarray(self.radial.length_scale, dtype=float)
+        if scale.size != 1:
+            raise ValueError(f"RadialOf: a distance has one length scale, got {scale.size}.")
+        return self.base.validate(X)
+
+    def sample(self, n, rng):
+        """Return inputs of the base kernel."""
+        return self.base.sample(n, rng)
+
+    def retain(self, X):
+        """What the base kernel must keep."""
+        return self.base.retain(X)
+
+    def _squared(self, X, Z):
+        """d² of all pairs."""
+        if isinstance(self.base, Features) and len(X) and len(Z):
+            return distance.squared(*distance.scaled(self.base.features(X), self.base.features(Z), np.ones(())))
+        return self._from_values(self.base.tiles(X, Z)(slice(None), slice(None)), self.base.diag(X), self.base.diag(Z))
+
+    def _from_values(self, K, a, b):
+        """a + b − 2K in place of K; 0 where only rounding is left."""
+        size = a[:, None] + b
+        K *= -2.0
+        K += size
+        if not self.base.psd and (K < -NEGATIVE * np.abs(size)).any():
+            i, j = np.unravel_index(np.argmin(K), K.shape)
+            raise ValueError(
+                f"RadialOf: {self.base!r} is not positive semi-definite: k(x, x) + k(z, z) − 2 k(x, z) is "
+                f"{K[i, j]:.4g} for a pair of inputs, which is no squared distance."
+            )
+        K[K <= ROUNDING * np.finfo(K.dtype).eps * size] = 0.0
+        return K
+
+    def tiles(self, X, Z):
+        """φ of the distances; features or diagonals are computed once."""
+        if isinstance(self.base, Features) and len(X) and len(Z):
+            F = self.base.features(X)
+            return self.radial.tiles(F, F if Z is X else self.base.features(Z))
+        scale = np.asarray(self.radial._positive("length_scale")).reshape(()) ** 2
+        inner, a = self.base.tiles(X, Z), self.base.diag(X)
+        b = a if Z is X else self.base.diag(Z)
+
+        def tile(i, j):
+            s = self._from_values(inner(i, j), a[i], b[j])
+            s /= scale
+            return self.radial.phi(s)
+
+        return tile
+
+    def diag(self, X):
+        """φ(0) = 1."""
+        return np.ones(len(X), dtype=self.base.diag(X[:0]).dtype)
+
+    def grad(self, X, Z, W):
+        """∂/∂log θ: of φ at these distances, and of the base kernel through ∂d² = ∂k(x, x) + ∂k(z, z) − 2 ∂k(x, z)."""
+        S = self._squared(X, Z)
+        # A radial kernel on the line, between 0 and each distance, knows its own derivatives.
+        r = np.sqrt(S).reshape(-1, 1)
+        own = self.radial.grad(r, np.zeros((1, 1), dtype=r.dtype), np.asarray(W, dtype=r.dtype).reshape(-1, 1))
+        if not self.base.n_theta:
+            return own
+        scale = float(np.asarray(self.radial.length_scale).reshape(())) ** 2
+        V = W * self.radial.dphi(S / scale) / scale
+        through = diag_grad(self.base, X, V.sum(axis=1)) + diag_grad(self.base, Z, V.sum(axis=0))
+        return np.concatenate([own, through - 2.0 * self.base.grad(X, Z, V)])
+
+    def __repr__(self):
+        return f"RadialOf({self.radial!r}, {self.base!r})"
+
+    @classmethod
+    def examples(cls):
+        """On a polynomial with a free offset, on features, with a shape of its own."""
+        return [
+            cls(Gaussian(2.0), Polynomial(2, 0.7)),
+            cls(RationalQuadratic(1.5, 0.8), Linear() + Constant(0.5)),
+            cls(Exponential(1.5), Linear()),
+        ]

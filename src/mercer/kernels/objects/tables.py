@@ -1,0 +1,335 @@
+"""Table: columns of numbers, categories and objects side by side, by name; each is prepared once for each kernel.
+
+Data frames are read by duck typing (``columns``, ``[name]``, ``to_numpy``), so that no data frame library is needed.
+"""
+
+import numpy as np
+
+from mercer.kernels.objects.collection import Objects
+
+EXACT = (
+    2**53
+)  # whole numbers beyond are not exact as floats, so they are not turned into floats for a kernel on objects
+MISSING = ("NAType", "NaTType")  # pandas' own names for what is not there
+
+
+class Table:
+    """x₁, …, x_n with named columns: ``len``, a column by its name, slices and arrays of indices; parts share columns.
+
+    A column is read when a kernel asks for it, and only columns that were read are pickled.
+
+    Parameters
+    ----------
+    columns : pandas or polars data frame, or dict of sequences
+        One-dimensional columns of equal length, with different names. Not copied.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Table
+    >>> table = Table({"age": [31, 47, 52], "site": ["Bern", "Turin", "Bern"]})
+    >>> table[1:]
+    Table(n=2, columns=['age', 'site'])
+    >>> table[1:]["site"]
+    ['Turin', 'Bern']
+    """
+
+    def __init__(self, columns):
+        names = list(columns) if isinstance(columns, dict) else list(columns.columns)
+        wrong = [name for name in names if not isinstance(name, str)]
+        if wrong:
+            raise TypeError(f"Table: the names of columns must be strings, got {wrong[0]!r}.")
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise ValueError(f"X has more than one column named {', '.join(map(repr, twice))}; names must differ.")
+        self._store, self._index = _Store(names, columns), None
+
+    @classmethod
+    def _of(cls, store, index=None):
+        """The table of a store, or some of its rows."""
+        table = object.__new__(cls)
+        table._store, table._index = store, index
+        return table
+
+    @property
+    def columns(self):
+        """The names of the columns."""
+        return list(self._store.names)
+
+    @property
+    def shape(self):
+        """(n, number of columns)."""
+        return len(self), len(self._store.names)
+
+    def __len__(self):
+        return self._store.n if self._index is None else len(self._index)
+
+    def __repr__(self):
+        return f"Table(n={len(self)}, columns={self.columns})"
+
+    def __getitem__(self, index):
+        """One column by name, a table of several; one row by number, as a dict; a part by slice, indices or mask."""
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:  # how scikit-learn takes rows
+            index = index[0]
+        if isinstance(index, str):
+            return _rows(self._store.column(index), self._index)
+        if isinstance(index, int | np.integer):
+            row = range(self._store.n)[index] if self._index is None else self._index[index]
+            return {name: self._store.column(name)[row] for name in self._store.names}
+        if isinstance(index, list) and not index:
+            index = slice(0, 0)
+        elif isinstance(index, list) and all(isinstance(name, str) for name in index):
+            return Table._of(self._store.of(self.named(index)), self._index)
+        rows = np.arange(self._store.n) if self._index is None else self._index
+        return Table._of(self._store, rows[index])
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(
+            f"a table (columns {_listed(self._store.names)}) is no array of numbers: give each part of the kernel its "
+            "columns, for example Gaussian().on(['age', 'dose'])."
+        )
+
+    def __getstate__(self):
+        """The rows of this part, of the columns that were read; nothing that can be prepared again."""
+        read = {
+            name: _rows(self._store.read[name], self._index) for name in self._store.names if name in self._store.read
+        }
+        return {"_store": _Store(self._store.names, read, len(self)), "_index": None}
+
+    # ------------------------------------------------------------------ what kernels read
+    def named(self, columns):
+        """The names of columns that are given by name or by number (one, several, or a slice), checked."""
+        have = self._store.names
+        if isinstance(columns, slice):
+            return tuple(have[columns])
+        wanted = [columns] if np.ndim(columns) == 0 else list(columns)
+        try:
+            wanted = [name if isinstance(name, str) else have[name] for name in wanted]
+        except IndexError:
+            raise ValueError(f"X has {len(have)} columns, but the kernel asks for {columns}.") from None
+        missing = [name for name in wanted if name not in have]
+        if missing:
+            raise ValueError(f"X has no column {_listed(missing)}; it has {_listed(have)}.")
+        return tuple(wanted)
+
+    def part(self, names, kernel, *, whole=False, check=False):
+        """What a kernel reads of some columns, made and validated once for the whole table; the rows of this part.
+
+        Kernels on vectors read a float array; kernels on objects too where all the columns are numbers, else the
+        `Objects` of one column or the `Table` of several.
+
+        Parameters
+        ----------
+        names : tuple
+            Columns.
+        kernel : Kernel
+        whole : bool
+            Whether the kernel reads a table: it chooses among these columns by name.
+        check : bool
+            Whether to validate again what another kernel of the same class has read.
+        """
+        made = self._store.made
+        key = names, tuple(_classes(kernel))
+        if key not in made or (check and self._index is None):
+            try:
+                made[key] = kernel.validate(self._store.raw(names, kernel.domain == "vectors", whole))
+            except (TypeError, ValueError) as error:
+                if str(error).startswith("column"):
+                    raise
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"column {_listed(names)} of X: {error}") from error
+        return _rows(made[key], self._index)
+
+    def prepared(self, key, build):
+        """Rows of build(table), which is called once for each key with the whole table this one is a part of."""
+        made = self._store.made
+        if key not in made:
+            made[key] = build(Table._of(self._store))
+        return _rows(made[key], self._index)
+
+    def objects(self, name):
+        """The values of one column, none of them missing."""
+        return _rows(self._store.complete(name), self._index)
+
+
+class _Store:
+    """The columns of a table and all its parts, and what kernels have made of them."""
+
+    def __init__(self, names, source, n=None):
+        self.names, self.source, self.read, self.made, self.n = list(names), source, {}, {}, n
+        if n is not None:  # of a part that is pickled: only what was read is there
+            self.read, self.source = dict(source), {}
+            return
+        if not self.names:
+            raise ValueError("X has no column.")
+        if not isinstance(source, dict):
+            self.n = len(source)
+            return
+        lengths = {name: len(_sequence(source[name], name)) for name in self.names}
+        first = self.names[0]
+        self.n = lengths[first]
+        for name, length in lengths.items():
+            if length != self.n:
+                raise ValueError(
+                    f"Table: column {first!r} has {self.n} rows and column {name!r} has {length}; columns must be "
+                    "equally long."
+                )
+
+    def __getstate__(self):
+        return {"names": self.names, "source": {}, "read": self.read, "made": {}, "n": self.n}
+
+    def of(self, names):
+        """The store of some columns, in this order."""
+        other = object.__new__(_Store)  # shares what was read, not what was made of it
+        other.names, other.source, other.read, other.made, other.n = list(names), self.source, self.read, {}, self.n
+        return other
+
+    def column(self, name):
+        """The raw values of a column: a one-dimensional array, or a list."""
+        if name not in self.read:
+            try:
+                column = self.source[name]
+            except KeyError:
+                raise ValueError(f"X has no column {name!r}, or it was not kept because no kernel read it.") from None
+            self.read[name] = _values(column, name)
+        return self.read[name]
+
+    def complete(self, name):
+        """The raw values of a column, checked that none is missing."""
+        values = self.column(name)
+        if ("complete", name) not in self.made:
+            _refuse(_missing(values), name, values)
+            self.made["complete", name] = True
+        return values
+
+    def raw(self, names, vectors, whole):
+        """The columns as a float array, as `Objects`, or as a table: see `Table.part`."""
+        numbers = not whole and (vectors or all(_is_number(self.complete(name)) for name in names))
+        key = names, "table" if whole else "numbers" if numbers else "objects"
+        if key not in self.made:
+            if whole or (not numbers and len(names) != 1):
+                made = Table._of(self.of(names))
+            elif numbers:
+                made = np.stack([_as_floats(self.complete(name), name) for name in names], axis=1)
+            else:
+                made = Objects(self.complete(names[0]))
+            self.made[key] = made
+        return self.made[key]
+
+
+def as_table(X, who, names=()):
+    """Return X as a `Table`: a data frame, a dict of columns, or a two-dimensional array of objects by number."""
+    if isinstance(X, Table):
+        return X
+    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
+        raise TypeError(f"{who}: X is a lazy frame; collect() it first.")
+    if is_frame(X):
+        return Table(X)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSU" and not names:
+        return Table._of(_Store(range(X.shape[1]), dict(enumerate(X.T))))
+    shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
+    raise TypeError(
+        f"{who}: the kernel reads columns by name ({_listed(names)}), but X is a {type(X).__name__}{shape} without "
+        "names. Give a data frame or a dict of columns, or choose the columns by number: .on([0, 1])."
+    )
+
+
+def is_frame(X):
+    """Whether X has named columns: a data frame, a dict of columns, or a `Table`."""
+    return isinstance(X, dict | Table) or (hasattr(X, "columns") and hasattr(X, "shape") and hasattr(X, "__getitem__"))
+
+
+# ---------------------------------------------------------------------- columns
+def _sequence(column, name):
+    """The column, checked to be a sequence of values."""
+    single = isinstance(column, str | bytes | dict | set) or getattr(column, "shape", None) == ()
+    if single or not hasattr(column, "__len__"):
+        raise TypeError(f"column {name!r} of X must be a sequence, got {type(column).__name__}.")
+    return column
+
+
+def _values(column, name):
+    """A column as a one-dimensional array, or as a list."""
+    if hasattr(column, "to_numpy"):
+        column = column.to_numpy()
+    if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):
+        raise ValueError(f"column {name!r} of X has masked entries; fill or drop them first.")
+    if isinstance(column, np.ndarray):
+        if column.ndim != 1:
+            raise ValueError(f"column {name!r} of X must be one-dimensional, got shape {column.shape}.")
+        return column
+    values = list(_sequence(column, name))
+    plain = all(isinstance(value, int | float | bool | np.number) for value in values)
+    return np.array(values) if plain and values else values
+
+
+def _missing(values):
+    """The rows where nothing is: None, NaN, and what pandas has for it."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "buiSUc":
+        return np.zeros(0, dtype=int)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fmM":
+        return np.flatnonzero(np.isnan(values))
+    return np.array([i for i, value in enumerate(values) if is_missing(value)], dtype=int)
+
+
+def is_missing(value):
+    """Whether a value stands for nothing: None, NaN, pandas' NA and NaT."""
+    if value is None or type(value).__name__ in MISSING:
+        return True
+    return isinstance(value, float | np.floating) and value != value
+
+
+def _refuse(rows, name, values, what="missing"):
+    """ValueError that names the column and the first of the rows, if there are any."""
+    if len(rows):
+        raise ValueError(
+            f"column {name!r} of X, row {rows[0]}: the value {values[rows[0]]} is {what} ({len(rows)} such rows). Drop "
+            "these rows, or fill them in first: a number by sklearn.impute, a category by one of its own."
+        )
+
+
+def _is_number(values):
+    """Whether a column holds numbers that floats can tell apart."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "buif":
+        return False
+    return values.dtype.kind in "bf" or not values.size or max(int(values.max()), -int(values.min())) <= EXACT
+
+
+def _as_floats(values, name):
+    """A column as float64, finite."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mMc":
+        advice = "" if values.dtype.kind == "c" else " Turn a date into a number (days since a start) first."
+        raise ValueError(f"column {name!r} of X is {values.dtype}; kernels on vectors need numbers.{advice}")
+    try:
+        floats = np.asarray(values).astype(np.float64)
+    except (TypeError, ValueError) as reason:
+        raise ValueError(
+            f"column {name!r} of X does not hold numbers: {reason}. A kernel on objects, such as Categorical(), reads "
+            "other values."
+        ) from None
+    if floats.ndim != 1:
+        raise ValueError(f"column {name!r} of X does not hold numbers but rows of shape {floats.shape[1:]}.")
+    _refuse(np.flatnonzero(~np.isfinite(floats)), name, floats, "not finite")
+    return floats
+
+
+def _rows(values, index):
+    """The rows of an array, a list, or a collection; all if index is None."""
+    if index is None:
+        return values
+    return [values[i] for i in index] if isinstance(values, list) else values[index]
+
+
+def _classes(kernel):
+    """Names of the classes of a tree of kernels, in order."""
+    yield type(kernel).__name__
+    for _, part in kernel._named_parts():
+        yield from _classes(part)
+
+
+def _listed(names):
+    """Names for a message, at most ten of them."""
+    shown = ", ".join(map(repr, list(names)[:10]))
+    return f"{shown}, … ({len(names)} in all)" if len(names) > 10 else shown
