@@ -132,9 +132,9 @@ def test_gap_closes_and_the_report_is_json(rng):
 
 def test_units_of_y_and_x_do_not_matter(rng):
     X, y = data(rng)
-    model = SVR(C=2.0, epsilon=0.1).fit(X, y)
+    model = SVR(C=2.0, epsilon=0.1, tol=1e-8).fit(X, y)
     for scale in (1e-6, 1e6, 1e150):
-        scaled = SVR(C=2.0 * scale, epsilon=0.1 * scale).fit(X * [1e-3, 1.0, 1e6], scale * y + 3 * scale)
+        scaled = SVR(C=2.0 * scale, epsilon=0.1 * scale, tol=1e-8).fit(X * [1e-3, 1.0, 1e6], scale * y + 3 * scale)
         assert_allclose((scaled.predict(X * [1e-3, 1.0, 1e6]) - 3 * scale) / scale, model.predict(X), atol=1e-6)
         assert_array_equal(scaled.support_, model.support_)
 
@@ -236,12 +236,12 @@ def test_bad_parameters_are_refused(params, rng):
 def test_a_path_is_many_fits(rng):
     X, y = data(rng)
     Cs, epsilons = [0.1, 1.0, 10.0], [0.05, 0.4]
-    found = svr_path(Gaussian(1.0), X, y, Cs, epsilons)
+    found = svr_path(Gaussian(1.0), X, y, Cs, epsilons, tol=1e-8)
     assert_array_equal(found.epsilons, [0.4, 0.05])
     f = found.predict(X)
     for i, C in enumerate(found.Cs):
         for j, epsilon in enumerate(found.epsilons):
-            one = SVR(Gaussian(1.0), C=C, epsilon=epsilon).fit(X, y)
+            one = SVR(Gaussian(1.0), C=C, epsilon=epsilon, tol=1e-8).fit(X, y)
             assert_allclose(f[i, j], one.predict(X), atol=1e-6)
             assert_allclose(found.objective[i, j], one.dual_objective_, rtol=1e-8)
             assert found.support[i, j] == len(one.support_)

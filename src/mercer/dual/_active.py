@@ -13,7 +13,7 @@ from mercer.solvers._lapack import cholesky_lower, solve_lower
 
 TRIES = 4  # shifts of the diagonal, each 100 times the last
 DROPS = 12  # systems solved on one face
-ROUNDING = 1e-12  # of Σd = 0, relative to Σ|d|
+ROUNDING = 1e-13  # of Σd = 0, relative to Σ|α|
 PREMATURE = 0.35  # share of the free rows that would leave at once: the face is not the right one yet
 
 
@@ -64,7 +64,7 @@ def newton(store, programme, a, g, *, enter=None, patient=False):
     if t == 1.0:  # exactly at the ends, not a rounding away
         new = np.where(d <= low, floor, np.where(d >= high, ceiling, new))
     moved = new - here
-    if programme.intercept and abs(moved.sum()) > ROUNDING * np.abs(moved).sum():  # K_FF is nearly singular
+    if programme.intercept and abs(moved.sum()) > ROUNDING * np.abs(new).sum():  # K_FF is nearly singular
         new = _with_sum(new, here.sum(), floor, ceiling)
         moved = new - here
         if not _gain(A, s, moved) > 0.0:
