@@ -214,11 +214,17 @@ class Scaled(Composite):
         """c · k(x, x)."""
         return float(self._positive("scale")) * self.kernel.diag(X)
 
-    def _grad(self, X, Z, W):
-        return {"scale": np.sum(W * self.kernel(X, Z))}
+    def grad(self, X, Z, W):
+        """Σ W ∘ ∂(c k)/∂log θ: of log c it is c Σ W ∘ k, which k gives with its own in one pass."""
+        if self._own()[0][2] is None:
+            return float(self.scale) * self.kernel.grad(X, Z, W)
+        return self.weighted(X, Z, W)[1]
 
-    def _pull(self, X, Z, W):
-        yield "kernel", X, Z, W * float(self.scale)
+    def weighted(self, X, Z, W):
+        """(c Σ W ∘ k, its derivatives)."""
+        free, c = self._own()[0][2] is not None, float(self.scale)
+        total, inner = self.kernel.weighted(X, Z, W)
+        return c * total, c * np.append(total, inner) if free else c * inner
 
     def _dx(self, X, Z):
         return float(self.scale) * self.kernel.dx(X, Z)

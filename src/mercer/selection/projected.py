@@ -94,7 +94,7 @@ def invert(K, lam):
     >>> import numpy as np
     >>> from mercer.gram import DenseGram
     >>> from mercer.selection.projected import invert
-    >>> invert(DenseGram.from_matrix(np.eye(2)), 1.0).dense()
+    >>> invert(DenseGram.from_matrix(np.eye(2)), 1.0).dense() + 0.0
     array([[0.5, 0. ],
            [0. , 0.5]])
     """
