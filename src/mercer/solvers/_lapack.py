@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from mercer._tiles import one_blas_thread, run, threads
+from mercer._tiles import loops, one_blas_thread, run, threads
 from mercer.solvers._blas import MAX_ORDER, blas
 
 BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
@@ -24,7 +24,8 @@ COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
 LEAST, SMALL = 100, 1024  # orders below which BLAS uses no threads, and at which a product with a vector gains nothing
 OWN = 2**15  # rows up to which we use threads of our own
-WORTH = 4e6  # operations that are worth a thread
+WORTH = 1.5e7  # operations that are worth a thread: starting one takes as long as 5e6 of them, and some luck
+FEW_ROWS = 1500  # rows up to which one pass over a matrix is not worth a thread
 
 
 def cholesky_lower(A, progress=None):
@@ -201,19 +202,20 @@ def logdet(L):
 
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
-    n = len(A)
-    above = np.triu_indices(min(BLOCK, n), 1)
+    n, compiled = len(A), loops()
 
     def rows(index, worker):
         k = index * BLOCK
         e = min(k + BLOCK, n)
+        if compiled is not None:
+            compiled.dual.mirror(A, k, e)
+            return
         T = A[k:e, k:e]
-        i, j = above if e - k == BLOCK or n < BLOCK else np.triu_indices(e - k, 1)
-        T[i, j] = T[j, i]
+        T[...] = np.tril(T) + np.tril(T, -1).T
         for j in range(e, n, BLOCK):
             A[k:e, j : j + BLOCK] = A[j : j + BLOCK, k:e].T
 
-    run(rows, -(-n // BLOCK), None if n > BLOCK else 1)
+    run(rows, -(-n // BLOCK), None if n > FEW_ROWS else 1)
     return A
 
 
@@ -227,7 +229,7 @@ def combine(C, U, V, factor):
         lib.combine(C[part], U[part], right, factor)
 
     with threads_for(n):
-        run(rows, -(-n // ROWS), None if n > ROWS else 1)
+        run(rows, -(-n // ROWS), None if n > FEW_ROWS else 1)
     return C
 
 
