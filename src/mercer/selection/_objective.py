@@ -22,7 +22,7 @@ WORSE = 10.0  # what a failed trial is worth beyond the worst finite one
 # An estimate of an error is not worth more than four digits; going on would follow flat directions to their bounds.
 LOOSE = {"ftol": 1e-4, "gtol": 1e-3}
 # A log density is a sum over rows, of which comparisons see a hundredth; for many rows TIGHT is enough.
-NATS, SLOPE, TIGHT = 1e-3, 1e-2, {"ftol": 5e-6, "gtol": 5e-5}
+NATS, SLOPE, TIGHT = 1e-3, 1e-2, {"ftol": 1e-6, "gtol": 1e-5}
 
 
 class Stop(Exception):
