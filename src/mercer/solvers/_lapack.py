@@ -23,7 +23,7 @@ FEW = 8  # right-hand sides
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
 LEAST, SMALL = 100, 1024  # orders below which BLAS uses no threads, and at which a product with a vector gains nothing
-OWN = 2**15  # rows up to which we use threads of our own
+OWN = 6000  # rows up to which we use threads of our own; beyond, BLAS uses its own better
 WORTH = 1.5e7  # operations that are worth a thread: starting one takes as long as 5e6 of them, and some luck
 FEW_ROWS = 1500  # rows up to which one pass over a matrix is not worth a thread
 
