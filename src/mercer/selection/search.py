@@ -14,7 +14,7 @@ from mercer.selection.base import Criterion, rows_of
 from mercer.selection.result import SearchResult
 
 LAM_RANGE = (1e-9, 1e5)  # of λ to the mean of k(x, x)
-PASSES = 50  # over the matrix, at least: whether the compiled loops are worth loading
+PASSES = 5  # over the matrix for each variable, about: whether the compiled loops are worth loading
 
 
 def search(
@@ -176,7 +176,7 @@ def _joint(objective, box, lam, options):
 def climb(objective, box, guesses, count, rng, order=None):
     """(level, result): `optimise`, and what is to be said of where it ended; the last level reached decides."""
     failed, status, reached = objective.record.failed, "ok", []
-    loops(PASSES * objective.n**2)
+    loops(PASSES * len(box) * objective.n**2)
     try:
         optimise(objective, box, guesses, count, rng, reached, order)
     except Stop as stop:
