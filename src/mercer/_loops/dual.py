@@ -5,7 +5,8 @@ with g = Kα + rα − y. A variable at its upper end has up = ∞, one at its l
 all that choosing needs; they change for the variables that move, and for no other.
 
 A minimum and its place are found in two steps. Entries s·LANES + j of the same lane j share a running minimum, so that
-the lanes vectorise; the place is then among the entries of the best lane.
+the lanes vectorise; these are halved until one is left, and its place is among the entries of the best lane. More lanes
+than a few vectors hold pay for the check that no two arrays overlap, which is made anew for each stretch of lanes.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from numba import njit
 
 from mercer._loops.core import OPTIONS, _wide
 
-LANES = 32  # the order of a block is padded to a multiple of this
+LANES = 64  # the order of a block is padded to a multiple of this
 TINY = 1e-12  # curvature of a flat direction, relative to 1: the step then ends at a bound
 
 
@@ -69,37 +70,47 @@ def _slopes(a, eps, low, high, up, down, i):
 
 
 @njit(**OPTIONS)
-def _lowest(g, up, lane):
-    """(value, place) of the smallest g + up."""
+def _largest(lane, tree):
+    """The largest lane, by halves, which vectorise; the lanes stay as they are."""
+    _wide()
+    half = LANES // 2
+    for j in range(half):
+        tree[j] = lane[j + half] if lane[j + half] > lane[j] else lane[j]
+    while half > 8:
+        half //= 2
+        for j in range(half):
+            tree[j] = tree[j + half] if tree[j + half] > tree[j] else tree[j]
+    best = tree[0]
+    for j in range(1, 8):
+        best = tree[j] if tree[j] > best else best
+    return best
+
+
+@njit(**OPTIONS)
+def _add_lowest(g, a, x, b, y, up, lane, tree):
+    """g += a x + b y; then (value, place) of the smallest g + up."""
     _wide()
     for j in range(LANES):
-        lane[j] = np.inf
+        lane[j] = -np.inf
     for s in range(0, g.size, LANES):
-        u, v = g[s : s + LANES], up[s : s + LANES]
+        u, v, xs, ys = g[s : s + LANES], up[s : s + LANES], x[s : s + LANES], y[s : s + LANES]
         for j in range(LANES):
-            x = u[j] + v[j]
-            lane[j] = x if x < lane[j] else lane[j]
-    best, where = lane[0], 0
-    for j in range(1, LANES):
-        best = min(best, lane[j])
-    while lane[where] > best:
+            t = u[j] + (a * xs[j] + b * ys[j])
+            u[j] = t
+            t = -(t + v[j])
+            lane[j] = t if t > lane[j] else lane[j]
+    best = _largest(lane, tree)
+    where = 0
+    while lane[where] < best:
         where += 1
     for i in range(where, g.size, LANES):
-        if g[i] + up[i] <= best:
-            return best, i
-    return best, where
+        if -(g[i] + up[i]) >= best:
+            return -best, i
+    return -best, where
 
 
 @njit(**OPTIONS)
-def _add_two(g, a, x, b, y):
-    """g += a x + b y."""
-    _wide()
-    for j in range(g.size):
-        g[j] += a * x[j] + b * y[j]
-
-
-@njit(**OPTIONS)
-def _partner(g, down, row, curve, own, base, lane, gain):
+def _partner(g, down, row, curve, own, base, lane, tree, gain, tree32):
     """(largest g + down, j): j gains most, (g + down − base)²/curvature, when i grows and j falls.
 
     The gain is in float32: it only chooses.
@@ -118,10 +129,7 @@ def _partner(g, down, row, curve, own, base, lane, gain):
             bend = own + d[j] - two * np.float32(k[j])
             value = b * b / (bend if bend > tiny else tiny)
             gain[j] = value if value > gain[j] else gain[j]
-    highest, best, where = lane[0], gain[0], 0
-    for j in range(1, LANES):
-        highest = max(highest, lane[j])
-        best = max(best, gain[j])
+    highest, best, where = _largest(lane, tree), _largest(gain, tree32), 0
     while gain[where] < best:
         where += 1
     place = where
@@ -142,15 +150,16 @@ def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
     as long as the objective falls. Returns (steps, violation before the first step, violation at the end).
     """
     q = a.size
-    up, down, lane = np.empty(q), np.empty(q), np.empty(LANES)
-    gain, curve = np.empty(LANES, np.float32), np.empty(q, np.float32)
+    up, down, lane, tree = np.empty(q), np.empty(q), np.empty(LANES), np.empty(LANES)
+    gain, tree32, curve = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(q, np.float32)
     for i in range(q):
         _slopes(a, eps, low, high, up, down, i)
         curve[i] = diag[i] + ridge[i]
-    start = violation = 0.0
+    start = violation = di = dj = 0.0
+    i = j = 0
     for step in range(most + 1):
-        lowest, i = _lowest(g, up, lane)
-        highest, j = _partner(g, down, K[i], curve, curve[i], lowest, lane, gain)
+        lowest, i = _add_lowest(g, di, K[i], dj, K[j], up, lane, tree)
+        highest, j = _partner(g, down, K[i], curve, curve[i], lowest, lane, tree, gain, tree32)
         violation = highest - lowest
         if step == 0:
             start = violation
@@ -182,7 +191,6 @@ def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
                 break
         di, dj = ai - a[i], aj - a[j]
         a[i], a[j] = ai, aj
-        _add_two(g, di, K[i], dj, K[j])
         g[i] += ridge[i] * di
         g[j] += ridge[j] * dj
         _slopes(a, eps, low, high, up, down, i)
@@ -191,7 +199,7 @@ def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
 
 
 @njit(**OPTIONS)
-def _steepest(g, up, down, curve, lane, gain):
+def _steepest(g, up, down, curve, lane, tree, gain, tree32):
     """(largest violation, i): i gains most, violation²/curvature, when it moves alone."""
     _wide()
     zero, tiny = np.float32(0.0), np.float32(TINY)
@@ -206,10 +214,7 @@ def _steepest(g, up, down, curve, lane, gain):
             c = np.float32(b if b > 0.0 else 0.0)
             value = c * c / (d[j] if d[j] > tiny else tiny)
             gain[j] = value if value > gain[j] else gain[j]
-    highest, best, where = lane[0], gain[0], 0
-    for j in range(1, LANES):
-        highest = max(highest, lane[j])
-        best = max(best, gain[j])
+    highest, best, where = _largest(lane, tree), _largest(gain, tree32), 0
     while gain[where] < best:
         where += 1
     place, most = where, -zero
@@ -228,14 +233,14 @@ def smo_singles(K, diag, ridge, eps, low, high, a, g, tol, most):
     Returns (steps, violation before the first step, violation at the end).
     """
     q = a.size
-    up, down, lane = np.empty(q), np.empty(q), np.empty(LANES)
-    gain, curve = np.empty(LANES, np.float32), np.empty(q, np.float32)
+    up, down, lane, tree = np.empty(q), np.empty(q), np.empty(LANES), np.empty(LANES)
+    gain, tree32, curve = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(q, np.float32)
     for i in range(q):
         _slopes(a, eps, low, high, up, down, i)
         curve[i] = diag[i] + ridge[i]
     start = violation = 0.0
     for step in range(most + 1):
-        violation, i = _steepest(g, up, down, curve, lane, gain)
+        violation, i = _steepest(g, up, down, curve, lane, tree, gain, tree32)
         if step == 0:
             start = violation
         if not violation > tol or step == most:

@@ -23,9 +23,12 @@ QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
 FINE = 1e-5  # tolerance below which float32 would not do
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
 NEAR = 0.05  # violation, relative to the spread of the targets, above which a large problem waits with Newton
+SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for its own cost in rounds
 CHEAP = 2e9  # multiplications that a Newton step may cost at any time
 REFINE = 12  # times the gradient is computed afresh in float64
-ENTRIES = 60  # faces tried in a row in a small problem
+ENTRIES = 60  # faces tried in a row in a small problem, two steps each
+STEPS = 12  # and in a large one, as long as they help
+SURE = 0.5  # share of the tolerance that leaves room for what float32 rounds
 SHARE = 0.8  # of the free memory that K may take
 
 
@@ -241,28 +244,38 @@ class _Search:
         if n > EXACT and violation > self.near:
             return False
         cost = self._cost()
-        return cost > 0 and self.budget.work - self.last > self.patience * max(cost, 20.0 * n * min(n, BLOCK))
+        wait = self.patience * (1.0 if n <= EXACT else np.clip(violation / (SOON * self.tol), 0.2, 4.0))
+        return cost > 0 and self.budget.work - self.last > wait * max(cost, 20.0 * n * min(n, BLOCK))
 
     def _newton(self, tol=None):
         """Newton steps, rows let in as they ask; what comes too early or does not help makes the next wait longer."""
-        small = len(self.a) <= EXACT
+        small, goal = len(self.a) <= EXACT, tol or self.tol
         spent = (self.budget.work - self.last) / max(self._cost(), 1.0)  # rounds and Newton share the time
-        status, most = "part", int(np.clip(spent, 2, ENTRIES)) if small else 4
+        most = int(np.clip(2 * spent, 4, 2 * ENTRIES)) if small else STEPS
+        status, before, best, vain = "part", self._violation(), np.inf, 0
         for _ in range(most):
-            if self.budget.spent():
-                break
             self.newtons += 1
-            status = newton(self.store, self.programme, self.a, self.g, patient=small)
-            if status in ("early", "failed"):
+            if status == "full":
+                status = self._enter()
+            else:
+                status = newton(self.store, self.programme, self.a, self.g, patient=small)
+            violation = self._violation()
+            if status in ("early", "failed") or violation <= goal or self.budget.spent():
                 break
-            if status == "full" and (self._violation() <= (tol or self.tol) or not self._enter()):
+            vain = 0 if violation < 0.7 * best else vain + 1
+            best = min(best, violation)
+            if not small and (status == "part" or vain > 2):
                 break
-        self.patience = max(0.5, 0.5 * self.patience) if status in ("full", "part") else 1.5 * self.patience
+        helped = status in ("full", "part") and (small or self._violation() < 0.5 * before)
+        self.patience = max(0.5, 0.5 * self.patience) if helped else 1.5 * self.patience
         self.last = self.budget.work
         return status
 
     def _enter(self):
-        """Let rows into the face whose slope has the wrong sign: many of them, or the worst if that does not help."""
+        """Let rows into the face whose slope has the wrong sign: many of them, or the worst if that does not help.
+
+        Returns the status of the Newton step on the larger face.
+        """
         programme, a, g = self.programme, self.a, self.g
         b = programme.bias(a, g)
         grows, falls = programme.slopes(a, g)
@@ -278,12 +291,18 @@ class _Search:
             few = worst[:1], side[worst[:1]]
         many = worst[: 8 + free.size // 4]
         for rows, sides in ((many, side[many]), few):
-            if len(rows) and newton(self.store, programme, a, g, enter=(rows, sides), patient=True) in ("full", "part"):
-                return True
-        return False
+            status = newton(self.store, programme, a, g, enter=(rows, sides), patient=True) if len(rows) else "failed"
+            if status in ("full", "part"):
+                return status
+        return "failed"
 
     def _finish(self):
-        """Newton steps beyond the tolerance, while they are cheap and help: the free rows to rounding."""
+        """Newton steps beyond the tolerance, while they are cheap and help: the free rows to rounding.
+
+        Where K is in float32, and so rounded by more than that, a step or two makes sure of the tolerance.
+        """
+        if self.store.dtype == np.float32 and self._violation() <= SURE * self.tol:
+            return
         start = self.budget.work
         for _ in range(4):
             kept = self.a.copy(), self.g.copy(), self._violation()

@@ -42,6 +42,36 @@ class Estimator(BaseEstimator):
         """Return the call that makes this estimator, with the parameters that are not the default."""
         return call_repr(self)
 
+    def save(self, path, force=False, *, note=None, names=None):
+        """Write the estimator to one file, which `mercer.load` reads: data only, all or nothing.
+
+        A fitted kernel model contains its training inputs: whoever has the file has them.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        force : bool, default=False
+            Whether a file that is there is replaced.
+        note : dict, default=None
+            Plain values to keep with it; see `mercer.files.read_header`.
+        names : dict, default=None
+            {name: function or class} for what is code and not data; see `mercer.files.save`.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from mercer import KernelRidge, load
+        >>> model = KernelRidge().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "model.mercer"))
+        ...     again = load(os.path.join(folder, "model.mercer"))
+        >>> bool((again.predict([[0.5]]) == model.predict([[0.5]])).all())
+        True
+        """
+        from mercer import files  # the one arrow upwards: the method is sugar, files does the work
+
+        files.save(self, path, force=force, note=note, names=names)
+
     @abstractmethod
     def _fit(self, X, y):
         """Learn, and set every fitted attribute on self, which is a copy."""

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import uncertainty
 from mercer.estimators._validation import _check_y, check_weight
 from mercer.exceptions import NotPositiveDefinite
-from mercer.gram import take
+from mercer.gram import joined, take
 from mercer.inference.posterior import Posterior
 from mercer.selection.projected import Projected
 from mercer.selection.residuals import leave_one_out
@@ -107,20 +107,18 @@ class RowsMixin:
     def _joined(self, X, y, weight, keep, rows):
         """What the points and rows are with more of them: see `_change`."""
         train, f = self._train, self._f
-        if not isinstance(f.points, np.ndarray | list):
+        if not (isinstance(f.points, np.ndarray | list) or hasattr(f.points, "joined")):
             raise TypeError(f"{self.kernel_!r} keeps no inputs to which rows could be added; fit again.")
-        known = {}
-        if self.merge and isinstance(f.points, np.ndarray):
-            known = {(row + 0.0).tobytes(): i for i, row in enumerate(f.points)}
+        keys = _keys(X) if self.merge else None
+        known = {} if keys is None else {key: i for i, key in enumerate(_keys(f.points) or ())}
         size, total, index, fresh = f.Kinv.n, self._weights(), [], []
         for i in range(len(y)):
-            key = (X[i] + 0.0).tobytes() if isinstance(X, np.ndarray) else None
-            place = known.get(key) if key is not None else None
+            place = None if keys is None else known.get(keys[i])
             if place is None:
                 place = size + len(fresh)
                 fresh.append(i)
-                if self.merge and key is not None:
-                    known[key] = place
+                if keys is not None:
+                    known[keys[i]] = place
                 total = np.append(total, 0.0)
             total[place] += weight[i]
             index.append(place)
@@ -193,7 +191,7 @@ class RowsMixin:
         gone, other = changed
         points = take(f.points, np.flatnonzero(to.old > 0))
         if to.fresh is not None:
-            points = np.vstack([points, to.fresh]) if isinstance(points, np.ndarray) else [*points, *to.fresh]
+            points = joined(points, to.fresh)
         weight = np.append(to.old[to.old > 0], to.added)
         weight = None if np.all(weight == 1.0) else weight
         self._check_trend(f, points)
@@ -230,7 +228,7 @@ class RowsMixin:
             new = take(to.fresh, [j])
             row = _cross(f.kernel, new, points)
             Kinv = Kinv.insert(Kinv.n, np.sqrt(c) * s * row, self._entry(f, new, np.sqrt(c)))
-            points = np.vstack([points, new]) if isinstance(points, np.ndarray) else [*points, *new]
+            points = joined(points, new)
             s = np.append(s, np.sqrt(c))
         return Kinv
 
@@ -327,3 +325,10 @@ class _Known:
 def _cross(kernel, x, points):
     """k(x, points) of one input."""
     return np.asarray(kernel(x, points), dtype=float)[0]
+
+
+def _keys(X):
+    """One key for each input, equal where the inputs are; None where they cannot be told apart by value."""
+    if isinstance(X, np.ndarray):
+        return [(row + 0.0).tobytes() for row in X]
+    return X.identities() if hasattr(X, "identities") else None

@@ -69,19 +69,16 @@ def merge_labelled(X, y, weight):
     keep = np.flatnonzero(weight > 0)
     index, share = np.full(len(y), -1), np.zeros(len(y))
     X, label, w = take(X, keep), y[keep], weight[keep]
-    if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64):
-        index[keep], share[keep] = np.arange(keep.size), np.minimum(w, 1.0) / w
-        return Rows(X, label, w, index, share)
-    full = np.column_stack([X, label.astype(float)])
-    groups = duplicate_groups(full)
+    groups = duplicate_groups(X, label)
     first, group = (np.arange(keep.size),) * 2 if groups is None else groups
-    order = np.lexsort(full[first].T[::-1])
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    group, first = rank[group], first[order]
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64:
+        order = np.lexsort(np.column_stack([X, label])[first].T[::-1])
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        group, first = rank[group], first[order]
     total = np.bincount(group, weights=w, minlength=first.size)
     index[keep], share[keep] = group, np.minimum(w, 1.0) / total[group]
-    return Rows(X[first], label[first], total, index, share)
+    return Rows(take(X, first), label[first], total, index, share)
 
 
 def stratified_order(y, seed):

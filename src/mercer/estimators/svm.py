@@ -278,10 +278,9 @@ def prepare_rows(default, kernel, X, y, weight):
     if default:
         kernel = default_kernel(X, weight)
     first = index = np.arange(len(y))
-    vectors = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64
-    groups = duplicate_groups(np.column_stack([X, y])) if vectors else None
+    groups = duplicate_groups(X, y)
     if groups is not None:  # one row with the sum of the boxes
         first, index = groups
-        X, y = X[first], y[first]
+        X, y = take(X, first), y[first]
         weight = np.bincount(index, weights=weight, minlength=first.size)
     return kernel, X, y, weight, keep, index, first

@@ -1,8 +1,8 @@
 """The kernel on data, as a matrix: no λ, no y."""
 
-from mercer.gram.base import Gram, take
+from mercer.gram.base import Gram, joined, take
 from mercer.gram.dense import DenseGram
 from mercer.gram.scaled import ScaledGram
 from mercer.gram.tiled import TiledGram, apply
 
-__all__ = ["DenseGram", "Gram", "ScaledGram", "TiledGram", "apply", "take"]
+__all__ = ["DenseGram", "Gram", "ScaledGram", "TiledGram", "apply", "joined", "take"]

@@ -59,3 +59,10 @@ class Gram(ABC):
 def take(X, index):
     """X[index] for an array, a list, or a collection that can be indexed by an array."""
     return [X[i] for i in index] if isinstance(X, list) else X[np.asarray(index)]
+
+
+def joined(X, Z):
+    """The rows of X, then those of Z, for arrays, lists and collections with a method of that name."""
+    if isinstance(X, np.ndarray):
+        return np.vstack([X, Z])
+    return [*X, *Z] if isinstance(X, list) else X.joined(Z)

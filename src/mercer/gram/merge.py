@@ -6,14 +6,25 @@ cause of a singular K is gone.
 
 import numpy as np
 
+from mercer.gram.base import take
 
-def duplicate_groups(X):
+
+def duplicate_groups(X, beside=None):
     """(first, group) of the distinct rows of X: X[first][group] equals X; None if all rows differ.
 
     Rows are compared by value, so 0.0 and -0.0 are equal. A hash finds the candidates; the rows themselves decide.
+    Collections of objects say themselves which are equal (``identities``). With ``beside``, numbers for each row, rows
+    are equal if these are too.
     """
+    if hasattr(X, "identities"):
+        keys = X.identities()
+        if keys is None or beside is None:
+            return _equal_keys(keys)
+        rows = np.asarray(beside, dtype=float).reshape(len(X), -1) + 0.0
+        return _equal_keys([(key, row.tobytes()) for key, row in zip(keys, rows, strict=True)])
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind != "f" or len(X) < 2:
         return None
+    X = X if beside is None else np.column_stack([X, beside])
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64 if X.dtype == np.float64 else np.uint32).astype(np.uint64)
     odd = np.random.default_rng(0).integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     bits ^= bits >> np.uint64(29)  # mixes the high bits, where floats differ, into the low ones
@@ -29,6 +40,17 @@ def duplicate_groups(X):
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
     return first[order], rank[group.reshape(-1)]
+
+
+def _equal_keys(keys):
+    """(first, group) of equal keys, in the order of their first appearance; None if all differ."""
+    if keys is None:
+        return None
+    places = {}
+    group = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
+    if len(places) == len(group):
+        return None
+    return np.unique(group, return_index=True)[1], group
 
 
 def merge(y, weight, group, size):
@@ -69,4 +91,4 @@ def merge_rows(X, y, weight, wanted=True):
     mean, total, _ = merge(y, weight, index, first.size)
     squares = weight[:, None] * (y - mean[index]) ** 2
     spread = np.stack([np.bincount(index, weights=column, minlength=first.size) for column in squares.T], axis=1)
-    return X[first], mean, total, index, spread
+    return take(X, first), mean, total, index, spread

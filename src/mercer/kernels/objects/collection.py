@@ -50,6 +50,14 @@ class Objects:
         """The items of this part only, nothing that can be prepared again."""
         return {"_items": list(self), "_index": None, "_cache": {}}
 
+    def joined(self, other):
+        """A new collection: these items, then those of the other one."""
+        return Objects([*self, *other])
+
+    def identities(self):
+        """One key for each item, equal where the items are; None where items cannot be told apart by value."""
+        return list(self) if all(isinstance(item, str | bytes) for item in self) else None
+
     def prepared(self, key, build):
         """Rows of build(items), an array or sparse matrix with one row for each item (or a list), made once."""
         if key not in self._cache:

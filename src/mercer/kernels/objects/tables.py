@@ -98,6 +98,19 @@ class Table:
         }
         return {"_store": _Store(self._store.names, read, len(self)), "_index": None}
 
+    def joined(self, other):
+        """A new table: these rows, then those of the other one; the columns that were read here."""
+        names = [name for name in self._store.names if name in self._store.read]
+        columns = {name: _end_to_end(self[name], other[name]) for name in names}
+        return Table._of(_Store(self._store.names, columns, len(self) + len(other)))
+
+    def identities(self):
+        """One key for each row, equal where all columns that were read are; None where one holds other objects."""
+        columns = [self[name] for name in self._store.names if name in self._store.read]
+        columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
+        plain = all(isinstance(value, str | bytes | int | float) for column in columns for value in column)
+        return list(zip(*columns, strict=True)) if plain and columns else None
+
     # ------------------------------------------------------------------ what kernels read
     def named(self, columns):
         """The names of columns that are given by name or by number (one, several, or a slice), checked."""
@@ -333,3 +346,10 @@ def _listed(names):
     """Names for a message, at most ten of them."""
     shown = ", ".join(map(repr, list(names)[:10]))
     return f"{shown}, … ({len(names)} in all)" if len(names) > 10 else shown
+
+
+def _end_to_end(a, b):
+    """Two columns as one."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.concatenate([a, b])
+    return [*a, *b]
