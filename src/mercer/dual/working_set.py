@@ -23,6 +23,7 @@ QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
 FINE = 1e-5  # tolerance below which float32 would not do
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
 NEAR = 0.05  # violation, relative to the spread of the targets, above which a large problem waits with Newton
+SETTLED = 0.04  # share of a block's free rows that change in a round: with more, Newton's face would be another
 SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for its own cost in rounds
 CHEAP = 2e9  # multiplications that a Newton step may cost at any time
 REFINE = 12  # times the gradient is computed afresh in float64
@@ -200,7 +201,7 @@ class _Search:
         size = max(float(np.abs(programme.target).max(initial=0.0)), np.finfo(float).tiny)
         self.fine = min(tol, FINISH * size) if store.dtype == np.float64 else 0.1 * tol
         self.near = max(30.0 * tol, NEAR * float(np.std(programme.target)))
-        self.newtons = 0
+        self.newtons, self.churn = 0, 0.0  # churn: of the rows of the last block, the share that became free or ceased to be
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
 
     def run(self):
@@ -219,8 +220,11 @@ class _Search:
             if self._newton_is_due(violation):
                 self._newton()
                 continue
-            work = self.budget.steps
+            work, free = self.budget.steps, self.programme.free(self.a)
             block = one_round(self.store, self.programme, self.a, self.g, slopes, block, self.tol, self.budget)
+            now = self.programme.free(self.a)
+            changed = np.setxor1d(free, now, assume_unique=True).size
+            self.churn = changed / max(min(len(block), now.size), 1)
             still = still + 1 if self.budget.steps == work else 0
             if still >= 2:
                 if self._newton() not in ("full", "part") or still > 6:
@@ -241,7 +245,7 @@ class _Search:
     def _newton_is_due(self, violation):
         """Whether the rounds since the last Newton step have cost as much as one, and the face is about to settle."""
         n = len(self.a)
-        if n > EXACT and violation > self.near:
+        if n > EXACT and (violation > self.near or self.churn > SETTLED):
             return False
         cost = self._cost()
         wait = self.patience * (1.0 if n <= EXACT else np.clip(violation / (SOON * self.tol), 0.2, 4.0))
