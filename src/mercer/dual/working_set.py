@@ -201,7 +201,8 @@ class _Search:
         size = max(float(np.abs(programme.target).max(initial=0.0)), np.finfo(float).tiny)
         self.fine = min(tol, FINISH * size) if store.dtype == np.float64 else 0.1 * tol
         self.near = max(30.0 * tol, NEAR * float(np.std(programme.target)))
-        self.newtons, self.churn = 0, 0.0  # churn: of the rows of the last block, the share that became free or ceased to be
+        self.newtons = 0
+        self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
 
     def run(self):
