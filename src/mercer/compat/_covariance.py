@@ -1,0 +1,117 @@
+"""A translated kernel on data: K with the noise of each row on its diagonal, and log p(y) with its gradient."""
+
+import numpy as np
+
+from mercer.compat._translate import translate
+from mercer.exceptions import NotPositiveDefinite
+from mercer.gram import Gram, TiledGram
+from mercer.inference.sites import few_threads
+from mercer.kernels import Constant
+from mercer.selection import Evidence
+from mercer.selection.projected import invert
+from mercer.solvers import _lapack
+from mercer.solvers._update import Factored
+
+
+class Covariance:
+    """θ ↦ (k, d): a scikit-learn kernel as a kernel of ours and a noise variance for each row.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    X : collection
+        The rows it is used on; only their number of columns matters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    >>> from mercer.compat._covariance import Covariance
+    >>> k = Covariance(2.0 * RBF(0.5) + WhiteKernel(0.1), np.zeros((3, 1)))
+    >>> k.kernel(k.theta)
+    2.0 * Gaussian(0.5)
+    >>> k.noise(k.theta, np.zeros((3, 1))).round(6)
+    array([0.1, 0.1, 0.1])
+    """
+
+    def __init__(self, kernel, X):
+        columns = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else None
+        self.part, self.theta = translate(kernel, columns), np.array(kernel.theta, dtype=float)
+        if self.part.kernel is None:  # nothing but noise
+            self.part.kernel = Constant(0.0)
+
+    def kernel(self, theta):
+        """Our kernel at θ."""
+        return self.part.at(np.asarray(theta, dtype=float))
+
+    def noise(self, theta, X):
+        """d of the rows X at θ."""
+        return self.part.noisy(np.asarray(theta, dtype=float), X)[0]
+
+    def gram(self, theta, X, alpha=0.0):
+        """K + diag(α + d) of the rows X at θ, as a `NoisyGram`."""
+        theta = np.asarray(theta, dtype=float)
+        noise, slopes = self.part.noisy(theta, X)
+        return NoisyGram(self.part.at(theta), X, alpha + noise, slopes)
+
+    def pull(self, K, W):
+        """Σᵢⱼ Wᵢⱼ ∂(K + diag d)ᵢⱼ/∂θ for a Gram K of `gram`."""
+        return self.part.spread(K.grad(W), len(K.slopes)) + K.slopes @ np.diagonal(W)
+
+
+class NoisyGram(Gram):
+    """K + diag(d): the Gram of a kernel with the noise of each row on its diagonal; ``slopes`` is ∂d/∂θ."""
+
+    def __init__(self, kernel, X, noise, slopes):
+        self.inner, self.slopes = TiledGram(kernel, X), slopes
+        self.X, self.n, self.noise = self.inner.X, self.inner.n, np.broadcast_to(noise, (self.inner.n,))
+
+    def __repr__(self):
+        return f"NoisyGram({self.inner.kernel!r}, n={self.n})"
+
+    def _product(self, V):
+        return self.inner @ V + self.noise[:, None] * V
+
+    def rows(self, index):
+        out = self.inner.rows(index)
+        out[np.arange(len(index)), index] += self.noise[index]
+        return out
+
+    def diag(self):
+        return self.inner.diag() + self.noise
+
+    def dense(self, dtype=np.float64, lower=False):
+        out = self.inner.dense(dtype, lower)
+        np.einsum("ii->i", out)[...] += self.noise
+        return out
+
+    def grad(self, W):
+        return self.inner.grad(W)
+
+    def represent(self, alpha):
+        return self.inner.represent(alpha)
+
+
+def factored(K):
+    """K⁻¹ by its Cholesky factor; nothing is added to the diagonal, as scikit-learn adds nothing."""
+    L = K.dense(lower=True)
+    bad = _lapack.cholesky_lower(L)
+    if bad or not np.isfinite(np.diagonal(L)).all():
+        raise NotPositiveDefinite(f"{K!r} could not be factored (pivot {bad}): use a larger alpha.")
+    return Factored(L, 0.0, {"solver": "cholesky", "dtype": "float64", "jitter": 0.0})
+
+
+def log_evidence(covariance, theta, X, y, alpha, gradient):
+    """log N(y; 0, K + diag(α + d)), summed over the columns of y, and its derivative with respect to θ.
+
+    Raises
+    ------
+    NotPositiveDefinite
+        If the matrix cannot be factored.
+    """
+    K = covariance.gram(theta, X, alpha)
+    with few_threads(K.n), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if not gradient:
+            return np.float64(-Evidence().value(factored(K), y))
+        value, W = Evidence().value_and_adjoint(invert(K, 0.0), y)
+        return np.float64(-value), -covariance.pull(K, W)

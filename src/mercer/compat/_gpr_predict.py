@@ -1,0 +1,135 @@
+"""What a Gaussian process with scikit-learn's arguments says after a fit and before one: moments, samples, log p(y)."""
+
+import warnings
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from mercer.compat._covariance import Covariance, log_evidence
+from mercer.exceptions import NumericalWarning
+from mercer.inference.posterior import clip, draw
+
+
+class PredictMixin:
+    """Prediction of `GaussianProcessRegressor`."""
+
+    def predict(self, X, return_std=False, return_cov=False):
+        """m(x) = kₓᵀα, and on request √v(x) or the covariance; before a fit those of the prior.
+
+        The noise of a ``WhiteKernel`` is in them, ``alpha`` is not.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a list of objects
+        return_std, return_cov : bool, default=False
+
+        Returns
+        -------
+        mean : ndarray of shape (m,) or (m, t)
+        std : ndarray of shape (m,) or (m, t)
+            With ``return_std``.
+        cov : ndarray of shape (m, m) or (m, m, t)
+            With ``return_cov``.
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        X = validate_data(self, X, reset=False, **self._reads(self.kernel))
+        if not hasattr(self, "X_train_"):
+            mean, found = self._prior(X, return_std, return_cov)
+            scale = np.ones(mean.shape[1])
+        else:
+            mean, found = self._moments(self._rows(X), return_std, return_cov)
+            scale = np.atleast_1d(self._y_train_std)
+            mean = scale * mean + self._y_train_mean
+        squeezed = mean.shape[1] == 1
+        mean = mean[:, 0] if squeezed else mean
+        if found is None:
+            return mean
+        found = found[..., None] * (scale if return_std else scale**2)
+        return mean, found[..., 0] if squeezed else found
+
+    def _prior(self, X, return_std, return_cov):
+        """Mean 0, and the std or the covariance of the kernel as it was given."""
+        kernel = self.kernel
+        if kernel is None:
+            kernel = ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed")
+        mean = np.zeros((len(X), self.n_targets or 1))
+        if return_cov:
+            return mean, np.array(kernel(X), dtype=float)
+        return mean, np.sqrt(kernel.diag(X)) if return_std else None
+
+    def _moments(self, X, return_std, return_cov):
+        """Mean, and the std or the covariance, in the units of the normalised y."""
+        f = self._posterior
+        if not (return_std or return_cov):
+            return f.mean(X), None
+        noise = Covariance(self.kernel_, X).noise(self._theta, X)
+        if return_cov:
+            mean, C = f.covariance(X)
+            np.einsum("ii->i", C)[...] += noise
+            return mean, C
+        mean, variance = f.moments(X)
+        variance, count, worst = clip(variance + noise, np.asarray(f.kernel.diag(X), dtype=float) + noise, f.Kinv.n)
+        if worst:
+            warnings.warn(
+                f"{count} of {len(X)} variances came out negative, by up to {worst:.1e} of the prior variance, and are "
+                "0 now: K is nearly singular. Use a larger alpha, or a WhiteKernel.",
+                NumericalWarning,
+                stacklevel=3,
+            )
+        return mean, np.sqrt(variance)
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """f(X) ~ N(m, C): joint draws at the rows of X, from the prior before fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a list of objects
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=0
+
+        Returns
+        -------
+        ndarray of shape (m, n_samples) or (m, t, n_samples)
+        """
+        rng = check_random_state(random_state)
+        mean, C = self.predict(X, return_cov=True)
+        if mean.ndim == 1:
+            return draw(mean[:, None], C, n_samples, rng)[0][:, 0]
+        parts = [draw(mean[:, [j]], C[..., j], n_samples, rng)[0] for j in range(mean.shape[1])]
+        return np.concatenate(parts, axis=1)
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
+        """log p(y | θ) = log N(y; 0, K + diag(α)), summed over the targets, and its gradient.
+
+        Parameters
+        ----------
+        theta : array-like of shape (p,), default=None
+            None is the value of the fit.
+        eval_gradient : bool, default=False
+        clone_kernel : bool, default=True
+            False sets the θ of ``kernel_``, too; predictions stay those of the fit.
+
+        Returns
+        -------
+        float, or (float, ndarray of shape (p,))
+        """
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        theta, X = np.asarray(theta, dtype=float), self._rows(self.X_train_)
+        if not clone_kernel:
+            self.kernel_.theta = theta
+        y = self.y_train_.reshape(len(self.y_train_), -1).astype(float)
+        return evidence(Covariance(self.kernel_, X), theta, X, y, self._alphas(len(y)), eval_gradient)
+
+
+def evidence(covariance, theta, X, y, noise, gradient):
+    """`log_evidence`; −∞ and a zero gradient where the matrix is not positive definite."""
+    try:
+        return log_evidence(covariance, theta, X, y, noise, gradient)
+    except np.linalg.LinAlgError:
+        return (-np.inf, np.zeros(len(theta))) if gradient else -np.inf

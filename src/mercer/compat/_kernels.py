@@ -1,0 +1,168 @@
+"""Kernels by scikit-learn's names, as ours; and two routes from rows to a Gram: by tiles, or as a whole matrix.
+
+A name for which we have a kernel becomes that kernel, and K is evaluated by tiles. A name for which we have none (or
+arguments with which it is not positive semi-definite), a function, and a given matrix are whole matrices.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.gram import DenseGram, TiledGram, apply, take
+from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Scaled
+
+ENTRIES = 2**22  # of a block of rows of a whole matrix, or of sparse rows that are made dense: 32 MB
+
+
+def by_name(name, gamma, degree, coef0):
+    """The kernel that scikit-learn means by a name, as ours; None where we have no kernel for it.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS``.
+    gamma, degree, coef0 : float
+        γ of exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁) and (γxᵀz + c)ᵖ; p; c.
+
+    Examples
+    --------
+    >>> from mercer.compat._kernels import by_name
+    >>> by_name("rbf", 0.5, None, None)
+    Gaussian(1.0)
+    >>> by_name("poly", 2.0, 3, 1.0)
+    8.0 * Polynomial(3, 0.5)
+    >>> by_name("sigmoid", 1.0, None, 0.0) is None
+    True
+    """
+    if name == "linear":
+        return Linear()
+    if name == "cosine":
+        return Linear().normalise()
+    if name in ("rbf", "laplacian"):
+        if gamma == 0:
+            return Constant(1.0)
+        return Gaussian(float(np.sqrt(0.5 / gamma))) if name == "rbf" else Laplacian(1.0 / gamma)
+    if name in ("poly", "polynomial") and degree >= 1 and degree == int(degree) and coef0 >= 0 and gamma > 0:
+        offset, scale = coef0 / gamma, gamma**degree  # γᵖ(xᵀz + c/γ)ᵖ
+        if np.isfinite(offset) and 0 < scale < np.inf:
+            return Scaled(Polynomial(int(degree), float(offset)), float(scale))
+    return None
+
+
+class Route(ABC):
+    """From rows to a Gram of training rows, and to K(X, Z) c for new ones."""
+
+    @abstractmethod
+    def gram(self, X):
+        """K of the training rows, as a `Gram`."""
+
+    @abstractmethod
+    def product(self, X, Z, coef):
+        """K(X, Z) c for c of shape (len(Z), t)."""
+
+
+@dataclass(frozen=True)
+class Tiles(Route):
+    """A kernel of ours on rows of numbers; sparse rows are made dense, at prediction a block at a time."""
+
+    kernel: Kernel
+
+    def gram(self, X):
+        return TiledGram(self.kernel, dense(X))
+
+    def product(self, X, Z, coef):
+        Z = dense(Z)
+        if not sp.issparse(X):
+            return apply(self.kernel, dense(X), Z, coef)
+        return np.concatenate([apply(self.kernel, dense(part), Z, coef) for part in blocks(X, X.shape[1])])
+
+
+@dataclass(frozen=True)
+class Whole(Route):
+    """A function (X, Z) ↦ K(X, Z) of all rows at once."""
+
+    function: object
+    at_once: bool = False  # whether the function must see all new rows in one call
+
+    def gram(self, X):
+        return DenseGram.from_matrix(square(self.function(X, X), X))
+
+    def product(self, X, Z, coef):
+        parts = [X] if self.at_once else blocks(X, len(coef))
+        return np.concatenate([matrix(self.function(part, Z)) @ coef for part in parts])
+
+
+@dataclass(frozen=True)
+class Named:
+    """(X, Z) ↦ K(X, Z) by a name of scikit-learn's, or by a function of two rows."""
+
+    metric: object
+    params: dict = field(default_factory=dict)
+
+    def __call__(self, X, Z):
+        from sklearn.metrics.pairwise import pairwise_kernels
+
+        # the compiled chi2 of scikit-learn refuses arrays that cannot be written to
+        X, Z = (A if sp.issparse(A) else np.require(A, requirements="W") for A in (X, Z))
+        return pairwise_kernels(X, Z, metric=self.metric, filter_params=not callable(self.metric), **self.params)
+
+
+class Given:
+    """K(X, Z) is X: the matrix itself was given."""
+
+    def __call__(self, X, Z):
+        return X
+
+
+def route(name, X, gamma, degree, coef0):
+    """The route for a named kernel on rows X: by tiles, except where it has to be, or had better be, a whole matrix.
+
+    Sparse rows with more columns than rows would take more memory as a dense array than K does.
+    """
+    wide = sp.issparse(X) and X.shape[1] > X.shape[0]
+    kernel = None if wide else by_name(name, gamma, degree, coef0)
+    if kernel is not None:
+        return Tiles(kernel)
+    given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    return Whole(Named(name, {key: value for key, value in given.items() if value is not None}))
+
+
+def dense(X):
+    """Rows as a float64 array."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def matrix(K):
+    """What a kernel function returned, as a float64 array."""
+    return np.ascontiguousarray(dense(K))
+
+
+def square(K, X):
+    """A matrix of training rows, checked: one row for each, finite, symmetric."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    K = matrix(K)
+    if K.shape != (n, n):
+        raise ValueError(
+            f"Precomputed matrix must be a square matrix: one row and one column for each of the {n} rows of X; the "
+            f"kernel gave a {' x '.join(map(str, K.shape))} matrix."
+        )
+    asymmetry = Precomputed().validate(K).asymmetry
+    if asymmetry:
+        raise ValueError(asymmetry)
+    return K
+
+
+def blocks(X, width):
+    """X in parts of so many rows that rows × width stays small."""
+    n, step = X.shape[0] if hasattr(X, "shape") else len(X), max(1, ENTRIES // max(1, width))
+    return [X] if n <= step else [X[i : i + step] for i in range(0, n, step)]
+
+
+def rows_of(X, index):
+    """Rows of an array, a sparse array or a list; X itself where they are all."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if len(index) == n:
+        return X
+    return X[index] if sp.issparse(X) or isinstance(X, np.ndarray) else take(list(X), index)

@@ -1,0 +1,220 @@
+"""What SVR and NuSVR with scikit-learn's arguments share: rows, weights, γ, the solution, prediction."""
+
+import warnings
+from abc import abstractmethod
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from mercer.compat._kernels import Given, Tiles, Whole, route, rows_of
+from mercer.dual.working_set import hold
+from mercer.estimators._base import Estimator
+from mercer.estimators._report import FitReport
+from mercer.estimators._svm_fit import fit_target, spread
+from mercer.kernels import Linear
+
+UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
+FINEST = 1e-12  # of the tolerance, in units of the spread of y: rounding
+
+
+class SupportVectors(RegressorMixin, Estimator):
+    """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: what SVR and NuSVR share."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    @abstractmethod
+    def _tube(self):
+        """(ε, ν), one of which is None."""
+
+    # ---------------------------------------------------------------------- fit
+    def fit(self, X, y, sample_weight=None):
+        """Find α and b.
+
+        Parameters
+        ----------
+        X : {array-like, sparse array} of shape (n, d)
+            The (n, n) kernel matrix for "precomputed"; whatever a kernel function reads.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+            C of row i is C wᵢ; rows with wᵢ <= 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        if sp.issparse(X) and self.kernel == "precomputed":
+            raise TypeError("Sparse precomputed kernels are not supported.")
+        if callable(self.kernel):
+            check_consistent_length(X, y)
+            y = column_or_1d(y, warn=True, dtype=np.float64)
+        else:
+            form = {"accept_sparse": "csr", "accept_large_sparse": False}
+            X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, **form)
+            y = y.astype(np.float64)
+        weight, keep = self._weights(sample_weight, X, len(y))
+        self._gamma = self._resolve_gamma(X)
+        self._route = self._make_route(X)
+        K = self._route.gram(self._chosen(X, keep))
+        self._take_over(self._solve(K, y[keep], weight), X, keep)
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(y),)
+
+    def _weights(self, sample_weight, X, n):
+        """(w of the rows that count, which they are)."""
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if weight.shape != (n,):
+            raise ValueError(f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} rows.")
+        if not np.isfinite(weight).all():
+            raise ValueError("sample_weight contains NaN or infinity.")
+        keep = np.flatnonzero(weight > 0)
+        if not keep.size:
+            raise ValueError("Invalid input - all samples have zero or negative weights.")
+        return weight[keep], keep
+
+    def _resolve_gamma(self, X):
+        """γ as a number; "scale" is 1/(d · var X), as in scikit-learn without the weights."""
+        if callable(self.kernel) or self.kernel == "precomputed":
+            return 0.0
+        if isinstance(self.gamma, str) and self.gamma == "auto":
+            return 1.0 / X.shape[1]
+        if isinstance(self.gamma, str):
+            variance = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var()
+            return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
+        return float(self.gamma)
+
+    def _make_route(self, X):
+        """How K is evaluated; a function sees all rows at once, as scikit-learn calls it."""
+        if callable(self.kernel):
+            return Whole(self.kernel, at_once=True)
+        if self.kernel == "precomputed":
+            return Whole(Given())
+        return route(self.kernel, X, self._gamma, self.degree, self.coef0)
+
+    def _chosen(self, X, keep):
+        """The rows that count; of a given matrix their columns too."""
+        if len(keep) == (X.shape[0] if hasattr(X, "shape") else len(X)):
+            return X
+        given = isinstance(self._route, Whole) and isinstance(self._route.function, Given)
+        return X[np.ix_(keep, keep)] if given else rows_of(X, keep)
+
+    def _solve(self, K, y, weight):
+        """The solution in units of y: `Found`."""
+        C = UNBOUNDED * max(1.0, float(np.abs(y).max())) if np.isinf(self.C) else float(self.C)
+        epsilon, nu = self._tube()
+        # tol is in units of y in libsvm and of its spread in ours: what is asked for holds in both
+        tol = max(self.tol / max(1.0, spread(y, weight, True)[1]), FINEST)
+        K = hold(K, tol) if nu is not None else K
+        limit = None if self.max_iter == -1 else self.max_iter
+        return fit_target(K, y, weight, C, epsilon, nu, True, tol=tol, max_iter=limit, memory=None)
+
+    def _take_over(self, found, X, keep):
+        """Set what was learnt."""
+        chosen = np.flatnonzero(found.alpha)
+        self._alpha = found.alpha[chosen]
+        self.support_ = keep[chosen].astype(np.int32)
+        self.intercept_ = np.array([found.b])
+        self.dual_coef_ = self._alpha[None, :]
+        self._X = X if callable(self.kernel) else None  # which a function wants to see whole
+        if callable(self.kernel) or self.kernel == "precomputed":
+            self.support_vectors_ = np.empty((0, 0))
+        else:
+            self.support_vectors_ = X[self.support_]
+            if sp.issparse(X):
+                form = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
+                self.dual_coef_ = form(self.dual_coef_)
+        self.n_iter_ = max(1, int(found.solution.iterations))
+        self.fit_status_ = int(found.solution.status != "converged")
+        self._report(found, len(keep))
+
+    def _report(self, found, rows):
+        """Fill ``fit_report_``; say so when the solution is not one."""
+        info = found.solution.info
+        self.fit_report_ = FitReport(
+            estimator=f"compat.{type(self).__name__}",
+            kernel=repr(self._route.kernel) if isinstance(self._route, Tiles) else repr(self.kernel),
+            gamma=self._gamma,
+            epsilon=found.epsilon,
+            rows=rows,
+            support_vectors=len(self.support_),
+            solver="working set",
+            gram=info["gram"],
+            status=found.solution.status,
+            iterations=self.n_iter_,
+            rounds=info["rounds"],
+            newton_steps=info["newton_steps"],
+            kkt_violation=found.unit * found.solution.violation,
+            dual_gap=found.gap,
+        )
+        if self.verbose:
+            print(f"[mercer] {self.fit_report_!r}")  # noqa: T201
+        if self.fit_status_:
+            warnings.warn(
+                f"Solver terminated early ({found.solution.status}, max_iter={self.max_iter}) after {self.n_iter_} "
+                f"steps with a duality gap of {found.gap:.3g} at an objective of {found.primal:.3g}. Consider "
+                "pre-processing your data with StandardScaler or MinMaxScaler, a smaller C or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+
+    # ---------------------------------------------------------------------- what was learnt
+    @property
+    def n_support_(self):
+        """The number of support vectors, as an array of one."""
+        if not hasattr(self, "support_"):
+            raise AttributeError("n_support_ is there after fit.")
+        return np.array([len(self.support_)], dtype=np.int32)
+
+    @property
+    def coef_(self):
+        """Σⱼ αⱼ xⱼ, of shape (1, d), for the linear kernel; read only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self, "support_")
+        coef = self.dual_coef_ @ self.support_vectors_
+        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def predict(self, X):
+        """f(x) = Σⱼ αⱼ k(x, xⱼ) + b.
+
+        Parameters
+        ----------
+        X : {array-like, sparse array} of shape (m, d)
+            For "precomputed" the (m, n) matrix of the new rows with the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        check_is_fitted(self, "support_")
+        if callable(self.kernel):
+            return self._by_matrix(self.kernel(X, self._X))
+        sparse = False if self.kernel == "precomputed" else "csr"
+        X = validate_data(self, X, dtype=np.float64, order="C", accept_sparse=sparse, reset=False)
+        if self.kernel == "precomputed":
+            return self._by_matrix(X)
+        if isinstance(self._route, Tiles) and type(self._route.kernel) is Linear:
+            coef = self.coef_
+            f = X @ (coef.toarray() if sp.issparse(coef) else coef).T
+            return f[:, 0] + self.intercept_[0]
+        f = self._route.product(X, self.support_vectors_, self._alpha[:, None])
+        return f[:, 0] + self.intercept_[0]
+
+    def _by_matrix(self, K):
+        """F from the values of the kernel with all training rows."""
+        K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+        n = self.shape_fit_[0]
+        if K.ndim != 2 or K.shape[1] != n:
+            raise ValueError(
+                f"X.shape[1] = {K.shape[-1]} should be equal to {n}, the number of samples at training time"
+            )
+        return K[:, self.support_] @ self._alpha + self.intercept_[0]

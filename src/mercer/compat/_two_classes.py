@@ -1,0 +1,164 @@
+"""Two classes by Laplace's approximation, with the attributes of scikit-learn's binary classifier."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.compat._covariance import Covariance
+from mercer.compat._search import minimise
+from mercer.inference.laplace import laplace, laplace_adjoint
+from mercer.inference.likelihood import Binary
+from mercer.inference.links import Logit
+
+BLOCK = 1024  # new rows at once
+
+
+class TwoClasses(BaseEstimator):
+    """log Z ≈ −½ âᵀf̂ + log p(y | f̂) − ½ log det(I + √W K √W): what one problem of two classes is fitted by.
+
+    Parameters and attributes are those of scikit-learn's class for two classes: ``X_train_``, ``y_train_`` (0 and 1),
+    ``classes_``, ``kernel_``, ``pi_``, ``W_sr_``, ``L_`` (of I + √W K √W), ``log_marginal_likelihood_value_``.
+    ``f_cached`` is the mode f̂, ``a_cached_`` the â with f̂ = K â.
+    """
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        optimizer="fmin_l_bfgs_b",
+        n_restarts_optimizer=0,
+        max_iter_predict=100,
+        warm_start=False,
+        copy_X_train=True,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.max_iter_predict = max_iter_predict
+        self.warm_start = warm_start
+        self.copy_X_train = copy_X_train
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Learn θ and the mode; X and y are checked already."""
+        self.kernel_ = ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed") if self.kernel is None else clone(self.kernel)
+        self.X_train_ = np.copy(X) if self.copy_X_train else X
+        self.classes_, self.y_train_ = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            raise ValueError(f"TwoClasses needs 2 classes in y, got {len(self.classes_)}: {self.classes_}.")
+        rows, self.report_ = self._rows(X), {}
+        covariance = Covariance(self.kernel_, rows)
+        start = getattr(self, "a_cached_", None) if self.warm_start else None
+        search = _Evidence(covariance, rows, self._likelihood(), self.max_iter_predict, start)
+        if self.optimizer is not None and self.kernel_.n_dims:
+            rng, restarts = check_random_state(self.random_state), self.n_restarts_optimizer
+            theta, _ = minimise(search.negative, self.kernel_, self.optimizer, restarts, rng, len(y), self.report_)
+            self.kernel_.theta = theta
+            self.kernel_._check_bounds_params()
+        self._theta = np.array(self.kernel_.theta, dtype=float)
+        self._kernel = covariance.kernel(self._theta)
+        self._keep(search.posterior(self._theta)[0])
+        return self
+
+    def _keep(self, found):
+        """Set what was learnt."""
+        if not found.info["converged"]:
+            warnings.warn(
+                f"the mode of the latent function was not reached in max_iter_predict={self.max_iter_predict} "
+                f"factorisations; the gradient there is {found.info['gradient']:.2g}. Raise max_iter_predict.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self.report_.update(kernel=repr(self._kernel), **found.info)
+        self.log_marginal_likelihood_value_ = np.float64(found.log_evidence)
+        self.f_cached, self.a_cached_ = found.f, found.a
+        self.pi_, self.W_sr_ = Logit().prob(found.f), found.s
+        found.release()
+        self._posterior = found
+
+    def _likelihood(self):
+        return Binary(Logit(), 2.0 * self.y_train_ - 1.0)
+
+    def _rows(self, X):
+        """Rows as the kernel evaluates them: float64, or the objects."""
+        vectors = self.kernel is None or self.kernel.requires_vector_input
+        return np.asarray(X, dtype=np.float64) if vectors else X
+
+    @property
+    def L_(self):
+        """Lower Cholesky factor of I + √W K √W."""
+        check_is_fitted(self, "X_train_")
+        return np.tril(self._posterior.L)
+
+    def _blocks(self, X):
+        """Yield (rows, k(rows, training rows)) for blocks of new rows."""
+        check_is_fitted(self, "X_train_")
+        X, train = self._rows(X), self._rows(self.X_train_)
+        for i in range(0, len(X), BLOCK):
+            yield X[i : i + BLOCK], np.asarray(self._kernel(X[i : i + BLOCK], train), dtype=float)
+
+    def predict(self, X):
+        """The likelier class, by the sign of the latent mean."""
+        positive = np.concatenate([k @ self._posterior.a > 0 for _, k in self._blocks(X)])
+        return self.classes_[positive.astype(int)]
+
+    def predict_proba(self, X):
+        """P(class), of shape (m, 2)."""
+        p = Logit().expect(*self.latent_mean_and_variance(X))
+        return np.stack([1.0 - p, p], axis=1)
+
+    def latent_mean_and_variance(self, X):
+        """Mean and variance of the latent function."""
+        means, variances = [], []
+        for rows, k in self._blocks(X):
+            noise = Covariance(self.kernel_, rows).noise(self._theta, rows)
+            mean, variance = self._posterior.latent(k, np.asarray(self._kernel.diag(rows), dtype=float) + noise)
+            means.append(mean)
+            variances.append(variance)
+        return np.concatenate(means), np.concatenate(variances)
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
+        """log Z at θ, and its gradient."""
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        theta, X = np.asarray(theta, dtype=float), self._rows(self.X_train_)
+        if not clone_kernel:
+            self.kernel_.theta = theta
+        search = _Evidence(Covariance(self.kernel_, X), X, self._likelihood(), self.max_iter_predict, self.a_cached_)
+        found = search.negative(theta, eval_gradient)
+        return (-found[0], -found[1]) if eval_gradient else -found
+
+
+class _Evidence:
+    """θ ↦ −log Z; each search for the mode begins where the last one ended. log σ is concave: there is one mode."""
+
+    def __init__(self, covariance, X, likelihood, max_iter, start):
+        self.covariance, self.X, self.likelihood, self.max_iter = covariance, X, likelihood, max_iter
+        self.start = start if start is not None and len(start) == likelihood.n else None
+
+    def posterior(self, theta):
+        """(the approximation, K) at θ."""
+        K = self.covariance.gram(theta, self.X)
+        found = laplace(K.dense(), self.likelihood, start=self.start, max_iter=self.max_iter)
+        self.start = found.a
+        return found, K
+
+    def negative(self, theta, eval_gradient=True):
+        """−log Z, and its gradient; ∞ where K cannot be used."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found, K = self.posterior(theta)
+                value = np.float64(-found.log_evidence)
+                if not eval_gradient:
+                    return value
+                return value, self.covariance.pull(K, laplace_adjoint(found, overwrite=True))
+        except np.linalg.LinAlgError:
+            return (np.inf, np.zeros(len(theta))) if eval_gradient else np.inf

@@ -1,0 +1,260 @@
+"""GaussianProcessClassifier with scikit-learn's arguments."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.gaussian_process.kernels import CompoundKernel
+from sklearn.gaussian_process.kernels import Kernel as SklearnObject
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer.compat._two_classes import TwoClasses
+from mercer.estimators._base import Estimator
+from mercer.estimators._report import FitReport
+
+
+class GaussianProcessClassifier(ClassifierMixin, Estimator):
+    """P(y = 1 | x) = ∫ σ(f) p(f | x, y) df by Laplace: ``sklearn.gaussian_process.GaussianProcessClassifier`` on ours.
+
+    The latent function has mean 0, σ is the logistic function. The last integral is exact here, where scikit-learn
+    takes five error functions for σ.
+
+    Parameters
+    ----------
+    kernel : kernel object of ``sklearn.gaussian_process.kernels``, default=None
+        None is ``1.0 * RBF(1.0)`` with fixed hyper-parameters.
+    optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
+        What maximises the evidence over θ; None leaves the kernel as it is.
+    n_restarts_optimizer : int, default=0
+        Further starts, drawn uniformly from the log bounds.
+    max_iter_predict : int, default=100
+        Most factorisations in the search for the mode.
+    warm_start : bool, default=False
+        Whether the search for the mode of the next fit starts at the mode of this one.
+    copy_X_train : bool, default=True
+        Whether the training rows are copied.
+    random_state : int, RandomState or None, default=None
+        For the restarts.
+    multi_class : {"one_vs_rest", "one_vs_one"}, default="one_vs_rest"
+        More than two classes are several problems of two. One against one has no probabilities.
+    n_jobs : int, default=None
+        Processes for these problems.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+    n_classes_ : int
+    base_estimator_ : estimator
+        The problem of two classes, or scikit-learn's meta-estimator around several.
+    kernel_ : kernel object of scikit-learn
+        With the θ that was found; a ``CompoundKernel`` for several problems.
+    log_marginal_likelihood_value_ : float
+        log p(y) at ``kernel_.theta``; the mean over several problems.
+    fit_report_ : FitReport
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    mercer.GaussianProcessClassifier : several classes in one model, an unknown mean, expectation propagation, weights.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from mercer.compat import GaussianProcessClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["cold", "cold", "warm", "warm"]
+    >>> GaussianProcessClassifier(4.0 * RBF(1.0), optimizer=None).fit(X, y).predict([[0.5], [2.5]])
+    array(['cold', 'warm'], dtype='<U4')
+    """
+
+    _parameter_constraints = {
+        "kernel": [SklearnObject, None],
+        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
+        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+        "max_iter_predict": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "copy_X_train": ["boolean"],
+        "random_state": ["random_state"],
+        "multi_class": [StrOptions({"one_vs_rest", "one_vs_one"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        optimizer="fmin_l_bfgs_b",
+        n_restarts_optimizer=0,
+        max_iter_predict=100,
+        warm_start=False,
+        copy_X_train=True,
+        random_state=None,
+        multi_class="one_vs_rest",
+        n_jobs=None,
+    ):
+        self.kernel = kernel
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.max_iter_predict = max_iter_predict
+        self.warm_start = warm_start
+        self.copy_X_train = copy_X_train
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        """Maximise the evidence over θ, and find the mode of the latent function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a list of objects
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y)
+
+    def _fit(self, X, y):
+        if isinstance(self.kernel, CompoundKernel):
+            raise ValueError("kernel cannot be a CompoundKernel: it has several outputs; give one of its kernels.")
+        X, y = validate_data(self, X, y, multi_output=False, **self._reads())
+        self.classes_ = np.unique(y)
+        self.n_classes_ = self.classes_.size
+        if self.n_classes_ == 1:
+            raise ValueError(
+                "GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only class "
+                f"{self.classes_[0]} is present)"
+            )
+        self.base_estimator_ = self._base().fit(X, y)
+        fitted = self._problems()
+        self.log_marginal_likelihood_value_ = np.mean([one.log_marginal_likelihood() for one in fitted])
+        self.fit_report_ = FitReport(
+            estimator="compat.GaussianProcessClassifier",
+            rows=len(y),
+            classes=int(self.n_classes_),
+            log_marginal_likelihood=float(self.log_marginal_likelihood_value_),
+            problems=[dict(one.report_) for one in fitted],
+        )
+
+    def _base(self):
+        """What is to be fitted."""
+        names = ("kernel", "optimizer", "n_restarts_optimizer", "max_iter_predict", "warm_start", "copy_X_train")
+        given = {name: getattr(self, name) for name in (*names, "random_state")}
+        before = getattr(self, "base_estimator_", None)
+        one = TwoClasses(**given)
+        if self.n_classes_ == 2:
+            if self.warm_start and isinstance(before, TwoClasses):
+                one.a_cached_ = before.a_cached_
+            return one
+        around = OneVsRestClassifier if self.multi_class == "one_vs_rest" else OneVsOneClassifier
+        return around(one, n_jobs=self.n_jobs)
+
+    def _problems(self):
+        """The fitted problems of two classes."""
+        return [self.base_estimator_] if self.n_classes_ == 2 else self.base_estimator_.estimators_
+
+    def _reads(self):
+        """How the rows of X are checked: numbers in two dimensions, or whatever the kernel reads."""
+        vectors = self.kernel is None or self.kernel.requires_vector_input
+        return {"ensure_2d": True, "dtype": "numeric"} if vectors else {"ensure_2d": False, "dtype": None}
+
+    def _new(self, X):
+        """New rows, checked."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **self._reads())
+
+    def predict(self, X):
+        """Return the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a list of objects
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        X = self._new(X)
+        return self.base_estimator_.predict(X)
+
+    def predict_proba(self, X):
+        """∫ σ(f) p(f | x, y) df, one column for each of ``classes_``; of several problems divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a list of objects
+
+        Returns
+        -------
+        ndarray of shape (m, C)
+        """
+        check_is_fitted(self)
+        if self.n_classes_ > 2 and self.multi_class == "one_vs_one":
+            raise ValueError(
+                "one_vs_one multi-class mode does not support predicting probability estimates. Use one_vs_rest mode "
+                "instead."
+            )
+        return self.base_estimator_.predict_proba(self._new(X))
+
+    def latent_mean_and_variance(self, X):
+        """Mean and variance of the latent function at X, for two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a list of objects
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        if self.n_classes_ > 2:
+            raise ValueError(
+                "Returning the mean and variance of the latent function f is only supported for binary classification, "
+                f"received {self.n_classes_} classes."
+            )
+        return self.base_estimator_.latent_mean_and_variance(self._new(X))
+
+    @property
+    def kernel_(self):
+        """The kernel with the θ that was found; a ``CompoundKernel`` for several problems."""
+        kernels = [one.kernel_ for one in self._problems()]
+        return kernels[0] if self.n_classes_ == 2 else CompoundKernel(kernels)
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
+        """log p(y | θ) by Laplace, and its gradient for two classes; the mean over several problems.
+
+        Parameters
+        ----------
+        theta : array-like of shape (p,) or (p · problems,), default=None
+            None is the value of the fit. For several problems one θ for all, or one after the other.
+        eval_gradient : bool, default=False
+        clone_kernel : bool, default=True
+            False sets the θ of ``kernel_``, too; predictions stay those of the fit.
+
+        Returns
+        -------
+        float, or (float, ndarray of shape (p,))
+        """
+        check_is_fitted(self)
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        theta, problems = np.asarray(theta, dtype=float), self._problems()
+        if len(problems) == 1:
+            return problems[0].log_marginal_likelihood(theta, eval_gradient, clone_kernel)
+        if eval_gradient:
+            raise NotImplementedError("Gradient of log-marginal-likelihood not implemented for multi-class GPC.")
+        p = problems[0].kernel_.n_dims
+        if theta.shape not in ((p,), (p * len(problems),)):
+            raise ValueError(
+                f"Shape of theta must be either {p} or {p * len(problems)}. Obtained theta with shape {theta.shape[0]}."
+            )
+        parts = np.broadcast_to(theta.reshape(-1, p), (len(problems), p)) if p else [theta] * len(problems)
+        values = [one.log_marginal_likelihood(t, False, clone_kernel) for one, t in zip(problems, parts, strict=True)]
+        return np.mean(values)

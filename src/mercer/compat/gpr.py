@@ -1,0 +1,229 @@
+"""GaussianProcessRegressor with scikit-learn's arguments."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import Kernel as SklearnObject
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from mercer._machine import check_memory
+from mercer.compat._covariance import Covariance, factored
+from mercer.compat._gpr_predict import PredictMixin, evidence
+from mercer.compat._search import minimise
+from mercer.dual.ridge import power_of_two
+from mercer.estimators._base import Estimator
+from mercer.estimators._report import FitReport
+from mercer.inference.posterior import Posterior
+from mercer.solvers._condition import Probe, condition_number
+
+
+class GaussianProcessRegressor(PredictMixin, MultiOutputMixin, RegressorMixin, Estimator):
+    """f ~ GP(0, k),  y = f(x) + N(0, α): ``sklearn.gaussian_process.GaussianProcessRegressor`` on our solvers.
+
+    Parameters
+    ----------
+    kernel : kernel object of ``sklearn.gaussian_process.kernels``, default=None
+        k, with ``WhiteKernel`` as noise; None is ``ConstantKernel(1.0) * RBF(1.0)``. Kernels that we have are
+        evaluated by ours, others by themselves.
+    alpha : float or ndarray of shape (n,), default=1e-10
+        Added to the diagonal of K of the training rows.
+    optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
+        What maximises log p(y) over θ; a function is called as ``optimizer(obj_func, initial_theta, bounds)``. None
+        leaves the kernel as it is.
+    n_restarts_optimizer : int, default=0
+        Further starts, drawn uniformly from the log bounds.
+    normalize_y : bool, default=False
+        Whether y is centred and scaled to unit variance for the fit.
+    copy_X_train : bool, default=True
+        Whether ``X_train_`` and ``y_train_`` are copies.
+    n_targets : int, default=None
+        Columns of y, for samples from the prior.
+    random_state : int, RandomState or None, default=None
+        For the restarts.
+
+    Attributes
+    ----------
+    X_train_, y_train_ : ndarray
+        The training rows; y as it was fitted, that is normalised.
+    kernel_ : kernel object of scikit-learn
+        With the θ that was found.
+    L_ : ndarray of shape (n, n)
+        Lower Cholesky factor of K + diag(α).
+    alpha_ : ndarray of shape (n,) or (n, t)
+        (K + diag(α))⁻¹y: the dual vector.
+    log_marginal_likelihood_value_ : float
+        log p(y) at ``kernel_.theta``.
+    fit_report_ : FitReport
+        The kernel of ours, condition, evaluations of the search, time.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    mercer.GaussianProcessRegressor : with a trend, noise as a parameter, leave-one-out and priors of hyper-parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    >>> from mercer.compat import GaussianProcessRegressor
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> model = GaussianProcessRegressor(RBF() + WhiteKernel(1e-3, "fixed")).fit(X, np.sin(X[:, 0]))
+    >>> mean, std = model.predict([[1.5]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.5)) < 0.01)
+    True
+    """
+
+    _parameter_constraints = {
+        "kernel": [None, SklearnObject],
+        "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],
+        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
+        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+        "normalize_y": ["boolean"],
+        "copy_X_train": ["boolean"],
+        "n_targets": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+    __metadata_request__predict = {"return_std": True, "return_cov": True}
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        alpha=1e-10,
+        optimizer="fmin_l_bfgs_b",
+        n_restarts_optimizer=0,
+        normalize_y=False,
+        copy_X_train=True,
+        n_targets=None,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.normalize_y = normalize_y
+        self.copy_X_train = copy_X_train
+        self.n_targets = n_targets
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+    # ---------------------------------------------------------------------- fit
+    def fit(self, X, y):
+        """Maximise log p(y) over θ, and factor K + diag(α).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a list of objects
+        y : array-like of shape (n,) or (n, t)
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y)
+
+    def _fit(self, X, y):
+        self.kernel_ = ConstantKernel() * RBF() if self.kernel is None else clone(self.kernel)
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **self._reads(self.kernel_))
+        seen = y.shape[1] if y.ndim == 2 else 1
+        if self.n_targets is not None and seen != self.n_targets:
+            raise ValueError(
+                "The number of targets seen in `y` is different from the parameter `n_targets`. "
+                f"Got {seen} != {self.n_targets}."
+            )
+        noise = self._alphas(len(y))
+        y = self._normalise(y)
+        self.X_train_ = np.copy(X) if self.copy_X_train else X
+        self.y_train_ = np.copy(y) if self.copy_X_train else y
+        rows, targets = self._rows(X), y.reshape(len(y), -1).astype(float)
+        check_memory(16.0 * len(y) ** 2, f"GaussianProcessRegressor for n = {len(y)}", None, "fewer rows")
+        covariance = Covariance(self.kernel_, rows)
+        self.fit_report_ = FitReport(estimator="compat.GaussianProcessRegressor", rows=len(y))
+        value = self._learn(covariance, rows, targets, noise)
+        self._condition(covariance, rows, targets, noise)
+        self.log_marginal_likelihood_value_ = value
+        self.fit_report_["log_marginal_likelihood"] = float(value)
+
+    def _learn(self, covariance, X, y, noise):
+        """Set the θ of ``kernel_``, and return log p(y) there."""
+
+        def objective(theta, eval_gradient=True):
+            found = evidence(covariance, theta, X, y, noise, eval_gradient)
+            return (-found[0], -found[1]) if eval_gradient else -found
+
+        if self.optimizer is None or not self.kernel_.n_dims:
+            return -objective(covariance.theta, eval_gradient=False)
+        rng, restarts = check_random_state(self.random_state), self.n_restarts_optimizer
+        theta, value = minimise(objective, self.kernel_, self.optimizer, restarts, rng, len(y), self.fit_report_)
+        self.kernel_.theta = theta
+        self.kernel_._check_bounds_params()
+        return -value
+
+    def _condition(self, covariance, X, y, noise):
+        """Factor K + diag(α), and keep the posterior."""
+        self._theta = theta = np.array(self.kernel_.theta, dtype=float)
+        K = covariance.gram(theta, X, noise)
+        try:
+            Kinv = factored(K)
+        except np.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(
+                f"The kernel, {self.kernel_}, is not returning a positive definite matrix. Try gradually increasing "
+                "the 'alpha' parameter of your GaussianProcessRegressor estimator.",
+                *error.args,
+            ) from None
+        self._posterior = Posterior(covariance.kernel(theta), X, Kinv, y)
+        alpha = self._posterior.alpha
+        self.alpha_ = alpha[:, 0] if self.y_train_.ndim == 1 else alpha
+        condition = condition_number(Kinv._L, Probe(K).largest_eigenvalue(), 0.0)
+        self.fit_report_.update(kernel=repr(self._posterior.kernel), condition=condition, **Kinv.info)
+
+    @staticmethod
+    def _reads(kernel):
+        """How the rows of X are checked: numbers in two dimensions, or whatever the kernel reads."""
+        vectors = kernel is None or kernel.requires_vector_input
+        return {"ensure_2d": True, "dtype": "numeric"} if vectors else {"ensure_2d": False, "dtype": None}
+
+    def _rows(self, X):
+        """Rows as the kernel evaluates them: float64, or the objects."""
+        return np.asarray(X, dtype=np.float64) if self._reads(self.kernel)["ensure_2d"] else X
+
+    def _alphas(self, n):
+        """α, a number or one for each row, checked."""
+        alpha = np.asarray(self.alpha, dtype=float)
+        if alpha.size == 1:
+            alpha = alpha.reshape(())
+        elif alpha.shape != (n,):
+            raise ValueError(
+                f"alpha must be a scalar or an array with same number of entries as y. ({alpha.shape[0]} != {n})"
+            )
+        if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
+            raise ValueError(f"alpha must be finite and >= 0, its smallest entry is {alpha.min()}.")
+        return alpha
+
+    def _normalise(self, y):
+        """(y − mean)/std with ``normalize_y``; a constant target has std 1. Nothing overflows on the way."""
+        shape = y.shape[1:] or (1,)
+        self._y_train_mean, self._y_train_std = np.zeros(shape), np.ones(shape)
+        if not self.normalize_y:
+            return y
+        unit = power_of_two(y) if y.ndim == 2 else float(power_of_two(y[:, None])[0])
+        mean, std = np.mean(y / unit, axis=0), np.std(y / unit, axis=0)
+        std = np.where(std > 10 * np.finfo(float).eps, std, 1.0 / unit)
+        self._y_train_mean, self._y_train_std = unit * mean, unit * std
+        return (y / unit - mean) / std
+
+    @property
+    def L_(self):
+        """Lower Cholesky factor of K + diag(α)."""
+        if not hasattr(self, "X_train_"):
+            raise AttributeError("L_ is there after fit.")
+        return np.tril(self._posterior.Kinv._L)

@@ -1,0 +1,219 @@
+"""KernelRidge with scikit-learn's arguments."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from mercer.compat._kernels import Given, Named, Tiles, Whole, route, rows_of
+from mercer.dual import ridge
+from mercer.estimators._base import Estimator
+from mercer.estimators._report import FitReport
+from mercer.estimators._validation import check_weight
+from mercer.exceptions import NotPositiveDefinite, NumericalWarning
+from mercer.gram import ScaledGram
+from mercer.solvers import Cholesky
+from mercer.solvers.auto import choose
+from mercer.solvers.least_squares import least_squares
+
+NAMES = {"additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid"}
+SMALL = 1000  # rows up to which a float64 factor is quicker than to plan
+POSITIVE = ("additive_chi2", "chi2")
+
+
+class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
+    """(K + αI) c = y,  f(x) = Σⱼ cⱼ k(x, xⱼ): ``sklearn.kernel_ridge.KernelRidge`` on our solvers.
+
+    α is `mercer.KernelRidge`'s λ and c its α. There is no intercept.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (t,), default=1
+        α >= 0; one for each target is allowed.
+    kernel : str or callable, default="linear"
+        A name of ``sklearn.metrics.pairwise_kernels``, "precomputed", or a function of two rows.
+    gamma : float, default=None
+        γ of "rbf", "laplacian", "poly", "sigmoid" and "chi2"; None is 1/d, and 1 for "chi2".
+    degree : float, default=3
+        p of "poly".
+    coef0 : float, default=1
+        c of "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        More arguments for a function.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n,) or (n, t)
+        c.
+    X_fit_ : {ndarray, sparse array} of shape (n, d)
+        The training rows; the matrix itself for "precomputed".
+    fit_report_ : FitReport
+        Which solver and why, condition, residual, and whether least squares took its place.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    mercer.KernelRidge : with an intercept, leave-one-out selection of λ and the kernel, and intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.compat import KernelRidge
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> model = KernelRidge(alpha=0.01, kernel="rbf", gamma=0.5).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.01)
+    True
+    """
+
+    _parameter_constraints = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "kernel": [StrOptions(NAMES | {"precomputed"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+    }
+
+    def __init__(self, alpha=1, *, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None):
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel not in (*POSITIVE, "precomputed")
+        tags.input_tags.positive_only = self.kernel in POSITIVE
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Solve (K + αW⁻¹) c = y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse array} of shape (n, d)
+            The (n, n) kernel matrix for "precomputed".
+        y : array-like of shape (n,) or (n, t)
+        sample_weight : float or array-like of shape (n,), default=None
+            wᵢ >= 0.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        X, y = validate_data(self, X, y, accept_sparse=self._sparse(), multi_output=True, y_numeric=True)
+        if self.kernel in POSITIVE:
+            check_non_negative(X, f"KernelRidge(kernel={self.kernel!r})")
+        n, flat = len(y), y.ndim == 1
+        y = y.reshape(n, -1).astype(np.float64)
+        alpha = self._alphas(y.shape[1])
+        if isinstance(sample_weight, Real):
+            sample_weight = np.full(n, float(sample_weight))
+        weight = check_weight(sample_weight, n)
+        keep = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
+        self._route = self._make_route(X)
+        K = self._route.gram(X if len(keep) == n else self._rows(X, keep))
+        s = None if weight is None else np.sqrt(weight[keep])
+        coef = np.zeros_like(y)
+        self.fit_report_ = FitReport(
+            estimator="compat.KernelRidge",
+            kernel=repr(self._route.kernel) if isinstance(self._route, Tiles) else repr(self.kernel),
+            alpha=alpha.tolist() if alpha.size > 1 else float(alpha[0]),
+            rows=n,
+            dropped_rows=n - len(keep),
+        )
+        coef[keep] = self._solve(K, y[keep], alpha, s, X.shape[1] if isinstance(self._route, Tiles) else None)
+        self.dual_coef_ = coef[:, 0] if flat else coef
+        self.X_fit_ = X
+
+    def _sparse(self):
+        """The sparse formats that may come in."""
+        return ("csr", "csc") if self.__sklearn_tags__().input_tags.sparse else False
+
+    def _alphas(self, targets):
+        """α, one or as many as targets, checked."""
+        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=float))
+        if alpha.shape not in ((1,), (targets,)) or not (np.isfinite(alpha).all() and (alpha >= 0).all()):
+            raise ValueError(
+                f"alpha must be one finite number >= 0, or one for each of the {targets} targets; got {self.alpha!r}."
+            )
+        return alpha[:1] if (alpha == alpha[0]).all() else alpha
+
+    def _make_route(self, X):
+        """How K is evaluated."""
+        if callable(self.kernel):
+            return Whole(Named(self.kernel, dict(self.kernel_params or {})))
+        if self.kernel == "precomputed":
+            return Whole(Given())
+        default = 1.0 if self.kernel == "chi2" else 1.0 / X.shape[1]
+        return route(self.kernel, X, default if self.gamma is None else self.gamma, self.degree, self.coef0)
+
+    def _rows(self, X, keep):
+        """The rows that count; of a given matrix their columns too."""
+        X = rows_of(X.tocsr() if hasattr(X, "tocsr") else X, keep)
+        return X[:, keep] if isinstance(self._route, Whole) and isinstance(self._route.function, Given) else X
+
+    def _solve(self, K, y, alpha, s, d):
+        """C of shape (n, t), by one inverse for each α."""
+        K = K if s is None else ScaledGram(K, s)
+        y = y if s is None else s[:, None] * y
+        solver = Cholesky(jitter=None)  # where it fails there is least squares
+        if K.n > SMALL:
+            planned, plan = choose("auto", K.n, d, targets=y.shape[1])
+            solver = solver if type(planned) is Cholesky else planned
+            self.fit_report_["reasons"] = list(plan.reasons)
+        resolvent, coef = solver.resolvent(K), np.empty_like(y)
+        for lam in np.unique(alpha):
+            columns = np.broadcast_to(alpha == lam, y.shape[1])
+            try:
+                Kinv = resolvent(float(lam))
+                coef[:, columns] = ridge.solve(Kinv, y[:, columns])[0]
+                self.fit_report_.update(Kinv.info)
+            except NotPositiveDefinite:
+                coef[:, columns] = self._least_squares(K, y[:, columns], float(lam))
+        return coef if s is None else s[:, None] * coef
+
+    def _least_squares(self, K, y, lam):
+        """The c of smallest norm that minimises ‖(K + αI)c − y‖, for a matrix that is singular or indefinite."""
+        A = K.dense()
+        np.einsum("ii->i", A)[...] += lam
+        coef, _, _, info = least_squares(A, y, np.zeros(K.n))
+        self.fit_report_.update(solver="least squares", **info)
+        if info["rank"] == K.n:  # where it is less, least_squares has said so
+            warnings.warn(
+                f"K + alpha I is not positive definite (kernel={self.kernel!r}, alpha = {lam:.3g}, n = {K.n}): the "
+                "function is no kernel on these rows, or alpha is too small. The linear system is solved all the same, "
+                "but f minimises nothing. Use another kernel or a larger alpha.",
+                NumericalWarning,
+                stacklevel=6,
+            )
+        return coef
+
+    def predict(self, X):
+        """f(x) = Σⱼ cⱼ k(x, xⱼ).
+
+        Parameters
+        ----------
+        X : {array-like, sparse array} of shape (m, d)
+            For "precomputed" the (m, n) matrix of the new rows with the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, t)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=self._sparse(), reset=False)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        coef = self.dual_coef_
+        f = self._route.product(X, self.X_fit_, coef[:, None] if coef.ndim == 1 else coef)
+        return f[:, 0] if coef.ndim == 1 else f
