@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold as SklearnKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import KernelRidge
+from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.kernels import Gaussian, Matern32, Precomputed
 from mercer.selection import LOO, GroupKFold, KFold, nested_cv
 from mercer.selection._nested import stored_kernels
@@ -338,3 +338,15 @@ def test_what_an_estimator_cannot_take(rng):
         nested_cv(NoWeights(), X, y, sample_weight=np.ones(40))
     with pytest.raises(ValueError, match="NaN"):
         nested_cv(lam_only(Gaussian(0.4), LOO()), np.where(X > 0.9, np.nan, X), y)
+
+
+def test_a_gaussian_process_is_frozen_by_its_noise(rng):
+    """The non-nested score is that of the hyper-parameters chosen on all rows, at their noise variance."""
+    X = rng.uniform(-2, 2, (45, 1))
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(45)
+    model, folds = GaussianProcessRegressor(1.0 * Gaussian(1.0)), SklearnKFold(3)
+    found = nested_cv(model, X, y, outer=folds)
+    whole = GaussianProcessRegressor(1.0 * Gaussian(1.0)).fit(X, y)
+    frozen = GaussianProcessRegressor(whole.kernel_, whole.lam_, criterion=None)
+    expected = [r2_score(y[test], frozen.fit(X[train], y[train]).predict(X[test])) for train, test in folds.split(X)]
+    np.testing.assert_allclose(found.plain_scores, expected, rtol=1e-6)

@@ -310,3 +310,11 @@ def test_a_kernel_of_low_rank(data):
     choice = LOO().choose(found)
     assert np.isfinite(choice.lam)
     assert DenseGram.from_matrix(Linear()(X)).n == found.n
+
+
+@pytest.mark.parametrize("length_scale", [1e3, 1e6, 1e8])
+def test_a_nearly_constant_kernel_is_still_one(rng, length_scale):
+    """Without the constant only rounding of K may be left: its negative eigenvalues are not the kernel's."""
+    X = rng.uniform(-2, 2, (60, 2))
+    found = path(Gaussian(length_scale), X, rng.standard_normal(60))
+    assert (found.eigenvalues >= 0).all() and np.isfinite(found.table["residual"]).all()

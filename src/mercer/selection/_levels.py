@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-SCREEN, GROW = 200, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
+SCREEN, GROW = 150, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
 MAX_ITER, RESTARTS = 100, 2
 COARSE = {"ftol": 1e-3, "gtol": 1e-2}  # a sample of the rows is not worth more than three digits
 APART, CLOSE = 1.0, 0.05  # in log θ and in log C: another optimum that is worth following

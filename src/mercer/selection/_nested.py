@@ -56,8 +56,12 @@ def _frozen(fitted):
         return None if last is None else clone(fitted).set_params(**{name: last})
     if hasattr(fitted, "best_estimator_"):
         return clone(fitted.best_estimator_)
-    if "criterion" in fitted.get_params(deep=False) and hasattr(fitted, "lam_") and hasattr(fitted, "kernel_"):
-        return clone(fitted).set_params(kernel=fitted.kernel_, lam=min(fitted.lam_, LARGEST), criterion=None)
+    given = fitted.get_params(deep=False)
+    name = "lam" if "lam" in given else "noise"
+    known = hasattr(fitted, "lam_") and hasattr(fitted, "kernel_")
+    if "criterion" in given and known and np.ndim(given.get(name)) == 0:
+        chosen = {"kernel": fitted.kernel_, name: min(fitted.lam_, LARGEST), "criterion": None}
+        return clone(fitted).set_params(**chosen)
     return None
 
 

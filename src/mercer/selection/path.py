@@ -151,12 +151,12 @@ class Path:
 
     def _columns(self, criteria):
         """{name: values on the grid}, all criteria in one pass."""
-        out = {criterion.name: np.empty(len(self.lams)) for criterion in criteria}
+        columns = [np.empty(len(self.lams)) for _ in criteria]
         if criteria:
             for j, point in enumerate(self.spectrum.points(self.lams)):
-                for criterion in criteria:
-                    out[criterion.name][j] = criterion.value(point, self.spectrum.y, self.weight)
-        return out
+                for criterion, column in zip(criteria, columns, strict=True):
+                    column[j] = criterion.value(point, self.spectrum.y, self.weight)
+        return {criterion.name: column for criterion, column in zip(criteria, columns, strict=True)}
 
     def at(self, lam):
         """P(λ): K̃⁻¹ with the intercept projected out, an Inverse (of the scaled system, with weights)."""

@@ -51,9 +51,11 @@ class Spectrum:
     def of_gram(cls, K, y, H):
         """From a Gram matrix."""
         reflect = _Complement(H)
-        reduced = reflect.both_sides(K.dense())
+        dense = K.dense()
+        scale = float(np.abs(dense).sum(axis=1).max(initial=0.0))  # K may be nearly constant, and nothing else be left
+        reduced = reflect.both_sides(dense)
         try:
-            found = Spectral().resolvent(DenseGram.from_matrix(reduced))
+            found = Spectral(scale).resolvent(DenseGram.from_matrix(reduced))
         except NotPositiveDefinite:
             Spectral().resolvent(K)  # the same, with a witness in the rows of the data
             raise

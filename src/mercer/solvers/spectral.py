@@ -16,6 +16,11 @@ from mercer.solvers.base import Inverse, Solver, check_lam
 class Spectral(Solver):
     """K = U Λ Uᵀ,  (K + λI)⁻¹ = U (Λ + λI)⁻¹ Uᵀ: one eigen-decomposition, about 9n³ operations, serves every λ.
 
+    Parameters
+    ----------
+    scale : float, default=0.0
+        Norm of a larger matrix that K is a part of, whose rounding K then has too.
+
     Examples
     --------
     >>> import numpy as np
@@ -28,9 +33,12 @@ class Spectral(Solver):
     [1.099, 2.079]
     """
 
+    def __init__(self, scale=0.0):
+        self.scale = scale
+
     def resolvent(self, K):
         """λ ↦ (K + λI)⁻¹, with ``eigenvalues`` (ascending, >= 0) and ``eigenvectors``."""
-        return Spectrum(K)
+        return Spectrum(K, self.scale)
 
     def memory(self, n, targets=1):
         """40n² bytes at the peak: K, LAPACK's copy and its work space, and U."""
@@ -43,7 +51,7 @@ class Spectrum:
     Attributes
     ----------
     eigenvalues : ndarray of shape (n,)
-        Λ, ascending. Values between −n u max|Λ| and 0 are rounding, and set to 0; ``clipped`` counts them.
+        Λ, ascending. Values between −n u max(max|Λ|, scale) and 0 are rounding, and set to 0; ``clipped`` counts them.
     eigenvectors : ndarray of shape (n, n)
         U, one eigenvector in each column.
     clipped : int
@@ -52,7 +60,7 @@ class Spectrum:
         What the decomposition took.
     """
 
-    def __init__(self, K):
+    def __init__(self, K, scale=0.0):
         started = time.perf_counter()
         self.n, self._K = K.n, K
         check_memory(40.0 * K.n**2, f"an eigen-decomposition for n = {K.n}")
@@ -63,7 +71,7 @@ class Spectrum:
         with threads_for(K.n):
             e, self.eigenvectors = np.linalg.eigh(A)
         del A
-        if K.n and e[0] < -K.n * np.finfo(float).eps * np.abs(e).max():
+        if K.n and e[0] < -K.n * np.finfo(float).eps * max(np.abs(e).max(), scale):
             raise not_positive_definite(K, 0.0, self.eigenvectors[:, 0])
         self._probe = Probe(K)
         self.clipped = int(np.count_nonzero(e < 0))
