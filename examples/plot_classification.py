@@ -1,10 +1,9 @@
-"""How sure is a classifier, and how good is the approximation behind it?
+"""
+How sure is a classifier, and how good is the approximation behind it?
+======================================================================
 
 A Gaussian process behind a link gives a probability for each class. The integral it takes cannot be done by hand. Here
 it is done in four ways: Laplace's approximation, expectation propagation, sampling, and, for five points, directly.
-
-    python examples/plot_classification.py                        shows the pictures
-    python examples/plot_classification.py classification.png    writes them to a file
 """
 
 import sys
@@ -63,7 +62,6 @@ model = GaussianProcessClassifier(1.0 * Gaussian(1.0)).fit(trees, kinds)
 ProbabilityDisplay.from_estimator(model, trees, kinds, names=["leaf length", "leaf width"], ax=axes[1, 1])
 
 if len(sys.argv) > 1:
-    figure.savefig(sys.argv[1], dpi=120)
-    print(f"\nThe pictures are in {sys.argv[1]}.")
+    figure.savefig(sys.argv[1], dpi=110)
 else:
     plt.show()

@@ -1,12 +1,11 @@
-"""What is the carbon dioxide record at Mauna Loa made of?
+"""
+What is the carbon dioxide record at Mauna Loa made of?
+=======================================================
 
 A sum of kernels is a sum of independent functions. Here: a slow rise, a yearly wave whose shape drifts, irregularities
 over some years, and short weather. All hyper-parameters are learnt from the years up to 1985 by the evidence. The
 posterior is then taken apart into these parts, and the years after 1985 are forecast. The band of a part alone is wider
 than that of the sum: a constant can move from one part to another, and the data cannot tell.
-
-    python examples/plot_co2.py           shows the pictures
-    python examples/plot_co2.py co2.png   writes them to a file
 """
 
 import sys
@@ -68,7 +67,6 @@ for ax in axes.flat:
     ax.spines[["top", "right"]].set_visible(False)
 
 if len(sys.argv) > 1:
-    figure.savefig(sys.argv[1], dpi=120)
-    print(f"\nThe pictures are in {sys.argv[1]}.")
+    figure.savefig(sys.argv[1], dpi=110)
 else:
     plt.show()

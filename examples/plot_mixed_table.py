@@ -1,11 +1,10 @@
-"""What does a category add to numbers, and what is said of one that was never seen?
+"""
+What does a category add to numbers, and what is said of one that was never seen?
+=================================================================================
 
 A made-up study: how patients respond to a drug depends on the dose, on their grade (an ordered scale), on the day of
 the year, and on the site in a way of its own. Each part of the kernel reads its columns by name, from a data frame
 (pandas, polars) or a dict of columns.
-
-    python examples/plot_mixed_table.py                shows the pictures
-    python examples/plot_mixed_table.py table.png      writes them to a file
 """
 
 import sys

@@ -1,12 +1,11 @@
-"""What if the noise is not the same everywhere?
+"""
+What if the noise is not the same everywhere?
+=============================================
 
 Before the crash the helmet hardly moves, and its acceleration is known well; during the crash the measurements scatter.
 One noise variance is too large at first and too small later. Here the noise is a function of time too: the squared
 residuals of a first fit, in logs, are smoothed by a second Gaussian process, and their exponential is given to a third
 fit as a variance for each row (its common factor is learnt).
-
-    python examples/plot_motorcycle.py            shows the pictures
-    python examples/plot_motorcycle.py moto.png   writes them to a file
 """
 
 import sys
@@ -68,7 +67,6 @@ for ax in axes:
     ax.spines[["top", "right"]].set_visible(False)
 
 if len(sys.argv) > 1:
-    figure.savefig(sys.argv[1], dpi=120)
-    print(f"\nThe pictures are in {sys.argv[1]}.")
+    figure.savefig(sys.argv[1], dpi=110)
 else:
     plt.show()

@@ -1,11 +1,10 @@
-"""What does a Gaussian process believe before it sees data, and after?
+"""
+What does a Gaussian process believe before it sees data, and after?
+====================================================================
 
 A kernel is a belief about functions. Samples from the prior show it: the Gaussian kernel draws smooth curves, the
 exponential one draws rough paths. A few noisy values turn the prior into a posterior: the paths that are left pass near
 the data, and the band of two standard deviations is narrow there and wide elsewhere.
-
-    python examples/plot_prior_and_posterior.py             shows the pictures
-    python examples/plot_prior_and_posterior.py prior.png   writes them to a file
 """
 
 import sys
@@ -40,7 +39,6 @@ for row, kernel in zip(axes, (1.0 * Gaussian(0.8), 1.0 * Exponential(1.5)), stri
     EvidenceSurfaceDisplay.from_estimator(model, ax=row[2])
 
 if len(sys.argv) > 1:
-    figure.savefig(sys.argv[1], dpi=120)
-    print(f"The pictures are in {sys.argv[1]}.")
+    figure.savefig(sys.argv[1], dpi=110)
 else:
     plt.show()

@@ -1,11 +1,10 @@
-"""How far can y be from its mean, and where?
+"""
+How far can y be from its mean, and where?
+==========================================
 
 The motorcycle data are quiet at first and wild later. A mean says nothing of that; quantiles do. Five of them are
 fitted here, the kernel and λ chosen on the folds by the quantile loss itself. Fitted one by one, quantiles may cross
 where there are few rows: ``non_crossing`` puts the predictions of each row in order, which can only lower the loss.
-
-    python examples/plot_quantiles.py                  shows the pictures
-    python examples/plot_quantiles.py quantiles.png    writes them to a file
 """
 
 import sys

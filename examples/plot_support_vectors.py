@@ -1,4 +1,6 @@
-"""Which rows does a support vector machine keep?
+"""
+Which rows does a support vector machine keep?
+==============================================
 
 Kernel ridge regression and support vector regression differ in the loss alone, and that makes α sparse. The data are
 the lecture's: the distance (ft) a car takes to stop, against its speed (mph), with the sum of a squared exponential
@@ -6,9 +8,6 @@ and a polynomial kernel, λ = 0.01 and ε = 15. The lecture's λ belongs to the 
 Its figure has five support vectors; it does not say for which ℓ and degree, nor for which cars. The 50 cars here
 scatter more than 15 ft around any smooth curve, and every row on or outside the tube is a support vector. Below, ε and
 λ are varied to see how the number of support vectors follows.
-
-    python examples/plot_support_vectors.py                shows the pictures
-    python examples/plot_support_vectors.py vectors.png    writes them to a file
 """
 
 import sys
@@ -72,6 +71,6 @@ for ax in axes[1]:
     ax.set_ylim(0, N + 1)
 
 if len(sys.argv) > 1:
-    figure.savefig(sys.argv[1], dpi=120)
+    figure.savefig(sys.argv[1], dpi=110)
 else:
     plt.show()

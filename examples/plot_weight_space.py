@@ -1,12 +1,11 @@
-"""Is a Gaussian process a linear model?
+"""
+Is a Gaussian process a linear model?
+=====================================
 
 Bayesian linear regression on a basis φ, with weights w ~ N(0, s²I), has a posterior over w: a point with a covariance,
 of the size of the basis. The Gaussian process with the kernel k(x, z) = s² φ(x)ᵀφ(z) has a posterior over f, from a
 matrix of the size of the data. They are the same function, with the same error bars. Only the cost differs: M³ for M
 features, n³ for n rows. With infinitely many features only the second is left.
-
-    python examples/plot_weight_space.py              shows the pictures
-    python examples/plot_weight_space.py weights.png  writes them to a file
 """
 
 import sys
@@ -54,7 +53,6 @@ for ax in axes:
     ax.legend(frameon=False, fontsize=9, loc="upper left")
 
 if len(sys.argv) > 1:
-    figure.savefig(sys.argv[1], dpi=120)
-    print(f"The pictures are in {sys.argv[1]}.")
+    figure.savefig(sys.argv[1], dpi=110)
 else:
     plt.show()

@@ -1,11 +1,10 @@
-"""Which λ does each rule choose?
+"""
+Which λ does each rule choose?
+==============================
 
 Kernel ridge regression needs one number, λ. Leave-one-out, generalised cross-validation, the marginal likelihood, the
 corner of the L-curve and the discrepancy principle each have an opinion. They are asked here about the same data,
 head acceleration in a motorcycle crash, and all of them read their answer off one eigen-decomposition.
-
-    python examples/plot_which_lambda.py               shows the pictures
-    python examples/plot_which_lambda.py lambda.png    writes them to a file
 """
 
 import sys
@@ -58,7 +57,6 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False, fontsize=9, loc="lower right")
 
 if len(sys.argv) > 1:
-    figure.savefig(sys.argv[1], dpi=120)
-    print(f"\nThe pictures are in {sys.argv[1]}.")
+    figure.savefig(sys.argv[1], dpi=110)
 else:
     plt.show()

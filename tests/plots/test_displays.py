@@ -1,6 +1,5 @@
 """Displays: computed once, drawn where asked, labelled, and fit for five rows."""
 
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -332,12 +331,3 @@ def test_intervals_without_end_are_drawn():
 )
 def test_numbers_as_people_write_them(value, text):
     assert number(value) == text
-
-
-def test_the_example_runs(tmp_path, monkeypatch, capsys):
-    script = ROOT / "examples" / "plot_which_lambda.py"
-    output = tmp_path / "lambda.png"
-    monkeypatch.setattr(sys, "argv", [str(script), str(output)])
-    runpy.run_path(str(script))
-    assert output.stat().st_size > 20_000
-    assert "Discrepancy()" in capsys.readouterr().out

@@ -1,9 +1,5 @@
 """Displays of Gaussian processes: computed once, drawn where asked, labelled."""
 
-import runpy
-import sys
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -12,8 +8,6 @@ from numpy.testing import assert_allclose
 from mercer import GaussianProcessRegressor
 from mercer.kernels import Gaussian
 from mercer.plots import EvidenceSurfaceDisplay, PosteriorDisplay
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -106,21 +100,3 @@ def test_bad_names_and_ranges(model):
 def test_no_ellipse_where_nothing_was_learnt(data):
     model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit(*data)
     assert EvidenceSurfaceDisplay.from_estimator(model, points=4).ellipse_ is None
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "plot_weight_space",
-        *(
-            pytest.param(f"plot_{name}", marks=pytest.mark.slow)
-            for name in ("prior_and_posterior", "co2", "motorcycle")
-        ),
-    ],
-)
-def test_the_example_runs(name, tmp_path, monkeypatch, capsys):
-    picture = tmp_path / "out.png"
-    monkeypatch.setattr(sys, "argv", [name, str(picture)])
-    runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
-    assert picture.stat().st_size > 10_000
-    assert str(picture) in capsys.readouterr().out

@@ -1,9 +1,5 @@
 """ProbabilityDisplay: one input and two, two classes and three, with and without rows."""
 
-import runpy
-import sys
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -12,8 +8,6 @@ from numpy.testing import assert_allclose
 from mercer import GaussianProcessClassifier
 from mercer.kernels import Gaussian
 from mercer.plots import ProbabilityDisplay
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -82,11 +76,3 @@ def test_three_inputs_cannot_be_drawn(rng):
     model, X, _ = fitted(rng, 3, 2)
     with pytest.raises(ValueError, match="1 or 2 columns"):
         ProbabilityDisplay.from_estimator(model, X)
-
-
-@pytest.mark.slow
-def test_the_example_runs(tmp_path, monkeypatch):
-    out = tmp_path / "classification.png"
-    monkeypatch.setattr(sys, "argv", ["plot_classification.py", str(out)])
-    runpy.run_path(str(ROOT / "examples" / "plot_classification.py"), run_name="__main__")
-    assert out.stat().st_size > 50_000

@@ -1,0 +1,95 @@
+"""What the pages need beyond Sphinx: the order of the gallery, the look of its pictures, plain text in docstrings."""
+
+import re
+
+# The order of the lectures: features, kernels, λ, processes, classes, losses, objects.
+ORDER = (
+    "plot_overfitting.py",
+    "plot_kernel_trick.py",
+    "plot_building_kernels.py",
+    "plot_interpolation.py",
+    "plot_which_lambda.py",
+    "plot_bias_variance.py",
+    "plot_nested_cv.py",
+    "plot_prior_and_posterior.py",
+    "plot_weight_space.py",
+    "plot_co2.py",
+    "plot_motorcycle.py",
+    "plot_classification.py",
+    "plot_support_vectors.py",
+    "plot_losses.py",
+    "plot_quantiles.py",
+    "plot_own_objects.py",
+    "plot_strings.py",
+    "plot_graphs.py",
+    "plot_distributions.py",
+    "plot_mixed_table.py",
+)
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222")  # Okabe and Ito
+STYLE = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "savefig.dpi": 110,
+}
+CODE = re.compile(r"``.+?``|`.+?`|:\w+:`.+?`")
+
+
+class LectureOrder:
+    """Key of an example in the gallery."""
+
+    def __init__(self, src_dir):
+        self.src_dir = src_dir
+
+    def __call__(self, filename):
+        return ORDER.index(filename)
+
+    def __repr__(self):
+        return "<LectureOrder>"
+
+
+def reset_style(gallery_conf, fname):
+    """Give every example of the gallery the same look."""
+    import matplotlib
+    from cycler import cycler
+
+    matplotlib.rcdefaults()
+    matplotlib.rcParams.update(STYLE)
+    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=COLOURS)
+
+
+def plain_text(app, what, name, obj, options, lines):
+    """Docstrings are plain text with Unicode mathematics: |r|, α* and θ_ are letters there, not markup."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...", "..", ":")):
+            lines[i] = _escaped(line)
+
+
+def _escaped(line):
+    """Put a backslash before each bar, star and closing underscore outside of code."""
+    out, end = [], 0
+    for code in CODE.finditer(line):
+        out += [_letters(line[end : code.start()]), code.group()]
+        end = code.end()
+    return "".join([*out, _letters(line[end:])])
+
+
+def _letters(text):
+    text = re.sub(r"(?<!\\)(?<!\*)\*(?!\*)", r"\\*", text)
+    text = re.sub(r"(?<!\\)\|", r"\\|", text)
+    return re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", text)
+
+
+def skipped(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn gives to every estimator and describes better."""
+    return True if re.fullmatch(r"set_\w+_request|[gs]et_params|get_metadata_routing|set_callbacks", name) else None
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.connect("autodoc-skip-member", skipped)
+    app.connect("autodoc-process-docstring", plain_text)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
