@@ -5,6 +5,7 @@
 
 VENV ?= .venv
 BENCH ?= .venv-bench
+DOCS ?= .venv-docs
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
@@ -23,7 +24,7 @@ export SCIPY_ARRAY_API = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench bench-quick clean
+.PHONY: help demo test test-all test-browser lint docs bench bench-quick clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -32,15 +33,23 @@ demo: $(VENV)/.installed-plots  ## install into .venv and run the main job on bu
 	@$(PY) -m mercer demo
 
 test: $(VENV)/.installed-test  ## install into .venv and run the tests, doctests included
-	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+	@$(PY) -m pytest -m "not slow and not browser" $(PYTEST_ARGS)
 
 test-all: $(VENV)/.installed-test  ## the tests, with the slow ones
-	@$(PY) -m pytest $(PYTEST_ARGS)
+	@$(PY) -m pytest -m "not browser" $(PYTEST_ARGS)
+
+test-browser: $(VENV)/.installed-browser  ## the report in a real browser; chromium is the system's, installed as root if missing
+	@{ $(chromium); } >/dev/null
+	@$(PY) -m pytest -m browser tests/browser $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
+
+docs: $(DOCS)/.installed  ## the pages and the gallery, into docs/_build/html
+	@$(DOCS)/bin/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
+	@echo "The pages are in docs/_build/html/index.html."
 
 bench: $(BENCH)/.installed  ## every table, side by side with the peers, in hours; BENCH_ARGS="--only gp" some, --full all
 	@$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
@@ -49,7 +58,7 @@ bench-quick: $(BENCH)/.installed  ## the short tasks, once, in about 3 minutes
 	@$(BENCH)/bin/python benchmarks/run.py --quick $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and what the commands wrote
-	@rm -rf $(VENV) $(BENCH) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
+	@rm -rf $(VENV) $(BENCH) $(DOCS) docs/_build docs/auto_examples docs/generated build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
 	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each extra. It is newer than pyproject.toml once the install went through, so the next run starts at once.
@@ -67,8 +76,14 @@ $(BENCH)/.installed: pyproject.toml | $(BENCH)/bin/python
 	@$(call pip,$(BENCH),install --quiet --editable ".[bench]")
 	@touch $@
 
+# The tools that make the pages live apart, so that they cannot change what the tests see.
+$(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
+	@echo "Installing mercer and Sphinx into $(DOCS): once, about a minute ..."
+	@$(call pip,$(DOCS),install --quiet --editable ".[docs]")
+	@touch $@
+
 # Debian ships Python without ensurepip; there the environment has no pip of its own and the interpreter's pip fills it.
-$(PY) $(BENCH)/bin/python: %/bin/python:
+$(PY) $(BENCH)/bin/python $(DOCS)/bin/python: %/bin/python:
 	@$(PYTHON) -c "$(NEW_ENOUGH)" 2>/dev/null || { \
 	  version=$$($(PYTHON) --version 2>/dev/null) || version="not a working interpreter"; \
 	  echo "mercer needs Python 3.11 or newer; '$(PYTHON)' is $$version." >&2; \
@@ -78,3 +93,9 @@ $(PY) $(BENCH)/bin/python: %/bin/python:
 
 pip = if $(1)/bin/python -c "import pip" 2>/dev/null; then $(1)/bin/python -m pip $(2); \
       else $(PYTHON) -m pip --python $(1)/bin/python $(2); fi
+
+# A browser is a system package, not one of pip's.
+chromium = if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+  elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+    echo "Installing the system package chromium ..." >&2; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+  else echo "make test-browser needs the system package chromium (Debian, Ubuntu: apt-get install chromium)." >&2; exit 1; fi

@@ -92,7 +92,7 @@ def small(names=("sml", "parkinsons")):
         data = load(name)
         for C in (1.0, 10.0, 100.0):
             for epsilon in (0.1, 0.01):
-                compare(f"{name} {len(data[1])}, C = {C:g}, ε = {epsilon:g}", data, C, epsilon, 3.0, repeats=1)
+                compare(f"{name} {len(data[1])}, C = {C:g}, ε = {epsilon:g}", data, C, epsilon, 3.0)
 
 
 def fine():

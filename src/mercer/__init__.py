@@ -1,14 +1,23 @@
 """Kernel methods: ridge regression, interpolation, Gaussian processes, support vectors, and how to choose λ."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mercer import kernels
-from mercer.estimators import BasisRegression, KernelInterpolator, KernelRidge
-from mercer.features import empirical_feature_map
-from mercer.solvers.auto import plan
-
 if TYPE_CHECKING:
-    from mercer.estimators import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, svr_path
+    from mercer import kernels
+    from mercer.estimators import (
+        SVR,
+        BasisRegression,
+        GaussianProcessClassifier,
+        GaussianProcessRegressor,
+        KernelInterpolator,
+        KernelMachine,
+        KernelRidge,
+        svr_path,
+    )
+    from mercer.features import empirical_feature_map
+    from mercer.files import load
+    from mercer.solvers.auto import plan
 
 __version__ = "0.1.0"
 __all__ = [
@@ -21,17 +30,24 @@ __all__ = [
     "KernelRidge",
     "empirical_feature_map",
     "kernels",
+    "load",
     "plan",
     "svr_path",
 ]
 
 
-def __getattr__(name):
-    """Load an estimator when it is first asked for: importing mercer costs what ridge regression needs."""
-    if name in __all__:
-        from mercer import estimators
+# Where a name is, if not in estimators; and the parts that can be asked for as attributes.
+_HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "solvers.auto"}
+_PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
+_PARTS |= {"selection", "solvers", "uncertainty"}
 
-        return getattr(estimators, name)
+
+def __getattr__(name):
+    """Load a name when it is first asked for: ``mercer --help`` loads nothing, a ridge regression what it needs."""
+    if name in _PARTS:
+        return import_module(f"mercer.{name}")
+    if name in __all__:
+        return getattr(import_module(f"mercer.{_HOMES.get(name, 'estimators')}"), name)
     raise AttributeError(f"module 'mercer' has no attribute {name!r}")
 
 

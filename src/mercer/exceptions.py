@@ -11,8 +11,20 @@ class InfeasibleWarning(UserWarning):
     """The interpolation problem has no solution: y is not in the range of K."""
 
 
+class DataError(ValueError):
+    """A table cannot be used as it is; the message names the column or the rows, and says what to do."""
+
+
+class DataWarning(UserWarning):
+    """A table was used, but not quite as it is, or it differs from the one that a model was fitted on."""
+
+
 class NotEnoughMemory(MemoryError):
     """The plan needs more memory than the machine, its cgroup or the caller allows."""
+
+
+class ModelFileError(ValueError):
+    """A file is not a model that can be loaded (damaged, foreign, newer), or a model holds what no file can."""
 
 
 class NotPositiveDefinite(np.linalg.LinAlgError):

@@ -1,0 +1,122 @@
+"""What `mercer fit` prints."""
+
+import re
+
+from mercer.cli._session import table
+from mercer.tabular._words import count
+
+MOST = 12  # columns that are listed
+
+
+def announcement(facts):
+    """One line on what begins."""
+    folds = f", judged by {facts['folds']} folds" if facts["folds"] else ""
+    columns = count(facts["features"], "column")
+    return f"{facts['title']} on {count(facts['plan'].n, 'row')} and {columns} of numbers{folds} …"
+
+
+def dry_run(facts):
+    """The plan, as text."""
+    recipe = facts["recipe"]
+    lines = [
+        f"{facts['title']}, chosen by {facts['criterion']}",
+        f"rows      {facts['rows']:,}, of which {facts['target_rows']:,} have a target",
+        f"columns   {len(recipe.columns_)} used, {len(recipe.ignored_)} left out; {facts['features']} numbers a row",
+        f"judged    {'nested cross-validation, ' + str(facts['folds']) + ' folds' if facts['folds'] else 'no'}",
+        "one fit at given hyper-parameters:",
+        *(f"  {line}" for line in str(facts["plan"]).splitlines()),
+        f"searches  {facts['folds'] + 1}, with some 50 evaluations each, on at most {facts['search_rows']:,} rows",
+        *(f"- {note}" for note in [*facts["notes"], *recipe.notes_]),
+    ]
+    return "\n".join(lines)
+
+
+def page(result):
+    """The whole result, as text."""
+    parts = [_data(result), _model(result)]
+    if result["score"]:
+        parts.append(_score(result["score"]))
+    if result["test"]:
+        from mercer.cli.evaluate import words
+
+        parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
+    if result["notes"]:
+        parts.append("Notes\n" + "\n".join(f"  - {note}" for note in result["notes"]))
+    written = [f"{what} in {path}" for what, path in result["files"].items() if path]
+    parts.append("Written: " + ", ".join(written) + "." if written else "Not saved: -o model.mercer keeps the model.")
+    return "\n\n".join(parts)
+
+
+def _data(result):
+    data = result["data"]
+    used = "" if data["used_rows"] == data["rows"] else f" ({data['used_rows']:,} used)"
+    lines = [f"Data      {data['file']}: {data['rows']:,} rows{used}, target {data['target']}"]
+    rows = [(f"  {column['name']}", _role(column)) for column in data["columns"][:MOST]]
+    width = max(len(row[0]) for row in rows)
+    lines += [f"{name:{width}}  {role}" for name, role in rows]
+    if len(data["columns"]) > MOST:
+        lines.append(f"  … and {len(data['columns']) - MOST} more columns")
+    return "\n".join(lines)
+
+
+def _role(column):
+    """What was made of a column."""
+    if column["role"] == "categorical":
+        many = len(column["levels"])
+        return f"categorical, {many} levels as {'one column of 0 and 1' if many == 2 else 'indicators (one-hot)'}"
+    kinds = {
+        "number": "numeric",
+        "boolean": "truth values as 0 and 1",
+        "date": "dates as days",
+        "time": "times as hours",
+    }
+    said = kinds[column["kind"]] + ("" if column["kind"] == "boolean" else ", standardised")
+    return f"{said}, {column['missing']} missing" if column["missing"] else said
+
+
+def _model(result):
+    model = result["model"]
+    lines = [f"Model     {model['title']}", f"  kernel  {_short(model['kernel'])}"]
+    if model["lam"] is not None:
+        lines.append(f"  λ       {model['lam']:.4g}")
+    chosen = model["selection"]
+    if chosen:
+        status = "" if chosen["status"] == "ok" else f"; {chosen['status'].replace('_', ' ')}"
+        lines.append(f"  by      {chosen['criterion']}, {chosen['evaluations']} evaluations{status}")
+    if model["scales"]:
+        lines.append("  length scales in standard deviations (short: the target changes fast along that column)")
+        lines += ["  " + line for line in table([(name, f"{ell:.3g}") for name, ell in model["scales"]]).splitlines()]
+    return "\n".join(lines)
+
+
+def _short(kernel):
+    """The expression with four digits for each number."""
+    return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", kernel)
+
+
+def scales(estimator, recipe):
+    """[(column, ℓ)] of the default kernel, shortest first; empty for kernels that are built in another way."""
+    from mercer.tabular.kernels import length_scales
+
+    found = [(column, ell) for _, column, ell in length_scales(estimator.kernel_, recipe)]
+    if len({ell for _, ell in found}) == 1 < len(found):
+        return [("all columns", found[0][1])]
+    return sorted(found, key=lambda pair: pair[1])
+
+
+def _score(score):
+    """The table of scores next to the simple models."""
+    name = {"r2": "R²"}.get(score["scoring"], score["scoring"])
+    has = "rmse" in score
+    rows = [("", f"{name:^15}", *(("RMSE", "MAE") if has else ()))]
+    this = {**score, "name": "this model", "score": score["mean"], "error": score["standard_error"]}
+    for one in [this, *score["baselines"]]:
+        numbers = (f"{one['rmse']:.4g}", f"{one['mae']:.4g}") if has else ()
+        rows.append((one["name"], f"{one['score']:.3f} ± {one['error']:.3f}", *numbers))
+    lines = [f"Score     {score['how']}: chosen and judged on different rows", table(rows)]
+    if score["optimism"] is not None:
+        lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")
+    best = max(score["baselines"], key=lambda one: one["score"])
+    if best["score"] > score["mean"]:
+        lines.append(f"  A simpler model is better: {best['name']}, {best['score']:.3f} against {score['mean']:.3f}.")
+    return "\n".join(lines)

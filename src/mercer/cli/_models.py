@@ -1,0 +1,126 @@
+"""From the names on the command line to estimators."""
+
+from mercer.cli._errors import Usage
+from mercer.cli._options import CRITERIA, MODELS
+from mercer.cli._units import bytes_of, seconds
+from mercer.tabular._words import meant
+
+LABELS = ("gpc", "logistic")
+TITLES = {
+    "ridge": "kernel ridge regression",
+    "gp": "Gaussian process regression",
+    "svr": "support vector regression",
+    "huber": "kernel regression with Huber's loss",
+    "poisson": "kernel regression of counts (Poisson)",
+    "gpc": "Gaussian process classification",
+    "logistic": "kernel logistic regression",
+}
+RULES = {  # of each model, the default first
+    "ridge": ("loo", "gcv", "evidence", "lcurve", "discrepancy", "kfold"),
+    "gp": ("evidence", "loo", "gcv", "kfold"),
+    "svr": ("loo",),
+    "huber": ("loo", "kfold"),
+    "poisson": ("loo", "kfold"),
+    "gpc": ("evidence",),
+    "logistic": ("loo", "kfold"),
+}
+SHARE = 0.4  # of the time budget for the model itself; the rest is for the folds that judge it
+
+
+def model_name(settings, column, notes):
+    """The name of the model: for "auto", one for numbers or one for labels, as the target is."""
+    from mercer.tabular._columns import is_text
+    from mercer.tabular._types import refuse_mixed
+
+    name = settings.model
+    if name not in MODELS:
+        raise Usage(f"--model: there is no model {name!r}{meant(name, MODELS)} There are {', '.join(MODELS)}")
+    labels = (is_text(column) and column.null_count() < len(column)) or str(column.dtype) == "Boolean"
+    if labels and is_text(column):
+        import polars as pl
+
+        said = refuse_mixed(column.cast(pl.String))
+        if said:
+            from mercer.exceptions import DataError
+
+            raise DataError(said)
+    if name == "auto":
+        name = "gpc" if labels else "ridge"
+        if labels:
+            kind = "text" if is_text(column) else "true or false"
+            notes.append(f"the target {column.name!r} is {kind}: a classifier is fitted (--model gpc).")
+    if labels and name not in LABELS:
+        raise Usage(f"--model {name} predicts numbers, but the target {column.name!r} is labels; use --model gpc or "
+                    "logistic")  # fmt: skip
+    return name
+
+
+def criterion_name(settings, name):
+    """The name of the criterion, checked against the model."""
+    given = settings.criterion
+    if given not in CRITERIA:
+        raise Usage(f"--criterion: there is no {given!r}{meant(given, CRITERIA)} There are {', '.join(CRITERIA)}")
+    if given == "auto":
+        return RULES[name][0]
+    if given not in RULES[name]:
+        raise Usage(f"--model {name} chooses by {' or '.join(RULES[name])}, not by {given}")
+    return given
+
+
+def make_estimator(settings, name, criterion, kernel, folds):
+    """The estimator of a name, with nothing fitted."""
+    from mercer import estimators
+
+    budget, memory = seconds(settings.time_budget, "--time-budget"), bytes_of(settings.memory, "--memory")
+    if budget is not None:
+        budget *= SHARE if not folds else min(SHARE, 0.9 / (folds + 1))
+    common = {"memory": memory, "time_budget": budget}
+    if name == "ridge":
+        alone = settings.fix_kernel or criterion in ("lcurve", "discrepancy")
+        options = {"criterion": rule(criterion), "optimize": "lam" if alone else "all", "random_state": settings.seed}
+        return estimators.KernelRidge(kernel, **options, **common)
+    if name == "gp":
+        options = {"criterion": rule(criterion), "optimize": "noise" if settings.fix_kernel else "all"}
+        return estimators.GaussianProcessRegressor(kernel, **options, random_state=settings.seed, **common)
+    if name == "gpc":
+        options = {"optimize": not settings.fix_kernel, "random_state": settings.seed}
+        return estimators.GaussianProcessClassifier(kernel, **options, **common)
+    if name == "svr":
+        return estimators.SVR(kernel, **common)
+    options = {"criterion": "alo" if criterion == "loo" else 5, "random_state": settings.seed}
+    return estimators.KernelMachine(kernel, _loss(name), **options, **common)
+
+
+def _loss(name):
+    from mercer.losses import BY_NAME
+
+    return BY_NAME[name]()
+
+
+def rule(name):
+    """The criterion of a name."""
+    from mercer import selection
+
+    return {
+        "loo": selection.LOO,
+        "gcv": selection.GCV,
+        "evidence": selection.Evidence,
+        "lcurve": selection.LCurve,
+        "discrepancy": selection.Discrepancy,
+        "kfold": selection.KFold,
+    }[name]()
+
+
+def read_kernel(text):
+    """The kernel of an expression; None of None."""
+    if text is None:
+        return None
+    from mercer.kernels import parse_kernel
+
+    try:
+        return parse_kernel(text)
+    except (TypeError, ValueError) as error:
+        said, unknown, known = str(error).partition(" is not a kernel class; known are ")
+        if unknown:  # the list is long: say the nearest one
+            said += f" is not a kernel{meant(said.rsplit(None, 1)[1], known.strip('.').split(', '))}"
+        raise Usage(f"--kernel: {said}") from None

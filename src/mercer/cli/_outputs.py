@@ -1,0 +1,104 @@
+"""The files of `mercer fit`: the model, the page about it, the card beside it."""
+
+import json
+
+from mercer.cli._session import plain
+from mercer.cli._tables import write_bytes
+
+CARD_ENDINGS = (".md", ".json")
+
+
+def write_outputs(settings, fitted, result, findings):
+    """Write what was asked for; return {what: path}."""
+    written = {"model": settings.output, "report": settings.report, "card": settings.card}
+    if settings.report:
+        from mercer.report import write
+
+        write(findings, settings.report, lite=settings.lite, force=settings.force)
+    if settings.card:
+        text = card(result) if settings.card.lower().endswith(".md") else card_json(result)
+        write_bytes(text.encode(), settings.card, settings.force)
+    if settings.output:
+        from mercer import files
+
+        note = {"command": settings.command, "result": plain(result), "findings": plain(findings.to_dict())}
+        files.save(fitted, settings.output, force=settings.force, note=note)
+    return written
+
+
+def card_json(result):
+    """The card as JSON."""
+    kept = ("mercer", "command", "seed", "data", "model", "score", "test", "notes", "warnings")
+    found = {"schema": "mercer.card/1", **{key: result.get(key) for key in kept}, "limits": LIMITS, "licence": None}
+    return json.dumps(plain(found | {"versions": versions()}), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+LIMITS = [
+    "A kernel model falls back on its mean far from the rows it was fitted on; it does not extrapolate.",
+    "Scores and intervals hold for rows that are drawn as the training rows were.",
+    "The model file contains the training inputs, so whoever has the file has them.",
+]
+
+
+def versions():
+    """What the model was made with."""
+    import platform
+
+    import numpy
+    import polars
+    import scipy
+    import sklearn
+
+    import mercer
+
+    found = {"mercer": mercer.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
+    return found | {"scipy": scipy.__version__, "scikit-learn": sklearn.__version__, "polars": polars.__version__}
+
+
+def card(result):
+    """The card as Markdown."""
+    data, model, score = result["data"], result["model"], result["score"]
+    lines = [f"# Model card: {data['target']}", "", f"{model['title']}, {data['task']}.", "", "## Data", ""]
+    lines += [f"- file: {data['file']}, SHA-256 {data['sha256']}"]
+    lines += [
+        f"- rows: {data['rows']:,}, used: {data['used_rows']:,}",
+        "",
+        "| column | role | range or levels | missing |",
+    ]
+    lines += ["|---|---|---|---|", *(_row(column) for column in data["columns"]), "", "## Model", ""]
+    lines += [f"- kernel: `{model['kernel']}`"]
+    lines += [] if model["lam"] is None else [f"- λ: {model['lam']:.6g} (of K + λI)"]
+    if model["selection"]:
+        lines.append(f"- chosen by {model['selection']['criterion']}, value {model['selection']['value']:.6g}")
+    lines += ["", "## Scores", ""]
+    if score:
+        lines += [f"{score['how']}; {score['scoring']}.", "", "| model | score | standard error |", "|---|---|---|"]
+        lines.append(f"| this model | {score['mean']:.4f} | {score['standard_error']:.4f} |")
+        lines += [f"| {one['name']} | {one['score']:.4f} | {one['error']:.4f} |" for one in score["baselines"]]
+    else:
+        lines.append("Not judged by cross-validation.")
+    if result.get("test"):
+        shown = {key: value for key, value in result["test"].items() if isinstance(value, float)}
+        lines += ["", "On the test table: " + ", ".join(f"{key} {value:.4g}" for key, value in shown.items()) + "."]
+    said = [*result["notes"], *result.get("warnings", ())]
+    lines += ["", "## Notes", "", *(f"- {_cell(note)}" for note in said or ["none"])]
+    lines += ["", "## Limits", "", *(f"- {limit}" for limit in LIMITS), "- licence: not stated"]
+    made = ", ".join(f"{name} {number}" for name, number in versions().items())
+    lines += ["", "## Made by", "", f"    {result['command']}", "", f"Seed {result['seed']}; {made}.", ""]
+    return "\n".join(lines)
+
+
+def _row(column):
+    """A column of the table as a row of the card."""
+    if column["role"] == "categorical":
+        known = f"{len(column['levels'])} levels"
+    else:
+        known = f"{column['low']:.6g} to {column['high']:.6g}"
+    return f"| {_cell(column['name'])} | {column['role']} | {known} | {column['missing']} |"
+
+
+def _cell(text):
+    """Text that cannot break a Markdown table, nor become HTML."""
+    for sign, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
+        text = str(text).replace(sign, safe)
+    return text

@@ -1,0 +1,85 @@
+"""``mercer evaluate``: a model judged by a table with the target."""
+
+from mercer.cli._session import Session, print_json, table
+from mercer.cli._tables import load_model, read_input, say_differences, text_columns
+
+COVERAGE = 0.9
+
+
+def run(settings):
+    """Judge a model file by a table."""
+    with Session(settings) as session:
+        model, _ = load_model(settings.model)
+        frame = read_input(settings, session, settings.data, text_columns(model)).frame
+        say_differences(model, frame, session)
+        found = measures(model, frame, session)
+    result = {"schema": "mercer.evaluate/1", "model": settings.model, "data": settings.data, **found}
+    if settings.json:
+        print_json(result | {"warnings": session.warnings})
+    else:
+        print(words(found, settings.data))
+    return 0
+
+
+def measures(model, frame, session):
+    """R², RMSE, MAE and coverage; or accuracy and log loss."""
+    import numpy as np
+    from sklearn.base import is_classifier
+
+    notes = []
+    rows, y = model.targets(frame, notes)
+    for note in notes:
+        session.say(f"note: {note}")
+    part = frame[rows]
+    found = {"rows": len(y), "target": model.target_}
+    if is_classifier(model.estimator_):
+        X = model.inputs(part)
+        right = model.estimator_.predict(X) == y
+        P = model.estimator_.predict_proba(X)
+        place = {label: i for i, label in enumerate(model.estimator_.classes_.tolist())}
+        chance = np.array([P[i, place[label]] if label in place else 0.0 for i, label in enumerate(y)])
+        loss = float(-np.mean(np.log(np.maximum(chance, 1e-15))))
+        return found | {"accuracy": float(right.mean()), "log_loss": loss}
+    predicted = model.predict(part)
+    e, spread = y - predicted, y - y.mean()
+    total = float(np.sum(spread**2))
+    found |= {
+        "r2": 1.0 - float(np.sum(e**2)) / total if total > 0 else None,
+        "rmse": float(np.sqrt(np.mean(e**2))),
+        "mae": float(np.mean(np.abs(e))),
+        "rmse_of_mean": float(np.sqrt(np.mean(spread**2))),
+    }
+    try:
+        method = model.interval_method()
+    except ValueError:
+        return found | {"interval": None}
+    ends = quiet_interval(model, part)
+    inside = float(np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])))
+    width = float(np.mean(ends[:, 1] - ends[:, 0]))
+    return found | {"interval": {"method": method, "nominal": COVERAGE, "coverage": inside, "mean_width": width}}
+
+
+def quiet_interval(model, part, coverage=COVERAGE):
+    """Intervals; what is to be said of the table was said by the prediction."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.predict_interval(part, coverage)
+
+
+def words(found, name):
+    """The measures as text."""
+    lines = [f"{name}: {found['rows']:,} rows, target {found['target']}"]
+    if "accuracy" in found:
+        return "\n".join([*lines, table([("accuracy", f"{found['accuracy']:.4g}"),
+                                         ("log loss", f"{found['log_loss']:.4g}")])])  # fmt: skip
+    r2 = "–" if found["r2"] is None else f"{found['r2']:.4g}"
+    rows = [("R²", r2, ""), ("RMSE", f"{found['rmse']:.4g}", f"(the mean: {found['rmse_of_mean']:.4g})")]
+    rows.append(("MAE", f"{found['mae']:.4g}", ""))
+    if found["interval"]:
+        one = found["interval"]
+        said = f"(mean width {one['mean_width']:.4g}, {one['method']})"
+        rows.append((f"in {one['nominal']:.0%} intervals", f"{one['coverage']:.1%}", said))
+    width = max(len(row[0]) for row in rows)
+    return "\n".join([*lines, *(f"  {a:{width}}  {b:>8}  {c}".rstrip() for a, b, c in rows)])

@@ -1,0 +1,23 @@
+"""``mercer plan``: which solver, how much memory, how long; asked before anything is allocated."""
+
+from mercer.cli._session import print_json
+from mercer.cli._units import bytes_of, whole
+
+
+def run(settings):
+    """Print the plan of a fit."""
+    from mercer.solvers.auto import plan
+
+    rows, features = whole(settings.rows, "--rows"), whole(settings.features, "--features")
+    found = plan(rows, features, memory=bytes_of(settings.memory, "--memory"))
+    if settings.json:
+        print_json({"schema": "mercer.plan/1", "features": features, **plan_dict(found)})
+    else:
+        print(found)
+    return 0
+
+
+def plan_dict(found):
+    """A plan as plain values."""
+    names = ("n", "solver", "gram", "memory_bytes", "available_bytes", "seconds", "reasons")
+    return {("rows" if name == "n" else name): getattr(found, name) for name in names}

@@ -1,0 +1,79 @@
+"""``mercer predict``: each row of a table, in its order."""
+
+from mercer.cli._errors import Usage
+from mercer.cli._session import Session
+from mercer.cli._tables import (
+    ENDINGS,
+    check_free,
+    check_target,
+    load_model,
+    read_input,
+    say_differences,
+    text_columns,
+    write_table,
+)
+
+METHODS = {
+    "gaussian": "from the posterior of the Gaussian process",
+    "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
+    "span": "prediction ± a quantile of the left-out residuals, by the span rule",
+    "left-out": "prediction ± a quantile of the residuals of left-out rows",
+}
+
+
+def run(settings):
+    """Write the predictions of a table."""
+    if settings.interval is not None and not 0 < settings.interval < 1:
+        raise Usage(f"--interval must be between 0 and 1, got {settings.interval:g}")
+    check_free(settings.output, "--output", settings.force, ENDINGS)
+    with Session(settings) as session:
+        model, _ = load_model(settings.model)
+        keep = tuple(settings.keep or ())
+        frame = read_input(settings, session, settings.data, (*text_columns(model), *keep)).frame
+        for name in keep:
+            check_target(frame, name, "--keep")
+        say_differences(model, frame, session, keep)
+        columns = _columns(settings, model, frame, session)
+        session.flush()
+        write_table(_beside(frame, keep, columns), settings.output, settings.force)
+        if settings.output != "-":
+            session.say(f"{frame.height:,} rows written to {settings.output}.")
+    return 0
+
+
+def _columns(settings, model, frame, session):
+    """{name: values} of the predictions and what was asked for beside them."""
+    from sklearn.base import is_classifier
+
+    estimator, X = model.estimator_, model.inputs(frame)
+    if is_classifier(estimator):
+        if settings.interval is not None or settings.std:
+            raise Usage("a classifier has probabilities, which are always written; leave --interval and --std away")
+        P = estimator.predict_proba(X)
+        found = {"prediction": estimator.predict(X)}
+        return found | {f"p({label})": P[:, i] for i, label in enumerate(estimator.classes_)}
+    if settings.std:
+        if not hasattr(estimator, "posterior"):
+            raise Usage("--std is for Gaussian processes: fit with --model gp, or ask for --interval")
+        mean, std = estimator.predict(X, return_std=True, noisy=True)
+        found = {"prediction": mean, "std": std}
+    else:
+        found = {"prediction": estimator.predict(X)}
+    if settings.interval is not None:
+        from mercer.cli.evaluate import quiet_interval
+
+        method = model.interval_method()
+        session.say(f"note: {settings.interval:.0%} intervals {METHODS[method]}.")
+        ends = quiet_interval(model, frame, settings.interval)
+        found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
+    return found
+
+
+def _beside(frame, keep, columns):
+    """The columns to keep, and the predictions beside them."""
+    import polars as pl
+
+    clash = [name for name in keep if name in columns]
+    if clash:
+        raise Usage(f"--keep {clash[0]}: a column of that name is written; rename it first")
+    return pl.DataFrame([*(frame[name] for name in keep), *(pl.Series(name, v) for name, v in columns.items())])

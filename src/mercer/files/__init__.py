@@ -1,0 +1,225 @@
+"""Model files: data only, one file, checked on loading. The format and what to rely on: docs/model_files.md."""
+
+import os
+
+import numpy as np
+import scipy
+import sklearn
+
+from mercer.exceptions import ModelFileError
+from mercer.files import _format, _registry
+from mercer.files._decode import Decoder
+from mercer.files._state import Encoder
+
+__all__ = ["load", "read_header", "save"]
+
+SHOWN = 2000  # characters of the kernel that the header shows
+
+
+def save(obj, path, *, force=False, note=None, names=None):
+    """Write an estimator, a table model or a kernel to one file: data only, all or nothing.
+
+    Parameters
+    ----------
+    obj : estimator, mercer.tabular object or Kernel
+        Fitted or not. A fitted kernel model contains its training inputs: whoever has the file has them.
+    path : str or os.PathLike
+    force : bool, default=False
+        Whether a file that is there is replaced; until the new one is complete the old one stays.
+    note : dict, default=None
+        What else to keep: plain values (numbers, strings, lists, dicts), given back by `read_header`.
+    names : dict, default=None
+        {name: function, class or object} for what is code and not data: the function of a `FeatureMap`, `Pairwise`,
+        ``warp`` or ``transform``, a kernel class of your own. The file has the name only; `load` must be given the
+        same names.
+
+    Raises
+    ------
+    ModelFileError
+        If there is something in the object that is not data, and has no name.
+    FileExistsError
+        If the file exists and ``force`` is False.
+    OSError
+        If it cannot be written; nothing is left behind.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from mercer import KernelRidge, load
+    >>> from mercer.files import read_header, save
+    >>> from mercer.kernels import Gaussian
+    >>> model = KernelRidge(Gaussian(1.0), lam=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.mercer")
+    ...     save(model, path, note={"source": "three rows"})
+    ...     (load(path).predict([[0.5]]) == model.predict([[0.5]])).all(), read_header(path)["note"]
+    (np.True_, {'source': 'three rows'})
+    """
+    given = _check_names(names)
+    if not _is_root(obj, given):
+        raise ModelFileError(
+            f"a model file holds an estimator, a table model or a kernel of mercer, not a {type(obj).__name__}."
+        )
+    encoder = Encoder(given)
+    who = type(obj).__name__
+    try:
+        root = encoder.value(obj, who)
+        extra = _note(note)
+    except RecursionError:
+        raise ModelFileError(f"{who} is nested too deeply for a model file.") from None
+    unused = sorted(set(given) - encoder.used)
+    if unused:
+        raise ModelFileError(f"names: {unused[0]!r} is not a part of this {who}.")
+    header = {
+        "mercer": _version(),
+        "versions": {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__},
+        "class": who,
+        "kernel": _kernel_text(obj),
+        "note": extra,
+        "names": sorted(encoder.used),
+        "objects": encoder.objects,
+        "root": root,
+    }
+    _format.write(os.fspath(path), header, encoder.arrays, force)
+
+
+def load(path, *, names=None, verify=True, mmap=None):
+    """Return the object that `save` has written: its predictions are the same to the last bit.
+
+    Nothing in a file is run or imported: classes are looked up in a closed table, and all that is read is checked.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    names : dict, default=None
+        {name: function, class or object} for the names that the model was saved with; more do no harm.
+    verify : bool, default=True
+        Whether the SHA-256 of the arrays is checked, which reads the whole file. That of the header always is.
+    mmap : bool, default=None
+        Whether arrays stay in the file until they are used (a private map: the file is never changed); None is yes
+        from 16 MiB on. While such a model lives, do not overwrite its file in place; `save` never does.
+
+    Returns
+    -------
+    estimator, table model or Kernel
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is no model file, is of a newer format, or needs a name.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from mercer import load
+    >>> from mercer.kernels import Pairwise
+    >>> from mercer.files import save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "kernel.mercer")
+    ...     save(Pairwise(min), path, names={"smaller": min})
+    ...     load(path, names={"smaller": min})
+    Pairwise(min)
+    """
+    path = os.fspath(path)
+    given = _check_names(names)
+    opened, arrays = _format.read(path, verify, mmap)
+    header = opened.header
+    missing = sorted(set(header["names"]) - set(given))
+    if missing:
+        asked = ", ".join(f"{name!r}: ..." for name in missing)
+        raise ModelFileError(
+            f"{path}: the model uses {', '.join(map(repr, missing))[:200]}, which a file cannot hold; hand it over: "
+            f"load(path, names={{{asked[:200]}}})."
+        )
+    decoder = Decoder(header["objects"], arrays, {name: given[name] for name in header["names"]}, path)
+    found = decoder.value(header["root"], f"{path}: the model")
+    if not _is_root(found, given):
+        raise ModelFileError(f"{path} holds a {type(found).__name__}, which is no model.")
+    return found
+
+
+def read_header(path):
+    """Return what a model file says of itself, without reading its arrays.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    dict
+        ``format``, ``mercer`` and ``versions`` that wrote it, ``class``, ``kernel`` (an expression, as text), ``note``,
+        ``names`` that `load` needs, ``arrays`` (how many) and ``bytes`` of the file.
+
+    Raises
+    ------
+    ModelFileError
+        As `load`; only the header is checked.
+    """
+    path = os.fspath(path)
+    opened = _format.read_header(path)
+    header = opened.header
+    note = Decoder([], [], {}, path).value(header["note"], f"{path}: the note")
+    return {
+        "format": opened.version,
+        **{key: header[key] for key in ("mercer", "versions", "class", "kernel")},
+        "note": note,
+        "names": header["names"],
+        "arrays": len(header["arrays"]),
+        "bytes": opened.size,
+    }
+
+
+def _check_names(names):
+    """The names as a dict, checked."""
+    if names is None:
+        return {}
+    if not isinstance(names, dict) or not all(isinstance(name, str) and name.isidentifier() for name in names):
+        raise TypeError(
+            f"names must be a dict {{name: function, class or object}} with identifiers, got {names!r:.200}."
+        )
+    return names
+
+
+def _note(note):
+    """The note as JSON, checked to be plain."""
+    if note is None:
+        return None
+    if not isinstance(note, dict):
+        raise TypeError(f"note must be a dict, got {type(note).__name__}.")
+    encoder = Encoder()
+    found = encoder.value(note, "note")
+    if encoder.objects or encoder.arrays:
+        raise ModelFileError("note: only plain values are kept (numbers, strings, lists, dicts); use array.tolist().")
+    return found
+
+
+def _is_root(found, given):
+    """Whether an object may be what a file holds: an estimator, a kernel, or what checks itself."""
+    from mercer.estimators._base import Estimator
+    from mercer.kernels import Kernel
+
+    name = _registry.name_of(type(found)) or ""
+    known = name and (isinstance(found, Estimator | Kernel) or name.startswith(_registry.OPEN))
+    return bool(known) or any(thing is found or thing is type(found) for thing in given.values())
+
+
+def _kernel_text(obj):
+    """The kernel as an expression, for whoever looks at a file."""
+    from mercer.kernels import Kernel
+
+    obj = getattr(obj, "estimator_", obj)
+    kernel = obj if isinstance(obj, Kernel) else getattr(obj, "kernel_", getattr(obj, "kernel", None))
+    return repr(kernel)[:SHOWN] if isinstance(kernel, Kernel) else ""
+
+
+def _version():
+    """The version of mercer."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("mercer")
+    except metadata.PackageNotFoundError:  # run from the source tree
+        return "unknown"

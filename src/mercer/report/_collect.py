@@ -1,0 +1,96 @@
+"""collect: a fitted model and its rows become findings."""
+
+from mercer.report._case import make_case
+from mercer.report._data import data_section, numerics_section, reproduce_section
+from mercer.report._effects import effects_section
+from mercer.report._fit import fit_section
+from mercer.report._left_out import left_out
+from mercer.report._rows import rows_section
+from mercer.report._scores import given_scores, own_scores
+from mercer.report._selection import selection_section
+from mercer.report._uncertainty import uncertainty_section
+from mercer.report.checks import run_checks
+from mercer.report.findings import Findings, plain
+from mercer.report.verdict import verdict
+
+
+def collect(
+    estimator, X, y, *, feature_names=None, target=None, scores=None, notes=(), command=None, row_labels=None
+):  # fmt: skip
+    """Look at a fitted model from all sides, and return what a page says about it.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        `KernelRidge`, `GaussianProcessRegressor`, `SVR`, `KernelMachine`, `KernelInterpolator` or
+        `GaussianProcessClassifier`.
+    X : array-like of shape (n, d), or a sequence of objects
+    y : array-like of shape (n,) or (n, t)
+        The rows that the estimator was fitted on; of several targets the first is shown.
+    feature_names : sequence of str, default=None
+        Names of the columns; None are those of the frame, else x1, x2, …
+    target : str, default=None
+        Name of the target; None is y.
+    scores : NestedResult or dict, default=None
+        Nested cross-validation of the model, as `mercer.selection.nested_cv` gives it, or an object with a ``to_dict``
+        of the same names, which may bring ``baselines``. None judges the model by leave-one-out in closed form, or by
+        five folds, at the kernel and λ of the fit.
+    notes : sequence of str, default=()
+        What was done to the data before.
+    command : str, default=None
+        The command that made the model.
+    row_labels : sequence of str, default=None
+        What the rows are called; None are their numbers, from 0.
+
+    Returns
+    -------
+    Findings
+        Plain values. Inputs of single rows are not kept; targets and predictions of up to 1000 rows are.
+
+    Notes
+    -----
+    Nothing is fitted again beyond what the page needs: leave-one-out in closed form up to 3000 rows, the path of λ on
+    at most 1000 rows, the surface of the evidence on at most 250. Where rows were sampled, the page says so.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.datasets import load_cars
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.report import collect
+    >>> X, y = load_cars(return_X_y=True)
+    >>> model = KernelRidge(Gaussian(10.0), lam=1.0).fit(X, y)
+    >>> found = collect(model, X, y, feature_names=["speed"], target="distance")
+    >>> found["data"]["rows"], found["title"]
+    (50, 'distance')
+    """
+    case = make_case(estimator, X, y, feature_names, target, row_labels)
+    left = left_out(case)
+    predicted = left.predicted
+    if scores is None:
+        judged = own_scores(case, left)
+    else:
+        judged, held = given_scores(case, scores)
+        predicted = predicted if held is None else held
+    said = list(notes)
+    if case.columns > 1:
+        said.append(f"The model has {case.columns} targets; this page is about the first.")
+    sections = {
+        "title": case.target,
+        "task": "regression" if case.classes is None else "classification",
+        "estimator": type(estimator).__name__,
+        "kernel": repr(estimator.kernel_),
+        "data": data_section(case, said),
+        "scores": judged,
+        "fit": fit_section(case, predicted, left),
+        "uncertainty": uncertainty_section(case, left),
+        "selection": selection_section(case),
+        "effects": effects_section(case),
+        "rows": rows_section(case, left, predicted),
+        "numerics": numerics_section(estimator),
+        "reproduce": reproduce_section(case, command),
+    }
+    sections = plain(sections)
+    sections["checks"] = run_checks(sections)
+    sections["verdict"] = verdict(sections)
+    return Findings(sections)

@@ -1,0 +1,132 @@
+"""The data, the numbers of the fit, and what is needed to do it again."""
+
+import platform
+
+import numpy as np
+
+from mercer.report._case import data_hash, frozen, quietly
+from mercer.report._scores import root_mean_square
+from mercer.report.findings import plain, short
+
+COLUMNS = 200  # columns that are listed
+BINS = 24
+ENOUGH = 20  # rows from which a perfect order is no chance
+ENTRIES = 60  # of the fit report
+ITEMS = 12
+
+
+def data_section(case, notes):
+    """Rows, columns, the distribution of the target."""
+    out = {
+        "rows": case.n,
+        "columns": len(case.names),
+        "targets": case.columns,
+        "vectors": case.vectors,
+        "notes": [plain(str(note)) for note in list(notes)[:50]],
+        "features": [],
+        "more": 0,
+        "target": _target(case),
+        "leak": None,
+    }
+    if case.vectors and not case.pairwise:
+        out["features"] = [_column(name, case.X[:, j]) for j, name in enumerate(case.names[:COLUMNS])]
+        out["more"] = max(len(case.names) - COLUMNS, 0)
+        if case.classes is None and case.n >= ENOUGH:
+            out["leak"] = _leak(case)
+    else:
+        kind = "rows of a kernel matrix" if case.pairwise else type(case.X).__name__
+        out["objects"] = short(kind, 60)
+    return out
+
+
+def _column(name, x):
+    """One line about one column."""
+    low, q1, middle, q3, high = np.quantile(x, [0, 0.25, 0.5, 0.75, 1])
+    distinct = len(np.unique(x))
+    return {"name": name, "low": low, "q1": q1, "middle": middle, "q3": q3, "high": high, "distinct": distinct}
+
+
+def _target(case):
+    """The distribution of the target."""
+    if case.classes is not None:
+        counts = [int(np.sum(case.y == c)) for c in case.classes]
+        order = np.argsort([-c for c in counts], kind="stable")[:30]
+        return {"classes": [{"name": short(case.classes[i], 40), "rows": counts[i]} for i in order],
+                "smallest": min(counts)}  # fmt: skip
+    counts, edges = np.histogram(case.y, bins=min(BINS, max(5, int(np.sqrt(case.n)))))
+    return {
+        **{key: value for key, value in _column(case.target, case.y).items() if key != "name"},
+        "mean": float(case.y.mean()),
+        "sd": root_mean_square(case.y - case.y.mean()),
+        "histogram": {"edges": edges, "counts": counts},
+    }
+
+
+def _leak(case):
+    """The column that alone is closest to the target, by the rank correlation."""
+    target = case.y / (np.abs(case.y).max() or 1.0)
+    y = np.argsort(np.argsort(target)).astype(float)
+    best = None
+    for j, name in enumerate(case.names[:COLUMNS]):
+        x = np.argsort(np.argsort(case.X[:, j])).astype(float)
+        if np.ptp(case.X[:, j]) > 0 and np.ptp(target) > 0:
+            r = quietly(lambda j=j: float(np.corrcoef(case.X[:, j], target)[0, 1]))
+            rank = float(np.corrcoef(x, y)[0, 1])
+            size = max(abs(r), abs(rank)) if np.isfinite(r) else abs(rank)
+            if best is None or size > best["correlation"]:
+                best = {"name": name, "correlation": size}
+    return best
+
+
+def numerics_section(model):
+    """The fit report as it is, cut at a bound."""
+    report = dict(getattr(model, "fit_report_", {}))
+    search = report.pop("selection", None)
+    report.pop("selection_warnings", None)
+    out = {"entries": {}, "search": None}
+    for key in list(report)[:ENTRIES]:
+        value = plain(report[key])
+        out["entries"][str(key)] = value[:ITEMS] if isinstance(value, list) else value
+    if isinstance(search, dict):
+        kept = ("criterion", "value", "status", "evaluations", "failed", "seconds")
+        out["search"] = {key: plain(search.get(key)) for key in kept}
+    out["support"] = _support(model)
+    return out
+
+
+def _support(model):
+    """How many support vectors, and how many at the bound."""
+    if not hasattr(model, "support_"):
+        return None
+    bounded = getattr(model, "bounded_", None)
+    count = None if bounded is None else int(np.sum(np.asarray(bounded).reshape(len(model.support_), -1).any(axis=1)))
+    return {"vectors": len(model.support_), "bounded": count}
+
+
+def reproduce_section(case, command):
+    """Command, the estimator as a call, versions, seed and the hash of the data."""
+    import scipy
+    import sklearn
+
+    import mercer
+
+    model = case.model
+    return {
+        "command": None if command is None else plain(str(command)),
+        "call": plain(repr(model)),
+        "fitted": _fitted_call(model),
+        "versions": {
+            "mercer": mercer.__version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+            "python": platform.python_version(),
+        },
+        "seed": getattr(model, "random_state", None),
+        "data": data_hash(case),
+    }
+
+
+def _fitted_call(model):
+    """The call that gives this model again without a search."""
+    return plain(repr(frozen(model)))

@@ -1,0 +1,285 @@
+"""The charts of each section, made of the findings alone."""
+
+import numpy as np
+
+from mercer.plots._base import number
+from mercer.report._html import show
+from mercer.report.charts import COLOURS, axis, band, bars, cells, chart, line, points, rule
+
+SURFACE = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # nats
+
+
+def data_charts(s):
+    """The distribution of the target."""
+    target = s["data"]["target"]
+    if "histogram" not in target:
+        return []
+    edges, counts = target["histogram"]["edges"], target["histogram"]["counts"]
+    return [chart(
+        "target", f"Distribution of {s['title']}", "Each bar counts the rows in a range of the target.",
+        axis(s["title"], [edges], margin=0.01), axis("rows", [counts], include=(0.0,), margin=0.0),
+        [bars(edges, counts)],
+        f"{s['title']} goes from {show(target['low'])} to {show(target['high'])}; half of the rows lie between "
+        f"{show(target['q1'])} and {show(target['q3'])}.",
+    )]  # fmt: skip
+
+
+def fit_charts(s):
+    """Predicted against measured, residuals, and their distribution; or the ROC curve."""
+    fit = s["fit"]
+    if s["task"] == "classification":
+        return _roc(s)
+    measured, predicted = np.array(fit["measured"], dtype=float), np.array(fit["predicted"], dtype=float)
+    r = measured - predicted
+    note = None if fit["shown"] == fit["rows"] else f"{fit['shown']} of {fit['rows']} rows are drawn."
+    both = axis("", [measured, predicted])
+    labels = fit["labels"]
+    z = fit["quantiles"]
+    largest = float(np.nanmax(np.abs(np.array(z["residual"], dtype=float))))
+    normal = axis("", [z["normal"], z["residual"]])
+    return [
+        chart("fit", "Predicted and measured", "On the line the prediction is right; above it, too small.",
+              {**both, "label": "predicted, row left out"}, {**both, "label": "measured"},
+              [rule(diagonal=True, name="prediction = measurement"), points(predicted, measured, "rows", text=labels)],
+              f"The root mean square difference is {show(fit['rmse'])}.", note),
+        chart("residuals", "Residuals", "A cloud without a shape around 0 is what a good model leaves over.",
+              axis("predicted, row left out", [predicted]), axis("measured − predicted", [r]),
+              [rule(y=0.0), points(predicted, r, "rows", text=labels)],
+              f"Half of the residuals are within ±{show(float(np.median(np.abs(r))))} of 0.", note),
+        chart("normal", "Are the residuals normal?", "On the line they are; a steep end says that there are outliers.",
+              {**normal, "label": "normal distribution, deviations"}, {**normal, "label": "residual, deviations"},
+              [rule(diagonal=True, name="normal"), points(z["normal"], z["residual"], "residuals", "orange")],
+              f"The largest residual is {show(largest)} standard deviations."),
+    ]  # fmt: skip
+
+
+def column_charts(s):
+    """Quartiles of the residuals along each column."""
+    out = []
+    for j, one in enumerate(s["fit"].get("by_column") or []):
+        if len(one["centre"]) < 3:
+            continue
+        out.append(chart(
+            f"along-{j}", f"Residuals along {one['name']}",
+            "The line should stay near 0; where it leaves it, the model misses a shape.",
+            axis(one["name"], [one["centre"]]), axis("residual", [one["low"], one["high"]], include=(0.0,)),
+            [rule(y=0.0), band(one["centre"], one["low"], one["high"], "middle half", "sky"),
+             line(one["centre"], one["middle"], "median")],
+            f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.",
+        ))  # fmt: skip
+    return out
+
+
+def _roc(s):
+    """True against false positives."""
+    roc = s["fit"]["roc"]
+    if roc is None:
+        return []
+    return [chart(
+        "roc", "ROC curve", "The further the curve is above the line, the better the two classes are told apart.",
+        axis("false positives, share", [[0.0, 1.0]]), axis("true positives, share", [[0.0, 1.0]]),
+        [rule(diagonal=True, name="chance"), line(roc["false"], roc["true"], "model, rows left out")],
+        f"The area under the curve is {roc['area']:.3f}.",
+    )]  # fmt: skip
+
+
+def uncertainty_charts(s):
+    """Coverage against what is stated, the histogram of Φ(z), stated deviation against error; or reliability."""
+    u = s["uncertainty"]
+    if "kind" not in u:
+        return []
+    share = axis("", [[0.0, 1.0]], margin=0.02)
+    if u["kind"] == "probabilities":
+        stated, found, sd = (np.array(u[k], dtype=float) for k in ("stated", "found", "deviation"))
+        return [chart(
+            "reliability", "Do the probabilities come true?",
+            "On the line they do; the band is what chance alone does.",
+            {**share, "label": f"stated probability of {u['of']}"}, {**share, "label": "how often it was so"},
+            [rule(diagonal=True, name="calibrated"),
+             band(stated, stated - 2 * sd, stated + 2 * sd, "two deviations", "sky"), line(stated, found),
+             points(stated, found, "rows left out", big=True)],
+            f"Stated and found differ by {100 * u['error']:.1f} points on average.",
+        )]  # fmt: skip
+    level, found = np.array(u["levels"]), np.array(u["coverage"])
+    low = 0.0 if u["kind"] == "quantiles" else max(min(level.min(), found.min()) - 0.1, 0.0)
+    share = axis("", [[low, 1.0]], margin=0.02)
+    sd = np.sqrt(level * (1 - level) / max(u["rows"], 1))
+    what = "level of the quantile" if u["kind"] == "quantiles" else "stated coverage"
+    words = ", ".join(f"{100 * b:.0f} % at {100 * a:.0f} %" for a, b in zip(level, found, strict=True))
+    made = [chart(
+        "coverage", "Do the intervals hold what they state?" if u["kind"] != "quantiles" else "Do the quantiles hold?",
+        "On the line they do; below it they are too narrow. The band is what chance alone does.",
+        {**share, "label": what}, {**share, "label": "share of the rows"},
+        [rule(diagonal=True, name="calibrated"), band(level, level - 2 * sd, level + 2 * sd, "two deviations", "sky"),
+         line(level, found), points(level, found, "rows left out", big=True)],
+        f"Found: {words}.",
+    )]  # fmt: skip
+    if u["kind"] == "gaussian":
+        made += _gaussian_charts(s, u)
+    return made
+
+
+def _gaussian_charts(s, u):
+    """What the stated deviations of a Gaussian process are worth."""
+    counts = u["histogram"]
+    edges = np.linspace(0.0, 1.0, len(counts) + 1)
+    std, error = u["std"], u["error"]
+    return [
+        chart("pit", "Where in its prediction each row lies", "Flat is right; a hill: too wide; a valley: too narrow.",
+              axis("Φ(z), place in the stated distribution", [edges], margin=0.01),
+              axis("rows", [counts], include=(0.0,), margin=0.0),
+              [bars(edges, counts, "rows left out", "sky"), rule(y=sum(counts) / len(counts), name="flat")],
+              f"The mean square of the z-scores is {show(u['mean_square'])}; 1 is right."),
+        chart("sharpness", "Stated deviation and error", "Errors should grow with what is stated.",
+              axis("stated standard deviation", [std], "log"), axis("error of the row left out", [error], "log"),
+              [rule(diagonal=True, name="error = deviation"), points(std, error, "rows")],
+              f"Half of the intervals of 90 % are narrower than {show(u['width'])}."),
+    ]  # fmt: skip
+
+
+def selection_charts(s):
+    """The L-curve, all criteria, the Picard plot and the surface."""
+    sel = s["selection"]
+    out = []
+    path = sel["path"] or {}
+    if "picks" in path:
+        note = None if path["rows"] == path["of"] else f"Of {path['rows']} rows, drawn from {path['of']}."
+        out += [_criteria(path, note), _lcurve(path, note), _picard(path, note)]
+    surface = sel["surface"] or {}
+    if "loss" in surface:
+        out.append(_surface(surface))
+    tried = sel.get("tried")
+    if tried:
+        out.append(chart(
+            "tried", "What the search tried", "The lowest point was taken.", axis("λ", [tried["lam"]], "log"),
+            axis("criterion", [tried["value"]]), [points(tried["lam"], tried["value"], "trials")],
+            f"{len(tried['lam'])} values were tried.",
+        ))  # fmt: skip
+    return out
+
+
+def _colour(k):
+    return COLOURS[k % len(COLOURS)]
+
+
+def _criteria(path, note):
+    """Every criterion against λ, and in a row below the λ of each rule."""
+    lam, values = path["curves"]["lam"], path["curves"]["values"]
+    order = [one["rule"] for one in path["picks"]]
+    marks = [line(lam, np.clip(np.array(values[rule_], dtype=float), None, 1.6), rule_, _colour(k), k % 5)
+             for k, rule_ in enumerate(order) if rule_ in values]  # fmt: skip
+    height = {rule_: -0.11 * (k + 1) for k, rule_ in enumerate(order)}
+    low, high = lam[0], lam[-1]
+    for k, one in enumerate(path["picks"]):
+        if isinstance(one["lam"], float) and one["lam"] > 0:
+            at = min(max(one["lam"], low), high)
+            shape = "circle" if one["status"] == "ok" else "ring"
+            name = None if one["rule"] in values else one["rule"]
+            marks.append(points([at], [height[one["rule"]]], name, _colour(k), shape, [one["rule"]], True))
+    if isinstance(path["lam"], float) and path["lam"] > 0:
+        marks.insert(0, rule(x=path["lam"], name=f"this model, λ = {number(path['lam'])}", colour="ink", dash=2))
+    bottom = -0.11 * (len(order) + 0.8)
+    return chart(
+        "criteria", "Which λ does each rule choose?",
+        "Each curve is 0 at its best λ. Below, a dot for the choice of each rule (hollow: unsure); dots in one column "
+        "agree, a wide valley says that λ hardly matters.",
+        axis("λ, added to the diagonal of K", [lam], "log", margin=0.0),
+        axis("criterion, scaled", [[bottom, 1.3]], margin=0.0, ticks=[[0.0, "best"], [0.5, "0.5"], [1.0, "1"]]), marks,
+        _range(path["picks"]), note,
+    )  # fmt: skip
+
+
+def _range(picks):
+    """Where the sure choices lie."""
+    sure = [one["lam"] for one in picks if one["status"] == "ok" and isinstance(one["lam"], float)]
+    if not sure:
+        return "No rule is sure of its choice."
+    return f"The sure choices lie between λ = {show(min(sure))} and {show(max(sure))}."
+
+
+def _lcurve(path, note):
+    """Norm against residual."""
+    curve = path["lcurve"]
+    marks = [line(curve["residual"], curve["norm"], "all λ")]
+    corner = next((one for one in path["picks"] if one["rule"] == "LCurve"), None)
+    if corner and corner["residual"]:
+        shape = "circle" if corner["status"] == "ok" else "ring"
+        marks.append(
+            points(
+                [corner["residual"]], [corner["norm"]], f"corner, λ = {show(corner['lam'])}", "orange", shape, big=True
+            )
+        )
+    if path["at"][0]:
+        marks.append(
+            points(
+                [path["at"][0]], [path["at"][1]], f"this model, λ = {show(path['lam'])}", "green", "diamond", big=True
+            )
+        )
+    sure = "" if corner is None or corner["status"] == "ok" else f" ({corner['status'].replace('_', ' ')})"
+    return chart(
+        "lcurve", "L-curve: what the fit costs",
+        "From right to left λ falls. On the flat part the fit improves for free, on the steep part the norm grows for "
+        "nothing; the corner lies between.",
+        axis("residual ‖y − f‖", [curve["residual"]], "log"), axis("norm ‖f‖", [curve["norm"]], "log"), marks,
+        f"The corner is at λ = {show(corner['lam'])}{sure}." if corner else "There is no corner.", note,
+    )  # fmt: skip
+
+
+def _picard(path, note):
+    """Eigenvalues, coefficients and their ratio."""
+    p = path["picard"]
+    i = list(range(1, len(p["eigenvalue"]) + 1))
+    floor = 1e-17 * max([v for v in p["eigenvalue"] if v] or [1.0])
+    e = [v if v and v > floor else None for v in p["eigenvalue"]]
+    small = [v if v and v > floor else None for v in p["coefficient"]]
+    ratio = [r if v else None for r, v in zip(p["ratio"], e, strict=True)]
+    marks = [line(i, e, "eᵢ, eigenvalue of K", "ink"), points(i, small, "|uᵢᵀy|, share of y", "blue"),
+             points(i, ratio, "|uᵢᵀy|/√eᵢ, its price in norm", "orange", "triangle")]  # fmt: skip
+    if isinstance(path["lam"], float) and path["lam"] > 0:
+        marks.append(rule(y=path["lam"], name="λ", colour="green", dash=2))
+    return chart(
+        "picard", "Picard plot: where signal ends",
+        "While |uᵢᵀy| falls, directions hold signal; where it levels off only noise is left. λ should cut the "
+        "eigenvalues there.",
+        axis("i, smooth to rough", [i], include=(0.0,), margin=0.01), axis("size", [e, small, ratio], "log"), marks,
+        f"{sum(1 for v in e if v and isinstance(path['lam'], float) and v > path['lam'])} of {p['of']} eigenvalues are "
+        "larger than λ.", note,
+    )  # fmt: skip
+
+
+def _surface(surface):
+    """Log evidence lost, over the length scales and λ."""
+    x, y = surface["x"], surface["y"]
+    note = None if surface["rows"] == surface["of"] else f"Of {surface['rows']} rows, drawn from {surface['of']}."
+    return chart(
+        "surface", "How sharply the evidence decides",
+        "Stronger colour is likelier: shades end at a loss of log evidence of 0.5, 1, 2, 5, 10, 20 against the best "
+        "point; 2 is little, 10 is a lot. A long ridge says that only a combination is known.",
+        axis(x["label"], [x["values"]], "log"), axis(y["label"], [y["values"]], "log"),
+        [cells(x["values"], y["values"], surface["loss"], SURFACE),
+         points([surface["chosen"][0]], [surface["chosen"][1]], "this model", "orange", "diamond", big=True)],
+        f"{surface['what']} over {x['label']} and {y['label']}; the model is at {show(surface['chosen'][0])}, "
+        f"{show(surface['chosen'][1])}.", note,
+    )  # fmt: skip
+
+
+def effect_charts(s):
+    """Partial dependence of each of the strongest columns, all on one scale."""
+    e = s["effects"]
+    if "curves" not in e:
+        return []
+    name = "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
+    scale = axis(e["what"], [values for one in e["curves"] for values in (one["low"], one["high"])])
+    size = scale["domain"][1] - scale["domain"][0]
+    out = []
+    for j, one in enumerate(e["curves"]):
+        widest = max(b - a for a, b in zip(one["low"], one["high"], strict=True))
+        shade = [band(one["x"], one["low"], one["high"], name, "sky")] if widest > 1e-9 * size else []
+        out.append(chart(
+            f"effect-{j}", f"Effect of {one['name']}",
+            "The prediction, averaged over rows, while only this column changes.",
+            axis(one["name"], [one["x"]], margin=0.01), scale,
+            [*shade, line(one["x"], one["mean"], "average" if shade else None)],
+            f"The average goes from {show(min(one['mean']))} to {show(max(one['mean']))}.",
+        ))  # fmt: skip
+    return out

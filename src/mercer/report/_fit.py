@@ -1,0 +1,155 @@
+"""How well the model fits: out-of-fold predictions and what is left in the residuals; or the confusion of classes."""
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer.report._scores import root_mean_square
+from mercer.report.findings import short
+
+BINS = 12
+FEW = 12  # rows below which residuals are not tested for structure
+COLUMNS = 12  # columns whose residuals are summarised
+CLASSES = 12  # classes of a confusion table
+
+
+def fit_section(case, predicted, left):
+    """Predicted against measured, residuals, their structure; of labels the confusion, the ROC curve."""
+    if case.classes is not None:
+        return _labels(case, predicted, left)
+    known = np.flatnonzero(np.isfinite(predicted))
+    shown = known[np.isin(known, case.shown())]
+    r = case.y - predicted
+    out = {
+        "rows": len(known),
+        "shown": len(shown),
+        "measured": case.y[shown],
+        "predicted": predicted[shown],
+        "labels": [case.label(i) for i in shown],
+        "rmse": root_mean_square(r[known]),
+        "deviation": _deviation(r[known]),
+        "quantiles": _normal_quantiles(r[known]),
+        "tests": {},
+        "by_column": [],
+    }
+    if len(known) >= FEW:
+        out["tests"] = _structure(case, r, known)
+        if case.vectors:
+            out["by_column"] = [_along(case.names[j], case.X[known, j], r[known]) for j in range(len(case.names))][
+                :COLUMNS
+            ]
+    return out
+
+
+def _deviation(r):
+    """A standard deviation that outliers do not move."""
+    return float(1.4826 * np.median(np.abs(r - np.median(r))))
+
+
+def _normal_quantiles(r):
+    """Residuals in order, in standard deviations, against those of a normal distribution; at most 100."""
+    n = len(r)
+    order = np.sort(r / (root_mean_square(r) or 1.0))
+    pick = np.unique(np.linspace(0, n - 1, min(n, 100)).round().astype(int))
+    return {"normal": ndtri((pick + 0.5) / n), "residual": order[pick]}
+
+
+def _along(name, x, r):
+    """Quartiles of the residuals in bins of one column: its values, if they are few, else equally many rows each."""
+    values, inverse = np.unique(x, return_inverse=True)
+    if len(values) <= BINS:
+        parts = [np.flatnonzero(inverse == k) for k in range(len(values))]
+    else:
+        order = np.argsort(x, kind="stable")
+        parts = [part for part in np.array_split(order, min(BINS, max(len(x) // 8, 1))) if len(part)]
+    quartiles = np.array([np.quantile(r[part], [0.25, 0.5, 0.75]) for part in parts])
+    return {
+        "name": name,
+        "centre": np.array([np.median(x[part]) for part in parts]),
+        "low": quartiles[:, 0],
+        "middle": quartiles[:, 1],
+        "high": quartiles[:, 2],
+    }
+
+
+# -------------------------------------------------------------------------------- what should not be there
+def _structure(case, r, known):
+    """Trend along a column, spread that changes, residuals that follow the order of the rows."""
+    e = r[known] / max(np.abs(r[known]).max(), np.finfo(float).tiny)  # so that squares neither overflow nor vanish
+    fitted = case.predict(case.X if len(known) == case.n else case.take(known))
+    along = {"the prediction": fitted}
+    if case.vectors:
+        along |= {case.names[j]: case.X[known, j] for j in range(min(len(case.names), COLUMNS))}
+    along = {name: x for name, x in along.items() if np.ptp(x) > 0}
+    out = {"rows": len(known), "order": _order(e)}
+    trends = [_trend(name, x, e) for name, x in along.items() if name != "the prediction"]
+    out["trend"] = max(trends, key=lambda one: one["share"], default=None)
+    spreads = [_spread(name, x, e, len(along)) for name, x in along.items()]
+    out["spread"] = min(spreads, key=lambda one: (one["p"], -one["ratio"]), default=None)
+    return out
+
+
+def _trend(name, x, e):
+    """Share of the variance of the residuals that a cubic in one column explains, and how likely by chance."""
+    from scipy.stats import f as fisher
+
+    t = np.argsort(np.argsort(x)) / (len(x) - 1) * 2 - 1  # ranks: one far row does not decide
+    A, _ = np.linalg.qr(np.column_stack([np.ones(len(x)), t, t**2, t**3]))
+    part = A[:, 1:].T @ (e - e.mean())
+    total = float(np.sum((e - e.mean()) ** 2))
+    share = float(part @ part) / total if total > 0 else 0.0
+    free = max(len(x) - 4, 1)
+    return {"name": name, "share": share, "p": float(fisher.sf(share / 3 / max((1 - share) / free, 1e-300), 3, free))}
+
+
+def _spread(name, x, e, tests):
+    """Whether |e| differs between parts of the rows along x, by ranks, and the size in the worst part over the best."""
+    from scipy.stats import kruskal
+
+    parts = np.array_split(np.argsort(x, kind="stable"), min(5, len(x) // 6))
+    sizes = np.sqrt([np.mean(e[part] ** 2) for part in parts])
+    p = float(kruskal(*[np.abs(e[part]) for part in parts]).pvalue) if np.ptp(np.abs(e)) > 0 else 1.0
+    ratio = float(sizes.max() / max(sizes.min(), 1e-12 * max(sizes.max(), 1e-300)))
+    return {"name": name, "p": min(p * tests, 1.0), "ratio": ratio, "parts": len(parts)}
+
+
+def _order(e):
+    """Correlation of each residual with the next one, and how many standard errors that is."""
+    d = e - e.mean()
+    total = float(d @ d)
+    r = float(d[1:] @ d[:-1]) / total if total > 0 else 0.0
+    return {"r": r, "z": r * np.sqrt(len(e))}
+
+
+# ---------------------------------------------------------------------------------------------- labels
+def _labels(case, predicted, left):
+    """Confusion table, and for two classes the ROC curve."""
+    from sklearn.metrics import confusion_matrix
+
+    classes = [_word(c) for c in case.classes]
+    known = np.array([value is not None for value in predicted])
+    numbers = [[case.classes.index(label) for label in labels] for labels in (case.y[known], predicted[known])]
+    table = confusion_matrix(*numbers, labels=range(len(classes)))
+    shown = min(len(classes), CLASSES)
+    out = {
+        "rows": case.n,
+        "shown": case.n,
+        "classes": classes[:shown],
+        "more_classes": len(classes) - shown,
+        "confusion": table[:shown, :shown].tolist(),
+        "roc": None,
+        "tests": {},
+    }
+    score = left.proba[:, 1] if left.proba is not None else left.decision
+    if len(classes) == 2 and score is not None and np.isfinite(score).all():
+        from sklearn.metrics import roc_auc_score, roc_curve
+
+        positive = case.y == case.classes[1]
+        false, true, _ = roc_curve(positive, score)
+        pick = np.unique(np.linspace(0, len(false) - 1, min(len(false), 200)).round().astype(int))
+        out["roc"] = {"false": false[pick], "true": true[pick], "area": float(roc_auc_score(positive, score))}
+    return out
+
+
+def _word(label):
+    """A label as text."""
+    return short(label, 40)

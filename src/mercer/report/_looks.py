@@ -1,0 +1,329 @@
+"""What the checks look at: each function reads the sections, and returns one sentence with its numbers, or None."""
+
+from scipy.special import bdtr, bdtrc
+
+from mercer.plots._base import number
+
+
+# ------------------------------------------------------------------------------------------------ data
+def few_rows(s):
+    """Less than 30 rows, or than 5 for each column."""
+    n, d = s["data"]["rows"], s["data"]["columns"] if s["data"]["vectors"] else 0
+    if n < 30:
+        return f"There are {n} rows. Scores and intervals from so few can be far off by chance."
+    if n < 5 * d:
+        return f"There are {n} rows for {d} columns, {n / d:.1f} for each."
+    return None
+
+
+def conflicting_duplicates(s):
+    """Equal inputs with different targets."""
+    found = s["rows"]["duplicates"]
+    if not found["conflicting"]:
+        return None
+    text = f"{found['conflicting']} of {found['groups']} groups of equal inputs have different targets"
+    if found["share"] is None:
+        return f"{text}."
+    text += f"; within groups is {_percent(found['share'])} of the variance of the target"
+    return f"{text}, which no function of these columns can explain."
+
+
+def constant_columns(s):
+    """Columns with one value."""
+    names = [one["name"] for one in s["data"]["features"] if one["distinct"] == 1]
+    return f"{_listed(names)} {'has' if len(names) == 1 else 'have'} one value only." if names else None
+
+
+def leak(s):
+    """A column that is the target."""
+    found = s["data"]["leak"]
+    if found and found["correlation"] > 0.9995:
+        return f"{found['name']} alone orders the target almost perfectly (correlation {found['correlation']:.4f})."
+    return None
+
+
+def alone(s):
+    """Rows far from all others, in the eyes of the kernel."""
+    found = s["rows"]["alone"]
+    if found and found["count"] > 0.05 * s["data"]["rows"]:
+        share = found["count"] / s["data"]["rows"]
+        return (
+            f"{found['count']} rows ({_percent(share)}) have no other row with a correlation above "
+            f"{found['limit']} under the kernel: there the prediction is close to the trend."
+        )
+    return None
+
+
+def rare_class(s):
+    """A class with hardly any rows."""
+    target = s["data"]["target"]
+    if "classes" in target and target["smallest"] < max(10, 0.02 * s["data"]["rows"]):
+        return f"The smallest class has {target['smallest']} of {s['data']['rows']} rows."
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- fit
+def _models(s):
+    """The model itself, and {name: other}."""
+    this, *others = s["scores"]["models"]
+    return this, {one["name"]: one for one in others if one["score"] is not None}
+
+
+def no_better_than_mean(s):
+    """Not better than answering always the same."""
+    this, others = _models(s)
+    base = next((one for name, one in others.items() if name in ("mean", "commonest class")), {"score": 0.0})
+    if this["score"] is not None and this["score"] - (this["error"] or 0.0) <= base["score"]:
+        what = "the commonest class" if s["task"] == "classification" else "the mean"
+        metric = s["scores"]["metric"]
+        return f"{metric} is {_pair(this)}; {what} alone has {base['score']:.3g}."
+    return None
+
+
+def worse_than_simple(s):
+    """A linear model or neighbours do better."""
+    this, others = _models(s)
+    if this["score"] is None:
+        return None
+    limit = this["score"] + max(0.005, this["error"] or 0.0)
+    simple = ("mean", "commonest class")
+    better = {name: one for name, one in others.items() if one["score"] > limit and name not in simple}
+    if not better:
+        return None
+    name, best = max(better.items(), key=lambda item: item[1]["score"])
+    return f"{s['scores']['metric']} is {this['score']:.3f}, that of the {name} {best['score']:.3f}."
+
+
+def residual_trend(s):
+    """A smooth shape is left in the residuals."""
+    found = s["fit"]["tests"].get("trend")
+    if found and found["p"] < 1e-3 / max(s["data"]["columns"], 1) and found["share"] > 0.08:
+        return f"A curve along {found['name']} explains {_percent(found['share'])} of the variance of the residuals."
+    return None
+
+
+def changing_spread(s):
+    """The size of the residuals changes."""
+    found = s["fit"]["tests"].get("spread")
+    if found and found["p"] < 1e-3 and found["ratio"] > 1.5:
+        return (
+            f"The residuals are {found['ratio']:.1f} times as large in one of {found['parts']} parts of the rows as in "
+            f"another, in the order of {found['name']}."
+        )
+    return None
+
+
+def ordered_residuals(s):
+    """Residuals follow the order of the rows."""
+    found = s["fit"]["tests"].get("order")
+    if found and found["z"] > 4 and found["r"] > 0.25:
+        return f"Residuals of neighbouring rows are alike: their correlation is {found['r']:.2f}."
+    return None
+
+
+def optimism(s):
+    """Choosing on the rows that judge seems to gain a lot."""
+    found = s["scores"]["optimism"]
+    if found and found["value"] is not None and found["value"] > max(0.05, 2 * (found["error"] or 0.0)):
+        return f"The score without the outer loop is {found['value']:.3f} better than the nested one."
+    return None
+
+
+# ----------------------------------------------------------------------------------------- uncertainty
+def coverage(s):
+    """Intervals hold too few or too many rows."""
+    u = s["uncertainty"]
+    if u.get("kind") not in ("gaussian", "intervals", "quantiles"):
+        return None
+    off = [(abs(found - level), level, found) for level, found in zip(u["levels"], u["coverage"], strict=True)
+           if abs(found - level) > 0.04 and _unlikely(found, level, u["rows"])]  # fmt: skip
+    if u["kind"] != "quantiles":
+        off = [one for one in off if one[1] == 0.9]
+    if not off:
+        return None
+    _, level, found = max(off)
+    if u["kind"] == "quantiles":
+        return f"{_percent(found)} of the rows are below the quantile of level {level:g}."
+    return f"Intervals of {_percent(level)} hold {_percent(found)} of {u['rows']} rows left out."
+
+
+def _unlikely(found, level, n):
+    """Whether a share as far off would be seen by chance once in a hundred times at most."""
+    k = round(found * n)
+    tail = bdtr(k, n, level) if found < level else bdtrc(k - 1, n, level)
+    return tail < 0.005
+
+
+def probabilities_off(s):
+    """Stated probabilities do not come true."""
+    u = s["uncertainty"]
+    if u.get("kind") == "probabilities" and u["error"] > 0.05 + 1.5 * u["by_chance"]:
+        return (
+            f"Probabilities are off by {_percent(u['error'])} on average; by chance it would be "
+            f"{_percent(u['by_chance'])} with so many rows."
+        )
+    return None
+
+
+# ------------------------------------------------------------------------------------------- selection
+def lam_at_bound(s):
+    """λ ended at the edge of what was searched."""
+    chosen = s["selection"]["chosen"]
+    bound = {k: v for k, v in (chosen.get("at_bound") or {}).items() if k in ("lam", "noise")}
+    if bound:
+        return f"λ = {number(next(iter(bound.values())))} is at the end of what was searched."
+    if chosen["status"] in ("at_lower_edge", "at_upper_edge", "no_root", "unreachable"):
+        return f"λ = {_lam(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
+    return None
+
+
+def parameter_at_bound(s):
+    """A length scale or another hyper-parameter ended at a bound."""
+    bound = {k: v for k, v in (s["selection"]["chosen"].get("at_bound") or {}).items() if k not in ("lam", "noise")}
+    if not bound:
+        return None
+    named = [f"{parameter_name(name, s)} = {number(value)}" for name, value in bound.items()]
+    return f"At a bound: {_listed(named, 4)}."
+
+
+def rules_disagree(s):
+    """Rules that estimate an error or a likelihood choose λ more than two decades apart."""
+    picks = (s["selection"]["path"] or {}).get("picks") or ()
+    sure = [one for one in picks if one["status"] == "ok" and one["rule"] in ("LOO", "GCV", "Evidence")]
+    sure = [one for one in sure if isinstance(one["lam"], float) and one["lam"] > 0]
+    if len(sure) < 2:
+        return None
+    low, high = min(sure, key=lambda one: one["lam"]), max(sure, key=lambda one: one["lam"])
+    if high["lam"] > 100 * low["lam"]:
+        return f"{low['rule']} chooses λ = {number(low['lam'])}, {high['rule']} λ = {number(high['lam'])}."
+    return None
+
+
+def interpolates(s):
+    """As many degrees of freedom as rows."""
+    dof, n = _dof(s), s["data"]["rows"]
+    if dof is not None and dof > 0.9 * n and s["estimator"] != "KernelInterpolator":
+        return f"The fit has {dof:.1f} effective degrees of freedom for {n} rows: it follows the noise too."
+    return None
+
+
+def too_smooth(s):
+    """Hardly any degree of freedom is used."""
+    dof = _dof(s)
+    if dof is not None and dof < 1.5:
+        return f"The fit has {dof:.2f} effective degrees of freedom: it is almost a constant."
+    return None
+
+
+def lam_not_chosen(s):
+    """λ was given, and another one is clearly better."""
+    path = s["selection"]["path"] or {}
+    if s["selection"]["chosen"]["criterion"] is None and path.get("loss") and path["loss"] > 1.1:
+        best = next(one for one in path["picks"] if one["rule"] == "LOO")
+        return (
+            f"The leave-one-out error at λ = {_lam(path['lam'])} is {path['loss']:.2f} times that at "
+            f"λ = {_lam(best['lam'])}."
+        )
+    return None
+
+
+def unseen_parameters(s):
+    """The criterion does not see a parameter."""
+    flat = s["selection"]["chosen"].get("flat") or []
+    names = [name for name in flat if "length_scale" in name]
+    return f"The criterion does not change with {_listed([parameter_name(n, s) for n in names])}." if names else None
+
+
+# -------------------------------------------------------------------------------------------- numerics
+def near_singular(s):
+    """The system was near singular, or was repaired."""
+    report = s["numerics"]["entries"]
+    jitter, condition = report.get("jitter") or 0.0, report.get("condition") or 0.0
+    if isinstance(jitter, float | int) and jitter > 0:
+        return f"{number(jitter)} was added to the diagonal, since the matrix could not be factored."
+    if condition == "∞" or (isinstance(condition, float | int) and condition > 1e13):
+        what = "∞" if condition == "∞" else number(condition)
+        return f"The condition number of the system is {what}: of 16 digits few are left."
+    return None
+
+
+def not_converged(s):
+    """A search or a solver stopped before its end."""
+    chosen, report = s["selection"]["chosen"], s["numerics"]["entries"]
+    if chosen["status"] in ("time_budget", "stopped", "failed", "not_finite"):
+        return f"The search ended early ({chosen['status'].replace('_', ' ')}). {chosen.get('message') or ''}".strip()
+    status = report.get("status")
+    if isinstance(status, str) and status not in ("ok", "converged", "optimal", ""):
+        return f"The solver ended with the status {status!r}."
+    if report.get("converged") is False:
+        return "The iteration did not reach its tolerance."
+    return None
+
+
+def not_feasible(s):
+    """There is no function through the data."""
+    report = s["numerics"]["entries"]
+    if report.get("feasible") is False:
+        return f"No function of this kernel goes through all rows: {_percent(report['infeasibility'])} of ‖y‖ is left."
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ rows
+def outliers(s):
+    """Rows that the others do not explain."""
+    found = s["rows"]["residuals"]
+    if found and found["outliers"]:
+        named = _listed([one["row"] for one in found["rows"][: found["outliers"]]], 5)
+        return (
+            f"{found['outliers']} of {s['data']['rows']} left-out residuals are beyond {found['limit']} robust "
+            f"standard deviations: row {named}."
+        )
+    return None
+
+
+def influential(s):
+    """One row that moves the whole fit."""
+    found = s["rows"]["influence"]
+    if found and found["largest"] is not None and found["largest"] > 1.0:
+        many = [one["row"] for one in found["rows"] if one["cook"] and one["cook"] > 1.0]
+        return f"Cook's distance is above 1 for row {_listed(many, 5)}; the largest is {found['largest']:.2g}."
+    return None
+
+
+# --------------------------------------------------------------------------------------------- helpers
+def _percent(value):
+    """A share in per cent."""
+    return f"{100 * value:.0f} %" if value >= 0.1 or value == 0 else f"{100 * value:.2g} %"
+
+
+def _pair(one):
+    """A score with its error."""
+    return f"{one['score']:.3g} ± {one['error']:.2g}" if one["error"] else f"{one['score']:.3g}"
+
+
+def _lam(value):
+    """λ as a person writes it."""
+    return value if isinstance(value, str) else number(value)
+
+
+def _dof(s):
+    """Effective degrees of freedom, where they are known."""
+    path = s["selection"]["path"] or {}
+    if path.get("rows") == path.get("of") and "dof" in path:
+        return path["dof"]
+    return None
+
+
+def _listed(names, limit=3):
+    """Names in a row, the rest counted."""
+    more = len(names) - limit
+    return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")
+
+
+def parameter_name(name, s):
+    """A hyper-parameter by the name of its column: length_scale[2] is the length scale of the third column."""
+    plain, bracket, index = name.split("__")[-1].partition("[")
+    features = s["data"]["features"]
+    if bracket and s["data"]["vectors"] and index.rstrip("]").isdigit() and int(index.rstrip("]")) < len(features):
+        return f"{plain.replace('_', ' ')} of {features[int(index.rstrip(']'))]['name']}"
+    return plain.replace("_", " ")

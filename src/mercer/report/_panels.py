@@ -1,0 +1,77 @@
+"""What the sections are built of: headings, panels with a chart or a table, and the line of a part that is missing."""
+
+from mercer.report import svg
+from mercer.report._html import el, table
+from mercer.report.charts import numbers_of
+
+SIGNS = {"problem": "✕", "warning": "!", "tip": "i", "good": "✓"}
+
+
+def section(key, title, *children):
+    """One section with its heading."""
+    return el("section", el("h2", title, id=key), *children, aria_labelledby=key)
+
+
+def panels(*items):
+    """Tables and charts side by side; None is left out, a list stands for its items."""
+    flat = [one for item in items for one in (item if isinstance(item, list) else [item]) if one is not None]
+    return el("div", flat, class_="panels") if flat else None
+
+
+def span(charts):
+    """How wide a table stands above so many charts: beside the first where that leaves no gap in rows of three."""
+    return "wide" if len(charts) % 3 == 1 else "full"
+
+
+def figures(charts, heading="h3"):
+    """Charts as panels."""
+    return [figure(one, heading) for one in charts]
+
+
+def figure(made, heading="h3"):
+    """One chart: title, picture, legend, how to read it, what it shows in words, and its numbers."""
+    named = [mark for mark in made["marks"] if mark.get("name")]
+    legend = [el("li", svg.key(mark), el("span", mark["name"])) for mark in named]
+    numbers = numbers_of(made)
+    more = None
+    if numbers:
+        more = el("details", el("summary", "Numbers"), table(f"{made['title']}: numbers", *numbers, hidden=True))
+    label = f"{made['title']}. {made['alt']}"
+    return el(
+        "figure",
+        el(heading, made["title"], class_="figure-title"),
+        el(
+            "div", svg.draw(made), class_="plot", id=f"plot-{made['key']}", tabindex="0", role="group", aria_label=label
+        ),
+        el("ul", legend, class_="legend") if legend else None,
+        el("figcaption", made["read"], " ", said(made["alt"]), said(f" {made['note']}") if made["note"] else None),
+        more,
+        class_="chart",
+    )
+
+
+def said(text):
+    """A few words that stand out from the explanation."""
+    return el("span", text, class_="said")
+
+
+def remark(*text):
+    """A paragraph in small voice."""
+    return el("p", *text, class_="remark")
+
+
+def absent(why):
+    """The one line of a part that does not apply."""
+    return el("p", why, class_="absent")
+
+
+def bar(share):
+    """A bar as long as a share, for a cell of a table."""
+    share = max(0.0, min(float(share), 1.0))
+    inside = el("rect", width=f"{100 * share:.1f}%", height="100%")
+    return el("svg", inside, class_="bar", role="img", aria_label=f"{100 * share:.0f} %")
+
+
+def code(text):
+    """A block of code that can be reached by the keyboard when it scrolls."""
+    return el("pre", el("code", text), tabindex="0")

@@ -1,0 +1,178 @@
+"""How good the model is, next to the mean, a linear model and nearest neighbours."""
+
+import numpy as np
+
+from mercer.report._case import quietly
+from mercer.report.findings import short
+
+NEIGHBOURS = 5
+DRAWS = 200  # of the bootstrap behind a standard error
+WIDE = 200  # columns beyond which no linear model is fitted for comparison
+MANY = 20_000  # rows beyond which neighbours and linear models are compared on a sample
+
+
+def own_scores(case, left):
+    """Scores of the left-out predictions, and of baselines judged by the same rows."""
+    rows = case.shown(MANY)
+    y, predicted = case.y, left.predicted
+    known = np.flatnonzero(_finite(predicted))
+    models = [{"name": "this model", **measure(case, y[known], predicted[known])}]
+    for name, values in _baselines(case, rows):
+        models.append({"name": name, **measure(case, y[rows], values)})
+    return {
+        "how": left.how,
+        "nested": False,
+        "metric": "accuracy" if case.classes is not None else "R²",
+        "models": models,
+        "folds": None,
+        "optimism": None,
+    }
+
+
+def given_scores(case, scores):
+    """(scores, out-of-fold predictions or None): `NestedResult`, or anything whose ``to_dict`` has the same names."""
+    found = scores if isinstance(scores, dict) else scores.to_dict()
+    metric = {"r2": "R²"}.get(found.get("scoring"), str(found.get("scoring", "score")))
+    predictions = found.get("predictions")
+    predictions = None if predictions is None else case.one(_as_predictions(predictions, case))
+    if predictions is not None and len(predictions) != case.n:
+        raise ValueError(f"scores has predictions of {len(predictions)} rows, X has {case.n}.")
+    folds = found.get("scores")
+    this = {"name": "this model", "score": found.get("mean"), "error": found.get("standard_error")}
+    if predictions is not None:
+        known = np.flatnonzero(_finite(predictions))
+        counted = measure(case, case.y[known], predictions[known])
+        this = {**counted, **{key: value for key, value in this.items() if value is not None}}
+    models = [this, *_given_baselines(found)]
+    if len(models) == 1:
+        rows = case.shown(MANY)
+        models += [{"name": name, **measure(case, case.y[rows], values)} for name, values in _baselines(case, rows)]
+    optimism = found.get("optimism")
+    count = len(folds) if folds is not None else None
+    return {
+        "how": found.get("how") or (f"nested cross-validation, {count} folds" if count else "nested cross-validation"),
+        "nested": True,
+        "metric": metric,
+        "models": models,
+        "folds": folds,
+        "optimism": None if optimism is None else {"value": optimism, "error": found.get("optimism_error")},
+    }, predictions
+
+
+def _as_predictions(values, case):
+    """Predictions as numbers, nan where there is none; or as labels, None where there is none."""
+    if case.classes is None:
+        return np.array([np.nan if value is None else value for value in values], dtype=float)
+    return np.array(list(values), dtype=object)
+
+
+def _given_baselines(found):
+    """Baselines that the scores bring along: {name: {score, error, rmse}} or a list of such."""
+    listed = found.get("baselines") or []
+    if isinstance(listed, dict):
+        listed = [{"name": name, **(value if isinstance(value, dict) else {"score": value})}
+                  for name, value in listed.items()]  # fmt: skip
+    kept = ("score", "error", "rmse", "mae")
+    return [{"name": short(one["name"]), **{key: one.get(key) for key in kept}} for one in listed]
+
+
+def measure(case, y, predicted):
+    """R², RMSE and MAE, or accuracy, with the standard error of the first."""
+    if case.classes is not None:
+        right = (y == predicted).astype(float)
+        return {"score": float(right.mean()), "error": _error_of_mean(right), "rmse": None, "mae": None}
+    e = y - predicted
+    unit = max(float(np.abs(y - y.mean()).max()), float(np.abs(e).max()), np.finfo(float).tiny)
+    square, spread = (e / unit) ** 2, ((y - y.mean()) / unit) ** 2
+    total = float(spread.sum())
+    score = 1.0 - float(square.sum()) / total if total > 0 else float("nan")
+    return {
+        "score": score,
+        "error": _bootstrap(square, spread),
+        "rmse": root_mean_square(e),
+        "mae": float(np.abs(e).mean()),
+    }
+
+
+def root_mean_square(e):
+    """√mean e², in any unit: the largest is divided out first."""
+    unit = float(np.abs(e).max(initial=0.0))
+    return unit * float(np.sqrt(np.mean((e / unit) ** 2))) if unit > 0 else 0.0
+
+
+def _bootstrap(square, spread):
+    """Standard error of 1 − Σe²/Σ(y − ȳ)², by drawing rows again."""
+    n, rng = len(square), np.random.default_rng(0)
+    index = rng.integers(0, n, size=(DRAWS, n)) if n * DRAWS <= 4_000_000 else None
+    if index is None:  # the ratio of two means, to first order
+        ratio = square.mean() / max(spread.mean(), np.finfo(float).tiny)
+        return float(np.std(square - ratio * spread) / (np.sqrt(n) * max(spread.mean(), np.finfo(float).tiny)))
+    below = spread[index].sum(axis=1)
+    ratio = np.divide(square[index].sum(axis=1), below, out=np.full(DRAWS, np.nan), where=below > 0)
+    if not np.isfinite(ratio).any():
+        return float("nan")
+    found = float(np.nanstd(ratio))
+    return found if found > 1e-9 else 0.0  # the mean has no error of its own: it is what R² compares with
+
+
+def _error_of_mean(values):
+    """sd/√n."""
+    return float(values.std() / np.sqrt(len(values)))
+
+
+def _finite(values):
+    """Which rows have a prediction."""
+    return np.isfinite(values) if values.dtype.kind == "f" else np.array([v is not None for v in values])
+
+
+# ------------------------------------------------------------------------------------------ the baselines
+def _baselines(case, rows):
+    """[(name, left-out predictions)]: the mean, and where there are columns a linear model and neighbours."""
+    y = case.y[rows]
+    if case.classes is not None:
+        return _label_baselines(case, rows, y)
+    n = len(y)
+    found = [("mean", (y.sum() - y) / (n - 1))]
+    if not case.vectors:
+        return found
+    X = _standard(case.X[rows])
+    if X.shape[1] < min(n - 1, WIDE):
+        found.append(("linear model", _linear(X, y)))
+    if n > NEIGHBOURS + 1:
+        from sklearn.neighbors import KNeighborsRegressor
+
+        found.append((f"{NEIGHBOURS} neighbours", KNeighborsRegressor(NEIGHBOURS).fit(X, y).predict(None)))
+    return found
+
+
+def _label_baselines(case, rows, y):
+    """The commonest class, logistic regression by folds, and neighbours."""
+    classes, counts = np.unique(y, return_counts=True)
+    found = [("commonest class", np.full(len(y), classes[np.argmax(counts)]))]
+    if not case.vectors:
+        return found
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X = _standard(case.X[rows])
+    if X.shape[1] < WIDE and counts.min() >= 5:
+        found.append(("linear model", quietly(cross_val_predict, LogisticRegression(max_iter=200), X, y, cv=5)))
+    if len(y) > NEIGHBOURS + 1:
+        found.append((f"{NEIGHBOURS} neighbours", KNeighborsClassifier(NEIGHBOURS).fit(X, y).predict(None)))
+    return found
+
+
+def _standard(X):
+    """Columns of mean 0 and deviation 1; a constant one is 0."""
+    sd = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
+
+
+def _linear(X, y):
+    """Left-out predictions of least squares, yᵢ − eᵢ/(1 − hᵢ)."""
+    A = np.column_stack([np.ones(len(y)), X])
+    Q, s, _ = np.linalg.svd(A, full_matrices=False)
+    Q = Q[:, s > 1e-10 * s[0]]
+    h = np.clip((Q**2).sum(axis=1), 0.0, 1.0 - 1e-9)
+    return y - (y - Q @ (Q.T @ y)) / (1.0 - h)

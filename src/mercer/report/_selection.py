@@ -1,0 +1,248 @@
+"""Why this λ and this kernel: the L-curve, every rule on one axis, the Picard plot, the surface of the criterion."""
+
+import numpy as np
+
+from mercer.plots.lcurve import _place
+from mercer.plots.selection import _is_error, _scaled, _short
+from mercer.report._case import quietly
+from mercer.report.findings import missing, plain
+from mercer.selection import Evidence, compare, path
+
+PATH_ROWS, SURFACE_ROWS = 1000, 250
+CURVE = 80  # points of a curve that are kept
+DIRECTIONS = 400
+FACTORS = np.geomspace(0.25, 4.0, 17)  # of all length scales, for the surface
+LAMS, REACH = 25, 18.0
+DEEP = 30.0
+LEFT, RIGHT = 1e3, 1e2  # how far the curves go beyond the choices
+
+
+def selection_section(case):
+    """What was chosen, how, and what each rule would have chosen."""
+    model = case.model
+    out = {"chosen": _chosen(model), "path": None, "surface": None, "candidates": _candidates(model)}
+    if case.classes is not None or type(model).__name__ not in ("KernelRidge", "GaussianProcessRegressor"):
+        out["path"] = missing(_why_not(model))
+        out["surface"] = _label_surface(case) if hasattr(model, "log_marginal_likelihood") else out["path"]
+        out["tried"] = _tried(model)
+        return out
+    lam = float(model.lam_)
+    rows = case.shown(PATH_ROWS)
+    if case.pairwise and len(rows) < case.n:
+        out["path"] = missing(f"A matrix of kernel values is not sampled; the path is computed up to {PATH_ROWS} rows.")
+        return out
+    X, y = (case.X, case.y) if len(rows) == case.n else (case.take(rows), case.y[rows])
+    try:
+        found = quietly(path, case.kernel, X, y, intercept=_intercept(model), criteria=[])
+    except np.linalg.LinAlgError as error:
+        out["path"] = missing(f"The path of λ could not be computed: {str(error).splitlines()[0]}")
+        return out
+    out["path"] = quietly(_path, found, lam, len(rows), case.n)
+    out["surface"] = _surface(case, lam)
+    return out
+
+
+def _intercept(model):
+    """Whether there is an unpenalised constant."""
+    return model.trend is not None if hasattr(model, "trend") else bool(model.intercept)
+
+
+def _why_not(model):
+    """Why there is no path for this model, in one line."""
+    name = type(model).__name__
+    if name == "KernelInterpolator":
+        return "λ is 0: the function of smallest norm through all rows has no λ to choose."
+    if name == "GaussianProcessClassifier":
+        return "A Gaussian process classifier has no λ: its kernel is chosen by the evidence alone."
+    return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
+
+
+def _chosen(model):
+    """What was chosen and by what."""
+    search = getattr(model, "selection_", None)
+    kernel = model.kernel_
+    values = dict(zip(kernel.names, np.exp(kernel.theta).tolist(), strict=True))
+    bounds = {name: np.exp(pair).tolist() for name, pair in zip(kernel.names, kernel.theta_bounds, strict=True)}
+    out = {
+        "kernel": repr(kernel),
+        "lam": getattr(model, "lam_", None),
+        "values": values,
+        "bounds": bounds,
+        "errors": None,
+        "criterion": None,
+        "status": "given",
+    }
+    if search is not None:
+        out |= {
+            "criterion": search.criterion,
+            "status": search.status,
+            "message": search.message,
+            "value": search.value,
+            "at_bound": dict(search.at_bound),
+            "flat": list(search.flat),
+            "evaluations": search.evaluations,
+            "failed": search.failed,
+        }
+    if hasattr(model, "hyper_std_") and search is not None and len(model.point_index_) <= PATH_ROWS:
+        out["errors"] = quietly(lambda: model.hyper_std_)
+    if hasattr(model, "regularization_"):
+        out["conventions"] = dict(model.regularization_)
+    return plain(out)
+
+
+def _candidates(model):
+    """The kernels of a list, best first."""
+    tried = getattr(getattr(model, "selection_", None), "candidates", None) or []
+    table = [{"kernel": repr(one.kernel), "lam": one.lam, "value": one.value, "status": one.status} for one in tried]
+    return sorted(table, key=lambda one: one["value"])[:20]
+
+
+def _tried(model):
+    """λ and the value of the criterion where a search kept them."""
+    history = getattr(getattr(model, "selection_", None), "history", None) or []
+    pairs = [(one["lam"], one["value"]) for one in history if np.isfinite(one.get("value", np.nan)) and "lam" in one]
+    pairs = sorted(pairs)[:200]
+    return {"lam": [a for a, _ in pairs], "value": [b for _, b in pairs]} if len({a for a, _ in pairs}) > 2 else None
+
+
+# ---------------------------------------------------------------------------------------------- the path
+def _path(found, lam, rows, n):
+    """Curves, picks and spectrum of a path, thinned."""
+    comparison = compare(found)
+    names = _short(comparison.choices)
+    low, high = _view(found, comparison, lam)
+    inside = np.flatnonzero((found.lams >= low) & (found.lams <= high))
+    pick = inside[np.unique(np.linspace(0, len(inside) - 1, min(len(inside), CURVE)).round().astype(int))]
+    residual, norm = found.table["residual"], found.table["norm"]
+    seen = np.flatnonzero((residual > 1e-8 * residual.max()) & (norm > 0))
+    seen = seen[np.unique(np.linspace(0, len(seen) - 1, min(len(seen), CURVE)).round().astype(int))]
+    e = found.eigenvalues
+    picks = []
+    for rule, choice in comparison.choices.items():
+        at = _place(found, choice.lam) if np.isfinite(choice.lam) else (None, None)
+        dof = found.q + float((e / (e + choice.lam)).sum())
+        picks.append({"rule": names[rule], "lam": choice.lam, "status": choice.status, "message": choice.message,
+                      "dof": dof, "residual": at[0], "norm": at[1]})  # fmt: skip
+    curves = {names[rule]: _scaled(found.table[rule][inside], _is_error(rule))[np.searchsorted(inside, pick)]
+              for rule in comparison.choices if rule in found.table}  # fmt: skip
+    at = _place(found, lam) if np.isfinite(lam) else (None, None)
+    best = comparison.choices["LOO()"]
+    return {
+        "rows": rows,
+        "of": n,
+        "lam": lam,
+        "dof": found.q + float((e / (e + lam)).sum()),
+        "at": list(at),
+        "lcurve": {"lam": found.lams[seen], "residual": residual[seen], "norm": norm[seen]},
+        "curves": {"lam": found.lams[pick], "values": curves},
+        "picks": picks,
+        "picard": _picard(found),
+        "loss": _times_best(found, lam, best.value),
+    }  # fmt: skip
+
+
+def _times_best(found, lam, best):
+    """The leave-one-out error at λ over the smallest one on the path."""
+    if found.constant or not best > 0:
+        return None
+    place = np.clip(lam, found.lams[0], found.lams[-1])
+    return float(np.interp(np.log(place), np.log(found.lams), found.table["LOO()"]) / best)
+
+
+def _view(found, comparison, lam):
+    """The part of the grid around the choices."""
+    chosen = [c.lam for c in comparison.choices.values() if np.isfinite(c.lam) and c.lam > 0]
+    chosen += [lam] if np.isfinite(lam) and lam > 0 else []
+    if not chosen:
+        return found.lams[0], found.lams[-1]
+    return max(found.lams[0], min(chosen) / LEFT), min(found.lams[-1], max(chosen) * RIGHT)
+
+
+def _picard(found):
+    """Eigenvalues, coefficients of y and their price, the first few hundred."""
+    size = np.sqrt(np.mean(found.coefficients**2, axis=1))[:DIRECTIONS]
+    e = found.eigenvalues[:DIRECTIONS]
+    ratio = np.divide(size, np.sqrt(np.maximum(e, 0)), out=np.full(len(e), np.nan), where=e > 0)
+    return {"eigenvalue": e, "coefficient": size, "ratio": ratio, "of": len(found.eigenvalues)}
+
+
+# ------------------------------------------------------------------------------------------- the surface
+def _lengths(kernel):
+    """Which entries of θ are length scales."""
+    return np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
+
+
+def _surface(case, lam):
+    """Log evidence lost against the best point, over a factor on all length scales and λ."""
+    lengths = _lengths(case.kernel)
+    if not lengths.any():
+        return missing(f"{type(case.kernel).__name__} has no free length scale: there is no surface to draw.")
+    if not (np.isfinite(lam) and lam > 0) or case.pairwise:
+        return missing("There is no positive λ to draw a surface around.")
+    rows = case.shown(SURFACE_ROWS)
+    X, y = case.take(rows), case.y[rows]
+    process = type(case.model).__name__ == "GaussianProcessRegressor"
+    criterion = Evidence() if process else Evidence(profile_scale=True)
+    lams = np.geomspace(lam / REACH, lam * REACH, LAMS)
+    theta, columns = case.kernel.theta, []
+    for factor in FACTORS:
+        moved = np.clip(theta + lengths * np.log(factor), *case.kernel.theta_bounds.T)
+        columns.append(_evidence(case, case.kernel.with_theta(moved), X, y, lams, criterion))
+    loss = np.array(columns).T
+    loss = np.where(np.isfinite(loss), loss, np.nan)
+    if not np.isfinite(loss).any():
+        return missing("The evidence could not be evaluated around the chosen point.")
+    loss = np.minimum(loss - np.nanmin(loss), 1e6)
+    x = "length scale" if lengths.sum() == 1 else "factor on all length scales"
+    base = float(np.exp(theta[lengths][0])) if lengths.sum() == 1 else 1.0
+    return {
+        "rows": len(rows),
+        "of": case.n,
+        "what": criterion.name,
+        "x": {"label": x, "values": base * FACTORS},
+        "y": {"label": "σ², noise variance" if process else "λ", "values": lams},
+        "loss": loss,
+        "chosen": [base, lam],
+    }
+
+
+def _evidence(case, kernel, X, y, lams, criterion):
+    """The criterion for all λ, nan where the kernel is singular to rounding."""
+    try:
+        found = quietly(path, kernel, X, y, lams=lams, intercept=_intercept(case.model), criteria=[])
+    except np.linalg.LinAlgError:
+        return np.full(len(lams), np.nan)
+    return quietly(lambda: [criterion.value(point, found.spectrum.y) for point in found.spectrum.points(lams)])
+
+
+def _label_surface(case):
+    """The evidence of a classifier over its amplitude and its length scales."""
+    kernel, lengths = case.kernel, _lengths(case.kernel)
+    others = np.flatnonzero(~lengths)
+    if not lengths.any() or not len(others) or case.n > SURFACE_ROWS or len(case.classes) > 2:
+        return missing(
+            "The surface of the evidence is drawn for a length scale and an amplitude, two classes, and up to "
+            f"{SURFACE_ROWS} rows."
+        )
+    theta, j = kernel.theta, int(others[0])
+    factors, amplitudes = FACTORS[::2], np.geomspace(0.1, 10, 9)
+    loss = np.full((len(amplitudes), len(factors)), np.nan)
+    for a, amplitude in enumerate(amplitudes):
+        for b, factor in enumerate(factors):
+            moved = theta + lengths * np.log(factor)
+            moved[j] += np.log(amplitude)
+            loss[a, b] = -quietly(case.model.log_marginal_likelihood, np.clip(moved, *kernel.theta_bounds.T))
+    loss = np.minimum(loss - np.nanmin(loss), 1e6)
+    base = float(np.exp(theta[lengths][0])) if lengths.sum() == 1 else 1.0
+    return {
+        "rows": case.n,
+        "of": case.n,
+        "what": "log p(y)",
+        "x": {
+            "label": "length scale" if lengths.sum() == 1 else "factor on all length scales",
+            "values": base * factors,
+        },
+        "y": {"label": kernel.names[j].split("__")[-1], "values": float(np.exp(theta[j])) * amplitudes},
+        "loss": loss,
+        "chosen": [base, float(np.exp(theta[j]))],
+    }

@@ -1,0 +1,22 @@
+"""Tables: reading them, turning columns into numbers by a recipe, and models that go with one."""
+
+from mercer.exceptions import DataError, DataWarning
+from mercer.tabular.kernels import by_number, default_kernel
+from mercer.tabular.model import TableModel
+from mercer.tabular.reading import Reading, read, read_table
+from mercer.tabular.recipe import Recipe
+from mercer.tabular.scoring import Scores, score
+
+__all__ = [
+    "DataError",
+    "DataWarning",
+    "Reading",
+    "Recipe",
+    "Scores",
+    "TableModel",
+    "by_number",
+    "default_kernel",
+    "read",
+    "read_table",
+    "score",
+]

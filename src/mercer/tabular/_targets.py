@@ -1,0 +1,60 @@
+"""The rows of a table that have a target, and the targets: numbers or labels."""
+
+import numpy as np
+
+from mercer.exceptions import DataError
+from mercer.tabular._columns import as_floats, as_texts, is_text
+from mercer.tabular._types import refuse_mixed
+from mercer.tabular._words import count, listed
+
+LEAST = 3  # rows with which something can be left out and judged
+
+
+def usable_rows(frame, target, labels, notes, least=LEAST):
+    """(rows, y): the rows whose target is there, and the targets as floats or as texts.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    target : str
+    labels : bool
+        Whether the targets are labels.
+    notes : list
+        Gets a sentence where rows are dropped.
+    least : int
+        Rows that are needed.
+
+    Returns
+    -------
+    ndarray of int, ndarray
+    """
+    column = frame[target]
+    if labels:
+        texts = as_texts(column)
+        present = np.array([text is not None for text in texts])
+        y = np.array([text for text in texts if text is not None], dtype=str)
+    else:
+        if is_text(column) and column.null_count() < len(column):
+            _refuse_labels(column)
+        if not is_text(column) and column.dtype.is_temporal():
+            raise DataError(f"the target {target!r} holds dates or times; make a number of it first.")
+        values = as_floats(column)
+        present = ~np.isnan(values)
+        y = values[present]
+    gone = int((~present).sum())
+    if gone:
+        notes.append(f"{count(gone, 'row')} without a target {target!r} dropped.")
+    if len(y) < least:
+        raise DataError(f"{count(len(y), 'row')} with a target {target!r}; at least {least} are needed.")
+    if labels and least > 1 and len(set(y)) < 2:
+        raise DataError(f"the target {target!r} is {str(y[0])!r} in all rows; at least two classes are needed.")
+    return np.flatnonzero(present), y
+
+
+def _refuse_labels(column):
+    """DataError for a target that is text, where numbers are needed."""
+    import polars as pl
+
+    said = refuse_mixed(column.cast(pl.String))
+    shown = listed(column.drop_nulls().unique(maintain_order=True), 3)
+    raise DataError(said or f"the target {column.name!r} is text ({shown}), and the model is one for numbers.")

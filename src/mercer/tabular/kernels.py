@@ -1,0 +1,135 @@
+"""Kernels for tables: the default one, and kernels that name the columns of the table."""
+
+import numpy as np
+
+from mercer.exceptions import DataError
+from mercer.kernels import Columns, Gaussian, Kernel, Product, Radial, Scaled
+from mercer.tabular._words import listed, meant
+
+ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale serves all columns
+MOST_SCALES = 50
+
+
+def default_kernel(recipe, n, base=Gaussian):
+    """∏ⱼ exp(−(xⱼ − zⱼ)²/2ℓⱼ²): a length scale for each column of the table, one for all levels of a category.
+
+    A Gaussian with one ℓ on the indicators of a column is e^(−1/ℓ²) for any two different categories: the kernel
+    `mercer.kernels.Categorical`.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Fitted.
+    n : int
+        Rows; with fewer than five for each length scale, one serves all columns of numbers.
+    base : class, default=Gaussian
+        The kernel of the numbers.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from mercer.tabular import Recipe, default_kernel
+    >>> default_kernel(Recipe().fit(pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 5.0, 1.0]})), 100)
+    Gaussian([1.4142135623730951, 1.4142135623730951])
+    """
+    blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
+    used = {i for place in blocks for i in place}
+    plain = [i for i in range(len(recipe.feature_names_)) if i not in used]
+    start = float(np.sqrt(max(1, len(plain) + len(blocks))))
+    parts = []
+    if plain:
+        many = 1 < len(plain) <= MOST_SCALES and n >= ROWS_FOR_EACH * (len(plain) + len(blocks))
+        kernel = base(np.full(len(plain), start) if many else start)
+        parts.append(kernel.on(plain) if blocks else kernel)
+    alone = len(recipe.feature_names_) if not plain and len(blocks) == 1 else 0
+    parts += [Gaussian(start) if alone else Gaussian(start).on(place) for place in blocks]
+    kernel = parts[0]
+    for part in parts[1:]:
+        kernel = kernel * part
+    return kernel
+
+
+def by_number(kernel, recipe):
+    """The kernel with columns of the table, ``.on("age")``, as columns of X.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    recipe : Recipe
+        Fitted.
+
+    Returns
+    -------
+    Kernel
+    """
+    params = kernel.get_params(deep=False)
+    changed = {key: by_number(value, recipe) for key, value in params.items() if isinstance(value, Kernel)}
+    if isinstance(kernel, Columns):
+        names = [kernel.columns] if isinstance(kernel.columns, str) else kernel.columns
+        if not isinstance(names, slice) and np.ndim(names) and all(isinstance(name, str) for name in names):
+            changed["columns"] = [i for name in names for i in _place(name, recipe)]
+    return type(kernel)(**{**params, **changed}) if changed else kernel
+
+
+def length_scales(kernel, recipe):
+    """[(name of the hyper-parameter, column of the table, ℓ)] of products of radial kernels; [] of other kernels.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On X.
+    recipe : Recipe
+        Fitted.
+
+    Returns
+    -------
+    list of (str, str, float)
+    """
+    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "") or []
+
+
+def _scales(kernel, place, recipe, prefix):
+    """The length scales of a kernel on some columns of X; None where it is of another kind."""
+    if isinstance(kernel, Scaled):
+        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__")
+    if isinstance(kernel, Columns) and isinstance(kernel.columns, list):
+        return _scales(kernel.kernel, [place[i] for i in kernel.columns], recipe, f"{prefix}kernel__")
+    if isinstance(kernel, Product):
+        parts = [_scales(getattr(kernel, side), place, recipe, f"{prefix}{side}__") for side in ("left", "right")]
+        return None if None in parts else parts[0] + parts[1]
+    if not isinstance(kernel, Radial):
+        return None
+    if np.ndim(kernel.length_scale) == 0:
+        return [(f"{prefix}length_scale", _owner(place, recipe), float(kernel.length_scale))]
+    return [
+        (f"{prefix}length_scale[{j}]", recipe.feature_names_[i], float(ell))
+        for j, (i, ell) in enumerate(zip(place, kernel.length_scale, strict=True))
+    ]
+
+
+def _owner(place, recipe):
+    """The column of the table that some columns of X came from; "all columns" for several."""
+    if len(place) == 1:
+        return recipe.feature_names_[place[0]]
+    for name, block in recipe.blocks_.items():
+        if list(block) == list(place):
+            return name
+    return "all columns"
+
+
+def _place(name, recipe):
+    """The columns of X that came from a column of the table."""
+    if name in recipe.blocks_:
+        return recipe.blocks_[name]
+    if name in recipe.feature_names_:
+        return [recipe.feature_names_.index(name)]
+    if name in recipe.ignored_:
+        raise DataError(f"the kernel reads column {name!r}, which is left out: {recipe.ignored_[name]}.")
+    known = list(recipe.blocks_)
+    raise DataError(
+        f"the kernel reads column {name!r}, which is not there{meant(name, known)} There are {listed(known)}."
+    )

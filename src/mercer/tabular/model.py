@@ -1,0 +1,282 @@
+"""TableModel: a recipe and an estimator, fitted together on a table and used on others."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.estimators import SVR, GaussianProcessRegressor, KernelRidge
+from mercer.exceptions import DataError
+from mercer.kernels import Kernel, Matern32
+from mercer.tabular import _choose
+from mercer.tabular._columns import is_text
+from mercer.tabular._targets import usable_rows
+from mercer.tabular._words import listed, meant
+from mercer.tabular.kernels import by_number, default_kernel
+from mercer.tabular.recipe import Recipe
+
+INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
+
+
+class TableModel(BaseEstimator):
+    """frame ↦ X ↦ f(X): a `Recipe` and an estimator, fitted on the rows of a table that have a target.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of `mercer`. A kernel of None is `default_kernel`; a kernel may name columns, ``Gaussian().on("age")``.
+    recipe : Recipe, default=None
+        None is ``Recipe()``.
+    target : str, default=None
+        Name of the column to be predicted; None is the last one.
+    search_rows : int, default=2000
+        Most rows on which hyper-parameters are chosen. With more, they are chosen on so many, drawn at random, and the
+        model is fitted on all rows with them; λ means the same for any number of rows.
+    fit_rows : int, default=None
+        Most rows on which the model is fitted, drawn at random; None is all.
+    optimize : {"all", "lam"}, default="all"
+        For losses whose length scales a ridge regression chooses (`SVR`, `KernelMachine`): whether it does, or the
+        kernel stays.
+    random_state : int, default=0
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted on the columns of X.
+    recipe_ : Recipe
+    target_ : str
+    feature_names_ : list of str
+        Names of the columns of X.
+    rows_ : ndarray of int
+        Rows of the table that the model was fitted on.
+    selection_ : dict or None
+        How the hyper-parameters were chosen.
+    text_columns_ : list of str
+        Columns, the target among them, that were text: another table of the kind is to be read with these as text.
+    left_out_ : ndarray or None
+        Residuals of rows that were left out, set by `calibrate`.
+    notes_ : list of str
+        What was done, in words.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from mercer import KernelRidge
+    >>> from mercer.datasets import load_cars
+    >>> from mercer.selection import LOO
+    >>> from mercer.tabular import TableModel
+    >>> cars = load_cars()
+    >>> frame = pl.DataFrame({"speed": cars.data[:, 0], "dist": cars.target})
+    >>> model = TableModel(KernelRidge(criterion=LOO()), target="dist").fit(frame)
+    >>> bool(20 < model.predict(pl.DataFrame({"speed": [12.0]}))[0] < 40)
+    True
+    """
+
+    def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
+                 random_state=0):  # fmt: skip
+        self.estimator = estimator
+        self.recipe = recipe
+        self.target = target
+        self.search_rows = search_rows
+        self.fit_rows = fit_rows
+        self.optimize = optimize
+        self.random_state = random_state
+
+    def fit(self, frame, listener=None):
+        """Learn the recipe, choose what is open, and fit.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            With the target.
+        listener : callable, default=None
+            Called after each evaluation of a search; a true answer stops it.
+
+        Returns
+        -------
+        self
+        """
+        notes = []
+        target = self.target_of(frame)
+        rows, y = usable_rows(frame, target, is_classifier(self.estimator), notes)
+        rng = np.random.default_rng(self.random_state)
+        if self.fit_rows is not None and len(rows) > self.fit_rows:
+            chosen = np.sort(rng.choice(len(rows), self.fit_rows, replace=False))
+            notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, drawn at random.")
+            rows, y = rows[chosen], y[chosen]
+        table = frame[rows]
+        recipe = (Recipe() if self.recipe is None else clone(self.recipe)).fit(table, target)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a table does not differ from itself
+            X = recipe.transform(table)
+        estimator, selection = self._chosen(self._with_kernel(recipe, len(y)), X, y, rng, notes, listener)
+        self.estimator_, self.recipe_, self.target_ = estimator, recipe, target
+        self.feature_names_, self.rows_ = list(recipe.feature_names_), rows
+        self.selection_, self.left_out_ = selection, None
+        self.text_columns_ = [name for name in (*recipe.blocks_, target) if is_text(frame[name])]
+        self.notes_ = [*recipe.notes_, *notes]
+        return self
+
+    def target_of(self, frame):
+        """Return the name of the target in a table.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+
+        Returns
+        -------
+        str
+        """
+        target = frame.columns[-1] if self.target is None else self.target
+        if target not in frame.columns:
+            raise DataError(
+                f"there is no column {target!r}{meant(target, frame.columns)} The table has {listed(frame.columns)}."
+            )
+        return target
+
+    def predict(self, frame):
+        """Return f of each row of a table, in its order.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.estimator_.predict(self.inputs(frame))
+
+    def inputs(self, frame):
+        """Return X of a table.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        check_is_fitted(self)
+        return self.recipe_.transform(frame)
+
+    def targets(self, frame, notes=None):
+        """Return (rows, y): the rows of a table that have a target, and the targets.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+        notes : list, default=None
+            Gets a sentence where rows have none.
+
+        Returns
+        -------
+        ndarray of int, ndarray
+        """
+        check_is_fitted(self)
+        if self.target_ not in frame.columns:
+            raise DataError(f"the table has no column {self.target_!r}, the target{meant(self.target_, frame.columns)}")
+        said = [] if notes is None else notes
+        return usable_rows(frame, self.target_, is_classifier(self.estimator_), said, least=1)
+
+    def predict_interval(self, frame, coverage=0.9):
+        """[low, high] of each row: see `interval_method` for how.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
+        X, method = self.inputs(frame), self.interval_method()
+        if method == "left-out":
+            f, e = self.estimator_.predict(X), np.sort(np.abs(self.left_out_))
+            rank = int(np.ceil(coverage * (len(e) + 1)))
+            reach = e[rank - 1] if rank <= len(e) else np.inf
+            return np.column_stack([f - reach, f + reach])
+        return self.estimator_.predict_interval(X, coverage, method=method)
+
+    def interval_method(self):
+        """Return how intervals are made: "gaussian", "conformal", "left-out" or "span"; an error if there is no way.
+
+        "gaussian": from the posterior of a Gaussian process. "conformal": from the fits without each row (kernel ridge
+        regression up to 5000 rows). "left-out": the prediction ± a quantile of the residuals of rows that were left
+        out in cross-validation. "span": the same of support vector regression without one, by the span rule.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        if is_classifier(self.estimator_):
+            raise DataError("a classifier has probabilities, not intervals; leave --interval away.")
+        if isinstance(self.estimator_, GaussianProcessRegressor):
+            return "gaussian"
+        if isinstance(self.estimator_, KernelRidge) and len(self.estimator_.points_) <= INVERSE_UP_TO:
+            return "conformal"
+        if self.left_out_ is None and isinstance(self.estimator_, SVR):
+            return "span"
+        if self.left_out_ is None:
+            raise DataError(
+                "this model keeps no left-out residuals to make intervals from: fit it with cross-validation (without "
+                "--no-score), or with --model gp."
+            )
+        return "left-out"
+
+    def calibrate(self, residuals):
+        """Keep residuals of rows that were left out, for intervals; NaN are dropped.
+
+        Parameters
+        ----------
+        residuals : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        residuals = np.asarray(residuals, dtype=float)
+        self.left_out_ = residuals[np.isfinite(residuals)]
+        return self
+
+    # --------------------------------------------------------------------------------------- fitting
+    def _with_kernel(self, recipe, n):
+        """The estimator with a kernel that reads columns of X."""
+        kernel = self.estimator.kernel
+        if kernel is None:
+            latent = hasattr(self.estimator, "noise") or hasattr(self.estimator, "inference")
+            kernel = 1.0 * default_kernel(recipe, n, Matern32) if latent else default_kernel(recipe, n)
+        elif isinstance(kernel, Kernel):
+            kernel = by_number(kernel, recipe)
+        return clone(self.estimator).set_params(kernel=kernel)
+
+    def _chosen(self, estimator, X, y, rng, notes, listener):
+        """(fitted estimator, how it chose): with many rows the choice is made on some of them."""
+        rows = np.arange(len(y))
+        if len(y) > self.search_rows:
+            rows = np.sort(rng.choice(len(y), self.search_rows, replace=False))
+        options = {"own": self.estimator.kernel is None, "optimize": self.optimize, "listener": listener}
+        estimator = _choose.prepared(estimator, X[rows], y[rows], notes, **options)
+        if len(rows) == len(y) or not _choose.leaves_open(estimator):
+            fitted = _choose.listen(clone(estimator), listener).fit(X, y)
+            selection = _choose.what_was_chosen(fitted)
+            return _quiet(fitted), selection
+        first = _choose.listen(clone(estimator), listener).fit(X[rows], y[rows])
+        notes.append(
+            f"hyper-parameters were chosen on {len(rows):,} of {len(y):,} rows, drawn at random; the model is fitted "
+            "on all of them."
+        )
+        return _choose.fixed(_quiet(first)).fit(X, y), _choose.what_was_chosen(first)
+
+
+def _quiet(estimator):
+    """The estimator without its callbacks: they do not belong to the model."""
+    estimator.__dict__.pop("_skl_callbacks", None)
+    return estimator

@@ -1,0 +1,170 @@
+"""Tables from files: CSV of any usual dialect, plain or gzipped, and Parquet; `-` is standard input."""
+
+import gzip
+import hashlib
+import io
+import sys
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from mercer.exceptions import DataError
+from mercer.tabular import _dialect
+from mercer.tabular._types import decimal_of, typed
+from mercer.tabular._words import listed, meant
+
+PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive or an Excel file; save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; save the sheet as CSV",
+    b"BZh": "compressed with bzip2; unpack it, or use gzip",
+    b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
+    b"SQLite": "an SQLite database; export the table as CSV",
+}
+
+
+class Reading(NamedTuple):
+    """A table, what was decided while reading it, and the SHA-256 of the file."""
+
+    frame: object
+    notes: list
+    sha256: str
+
+
+def read_table(source, *, header=True, separator=None, decimal=None, missing=(), text=()):
+    r"""Return a CSV or Parquet file as a polars data frame; the format is told by the content, not by the name.
+
+    Separator, decimal comma, thousands separators and encoding are found out, unless given. Cells that are empty, NA,
+    N/A, NaN, null or None are missing; so are -, ? and . in columns of numbers. See `read` for what was decided.
+
+    Parameters
+    ----------
+    source : str or path
+        ``-`` is standard input. Gzip is unpacked.
+    header : bool, default=True
+        Whether the first line holds names; else columns are column_1, column_2, …
+    separator : str, default=None
+        One character; None finds out which of comma, semicolon, tab and bar.
+    decimal : {".", ","}, default=None
+        None finds out.
+    missing : sequence of str, default=()
+        More words for a missing value.
+    text : sequence of str, default=()
+        Columns that are not turned into numbers or dates.
+
+    Returns
+    -------
+    polars.DataFrame
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from mercer.tabular import read_table
+    >>> path = Path(tempfile.mkdtemp(), "prices.csv")
+    >>> _ = path.write_text("town;price\nBern;1.234,5\nTurin;987,25\n")
+    >>> read_table(path)["price"].to_list()
+    [1234.5, 987.25]
+    """
+    return read(source, header=header, separator=separator, decimal=decimal, missing=missing, text=text).frame
+
+
+def read(source, *, header=True, separator=None, decimal=None, missing=(), text=()):
+    """Return the table with what was decided while reading it; parameters as for `read_table`.
+
+    Parameters
+    ----------
+    source, header, separator, decimal, missing, text
+        As for `read_table`.
+
+    Returns
+    -------
+    Reading
+        ``frame``, ``notes`` and ``sha256``.
+    """
+    data, name, notes = _bytes(source), _name(source), []
+    sha256 = hashlib.sha256(data).hexdigest()
+    if data[:2] == GZIP:
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{name} cannot be unpacked: {error}.") from None
+    if data[:4] == PARQUET:
+        frame = _parquet(data, name)
+        _dialect.refuse_twice(frame.columns, name)
+        frame = typed(frame, ".", missing, text, notes)
+        return Reading(frame, notes, sha256)
+    for start, what in FOREIGN.items():
+        if data.startswith(start):
+            raise DataError(f"{name} is {what}. Tables are read from CSV and Parquet.")
+    frame, separator = _csv(data, name, header, separator, notes)
+    decimal = decimal or decimal_of(frame, separator, notes)
+    return Reading(typed(frame, decimal, missing, text, notes), notes, sha256)
+
+
+def _name(source):
+    """What messages call the file."""
+    return "standard input" if str(source) == "-" else Path(source).name
+
+
+def _bytes(source):
+    """All bytes of a file or of standard input."""
+    if str(source) == "-":
+        return sys.stdin.buffer.read()
+    path = Path(source)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; give a file.")
+    if not path.exists():
+        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileNotFoundError(f"there is no file {path}{meant(path.name, near)}")
+    return path.read_bytes()
+
+
+def _parquet(data, name):
+    """The frame of a Parquet file."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet(io.BytesIO(data))
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"{name} is a Parquet file that cannot be read: {first}") from None
+
+
+def _csv(data, name, header, separator, notes):
+    """(frame of strings, separator) of a CSV file."""
+    import polars as pl
+
+    data = _dialect.decode(data, name, notes)
+    if not data.strip():
+        raise DataError(f"{name} is empty.")
+    data = data.strip(b"\n") + b"\n"
+    sample = _dialect.sample_of(data)
+    separator = separator or _dialect.separator_of(sample)
+    if len(separator) != 1 or not separator.isascii():
+        raise DataError(f"the separator must be one ASCII character, got {separator!r}.")
+    first = next(row for _, row in _dialect.rows_of(sample, separator))
+    if header:
+        names = _dialect.header_of(first, name, notes)
+    else:
+        names = [f"column_{i}" for i in range(1, len(first) + 1)]
+    options = {"separator": separator, "has_header": header, "infer_schema": False, "raise_if_empty": False}
+    try:
+        frame = pl.read_csv(io.BytesIO(data), **options)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        found = _dialect.ragged(data, separator, len(names), name)
+        raise found or DataError(f"{name} cannot be read as CSV: {str(error).splitlines()[0]}") from None
+    if frame.width != len(names):
+        raise _dialect.ragged(data, separator, len(names), name) or DataError(
+            f"{name}: {frame.width} columns were read, but the first line has {len(names)} cells; put cells that "
+            "contain quotes or line breaks in quotes."
+        )
+    if not frame.height:
+        raise DataError(f"{name} has a header ({listed(names, 4)}) and no rows.")
+    frame.columns = names
+    if frame[names[-1]].null_count():  # rows that are too short end in missing values
+        found = _dialect.ragged(data, separator, len(names), name)
+        if found:
+            raise found
+    return frame, separator

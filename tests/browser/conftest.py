@@ -1,0 +1,101 @@
+"""Pages of the report on the disk, and chromium to open them in."""
+
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+
+from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge
+from mercer.kernels import Gaussian
+from mercer.report import collect, write
+
+HOSTILE = [
+    "<img src=x onerror=\"document.title='hacked'\">",
+    "</script><script>document.title='hacked'</script>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "a\u2028b<!-- " + "w" * 100,
+]
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium of the system, started once."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if path is None:
+        pytest.skip("chromium is not installed: make test-browser")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    """{name: path}: a Gaussian process with hostile names, live and lite, a classifier, and a ridge model."""
+    folder, rng = tmp_path_factory.mktemp("pages"), np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(80, 4))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(80)
+    label = np.where(y > 0, "<b>up</b>", "down")
+    names = {
+        "feature_names": HOSTILE,
+        "target": "<i>yield</i> " + "k" * 60,
+        "row_labels": [f"<u>{i}</u>" for i in range(80)],
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {
+            "process": collect(GaussianProcessRegressor(1.0 * Gaussian(np.ones(4)), 0.01, criterion=None).fit(X, y),
+                               X, y, **names, notes=["<script>document.title='hacked'</script>"]),
+            "labels": collect(GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), optimize=False).fit(X, label),
+                              X, label, **names),
+            "ridge": collect(KernelRidge(Gaussian(0.8), lam=0.1).fit(X[:, :1], y), X[:, :1], y),
+        }  # fmt: skip
+    made = {name: write(one, folder / f"{name}.html") for name, one in found.items()}
+    return {**made, "lite": write(found["process"], folder / "lite.html", lite=True)}
+
+
+class Visit:
+    """A page that is open, and all it said: messages of the console, errors, requests."""
+
+    def __init__(self, context, path):
+        self.page, self.said, self.requests = context.new_page(), [], []
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("dialog", lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def until(self, expression, seconds=20):
+        """Wait for something to be true; asked from outside, since the policy of the page allows no eval inside."""
+        for _ in range(20 * seconds):
+            if self.page.evaluate(expression):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"not within {seconds} s: {expression}")
+
+    def through(self):
+        """Scroll through the page, so that every chart is drawn."""
+        height = self.page.evaluate("document.documentElement.scrollHeight")
+        for place in range(0, height, 600):
+            self.page.evaluate(f"window.scrollTo(0, {place})")
+            self.page.wait_for_timeout(30)
+        self.until("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.live .main-svg'))")
+        return self
+
+
+@pytest.fixture
+def visit(browser, pages):
+    """Open a page by its name: ``visit("process", width=320, color_scheme="dark")``."""
+    contexts = []
+
+    def open_page(name, width=1280, height=900, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        return Visit(context, pages[name])
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,149 @@
+"""compare, plan, help, progress, and real processes: pipes, Ctrl-C, exit codes, what is imported."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mercer.cli import _session, _units, main
+from mercer.cli._errors import Usage
+
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
+
+
+def process(*arguments, **options):
+    """A real `python -m mercer`."""
+    path = {**os.environ, "PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-P", "-m", "mercer", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=path, **options)
+
+
+def test_compare(run, cars, tmp_path):
+    code, out, _ = run(
+        "compare", cars, "-t", "dist", "--ignore", "class", "--kernel", "Gaussian(1.0)", "--plot", tmp_path / "p.svg"
+    )
+    assert code == 0
+    for part in ("LOO()", "GCV()", "Evidence(", "LCurve()", "Discrepancy()"):
+        assert part in out
+    assert "<svg" in (tmp_path / "p.svg").read_text(encoding="utf-8")
+    found = json.loads(run("compare", cars, "-t", "dist", "--ignore", "class", "--ignore", "road", "--json")[1])
+    assert found["schema"] == "mercer.compare/1"
+    assert found["rules"]["LOO()"]["lam"] > 0
+    assert run("compare", cars, "-t", "dist", "--plot", tmp_path / "p.svg")[0] == 2
+
+
+def test_plan(run):
+    code, out, _ = run("plan", "--rows", "2e6", "--features", "20", "--memory", "8GB")
+    assert code == 0
+    assert "n = 2000000: solver 'cg'" in out
+    assert json.loads(run("plan", "--rows", "500", "--json")[1])["solver"] == "cholesky"
+    assert run("plan", "--rows", "-5")[0] == 2
+    assert run("plan", "--rows", "2.5")[0] == 2
+
+
+def test_without_a_command_it_says_how(run):
+    code, out, _ = run()
+    assert code == 2
+    assert "fit" in out
+    assert run("fitt")[0] == 2
+    assert run("--version")[1].startswith("mercer ")
+
+
+def test_a_reader_that_has_had_enough_is_no_error(monkeypatch, capsys):
+    class Closed(io.StringIO):
+        def flush(self):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert main(["plan", "--rows", "500"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_units():
+    assert [_units.seconds(text, "t") for text in ("60s", "5m", "2h", "90", "1.5 min")] == [60, 300, 7200, 90, 90]
+    assert [_units.bytes_of(text, "m") for text in ("8GB", "500 MB", "2GiB", "8e9")] == [8e9, 5e8, 2**31, 8e9]
+    assert [_units.whole(text, "n") for text in ("500", "2e6", "20_000", "3k")] == [500, 2_000_000, 20_000, 3000]
+    for wrong in ("", "x", "0", "-1s", "1 parsec", "inf", "nan", "1e999"):
+        with pytest.raises(Usage):
+            _units.seconds(wrong, "t")
+
+
+def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "typer", None)
+    code, _, err = run("fit", "x.csv")
+    assert code == 1
+    assert "pip install 'mercer[cli]'" in err
+    assert run("--help")[0] == 0
+    code, out, _ = run("demo", "--text")
+    assert code == 0
+    assert "o the cars, · the fit" in out
+
+
+def test_progress_after_two_seconds_on_a_terminal_only(monkeypatch, capsys):
+    class Settings:
+        quiet, no_progress = False, False
+
+    assert _session.Session(Settings).bar is None  # stderr is captured: no terminal
+    monkeypatch.setattr(_session, "AFTER", 0.01)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    bar = _session.Bar()
+    bar.begin(2)
+    for _ in range(100):
+        bar.tick()
+        if bar.shown is not None:
+            break
+        time.sleep(0.05)
+    assert bar.shown is not None
+    shares = [bar.share]
+    bar.done()
+    shares.append(bar.share)
+    bar.tick()
+    shares.append(bar.share)
+    bar.done()
+    bar.close()
+    assert shares == sorted(shares)
+    assert bar.share == 1.0
+    assert "search" in capsys.readouterr().err
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from mercer.cli import main; codes = [main(['--help']), main(['fit', '--help'])];"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib', 'rich'} & set(sys.modules);"
+        "print(codes, sorted(heavy), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True
+    )
+    assert done.stderr.strip() == "[0, 0] []"
+    assert "--target" in done.stdout
+
+
+def test_pipes_and_exit_codes_of_a_real_process(fitted):
+    with process("predict", fitted / "model.mercer", "-", stdin=subprocess.PIPE) as done:
+        out, err = done.communicate((fitted / "cars.csv").read_bytes(), timeout=100)
+    assert done.returncode == 0, err
+    assert len(out.decode().splitlines()) == 25
+
+
+def test_ctrl_c_in_the_middle_of_a_fit(tmp_path):
+    """The search of 3000 rows takes longer than it takes us to interrupt it."""
+    path, rows = tmp_path / "many.csv", range(3000)
+    path.write_text("a,b,y\n" + "".join(f"{i % 97},{i % 89},{(i * i) % 101}\n" for i in rows), encoding="utf-8")
+    with process("fit", path, "-t", "y", "-o", tmp_path / "m.mercer") as running:
+        line = running.stderr.readline().decode()
+        assert "kernel ridge regression on 3,000 rows" in line
+        time.sleep(0.3)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=100)
+    assert running.returncode == 130
+    assert out == b""
+    assert "nothing was written" in err.decode()
+    assert [file.name for file in tmp_path.iterdir()] == ["many.csv"]

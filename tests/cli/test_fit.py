@@ -1,0 +1,271 @@
+"""`mercer fit`: what it prints and keeps, and what it refuses, with which exit code."""
+
+import json
+
+import polars as pl
+import pytest
+
+from mercer import files
+
+QUICK = ("--folds", "2", "--kernel", "Gaussian(1.0)", "--fix-kernel")
+
+
+def test_only_a_target(run, cars, tmp_path):
+    code, out, err = run("fit", cars, "--target", "dist", "--folds", "2")
+    assert code == 0
+    for part in ("24 rows, target dist", "speed", "numeric, standardised", "categorical, 2 levels", "by      LOO()",
+                 "nested cross-validation, 2 folds", "this model", "mean", "linear model", "5 neighbours", "RMSE",
+                 "column 'name' is left out: every row has another text", "Not saved"):  # fmt: skip
+        assert part in out
+    assert "kernel ridge regression on 24 rows" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["cars.csv"]
+
+
+def test_json_has_the_schema_that_is_documented(run, cars):
+    code, out, _ = run("fit", cars, "-t", "dist", "--json", *QUICK)
+    found = json.loads(out)
+    assert code == 0
+    assert list(found) == ["schema", "mercer", "command", "seed", "data", "model", "score", "test", "notes", "seconds",
+                           "warnings", "files"]  # fmt: skip
+    assert found["schema"] == "mercer.fit/1"
+    assert found["command"].endswith("-t dist --json --folds 2 --kernel 'Gaussian(1.0)' --fix-kernel")
+    assert found["data"]["rows"] == found["data"]["used_rows"] == 24
+    assert found["model"]["kernel"] == "Gaussian(1.0)"
+    assert len(found["score"]["scores"]) == 2
+    assert [one["name"] for one in found["score"]["baselines"]] == ["mean", "linear model", "5 neighbours"]
+    assert found["score"]["mean"] > found["score"]["baselines"][0]["score"]
+
+
+def test_the_same_seed_gives_the_same_answer(run, cars):
+    first, again, other = (run("fit", cars, "-t", "dist", "--seed", seed, *QUICK)[1] for seed in (3, 3, 4))
+    assert first == again != other
+
+
+def test_everything_it_can_write(run, cars, tmp_path):
+    names = {"-o": "m.mercer", "--report": "r.html", "--card": "c.md"}
+    paths = [part for option, name in names.items() for part in (option, tmp_path / name)]
+    code, out, _ = run("fit", cars, "-t", "dist", "--lite", "--test", cars, *QUICK, *paths)
+    assert code == 0
+    assert "Written: model in" in out
+    assert "in 90% intervals" in out
+    assert "<html" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    card = (tmp_path / "c.md").read_text(encoding="utf-8")
+    for part in ("# Model card: dist", "SHA-256", "| speed | numeric |", "this model", "## Limits", "mercer fit"):
+        assert part in card
+    note = files.read_header(tmp_path / "m.mercer")["note"]
+    assert note["result"]["schema"] == "mercer.fit/1"
+    assert note["command"].startswith("mercer fit")
+    before = {name: (tmp_path / name).read_bytes() for name in names.values()}
+    code, _, err = run("fit", cars, "-t", "dist", *QUICK, *paths)
+    assert code == 2
+    assert "there already; --force" in err
+    assert before == {name: (tmp_path / name).read_bytes() for name in names.values()}
+    code, out, _ = run("report", tmp_path / "m.mercer", "-o", tmp_path / "again.html", "--lite")
+    assert code == 0
+    assert (tmp_path / "again.html").read_bytes() == (tmp_path / "r.html").read_bytes()
+
+
+def test_a_card_in_json(run, cars, tmp_path):
+    assert run("fit", cars, "-t", "dist", *QUICK, "--card", tmp_path / "c.json")[0] == 0
+    card = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
+    assert card["schema"] == "mercer.card/1"
+    assert card["versions"]["polars"] == pl.__version__
+
+
+def test_labels_get_a_classifier_and_it_is_said(run, cars):
+    code, out, _ = run("fit", cars, "-t", "class", "--ignore", "dist", *QUICK)
+    assert code == 0
+    assert "Gaussian process classification" in out
+    assert "the target 'class' is text: a classifier is fitted" in out
+    assert "commonest class" in out
+
+
+@pytest.mark.parametrize("model", ["gp", "logistic"])
+def test_other_models(run, cars, model):
+    target = "class" if model == "logistic" else "dist"
+    code, out, _ = run(
+        "fit", cars, "-t", target, "--model", model, "--kernel", "2.0*Gaussian(1.0).on('speed')", "--no-score"
+    )
+    assert code == 0
+    assert ".on([0])" in out
+
+
+def test_targets_that_cannot_be(run, cars, tmp_path):
+    code, _, err = run("fit", cars, "-t", "name")
+    assert code == 3
+    assert "24 different labels in 24 rows" in err
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{i % 2 - 0.5}\n" for i in range(12)), encoding="utf-8")
+    assert run("fit", path, "-t", "y", "--model", "poisson")[0] == 3
+    assert "--model gpc treats them as classes" in run("fit", path, "-t", "y", "--no-score")[1]
+
+
+def test_labels_are_the_same_in_another_table(run, tmp_path):
+    """True and 1.0 are read as what they are in the fit, and so are the labels of the test table."""
+    path, other = tmp_path / "t.csv", tmp_path / "u.csv"
+    path.write_text("a,c,y\n" + "".join(f"{i},{i % 3}.0,{i > 9}\n" for i in range(20)), encoding="utf-8")
+    other.write_text("a,c,y\n0,1.0,False\n1,1.0,False\n19,0.0,True\n", encoding="utf-8")
+    options = ("--kernel", "Gaussian(0.5).on('a')", "--fix-kernel", "--categorical", "c", "--no-score", "--test", other)
+    code, out, err = run("fit", path, "-t", "y", *options, "-o", tmp_path / "m.mercer")
+    assert code == 0
+    assert "accuracy" in out
+    assert "categories that the fit has not seen" not in err
+    code, out, err = run("evaluate", tmp_path / "m.mercer", other, "--json")
+    assert json.loads(out)["accuracy"] == 1.0
+    assert "not seen" not in err
+
+
+def test_a_plan_instead_of_a_fit(run, cars):
+    code, out, _ = run("fit", cars, "-t", "dist", "--dry-run", "--memory", "2GB")
+    assert code == 0
+    for part in ("24, of which 24 have a target", "solver 'cholesky'", "memory", "time", "2.0 GB"):
+        assert part in out
+    found = json.loads(run("fit", cars, "-t", "dist", "--dry-run", "--json")[1])
+    assert found["schema"] == "mercer.plan/1"
+    assert found["plan"]["solver"] == "cholesky"
+
+
+def test_many_rows_are_cut_to_the_time_and_it_is_said(run, tmp_path):
+    path = tmp_path / "many.csv"
+    pl.DataFrame({"x": range(40_000), "y": [i % 7 for i in range(40_000)]}).write_csv(path)
+    code, out, _ = run("fit", path, "-t", "y", "--dry-run", "--time-budget", "2s")
+    assert code == 0
+    assert "all 40,000 rows would take longer than 2 s" in out
+    assert "n = 40000" in run("fit", path, "-t", "y", "--dry-run", "--max-rows", "40000")[1]
+
+
+def test_many_rows_are_judged_and_shown_by_some_of_them(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.cli.fit.MOST_SCORED", 60)
+    for module in ("_left_out", "_rows"):
+        monkeypatch.setattr(f"mercer.report.{module}.LEFT_OUT", 50)
+    path = tmp_path / "many.csv"
+    pl.DataFrame({"x": range(80), "y": [(i % 9) ** 2 for i in range(80)]}).write_csv(path)
+    code, out, _ = run("fit", path, "-t", "y", *QUICK, "--report", tmp_path / "r.html", "--lite")
+    assert code == 0
+    assert "judged on 60 of 80 rows, drawn at random" in out
+    assert "about 60 of the 80 rows of the fit" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_time_budget_and_rows(run, cars):
+    code, out, _ = run("fit", cars, "-t", "dist", "--time-budget", "5s", "--max-rows", "20", *QUICK)
+    assert code == 0
+    assert "fitted on 20 of 24 rows, drawn at random" in out
+
+
+def test_a_config_file_mirrors_the_options(run, cars, tmp_path):
+    config = tmp_path / "fit.toml"
+    config.write_text('target = "dist"\nkernel = "Gaussian(1.0)"\nfix-kernel = true\nfolds = 2\nignore = ["class"]\n')
+    code, out, _ = run("fit", cars, "--config", config, "--json")
+    assert code == 0
+    assert json.loads(out)["data"]["ignored"]["class"] == "as asked"
+    assert json.loads(run("fit", cars, "--config", config, "--json", "-t", "speed")[1])["data"]["target"] == "speed"
+    config.write_text('tagret = "dist"\n')
+    code, _, err = run("fit", cars, "--config", config)
+    assert code == 2
+    assert "did you mean 'target'" in err
+    config.write_text("target = \n")
+    assert run("fit", cars, "--config", config)[0] == 2
+    assert run("fit", cars, "--config", tmp_path / "no.toml")[0] == 2
+
+
+USAGE = [
+    (["-t", "dits"], "did you mean 'dist'"),
+    (["-t", "dist", "--ignore", "sped"], "did you mean 'speed'"),
+    (["-t", "dist", "--model", "rigde"], "did you mean 'ridge'"),
+    (["-t", "dist", "--model", "svr", "--criterion", "gcv"], "svr chooses by loo"),
+    (["-t", "dist", "--criterion", "aic"], "there is no 'aic'"),
+    (["-t", "class", "--model", "ridge"], "use --model gpc"),
+    (["-t", "dist", "--kernel", "Gausian(1.0)"], "did you mean 'Gaussian'"),
+    (["-t", "dist", "--kernel", "Gaussian(1.0) +"], "column 16"),
+    (["-t", "dist", "--kernel", "__import__('os')"], "column 1"),
+    (["-t", "dist", "--kernel", "Gaussian(1.0).on('sped')"], "did you mean 'speed'"),
+    (["-t", "dist", "--kernel", "Gaussian([1.0, 2.0, 3.0, 4.0, 5.0])"], "--kernel"),
+    (["-t", "dist", "--time-budget", "soon"], "--time-budget"),
+    (["-t", "dist", "--memory", "-3"], "--memory"),
+    (["-t", "dist", "--seed", "x"], "--seed"),
+    (["-t", "dist", "--decimal", ";"], "--decimal"),
+    (["-t", "dist", "--report", "page.pdf"], ".html"),
+    (["-t", "dist", "-o", "no/such/folder/m.mercer"], "no folder"),
+    (["-t", "dist", "--flod", "2"], "--flod"),
+    ([], "--target"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), USAGE, ids=[" ".join(a) for a, _ in USAGE])
+def test_wrong_usage_is_one_line_and_exit_code_2(run, cars, arguments, said):
+    code, out, err = run("fit", cars, *arguments)
+    assert (code, out) == (2, "")
+    lines = [line for line in err.splitlines() if not line.startswith(("note", "warning"))]
+    assert len(lines) == 1
+    assert said in lines[0]
+
+
+DATA = {
+    "": "is empty",
+    "a,b\n": "no rows",
+    "a,b\n1,2\n": "1 row with a target",
+    "1,2\n3,4\n": "no header",
+    "a,b\n1,2\n3,inf\n4,5\n6,7\n": "--missing inf",
+    "a,b\nx,2\nx,3\nx,4\n": "no column is left",
+}
+
+
+@pytest.mark.parametrize("content", DATA, ids=DATA.values())
+def test_unusable_data_is_one_line_and_exit_code_3(run, tmp_path, content):
+    path = tmp_path / "bad.csv"
+    path.write_text(content, encoding="utf-8")
+    code, out, err = run("fit", path, "-t", "b")
+    assert (code, out) == (3, "")
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    assert DATA[content] in err
+
+
+def test_five_rows_and_a_constant_target(run, tmp_path):
+    path = tmp_path / "five.csv"
+    path.write_text("a,y\n1,2\n2,3\n3,4.5\n4,5\n5,6\n", encoding="utf-8")
+    code, out, _ = run("fit", path, "-t", "y")
+    assert code == 0
+    assert "fewer than 10 rows: not judged" in out
+    path.write_text("a,y\n" + "".join(f"{i},7\n" for i in range(12)), encoding="utf-8")
+    code, out, _ = run("fit", path, "-t", "y")
+    assert code == 0
+    assert "is 7 in all rows" in out
+
+
+def test_an_error_inside_is_exit_code_1_and_debug_shows_where(run, cars, monkeypatch):
+    def broken(*arguments, **options):
+        raise RuntimeError("the roof is on fire")
+
+    monkeypatch.setattr("mercer.tabular.TableModel.fit", broken)
+    code, out, err = run("fit", cars, "-t", "dist")
+    assert (code, out) == (1, "")
+    assert "RuntimeError: the roof is on fire (--debug" in err
+    with pytest.raises(RuntimeError, match="roof"):
+        run("fit", cars, "-t", "dist", "--debug")
+
+
+def test_an_interrupt_is_130_and_nothing_is_written(run, cars, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.tabular.scoring._fold_by_fold", interrupted)
+    code, out, err = run("fit", cars, "-t", "dist", *QUICK, "-o", tmp_path / "m.mercer")
+    assert (code, out) == (130, "")
+    assert "nothing was written" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["cars.csv"]
+
+
+def test_quiet_is_quiet(run, cars):
+    code, out, err = run("fit", cars, "-t", "dist", "--quiet", *QUICK)
+    assert code == 0
+    assert out
+    assert err == ""
+
+
+def test_hyper_parameters_are_called_by_the_names_of_their_columns(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i},{(i * 7) % 5},{2 * i}\n" for i in range(15)), encoding="utf-8")
+    _, _, err = run("fit", path, "-t", "y", "--no-score")
+    assert "the length scale of 'a'" in err or "the length scale of 'b'" in err
+    assert "length_scale[" not in err

@@ -1,0 +1,397 @@
+"""save → load gives the same model: the same predictions to the last bit, the same attributes, the same sharing."""
+
+import copy
+import inspect
+import os
+import pickle
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import mercer
+import mercer.compat
+import mercer.tabular
+from files import zoo
+from files.forge import put_together, take_apart
+from mercer import GaussianProcessRegressor, KernelInterpolator, KernelRidge, files, kernels
+from mercer.estimators._base import Estimator
+from mercer.exceptions import ModelFileError
+from mercer.kernels import Categorical, FeatureMap, Gaussian, Kernel, Linear, Pairwise, Precomputed, Tanimoto
+from mercer.losses import Loss
+
+MODELS = zoo.models()
+X, Y, *_ = zoo.data()
+NEW = zoo.data(5, seed=1)[0]
+
+
+def through(model, folder, names=None, **options):
+    """The model after a trip through a file."""
+    path = folder / "model.mercer"
+    files.save(model, path, force=True, names=names)
+    return mercer.load(path, names=names, **options)
+
+
+def same(a, b, seen):
+    """Whether two values are equal to the last bit, attributes and all; arrays with their memory order."""
+    if (id(a), id(b)) in seen:
+        return True
+    seen[id(a), id(b)] = a, b
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        if a.dtype == object:
+            return a.shape == b.shape and all(same(x, y, seen) for x, y in zip(a.ravel(), b.ravel(), strict=True))
+        contiguous = not (a.flags.c_contiguous or a.flags.f_contiguous)  # gaps are closed
+        order = contiguous or (a.flags.c_contiguous, a.flags.f_contiguous) == (
+            b.flags.c_contiguous,
+            b.flags.f_contiguous,
+        )
+        return order and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key], seen) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(x, y, seen) for x, y in zip(a, b, strict=True))
+    if sparse.issparse(a):
+        return a.shape == b.shape and all(
+            same(getattr(a, x), getattr(b, x), seen) for x in ("data", "indices", "indptr")
+        )
+    if isinstance(a, float | np.floating):
+        return a == b or (a != a and b != b)
+    if isinstance(a, str | int | bytes | np.generic | np.dtype | slice | types.FunctionType | type(None) | np.ufunc):
+        return a == b
+    return same(state(a), state(b), seen)
+
+
+def state(value):
+    """What makes up an object; a factor without what lies above its diagonal, which nobody reads."""
+    found = dict(value.__getstate__() or {})
+    if type(value).__name__ in ("Factored", "CholeskyInverse"):
+        found["_L"] = np.tril(found["_L"])
+    if isinstance(value, Kernel):
+        found = value.get_params(deep=False)
+    return dict(sorted(found.items()))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model(name, tmp_path):
+    model = MODELS[name]()
+    again = through(model, tmp_path)
+    assert same(model, again, {})
+    assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+    assert str(model.fit_report_) == str(again.fit_report_)
+    assert repr(model) == repr(again)
+
+
+def test_every_estimator_is_in_the_zoo():
+    known = {getattr(mercer.estimators, name) for name in mercer.estimators.__all__}
+    known = {cls for cls in known if inspect.isclass(cls) and issubclass(cls, Estimator)}
+    assert known == {type(fit()) for name, fit in MODELS.items() if name in FIRST}
+
+
+FIRST = ("ridge Cholesky", "interpolator", "basis", "gp targets", "gpc softmax", "svr", "machine squared")
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), zoo.kernels(first_only=True), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_every_kernel(name, kernel, tmp_path):
+    X, new = zoo.inputs(kernel)
+    named = zoo.functions(kernel) or None
+    model = zoo.quietly(KernelRidge(kernel, lam=0.5).fit, X, Y[:10])
+    again = through(model, tmp_path, named)
+    assert again.kernel_ == model.kernel_
+    assert model.predict(new).tobytes() == again.predict(new).tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kernel"), zoo.kernels(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    "estimator", ["KernelRidge", "SVR", "GaussianProcessRegressor", "KernelInterpolator", "KernelMachine"]
+)
+def test_every_kernel_in_every_estimator(estimator, name, kernel, tmp_path):
+    options = {"criterion": None, "noise": 0.3} if estimator == "GaussianProcessRegressor" else {}
+    X, new = zoo.inputs(kernel, 14)
+    named = zoo.functions(kernel) or None
+    model = zoo.quietly(getattr(mercer, estimator)(kernel, **options).fit, X, Y[:14])
+    again = through(model, tmp_path, named)
+    assert zoo.answers(model, new) == zoo.answers(again, new)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("mapped", [False, True])
+def test_precision_and_memory_order(dtype, order, mapped, tmp_path):
+    inputs = np.array(np.round(8 * X), dtype=dtype, order=order)
+    targets = np.array(np.stack([Y, Y**2], axis=1), order=order)
+    for model in (KernelRidge(Gaussian(9.0)), GaussianProcessRegressor(Gaussian(9.0), criterion=None)):
+        again = through(model.fit(inputs, targets), tmp_path, mmap=mapped)
+        assert same(model, again, {})
+        assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "dict"])
+def test_tables_with_columns_by_name(library, tmp_path):
+    columns = {"age": X[:, 0], "site": ["Bern", "Turin", "Oslo"] * 8, "unused": list(range(24))}
+    frame = columns if library == "dict" else pytest.importorskip(library).DataFrame(columns)
+    kernel = Gaussian().on(["age"]) + Categorical().on("site")
+    model = KernelRidge(kernel).fit(frame, Y)
+    again = through(model, tmp_path)
+    assert model.predict(frame).tobytes() == again.predict(frame).tobytes()
+    if library != "dict":
+        assert again.feature_names_in_.tolist() == ["age", "site", "unused"]
+    assert "unused" not in again.points_._store.read
+
+
+def test_sparse_rows_and_graphs_as_matrices(tmp_path):
+    rows = sparse.csr_array(np.abs(np.round(X)))
+    model = KernelRidge(Tanimoto()).fit(rows, Y)
+    assert model.predict(rows).tobytes() == through(model, tmp_path).predict(rows).tobytes()
+    forms = [sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array, np.array]
+    graphs = [form(np.array([[0, 1, i % 2], [1, 0, 1], [i % 2, 1, 0]])) for i in range(6) for form in forms]
+    model = KernelRidge(kernels.ShortestPath()).fit(graphs, np.arange(30.0))
+    assert model.predict(graphs).tobytes() == through(model, tmp_path).predict(graphs).tobytes()
+
+
+def test_a_precomputed_kernel_does_not_store_its_matrix(tmp_path):
+    K = X @ X.T
+    model = KernelRidge(Precomputed()).fit(K, Y)
+    again = through(model, tmp_path)
+    assert model.predict(K[:3]).tobytes() == again.predict(K[:3]).tobytes()
+    assert (tmp_path / "model.mercer").stat().st_size < K.nbytes + 6000
+
+
+@pytest.mark.parametrize("name", sorted(mercer.compat.__all__))
+def test_compat(name, tmp_path):
+    two, three = zoo.data()[2:4]
+    for target in (two, three) if name.endswith("Classifier") else (Y,):
+        model = zoo.quietly(getattr(mercer.compat, name)().fit, X, target)
+        again = through(model, tmp_path)
+        assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+        header, body = take_apart(tmp_path / "model.mercer")
+        header["objects"][-1][1]["n_features_in_"] = 3  # the model itself is the last object
+        if "Classifier" not in name:
+            with pytest.raises(ModelFileError, match="where d is 3"):
+                mercer.load(put_together(tmp_path / "forged", header, body))
+
+
+def test_table_models(tmp_path):
+    polars = pytest.importorskip("polars")
+    columns = {"age": X[:, 0], "site": ["Bern", "Turin", "Oslo"] * 8, "dose": [None, *X[1:, 1]], "y": Y}
+    frame = polars.DataFrame(columns)
+    model = zoo.quietly(mercer.tabular.TableModel(KernelRidge(criterion=mercer.selection.LOO()), target="y").fit, frame)
+    again = through(model, tmp_path)
+    new = frame.drop("y").head(5)
+    assert zoo.quietly(model.predict, new).tobytes() == zoo.quietly(again.predict, new).tobytes()
+    assert again.notes_ == model.notes_
+    assert files.read_header(tmp_path / "model.mercer")["kernel"] == repr(model.estimator_.kernel_)
+    header, body = take_apart(tmp_path / "model.mercer")
+    header["objects"][-1][1]["estimator_"] = header["objects"][-1][1]["recipe_"]
+    with pytest.raises(ModelFileError, match="estimator_ is no Estimator"):
+        mercer.load(put_together(tmp_path / "forged", header, body))
+
+
+def test_what_was_shared_is_shared_again(tmp_path):
+    model = MODELS["gp noise"]()
+    again = through(model, tmp_path)
+    assert model._f.points is model.points_
+    assert again._f.points is again.points_
+    chosen = through(MODELS["ridge list"](), tmp_path)
+    assert any(one is chosen.selection_ for one in chosen.selection_.candidates)
+
+
+def test_models_that_are_not_fitted_and_kernels_alone(tmp_path):
+    model = KernelRidge(2.0 * Gaussian([0.5, 1.0]), lam=np.array([1.0, 2.0]), criterion=mercer.selection.LOO())
+    assert repr(through(model, tmp_path)) == repr(model)
+    kernel = 2.0 * Gaussian(0.1) + Linear()
+    assert through(kernel, tmp_path) == kernel
+
+
+def test_a_loaded_model_goes_on(tmp_path):
+    again = through(MODELS["gp"](), tmp_path)
+    assert again.fit(X, Y).predict(NEW).shape == (5,)
+    assert through(through(again, tmp_path), tmp_path).predict(NEW).tobytes() == again.predict(NEW).tobytes()
+    copied = copy.deepcopy(through(again, tmp_path, mmap=True))
+    assert copied.predict(NEW).tobytes() == again.predict(NEW).tobytes()
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_pickle_works_before_and_after(name, tmp_path):
+    model = MODELS[name]()
+    for one in (model, through(model, tmp_path, mmap=True)):
+        assert zoo.answers(pickle.loads(pickle.dumps(one)), NEW) == zoo.answers(model, NEW)
+
+
+def test_awkward_values_of_parameters(tmp_path):
+    values = [
+        float("inf"),
+        -0.0,
+        1e-320,
+        2**70,
+        np.float32(0.1),
+        np.bool_(True),
+        np.str_("é"),
+        b"\x00\xff",
+        (1, (2, [3])),
+    ]
+    values += [
+        {1: "a", "b": None, (1, "c"): 2.5},
+        slice(None, 3),
+        "\ud800",
+        np.datetime64("2020-01-01"),
+        np.dtype("<f4"),
+    ]
+    values += [np.zeros((0, 3)), np.array(7), np.array(["a", "bcd"]), np.array([b"x"]), np.array(["2020"], "M8[D]")]
+    values += [np.array([True, False]), np.array([None, "x", 2], dtype=object), np.arange(6, dtype=">i4").reshape(2, 3)]
+    values += [np.moveaxis(np.arange(24.0).reshape(2, 3, 4), 0, 1), np.arange(10.0)[::2], np.arange(5.0)[::-1]]
+    model = KernelRidge(lam=values)
+    found = through(model, tmp_path).lam
+    assert len(found) == len(values)
+    for before, after in zip(values, found, strict=True):
+        if isinstance(before, np.ndarray) and not (before.dtype.isnative and before.flags.forc):
+            assert (before == after).all()
+        else:
+            assert same(before, after, {}), before
+    assert np.signbit(found[1])
+
+
+# ------------------------------------------------------------------------------------------------ code by name
+def product(x, z):
+    return float(np.dot(x, z))
+
+
+def features(X):
+    return np.hstack([X, X**2])
+
+
+class Half(Kernel):
+    """½ xᵀz, and a parameter."""
+
+    def __init__(self, factor=0.5):
+        self.factor = factor
+
+    def _tile(self, X, Z):
+        return self.factor * X @ Z.T
+
+    def diag(self, X):
+        return self.factor * np.einsum("ij,ij->i", X, X)
+
+
+class Squares:
+    """A function with a state, of which scikit-learn's clone makes copies."""
+
+    def __init__(self, power):
+        self.power = power
+
+    def __call__(self, X):
+        return X**self.power
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (Pairwise(product), "Pairwise.function is the function 'product'"),
+        (FeatureMap(features), "FeatureMap.phi is the function 'features'"),
+        (Gaussian().warp(np.sum), "Warped.function is the function 'sum'"),
+        (Gaussian() + Gaussian().transform(lambda X: X), "Transformed.function is the function '<lambda>'"),
+        (Half(), "is a Half"),
+    ],
+    ids=["pairwise", "features", "warped", "transformed", "own"],
+)
+def test_functions_are_refused_and_named(kernel, text, tmp_path):
+    with pytest.raises(ModelFileError, match="Give it a name") as caught:
+        KernelRidge(kernel).save(tmp_path / "model.mercer")
+    assert text in str(caught.value)
+    assert "KernelRidge.kernel" in str(caught.value)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "names"),
+    [
+        (Pairwise(product), {"dot": product}),
+        (FeatureMap(Squares(2)), {"squares": Squares(2)}),
+        (Half(0.25) + Gaussian().transform(features), {"Half": Half, "features": features}),
+        (Half(0.125), {"half": Half(0.125)}),
+    ],
+    ids=["function", "object", "class", "kernel"],
+)
+def test_functions_and_classes_by_name(kernel, names, tmp_path):
+    model = zoo.quietly(KernelRidge(kernel).fit, X, Y)
+    path = tmp_path / "model.mercer"
+    model.save(path, names=names)
+    again = mercer.load(path, names={**names, "other": max})
+    assert again.predict(NEW).tobytes() == model.predict(NEW).tobytes()
+    assert files.read_header(path)["names"] == sorted(names)
+    with pytest.raises(ModelFileError, match="hand it over"):
+        mercer.load(path)
+
+
+def test_a_name_that_is_not_used_and_names_that_are_none(tmp_path):
+    with pytest.raises(ModelFileError, match="'phi' is not a part"):
+        files.save(Gaussian(), tmp_path / "a", names={"phi": max})
+    for wrong in ({"a b": max}, [max]):
+        with pytest.raises(TypeError, match="names must be a dict"):
+            files.save(Gaussian(), tmp_path / "a", names=wrong)
+    with pytest.raises(ModelFileError, match="must derive from Kernel"):
+        files.save(FeatureMap(Squares(2)), tmp_path / "a", names={"Squares": Squares})
+
+
+def test_own_losses_by_name(tmp_path):
+    class Cubed(Loss):
+        def __init__(self, power=3.0):
+            self.power = power
+
+        def value(self, y, f):
+            return np.abs(y - f) ** self.power
+
+    model = mercer.KernelMachine(loss=Cubed(4.0))
+    model.save(tmp_path / "a", names={"Cubed": Cubed})
+    assert mercer.load(tmp_path / "a", names={"Cubed": Cubed}).loss.power == 4.0
+
+
+def test_what_is_no_model(tmp_path):
+    for thing in (3, "text", [KernelRidge()], Y, KernelRidge, mercer.selection.LOO()):
+        with pytest.raises(ModelFileError, match="a model file holds an estimator"):
+            files.save(thing, tmp_path / "a")
+    loop = KernelRidge()
+    loop.kernel = [loop]
+    with pytest.raises(ModelFileError, match="contains itself"):
+        loop.save(tmp_path / "a")
+    deep, endless = [], []
+    for _ in range(60):
+        deep = [{"deeper": deep}]
+    endless.append(endless)
+    for value in (deep, endless, 10**5000, 1j):
+        with pytest.raises(ModelFileError, match="levels deep|not among the data"):
+            KernelRidge(lam=value).save(tmp_path / "a")
+    kernel = Linear()
+    for _ in range(250):
+        kernel = kernel.exp()
+    with pytest.raises(ModelFileError, match="nested too deeply"):
+        KernelRidge(kernel).save(tmp_path / "a")
+    assert not any(tmp_path.iterdir())
+    with pytest.raises(ModelFileError, match="dtype complex128"):
+        KernelRidge(lam=np.ones(2) * 1j).save(tmp_path / "a")
+
+
+def test_paths_and_notes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = KernelInterpolator().fit(X, Y)
+    note = {"command": "mercer fit", "scores": [1.0, float("nan")], "more": {"x": None, "y": [True, "é"]}}
+    model.save("bare.mercer", note=note)
+    model.save(tmp_path / "path.mercer")
+    model.save(os.fsdecode(tmp_path / "str.mercer"))
+    header = files.read_header(Path("bare.mercer"))
+    assert repr(header["note"]) == repr(note)
+    assert header["class"] == "KernelInterpolator"
+    assert header["kernel"].startswith("Gaussian(")
+    assert header["format"] == 1
+    assert header["bytes"] == Path("bare.mercer").stat().st_size
+    assert files.read_header("path.mercer")["note"] is None
+    with pytest.raises(TypeError, match="note must be a dict"):
+        model.save("x.mercer", note=[1])
+    with pytest.raises(ModelFileError, match="only plain values"):
+        model.save("x.mercer", note={"array": Y})

@@ -1,0 +1,164 @@
+"""Every code: findings that bring it, findings just short of it that do not, and real data for the commonest."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mercer import SVR, KernelInterpolator, KernelRidge
+from mercer.exceptions import InfeasibleWarning
+from mercer.kernels import Gaussian
+from mercer.report import CHECKS, collect
+from mercer.report.checks import SEVERITIES, run_checks
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "report.md"
+PATH = ("selection", "path")
+PICKS = [{"rule": rule, "lam": lam, "status": "ok", "message": "", "dof": 5.0, "residual": 1.0, "norm": 1.0}
+         for rule, lam in (("LOO", 0.001), ("GCV", 0.01), ("Discrepancy", 1e9))]  # fmt: skip
+
+
+def spread(ratio, p):
+    return {"name": "x", "p": p, "ratio": ratio, "parts": 5}
+
+
+def levels(found, rows):
+    return {"kind": "gaussian", "levels": [0.5, 0.9], "coverage": [0.5, found], "rows": rows}
+
+
+def models(*scores, error=0.01):
+    names = ("this model", "mean", "linear model", "5 neighbours")
+    return [{"name": name, "score": score, "error": error} for name, score in zip(names, scores, strict=False)]
+
+
+# code, where, what brings it, what does not quite
+CASES = [
+    ("M101", ("data", "rows"), 29, 30),
+    ("M102", ("rows", "duplicates"),
+     {"conflicting": 2, "groups": 3, "share": 0.1}, {"conflicting": 0, "groups": 3, "share": 0.0}),
+    ("M103", ("data", "features"), [{"name": "x", "distinct": 1}], [{"name": "x", "distinct": 2}]),
+    ("M104", ("data", "leak"), {"name": "x", "correlation": 0.9999}, {"name": "x", "correlation": 0.999}),
+    ("M105", ("rows", "alone"), {"count": 4, "limit": 0.3}, {"count": 3, "limit": 0.3}),
+    ("M106", ("data", "target"), {"classes": [], "smallest": 9}, {"classes": [], "smallest": 10}),
+    ("M201", ("scores", "models"), models(0.005, 0.0), models(0.02, 0.0)),
+    ("M202", ("scores", "models"), models(0.5, 0.0, 0.52), models(0.5, 0.0, 0.505)),
+    ("M203", ("fit", "tests", "trend"),
+     {"name": "x", "share": 0.3, "p": 1e-6}, {"name": "x", "share": 0.05, "p": 1e-6}),
+    ("M204", ("fit", "tests", "spread"), spread(2.0, 1e-4), spread(2.0, 0.01)),
+    ("M205", ("fit", "tests", "order"), {"r": 0.5, "z": 5.0}, {"r": 0.5, "z": 3.0}),
+    ("M206", ("scores", "optimism"), {"value": 0.1, "error": 0.02}, {"value": 0.1, "error": 0.06}),
+    ("M301", ("uncertainty",), levels(0.70, 100), levels(0.70, 8)),
+    ("M302", ("uncertainty",), {"kind": "probabilities", "error": 0.2, "by_chance": 0.05},
+     {"kind": "probabilities", "error": 0.1, "by_chance": 0.05}),
+    ("M401", ("selection", "chosen", "at_bound"), {"lam": 1e-9}, {"length_scale": 1e5}),
+    ("M402", ("selection", "chosen", "at_bound"), {"length_scale[1]": 1e5}, {"noise": 1e-9}),
+    ("M403", (*PATH, "picks"), [PICKS[0], {**PICKS[1], "lam": 0.2}], PICKS),
+    ("M404", (*PATH, "dof"), 55.0, 30.0),
+    ("M405", (*PATH, "dof"), 1.2, 2.0),
+    ("M406", (*PATH, "loss"), 1.5, 1.05),
+    ("M407", ("selection", "chosen", "flat"), ["length_scale[2]"], ["scale"]),
+    ("M501", ("numerics", "entries", "condition"), 1e14, 1e9),
+    ("M501", ("numerics", "entries", "jitter"), 1e-8, 0.0),
+    ("M502", ("selection", "chosen", "status"), "time_budget", "ok"),
+    ("M502", ("numerics", "entries", "status"), "max_iter", "converged"),
+    ("M503", ("numerics", "entries"),
+     {"feasible": False, "infeasibility": 0.2}, {"feasible": True, "infeasibility": 0.0}),
+    ("M601", ("rows", "residuals", "outliers"), 1, 0),
+    ("M602", ("rows", "influence", "largest"), 1.4, 0.9),
+]  # fmt: skip
+
+
+def put(sections, where, value):
+    """Change one place of the sections."""
+    for key in where[:-1]:
+        sections = sections[key]
+    sections[where[-1]] = value
+
+
+def fired(sections):
+    return {one["code"]: one for one in run_checks(sections)}
+
+
+@pytest.mark.parametrize(("code", "where", "brings", "short"), CASES, ids=[f"{c[0]}-{c[1][-1]}" for c in CASES])
+def test_each_code_fires_and_does_not(sections, code, where, brings, short):
+    put(sections, where, brings)
+    found = fired(sections)
+    assert code in found
+    assert found[code]["severity"] in SEVERITIES
+    assert re.search(
+        r"\d|one value|ended|length scale", found[code]["text"]
+    )  # a number, or the name of what it is about
+    assert found[code]["remedy"].endswith(".")
+    put(sections, where, short)
+    assert code not in fired(sections)
+
+
+def test_every_code_has_a_case_and_a_paragraph():
+    codes = [check.code for check in CHECKS]
+    assert len(set(codes)) == len(codes)
+    assert {case[0] for case in CASES} == set(codes)
+    headings = set(re.findall(r"^### (M\d{3})$", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
+    assert headings == set(codes)
+
+
+def test_a_sound_model_is_left_in_peace(regression, classification):
+    assert [one["code"] for one in classification["checks"] if one["severity"] != "tip"] == []
+    assert [one["code"] for one in regression["checks"] if one["severity"] != "tip"] == []
+
+
+def test_the_worst_comes_first(sections):
+    put(sections, ("scores", "models"), models(0.0, 0.0))
+    put(sections, ("data", "rows"), 20)
+    order = [SEVERITIES.index(one["severity"]) for one in run_checks(sections)]
+    assert order == sorted(order)
+    assert order[0] == 0
+
+
+# ---------------------------------------------------------------------------------------- on real data
+def codes(model, X, y, **options):
+    return {one["code"] for one in collect(model, X, y, **options)["checks"]}
+
+
+def test_pure_noise(rng):
+    X, y = rng.uniform(size=(60, 2)), rng.standard_normal(60)
+    assert "M201" in codes(KernelRidge(Gaussian(0.3), lam=0.1).fit(X, y), X, y)
+
+
+def test_conflicting_rows_an_outlier_and_a_constant_column(rng):
+    X = np.repeat(np.linspace(0, 1, 30), 2)[:, None]
+    y = np.sin(6 * X[:, 0]) + 0.05 * rng.standard_normal(60)
+    y[7] += 5.0
+    X = np.column_stack([X, np.ones(60)])
+    found = collect(
+        KernelRidge(Gaussian(0.2), lam=0.05).fit(X, y), X, y, row_labels=[f"line {i + 2}" for i in range(60)]
+    )
+    fired_ = {one["code"]: one["text"] for one in found["checks"]}
+    assert {"M102", "M103", "M601"} <= set(fired_)
+    assert "line 9" in fired_["M601"]
+    assert found["rows"]["residuals"]["rows"][0]["row"] == "line 9"
+
+
+def test_spread_that_grows(rng):
+    X = rng.uniform(0, 1, size=(200, 1))
+    y = X[:, 0] + (0.02 + X[:, 0]) * rng.standard_normal(200)
+    assert "M204" in codes(KernelRidge(Gaussian(1.0), lam=1.0).fit(X, y), X, y)
+
+
+def test_a_linear_model_does_better(rng):
+    X = rng.uniform(-1, 1, size=(60, 3))
+    y = X @ [5.0, 2.0, 1.0] + 0.05 * rng.standard_normal(60)
+    assert {"M202", "M203"} & codes(SVR(Gaussian(0.2), C=0.1).fit(X, y), X, y)
+
+
+def test_no_function_through_the_rows():
+    X, y = np.repeat(np.arange(10.0), 3)[:, None], np.arange(30.0) % 3
+    with pytest.warns(InfeasibleWarning):
+        model = KernelInterpolator(Gaussian(1.0)).fit(X, y)
+    assert "M503" in codes(model, X, y)
+
+
+def test_an_interpolating_lam_and_a_stiff_one(rng):
+    X = np.linspace(0, 1, 50)[:, None]
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(50)
+    assert "M404" in codes(KernelRidge(Gaussian(0.01), lam=1e-6).fit(X, y), X, y)
+    assert {"M405", "M406"} <= codes(KernelRidge(Gaussian(0.3), lam=1e6).fit(X, y), X, y)

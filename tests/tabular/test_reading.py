@@ -1,0 +1,165 @@
+"""Tables from files: every usual dialect gives the same table, and what cannot be read is said with its place."""
+
+import gzip
+import io
+
+import polars as pl
+import pytest
+
+from mercer.exceptions import DataError
+from mercer.tabular import read, read_table
+
+PLAIN = "name,x,y\nann,1.5,2\nbob,-2.25,30\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Function that writes text or bytes to a file, and returns its path."""
+
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+SAME = {
+    "comma": PLAIN,
+    "semicolon": PLAIN.replace(",", ";"),
+    "tab": PLAIN.replace(",", "\t"),
+    "bar": PLAIN.replace(",", "|"),
+    "decimal comma": "name;x;y\nann;1,5;2\nbob;-2,25;30\n",
+    "decimal comma in quotes": 'name,x,y\nann,"1,5",2\nbob,"-2,25",30\n',
+    "quotes": '"name","x","y"\n"ann","1.5","2"\n"bob","-2.25","30"\n',
+    "CRLF": PLAIN.replace("\n", "\r\n"),
+    "CR": PLAIN.replace("\n", "\r"),
+    "no line end": PLAIN.rstrip("\n"),
+    "blank lines at the end": PLAIN + "\n\n",
+    "byte order mark": b"\xef\xbb\xbf" + PLAIN.encode(),
+    "UTF-16": PLAIN.encode("utf-16"),
+    "gzip": gzip.compress(PLAIN.encode()),
+    "blanks around": "name , x, y\nann ,1.5 , 2\nbob, -2.25,30\n",
+}
+
+
+@pytest.mark.parametrize("content", SAME.values(), ids=SAME)
+def test_every_dialect_gives_the_same_table(table, content):
+    frame = read_table(table(content))
+    assert frame.to_dict(as_series=False) == {"name": ["ann", "bob"], "x": [1.5, -2.25], "y": [2, 30]}
+
+
+def test_parquet_and_standard_input(tmp_path, monkeypatch):
+    frame = pl.DataFrame({"a": [1, 2], "b": ["x", None]})
+    frame.write_parquet(tmp_path / "no_ending")
+    assert read_table(tmp_path / "no_ending").equals(frame)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(PLAIN.encode())))
+    assert read_table("-").height == 2
+
+
+def test_latin_1_is_read_and_said(table):
+    found = read(table("straße,y\nMünster,1\n".encode("latin-1")))
+    assert found.frame.columns[0] == "straße"
+    assert "Latin-1" in found.notes[0]
+    assert "line 1" in found.notes[0]
+
+
+BROKEN = [
+    ("", "is empty"),
+    ("\n \n", "is empty"),
+    ("a,b\n", "no rows"),
+    ("1.0,2.0\n3.0,4.0\n", "no header"),
+    ("a,b,a\n1,2,3\n", "2 columns named 'a' (1, 3)"),
+    ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells"),
+    ("a,b\n1,2\n3\n4,5\n", "line 3: 1 cell,"),
+    (b"a,b\n1,\x002\n", "line 2: a zero byte"),
+    (b"PK\x03\x04rest", "Excel"),
+    (b"PAR1 and nothing else PAR1", "Parquet"),
+    (b"\x1f\x8bnot gzip", "cannot be unpacked"),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), BROKEN, ids=[said for _, said in BROKEN])
+def test_what_cannot_be_read_is_said_with_its_place(table, content, said):
+    with pytest.raises(DataError) as caught:
+        read_table(table(content))
+    assert said in str(caught.value)
+
+
+def test_a_missing_file_brings_the_nearest_name(table):
+    path = table(PLAIN)
+    with pytest.raises(FileNotFoundError, match="did you mean 'table.csv'"):
+        read_table(path.with_name("tabel.csv"))
+    with pytest.raises(DataError, match="folder"):
+        read_table(path.parent)
+
+
+def test_columns_without_names_and_without_a_header(table):
+    assert read_table(table(",b\n1,2\n")).columns == ["unnamed_1", "b"]
+    assert read_table(table("1,2\n3,4\n"), header=False).columns == ["column_1", "column_2"]
+
+
+TYPES = [
+    (["1", "2"], [1, 2]),
+    (["1", ""], [1, None]),
+    (["1e3", "-2.5E-1"], [1000.0, -0.25]),
+    (["1,234.5", "12"], [1234.5, 12.0]),
+    (["1'234", "2'000'000.5"], [1234.0, 2000000.5]),
+    (["$12.50", "$3"], [12.5, 3.0]),
+    (["12%", "3.5%"], [12.0, 3.5]),
+    (["1.5", "-"], [1.5, None]),
+    (["1.5", "?"], [1.5, None]),
+    (["+", "-"], ["+", "-"]),
+    (["NA", "b"], [None, "b"]),
+    (["007", "123"], ["007", "123"]),
+    (["true", "FALSE"], [True, False]),
+    (["yes", "no"], ["yes", "no"]),
+    (["1e400", "1"], [float("inf"), 1.0]),
+]
+
+
+@pytest.mark.parametrize(("cells", "values"), TYPES, ids=[str(cells) for cells, _ in TYPES])
+def test_what_cells_become(table, cells, values):
+    content = "a;b\n" + "".join(f'"{cell}";0.5\n' for cell in cells)
+    assert read_table(table(content))["a"].to_list() == values
+
+
+DATES = [
+    ("2024-02-29", "2024-02-29"),
+    ("29.02.2024", "2024-02-29"),
+    ("29/2/2024", "2024-02-29"),
+    ("2/29/2024", "2024-02-29"),
+    ("2024-02", "2024-02-01"),
+    ("2024-02-29 12:30", "2024-02-29 12:30:00"),
+    ("2024-02-29T12:30:15", "2024-02-29 12:30:15"),
+]
+
+
+@pytest.mark.parametrize(("cell", "date"), DATES)
+def test_dates(table, cell, date):
+    assert str(read_table(table(f"when,y\n{cell},1\n"))["when"][0]) == date
+
+
+def test_a_date_that_does_not_exist_stays_text(table):
+    assert read_table(table("when,y\n2023-02-29,1\n"))["when"][0] == "2023-02-29"
+
+
+def test_doubtful_dates_and_decimals_are_said(table):
+    assert any("month/day/year" in note for note in read(table("when,y\n1/2/2024,1\n")).notes)
+    found = read(table("a;b\n1,234;2\n"))
+    assert found.frame["a"][0] == 1.234
+    assert any("--decimal ." in note for note in found.notes)
+    assert read_table(table("a;b\n1,234;2\n"), decimal=".")["a"][0] == 1234.0
+
+
+def test_words_for_missing_values_and_columns_of_text(table):
+    frame = read_table(table("a,b\n1,-999\nnix,2\n"), missing=["nix", "-999"], text=["b"])
+    assert frame["a"].to_list() == [1, None]
+    assert frame["b"].to_list() == [None, "2"]
+
+
+def test_thousands_of_columns(table):
+    header = ",".join(f"c{i}" for i in range(3000))
+    frame = read_table(table(header + "\n" + ",".join(["1.5"] * 3000) + "\n"))
+    assert frame.width == 3000
+    assert frame["c2999"][0] == 1.5
