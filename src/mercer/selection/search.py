@@ -14,7 +14,7 @@ from mercer.selection.base import Criterion, rows_of
 from mercer.selection.result import SearchResult
 
 LAM_RANGE = (1e-9, 1e5)  # of λ to the mean of k(x, x)
-PASSES = 1  # over the matrix for each variable, about, that the compiled loops save: whether they are worth loading
+PASSES = 5  # over the matrix for each variable, about: whether the compiled loops are worth loading
 
 
 def search(
