@@ -198,12 +198,12 @@ def _note(note):
 
 def _is_root(found, given):
     """Whether an object may be what a file holds: an estimator, a kernel, or what checks itself."""
-    from mercer.estimators._base import Estimator
     from mercer.kernels import Kernel
 
-    name = _registry.name_of(type(found)) or ""
-    known = name and (isinstance(found, Estimator | Kernel) or name.startswith(_registry.OPEN))
-    return bool(known) or any(thing is found or thing is type(found) for thing in given.values())
+    cls = type(found)
+    name = _registry.name_of(cls) or ""
+    known = name and (issubclass(cls, Kernel) or _registry.is_estimator(cls) or name.startswith(_registry.OPEN))
+    return bool(known) or any(thing is found or thing is cls for thing in given.values())
 
 
 def _kernel_text(obj):

@@ -69,14 +69,14 @@ def check_fields(cls, state, where):
     name = _registry.name_of(cls) or ""
     if hasattr(cls, "__mercer_restore__") or name in OWN or name.startswith("sparse."):
         return  # they look at their fields themselves
-    allowed = set(_registry.parameters(cls)) if _is_estimator(cls) else set()
+    allowed = set(_registry.parameters(cls)) if _registry.is_estimator(cls) else set()
     if is_dataclass(cls):
         allowed = {field.name for field in fields(cls)}
     for field in state:
         plain = field.isidentifier() and not field.startswith("__")
         if not plain or (field not in allowed and not _registry.is_parameter(cls) and hasattr(cls, field)):
             raise ModelFileError(f"{where}: {cls.__name__} has no attribute {field!r:.60} that could be stored.")
-    if not _is_estimator(cls):
+    if not _registry.is_estimator(cls):
         return
     missing = allowed - set(state)
     odd = [field for field in state if field not in allowed and not (field.endswith("_") or field.startswith("_"))]
@@ -85,13 +85,6 @@ def check_fields(cls, state, where):
             f"{where}: {cls.__name__} of this version has other parameters: {sorted(missing)!r:.100} missing, "
             f"{odd!r:.100} unknown."
         )
-
-
-def _is_estimator(cls):
-    """Whether this is an estimator of mercer, whose parameters are those of its constructor."""
-    from mercer.estimators._base import Estimator
-
-    return issubclass(cls, Estimator)
 
 
 def restore(cls, state, where):

@@ -50,6 +50,11 @@ def is_parameter(cls):
     return issubclass(cls, Kernel | Loss | Rule | Solver | LogNormal | Priors) or _outside(cls) == "gp"
 
 
+def is_estimator(cls):
+    """Whether this is an estimator of mercer, whose parameters are those of its constructor."""
+    return hasattr(cls, "_fit_all_or_nothing")
+
+
 @cache
 def parameters(cls):
     """Names of the arguments of a constructor."""
