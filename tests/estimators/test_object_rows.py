@@ -83,6 +83,15 @@ def test_svr_and_classifier_merge_objects_equal_in_x_and_y(rng):
     assert_allclose(model.predict_proba(items), weighted.predict_proba(items), rtol=1e-8)
 
 
+def test_columns_of_an_array_of_categories_are_merged_too(rng):
+    X, y = rng.integers(0, 2, size=(30, 2)), rng.standard_normal(30)
+    kernel = Categorical([0.5, 2.0])
+    merged = KernelRidge(kernel, lam=0.1).fit(X, y)
+    assert len(merged.points_) == len(np.unique(X, axis=0))
+    assert_allclose(merged.predict(X), KernelRidge(kernel, lam=0.1, merge=False).fit(X, y).predict(X), rtol=1e-9)
+    assert SVR(kernel).fit(X, y).predict(X).shape == (30,)
+
+
 def test_groups_of_objects(rng):
     first, group = duplicate_groups(Objects(["b", "a", "b", "c", "a"]))
     assert first.tolist() == [0, 1, 3] and group.tolist() == [0, 1, 0, 2, 1]

@@ -93,20 +93,24 @@ class Table:
 
     def __getstate__(self):
         """The rows of this part, of the columns that were read; nothing that can be prepared again."""
-        read = {
-            name: _rows(self._store.read[name], self._index) for name in self._store.names if name in self._store.read
-        }
-        return {"_store": _Store(self._store.names, read, len(self)), "_index": None}
+        return {"_store": _Store(self._store.names, self._read(), len(self)), "_index": None}
+
+    def _read(self):
+        """{name: values} of the columns that were read, the rows of this part."""
+        store = self._store
+        return {name: _rows(store.read[name], self._index) for name in store.names if name in store.read}
 
     def joined(self, other):
         """A new table: these rows, then those of the other one; the columns that were read here."""
-        names = [name for name in self._store.names if name in self._store.read]
-        columns = {name: _end_to_end(self[name], other[name]) for name in names}
+        columns = {
+            name: _end_to_end(mine, _rows(other._store.column(name), other._index))
+            for name, mine in self._read().items()
+        }
         return Table._of(_Store(self._store.names, columns, len(self) + len(other)))
 
     def identities(self):
         """One key for each row, equal where all columns that were read are; None where one holds other objects."""
-        columns = [self[name] for name in self._store.names if name in self._store.read]
+        columns = self._read().values()
         columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
         plain = all(isinstance(value, str | bytes | int | float) for column in columns for value in column)
         return list(zip(*columns, strict=True)) if plain and columns else None
