@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dual.reference import interior_point
 from mercer import _tiles
 from mercer._loops import dual as compiled
-from mercer.dual import _active, _plain, _rounds, _store, working_set
+from mercer.dual import _active, _plain, _rounds, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
@@ -160,6 +160,35 @@ def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, m
         assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=5e-3)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("stored", ["float64", "float32, evaluated", "rows cached"])
+def test_rows_that_cannot_move_are_left_out(stored, intercept, rng, monkeypatch):
+    """With a part of the rows or with all of them: the same α, and the gradient of the others is not forgotten."""
+    X, y = data(rng, 900, 3)
+    K, dual = TiledGram(Gaussian(1.0), X), tube(y, 30.0, 0.1)
+    memory = None
+    monkeypatch.setattr(_rounds, "BLOCK", 32)
+    if stored == "rows cached":
+        monkeypatch.setattr(working_set, "LARGE", (0, 0))
+        monkeypatch.setattr(working_set, "SHARE", 1.0)
+        memory = 4.0 * 900 * 800
+    if stored.endswith("evaluated"):
+        _tiles.loops(1e12)
+        monkeypatch.setattr(working_set, "QUICK", 100)
+        monkeypatch.setattr(_store, "FEW", 200)
+    monkeypatch.setattr(_search, "newton", lambda *args, **options: "failed")
+    expected = solve(K, dual, intercept=intercept, memory=memory)
+    monkeypatch.setattr(_search, "EXACT", 100)
+    monkeypatch.setattr(_search, "SHRINK", 0.9)
+    found = solve(K, dual, intercept=intercept, memory=memory)
+    assert stored in found.info["gram"]
+    assert expected.info["parts"] == 0 and found.info["parts"] >= 1
+    assert found.status == "converged"
+    assert_allclose(found.objective, expected.objective, rtol=1e-4)
+    assert_allclose(found.info["product"], K @ found.alpha, rtol=1e-10, atol=1e-10)
+    check_kkt(K.dense(), dual, found, intercept, 1e-3)
+
+
 def test_float32_is_refined_in_float64(rng, monkeypatch):
     X, y = data(rng, 300)
     monkeypatch.setattr(working_set, "EXACT", 100)
@@ -183,7 +212,7 @@ def test_without_newton_the_answer_is_the_same(rng, monkeypatch):
     X, y = data(rng, 80)
     K, dual = TiledGram(Gaussian(1.0), X), tube(y, 3.0, 0.1)
     expected = solve(K, dual, intercept=True, tol=1e-6)
-    monkeypatch.setattr(working_set, "newton", lambda *args, **options: "failed")
+    monkeypatch.setattr(_search, "newton", lambda *args, **options: "failed")
     found = solve(K, dual, intercept=True, tol=1e-6)
     assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=1e-4)
 

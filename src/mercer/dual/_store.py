@@ -3,10 +3,12 @@
 import numpy as np
 
 from mercer import _tiles
+from mercer.dual._memory import restrict
 from mercer.gram import DenseGram, TiledGram, apply
 
 WORTH_THREADS = 10**6  # entries below which starting threads takes longer than they save
 CHUNK = 512  # rows evaluated at once
+FEW = 12_288  # rows of a part that are stored, however quick the kernel
 ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that storing them takes
 
 
@@ -55,6 +57,10 @@ class Stored:
 
         _run(work, len(parts), moved.size * n)
         return moved.size
+
+    def part(self, rows):
+        """Some rows and their columns alone."""
+        return Stored(self.square(rows), self.loops)
 
 
 def dense(K, dtype, loops):
@@ -112,6 +118,12 @@ class Evaluated:
             self.left -= float(moved.size) * len(g)
         return moved.size
 
+    def part(self, rows):
+        """Some rows alone: stored when they are few, evaluated like these otherwise."""
+        if self.stored is not None or len(rows) <= FEW:
+            return Stored(self.square(rows), self.loops)
+        return Evaluated(restrict(self.K, rows), self.loops, False)
+
 
 class Cached(Stored):
     """The rows used last, in a buffer of fixed size; others are evaluated when they are asked for."""
@@ -148,6 +160,10 @@ class Cached(Stored):
         for k in range(0, len(index), self.capacity):
             super().add(index[k : k + self.capacity], coef[k : k + self.capacity], g)
         return np.count_nonzero(coef)
+
+    def part(self, rows):
+        """Some rows alone, stored, if the buffer holds them now; None otherwise."""
+        return Stored(self.square(rows), self.loops) if len(rows) <= self.capacity // 2 else None
 
 
 def exact_product(K, a):
