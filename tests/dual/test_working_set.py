@@ -180,6 +180,7 @@ def test_rows_that_cannot_move_are_left_out(stored, intercept, rng, monkeypatch)
     expected = solve(K, dual, intercept=intercept, memory=memory)
     monkeypatch.setattr(_search, "EXACT", 100)
     monkeypatch.setattr(_search, "SHRINK", 0.9)
+    monkeypatch.setattr(_search, "LATE", 5)
     found = solve(K, dual, intercept=intercept, memory=memory)
     assert stored in found.info["gram"]
     assert expected.info["parts"] == 0 and found.info["parts"] >= 1

@@ -20,7 +20,8 @@ SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for i
 CHEAP = 2e9  # multiplications that a Newton step may cost at any time
 ENTRIES = 60  # faces tried in a row in a small problem, two steps each
 STEPS = 12  # and in a large one, as long as they help
-SHRINK = 0.7  # share of the rows: with fewer to settle the search goes on with them alone
+SHRINK = 0.5  # share of the rows: with fewer to settle the search goes on with them alone
+LATE = 50  # rounds: a search that needed so many will need more, and a copy of the rest pays
 MARGIN = 0.5  # violations beyond the best slope of the other side at which a row is left out
 SURE = 0.5  # share of the tolerance that leaves room for what float32 rounds
 
@@ -38,7 +39,7 @@ class Search:
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
         self.small = len(a) <= EXACT
-        self.shrunk, self.until = 0, 0  # parts solved on their own so far, and the round before which there is no other
+        self.shrunk, self.until = 0, LATE  # parts solved so far, and the round before which there is no other
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""

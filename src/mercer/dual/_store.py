@@ -8,7 +8,7 @@ from mercer.gram import DenseGram, TiledGram, apply
 
 WORTH_THREADS = 10**6  # entries below which starting threads takes longer than they save
 CHUNK = 512  # rows evaluated at once
-FEW = 12_288  # rows of a part that are stored, however quick the kernel
+FEW = 12_288  # rows of a part of a larger problem that are stored, however quick the kernel
 ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that storing them takes
 
 
@@ -119,10 +119,12 @@ class Evaluated:
         return moved.size
 
     def part(self, rows):
-        """Some rows alone: stored when they are few, evaluated like these otherwise."""
-        if self.stored is not None or len(rows) <= FEW:
+        """Some rows alone: stored when blocks of such a size were stored before, evaluated like these otherwise."""
+        if self.stored is not None or (len(rows) <= FEW < self.capacity):
             return Stored(self.square(rows), self.loops)
-        return Evaluated(restrict(self.K, rows), self.loops, False)
+        part = Evaluated(restrict(self.K, rows), self.loops, self.left < np.inf)
+        part.left = min(part.left, self.left)
+        return part
 
 
 class Cached(Stored):
