@@ -216,14 +216,24 @@ def product(kernel, X, Z, V, symmetric):
     return functools.reduce(np.add, partial) if workers > 1 else partial[0]
 
 
-def contract(grad, X, Z, W, symmetric, size):
+def contract(grad, X, Z, W, symmetric, size, s=None):
     """Σ over tiles of grad(X_I, Z_J, W_IJ), added in a fixed order; of a symmetric W the lower triangle counts twice.
 
-    Of a symmetric W only the lower triangle and the squares on the diagonal are read.
+    Of a symmetric W only the lower triangle and the squares on the diagonal are read. With ``s`` it is S W S.
     """
     m, n = len(X), len(Z)
+
+    def weights(i0, i1, j0, j1):
+        if s is None:
+            return W[i0:i1, j0:j1]
+        # Rows that do not touch, as those of a tile of W: the compiled loops then add in the same order for both.
+        part = np.empty((i1 - i0, j1 - j0 + (j1 - j0 < n)), dtype=W.dtype)[:, : j1 - j0]
+        np.multiply(s[i0:i1, None], W[i0:i1, j0:j1], out=part)
+        part *= s[j0:j1]
+        return part
+
     if m * n <= (ROWS * COLUMNS if symmetric else SMALL):
-        return grad(X, Z, W)
+        return grad(X, Z, weights(0, m, 0, n))
     loops(m * n)
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
     parts = np.zeros((len(tiles), size))
@@ -232,9 +242,9 @@ def contract(grad, X, Z, W, symmetric, size):
         i0, i1, j0, j1 = tiles[index]
         middle = min(j1, i0) if symmetric else j0  # left of it an entry stands for its mirror image too
         if middle > j0:
-            parts[index] += 2.0 * grad(X[i0:i1], Z[j0:middle], W[i0:i1, j0:middle])
+            parts[index] += 2.0 * grad(X[i0:i1], Z[j0:middle], weights(i0, i1, j0, middle))
         if j1 > middle:
-            parts[index] += grad(X[i0:i1], Z[middle:j1], W[i0:i1, middle:j1])
+            parts[index] += grad(X[i0:i1], Z[middle:j1], weights(i0, i1, middle, j1))
 
     run(work, len(tiles))
     return parts.sum(axis=0)

@@ -112,3 +112,11 @@ def test_gradient_needs_no_n_by_n_by_p_array(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5 * 8 * n * n
+
+
+def test_scaled_gradient_is_that_of_the_scaled_weights_to_the_last_bit(rng):
+    X, s = rng.standard_normal((600, 3)), rng.uniform(0.5, 2.0, 600)  # several tiles
+    W = rng.standard_normal((600, 600))
+    W += W.T
+    K = TiledGram(1.5 * Gaussian(np.ones(3)), X)
+    np.testing.assert_array_equal(ScaledGram(K, s).grad(W), K.grad(s[:, None] * W * s))

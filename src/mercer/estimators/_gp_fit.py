@@ -161,6 +161,7 @@ class FitMixin:
             random_state=self.random_state,
             prior=self._prior,
             fixed_lam=fixed,
+            carry=getattr(criterion, "summed", False),
         )
         found = self.selection_
         found.message = found.message.replace("lam", "noise") if self._unit == 1.0 else self._in_units_of_y(found)

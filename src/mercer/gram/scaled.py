@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer import _tiles
 from mercer.gram.base import Gram
+from mercer.gram.tiled import TiledGram
 
 
 class ScaledGram(Gram):
@@ -65,6 +66,8 @@ class ScaledGram(Gram):
 
     def grad(self, W):
         """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ."""
+        if isinstance(self.inner, TiledGram):  # by tiles: no second n × n array, and only half of it
+            return self.inner.grad(W, self.s)
         return self.inner.grad(self.s[:, None] * W * self.s)
 
     def represent(self, alpha):

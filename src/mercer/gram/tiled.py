@@ -19,6 +19,15 @@ def apply(kernel, X, points, coef):
     Returns
     -------
     ndarray of shape (len(X), t)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import apply
+    >>> from mercer.kernels import Linear
+    >>> apply(Linear(), np.array([[1.0], [2.0]]), np.array([[3.0]]), np.array([[10.0]]))
+    array([[30.],
+           [60.]])
     """
     return _tiles.product(kernel, X, points, coef, symmetric=False)
 
@@ -80,9 +89,9 @@ class TiledGram(Gram):
         out = np.empty((self.n, self.n), dtype=dtype)
         return _tiles.evaluate(self.kernel, X, X, True, lower=lower, out=out)
 
-    def grad(self, W):
-        """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ."""
-        return _tiles.contract(self.kernel.grad, self.X, self.X, W, True, self.kernel.n_theta)
+    def grad(self, W, s=None):
+        """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ; no s is ones."""
+        return _tiles.contract(self.kernel.grad, self.X, self.X, W, True, self.kernel.n_theta, s)
 
     def represent(self, alpha):
         """(X, α)."""

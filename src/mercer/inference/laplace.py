@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.inference.sites import SitePosterior, factor_sites, few_threads, half_logdet
-from mercer.solvers._lapack import solve_lower
+from mercer.solvers._lapack import combine, solve_lower
 
 CHORD = 0.3  # a step with an old factor must be this much shorter than the last one, or B is factored again
 HALVINGS = 40
@@ -56,8 +56,7 @@ class _Newton:
 
     def __init__(self, K, likelihood, start, tol):
         self.K, self.likelihood, self.tol = K, likelihood, tol
-        self.a = np.zeros(len(K)) if start is None else _shrunk(K, likelihood, start)
-        self.f = K @ self.a
+        self.a, self.f = (np.zeros(len(K)), np.zeros(len(K))) if start is None else _shrunk(K, likelihood, start)
         self.psi = self._height(self.a, self.f)
         self.L = self.s = None
         self.factored, self.steps, self.converged = 0, 0, False
@@ -112,15 +111,16 @@ class _Newton:
         step = float(np.abs(self.K @ (g - self.a)).max(initial=0.0))
         info = {"iterations": self.steps, "factored": self.factored, "converged": self.converged, "gradient": step}
         evidence = self._height(self.a, self.f) - half_logdet(self.L)
-        return SitePosterior(self.K, self.likelihood, self.a, self.s, self.L, W * self.f + g, evidence, info)
+        return SitePosterior(self.K, self.likelihood, self.a, self.s, self.L, W * self.f + g, evidence, info, self.f)
 
 
 def _shrunk(K, likelihood, start):
-    """c · start with c the best of a few: a good direction for another K, whose scale may have changed."""
+    """(a, K a), a = c · start with c the best of a few: a good direction for another K, whose scale may be another."""
     f = K @ start
     quadratic = 0.5 * (start @ f)
     heights = {c: likelihood.value(c * f) - c * c * quadratic for c in (0.0, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0)}
-    return max(heights, key=heights.get) * start
+    best = max(heights, key=heights.get)
+    return best * start, best * f
 
 
 def laplace_adjoint(posterior, overwrite=False):
@@ -140,6 +140,4 @@ def laplace_adjoint(posterior, overwrite=False):
         u = s2 - R @ (posterior.K @ s2)
         a = posterior.a
         left = np.stack([a + u, u], axis=1)
-        R -= (left * [1.0, -1.0]) @ left.T  # (a + u)(a + u)ᵀ − u uᵀ
-        R *= 0.5
-    return R
+        return combine(R, left * [-0.5, 0.5], left, 0.5)  # ½ R − ½ ((a + u)(a + u)ᵀ − u uᵀ)

@@ -9,11 +9,12 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from mercer._tiles import one_blas_thread
+from mercer._tiles import one_blas_thread, run, spans
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers._lapack import cholesky_lower, forward, inverse_diagonal, inverse_from_lower, logdet
+from mercer.solvers._lapack import FEW_ROWS, cholesky_lower, forward, inverse_diagonal, inverse_from_lower, logdet
 
 ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
+BLOCK = 64  # rows of a matrix that are scaled at once
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
 
 
@@ -22,10 +23,21 @@ def few_threads(n):
     return one_blas_thread() if n <= ONE_THREAD else nullcontext()
 
 
+def by_rows(work, n):
+    """work(i, j) for blocks of rows that stay in the cache, on the cores where there are enough of them."""
+    rows = spans(n, BLOCK)
+    run(lambda index, worker: work(*rows[index]), len(rows), None if n > FEW_ROWS else 1)
+
+
 def factor_sites(K, s, out=None):
-    """L with L Lᵀ = I + s K s; ``out`` is overwritten if it is given."""
-    B = np.multiply(K, s, out=out)
-    B *= s[:, None]
+    """L with L Lᵀ = I + s K s, below the diagonal only; ``out`` is overwritten there if it is given."""
+    B = np.zeros(K.shape) if out is None else out
+
+    def scale(i, j):
+        np.multiply(K[i:j, :j], s[:j], out=B[i:j, :j])
+        B[i:j, :j] *= s[i:j, None]
+
+    by_rows(scale, len(K))
     np.einsum("ii->i", B)[...] += 1.0
     if cholesky_lower(B):
         raise NotPositiveDefinite(
@@ -53,19 +65,25 @@ class SitePosterior:
     log_evidence : float
     info : dict
         iterations, converged, step: what the iteration said of itself.
+    f : ndarray of shape (n,), default=None
+        K a, if it is known.
     """
 
-    def __init__(self, K, likelihood, a, s, L, nu, log_evidence, info):
+    def __init__(self, K, likelihood, a, s, L, nu, log_evidence, info, f=None):
         self.K, self.likelihood, self.a, self.s, self.L = K, likelihood, a, s, L
         self.nu, self.log_evidence, self.info = nu, float(log_evidence), info
-        self.f = K @ a
+        self.f = K @ a if f is None else f
 
     def inverse(self, overwrite=False):
         """R = s B⁻¹ s = (K + diag τ⁻¹)⁻¹, full, and diag(B⁻¹)."""
         R = inverse_from_lower(self.L if overwrite else self.L.copy())
         beta = np.diagonal(R).copy()
-        R *= self.s
-        R *= self.s[:, None]
+
+        def scale(i, j):
+            R[i:j] *= self.s
+            R[i:j] *= self.s[i:j, None]
+
+        by_rows(scale, len(R))
         return R, beta
 
     def variances(self, inverse=None):

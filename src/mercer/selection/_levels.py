@@ -29,14 +29,14 @@ def optimise(objective, box, guesses, count, rng, reached, order=None):
     """
     n, sizes = objective.n, levels(objective.n, len(box))
     order = rng.permutation(n) if order is None else order
-    level = _on(objective, order, sizes[0])
+    level = on(objective, order, sizes[0])
     reached.append(level)
     points = screen(level, box, [level.start(*guess) for guess in guesses], max(1, int(count)))
     scale = np.ones(len(box))
     found = [descend(level, z, box, scale, COARSE) for z in points]
     for size in sizes[1:]:
         kept = distinct(found)
-        level = _on(objective, order, size)
+        level = on(objective, order, size)
         reached.append(level)
         found = [
             descend(level, z, box, scale, COARSE if size < n or len(kept) > 1 else level.fine) for _, z, scale in kept
@@ -62,7 +62,8 @@ def levels(n, variables=1):
     return sizes
 
 
-def _on(objective, order, size):
+def on(objective, order, size):
+    """The objective on the first ``size`` rows of the order."""
     return objective if size == len(order) else objective.rows(np.sort(order[:size]))
 
 

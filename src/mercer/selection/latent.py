@@ -112,7 +112,7 @@ def search_latent(
     for factor in FACTORS:
         guess = median_heuristic(kernel, X, None, rng, factor)
         guesses += [(with_amplitude(guess, amplitude, level),) for amplitude in AMPLITUDES]
-    last, result = climb(objective, kernel.theta_bounds, guesses, starts, rng, order)
+    last, result = climb(objective, kernel.theta_bounds, guesses, starts, rng, order, carry=True)
     result.kernel = objective.at(last.best_z)
     result.criterion, result.history = "evidence", record.history
     result.seconds, result.evaluations = record.seconds, len(record.history)

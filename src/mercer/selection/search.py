@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._tiles import loops, one_blas_thread
 from mercer.exceptions import NotPositiveDefinite
+from mercer.selection import _carried
 from mercer.selection._lam_only import choose_lam
 from mercer.selection._levels import optimise
 from mercer.selection._objective import ONE_THREAD, Objective, Record, Stop
@@ -37,6 +38,7 @@ def search(
     trend=None,
     prior=None,
     fixed_lam=False,
+    carry=False,
 ):
     """argmin C(θ, λ) over the free hyper-parameters of the kernel and λ, by L-BFGS-B in log θ and log λ.
 
@@ -74,6 +76,9 @@ def search(
         then the maximum a posteriori. Needs a criterion that is a log density.
     fixed_lam : bool, default=False
         Whether λ stays what ``lam`` says.
+    carry : bool, default=False
+        Whether curvature is measured on few rows and carried on to more: fewer evaluations on all rows, for a log
+        density, and a search that ends by what is still to be gained.
 
     Returns
     -------
@@ -102,6 +107,7 @@ def search(
         "trend": None if trend is None else rows_of(trend),
         "prior": prior,
         "fixed_lam": bool(fixed_lam),
+        "carry": bool(carry),
     }
     if optimize not in ("all", "lam"):
         raise ValueError(f"optimize must be 'all' or 'lam', got {optimize!r}.")
@@ -170,19 +176,20 @@ def _joint(objective, box, lam, options):
     guesses = starting_points(objective.kernel, objective.X, y, objective.weight, lam, objective.criterion, rng)
     if options["fixed_lam"]:
         guesses = [(kernel, lam) for kernel, _ in guesses]
-    last, result = climb(objective, box, guesses, options["starts"], rng)
+    last, result = climb(objective, box, guesses, options["starts"], rng, carry=options["carry"])
     result.kernel, result.lam = objective.at(last.best_z)
     return result
 
 
-def climb(objective, box, guesses, count, rng, order=None):
+def climb(objective, box, guesses, count, rng, order=None, carry=False):
     """(level, result): `optimise`, and what is to be said of where it ended; the last level reached decides."""
     failed, status, reached = objective.record.failed, "ok", []
     loops(PASSES * len(box) * objective.n**2)
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
         with one_blas_thread() if objective.n <= ONE_THREAD else nullcontext():
-            optimise(objective, box, guesses, count, rng, reached, order)
+            ascend = _carried.optimise if carry and objective.smooth else optimise
+            ascend(objective, box, guesses, count, rng, reached, order)
     except Stop as stop:
         status = stop.status
     seen = [level for level in reached if level.best_z is not None]

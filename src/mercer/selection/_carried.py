@@ -1,0 +1,188 @@
+"""A quasi-Newton search on more and more rows that carries the curvature along: for log densities.
+
+The Hessian of a log density in log θ, for each row, changes little when rows are added. It is measured by differences
+on a third of the rows, where that costs about as much as one evaluation on all of them, and saves several. It also
+says what is still to be gained, so that a descent ends without trying, and a rival is not followed in vain.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from mercer.selection._levels import CLOSE, COARSE, GROW, MAX_ITER, SCREEN, distinct, levels, on, screen
+
+LONGEST = 3.0  # step in log θ: beyond, curvature is another
+FLAT = 1e-5  # least curvature, per row
+DIFFERENCE = 0.01  # step in log θ of the differences
+ARMIJO, HALVINGS = 1e-4, 12
+SHRINK = (0.1, 0.6)  # of a step that was too long
+PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
+FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
+BEFORE = 0.3  # of the coarse tolerance: how far the best goes before its curvature is measured
+TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian is believed
+CHEAP = 1e-4  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
+LEFT = 2.0  # what may be left in all, in units of what `_levels` lets the last iteration gain
+
+
+def optimise(objective, box, guesses, count, rng, reached, order=None):
+    """Screen, descend from the best ``count``, carry the best up to all rows: as `_levels.optimise`, with curvature."""
+    n, sizes = objective.n, levels(objective.n, len(box))
+    order = rng.permutation(n) if order is None else order
+    level = on(objective, order, sizes[0])
+    reached.append(level)
+    points = screen(level, box, [level.start(*guess) for guess in guesses], max(1, int(count)))
+    ends = [descend(level, begin(level, z, box), box, COARSE["ftol"]) for z in points]
+    for size in sizes[1:]:
+        kept = _best(ends)
+        kept[0] = descend(level, kept[0], box, BEFORE * COARSE["ftol"])
+        before, level = level, on(objective, order, size)
+        reached.append(level)
+        ends = _follow(before, level, kept, box, COARSE["ftol"] if size < n else LEFT * level.fine["ftol"])
+    if len(sizes) == 1:
+        best, few = _best(ends)[0], n < GROW * SCREEN
+        best.B = curvature(level, best, box) if few else best.B
+        descend(level, best, box, CHEAP * level.fine["ftol"], measured=few)
+
+
+def _best(ends):
+    """The best end, and the second best where `distinct` says so."""
+    return [end[-1] for end in distinct([(end.value, end.z, end) for end in ends])]
+
+
+def _follow(before, level, kept, box, tolerance):
+    """Descend from where the level before ended; a rival only if it is close, and promises to become the best."""
+    starts = [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
+    order, ends = np.argsort([start.value for start in starts]), []
+    for i in order:
+        start, best = starts[i], starts[order[0]]
+        hope = start.value - PROMISE * step(start, box)[1]
+        if ends and not (start.value < best.value + CLOSE and hope < ends[0].value):
+            continue
+        measured = start.B is not None
+        start.B = curvature(before, kept[i], box) if measured else None
+        ends.append(descend(level, start, box, tolerance, measured=measured))
+    return ends
+
+
+def _checked(level, start, end, box):
+    """The start; if it fits the new rows not at all, the first of the safer points behind which they get worse again.
+
+    Equal rows with equal targets in a sample can make λ vanish there.
+    """
+    if start.value < end.value + FAR:
+        return start
+    best = start
+    for z in level.safer(start.z, box):
+        safer = begin(level, z, box)
+        if safer.value >= best.value:
+            break
+        best = safer
+    return best
+
+
+def begin(level, z, box, B=None):
+    """C and its gradient at z, with the Hessian B if one is known from elsewhere."""
+    z = np.clip(z, *box.T)
+    value, gradient = level(z)
+    return SimpleNamespace(value=value, z=z, gradient=gradient, B=B)
+
+
+def descend(level, start, box, tolerance, measured=False):
+    """BFGS within the box, with a Hessian from before; until it promises less than the tolerance.
+
+    A Hessian that was not measured is believed only when the last step gained little, too.
+    """
+    here, last = start, np.inf
+    for _ in range(MAX_ITER):
+        d, gain = step(here, box)
+        if gain <= tolerance and (measured or last <= TRUSTED * tolerance or gain == 0):
+            break
+        there = _line_search(level, here, d, box)
+        if there is not None:
+            there.B = _updated(here, there)
+            last, here = here.value - there.value, there
+        elif here.B is None:
+            break
+        else:  # the Hessian has led nowhere: begin without one
+            here, last, measured = SimpleNamespace(**(vars(here) | {"B": None})), np.inf, False
+    return here
+
+
+def step(here, box):
+    """(d, gain): Newton's step of the free variables, at most LONGEST, and what it gains."""
+    low, high = box.T
+    free = ~(((here.z <= low) & (here.gradient > 0)) | ((here.z >= high) & (here.gradient < 0)))
+    B = np.eye(len(here.z)) if here.B is None else here.B
+    e, U = np.linalg.eigh(B[np.ix_(free, free)])
+    e, slope = np.maximum(e, FLAT), U.T @ here.gradient[free]
+    q = -slope / (e + _shift(e, slope))
+    d = np.zeros(len(here.z))
+    d[free] = U @ q
+    if here.gradient @ (np.clip(here.z + d, low, high) - here.z) >= 0:  # what the box cuts off was the descent
+        d = -np.clip(here.gradient / max(e.max(initial=0.0), FLAT), -LONGEST, LONGEST)
+    return d, float(-(slope @ q) - 0.5 * (e @ q**2))
+
+
+def _shift(e, slope):
+    """The least μ >= 0 with ‖(B + μI)⁻¹g‖ <= LONGEST, to a few digits: flat directions are cut short, others hardly."""
+    low, high = 0.0, float(np.linalg.norm(slope)) / LONGEST  # at the upper end it is shorter, whatever e is
+    if not np.linalg.norm(slope / e) > LONGEST:
+        return 0.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.linalg.norm(slope / (e + middle)) > LONGEST else (low, middle)
+    return high
+
+
+def _line_search(level, here, d, box):
+    """The first point along the step, cut at the box, at which C is lower; None where there is none."""
+    length = 1.0
+    for _ in range(HALVINGS):
+        z = np.clip(here.z + length * d, *box.T)
+        move = z - here.z
+        slope = here.gradient @ move
+        if not slope < 0:
+            return None
+        value, gradient = level(z)
+        if value <= here.value + ARMIJO * slope:
+            return SimpleNamespace(value=value, z=z, gradient=gradient)
+        length *= float(np.clip(_cubic(here.value, slope, value, gradient @ move), *SHRINK))
+    return None
+
+
+def _cubic(f0, s0, f1, s1):
+    """Where in (0, 1) the cubic with these values and slopes at 0 and 1 is least; ½ where nothing can be said."""
+    t = 3.0 * (f0 - f1) + s0 + s1
+    root = t * t - s0 * s1
+    below = 2.0 * np.sqrt(max(root, 0.0)) + s1 - s0
+    return (np.sqrt(root) - s0 + t) / below if root >= 0 and below > 0 else 0.5
+
+
+def _updated(here, there):
+    """B after a step, by BFGS; damped (Powell) where the slope did not rise enough."""
+    s, y, B = there.z - here.z, there.gradient - here.gradient, here.B
+    if B is None:
+        B = np.eye(len(s)) * (np.clip((y @ y) / (s @ y), 1e-3, 1e3) if s @ y > 0 else 1.0)
+    Bs = B @ s
+    sBs, sy = s @ Bs, s @ y
+    if sy < 0.1 * sBs:
+        share = 0.9 * sBs / (sBs - sy)
+        y = share * y + (1.0 - share) * Bs
+        sy = s @ y
+    return B - np.outer(Bs, Bs) / sBs + np.outer(y, y) / sy
+
+
+def curvature(level, end, box):
+    """The Hessian at an end, by differences of the gradient, made positive; what BFGS has where a trial fails."""
+    failed, p = level.record.failed, len(end.z)
+    H, moves = np.zeros((p, p)), np.flatnonzero(box[:, 1] - box[:, 0] > 2.0 * DIFFERENCE)
+    for j in moves:
+        z = end.z.copy()
+        z[j] += DIFFERENCE if z[j] + DIFFERENCE <= box[j, 1] else -DIFFERENCE
+        H[j] = (level(z)[1] - end.gradient) / (z[j] - end.z[j])
+    if level.record.failed > failed:
+        return end.B
+    B, part = np.eye(p), np.ix_(moves, moves)
+    e, U = np.linalg.eigh((H[part] + H[part].T) / 2.0)
+    B[part] = (U * np.maximum(np.abs(e), 10.0 * FLAT)) @ U.T
+    return B

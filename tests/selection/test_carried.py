@@ -1,0 +1,132 @@
+"""The search that carries curvature: minima with and without bounds, the Hessian, rivals, and against L-BFGS-B."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from mercer import GaussianProcessRegressor
+from mercer.kernels import Gaussian
+from mercer.selection import Evidence, search
+from mercer.selection import _carried as carried
+from mercer.selection._objective import Record, Trials
+
+WIDE = np.array([[-20.0, 20.0]] * 3)
+
+
+class Bowl(Trials):
+    """½ (z − c)ᵀA(z − c) and a little of fourth order: the mean of a log density of ``n`` rows."""
+
+    def __init__(self, A, c, n=100, bad=None):
+        super().__init__(None, None, n, [str(j) for j in range(len(c))], Record())
+        self.A, self.c, self.bad = A, c, bad
+
+    def rows(self, index):
+        return Bowl(self.A, self.c + 0.1, len(index))
+
+    def start(self, z):
+        return z
+
+    def at(self, z):
+        return (z,)
+
+    def _evaluate(self, z, gradient):
+        if self.bad is not None and self.bad(z):
+            return np.nan, np.zeros(len(z))
+        e = z - self.c
+        return 0.5 * e @ self.A @ e + 0.01 * np.sum(e**4), self.A @ e + 0.04 * e**3
+
+    def _transformed(self, value, gradient, prior):
+        return value, gradient
+
+
+def bowl(rng, **options):
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    return Bowl((Q * [0.01, 0.3, 5.0]) @ Q.T, rng.uniform(-2, 2, 3), **options)
+
+
+def test_minimum_from_far_away(rng):
+    level = bowl(rng)
+    end = carried.descend(level, carried.begin(level, level.c + [3.0, -4.0, 2.0], WIDE), WIDE, 1e-10)
+    assert_allclose(end.z, level.c, atol=1e-2)
+    assert end.value < 1e-8
+    assert_allclose(end.value, level.value(end.z))
+
+
+def test_hessian_and_what_it_saves(rng):
+    level = bowl(rng)
+    at = carried.begin(level, level.c, WIDE)
+    B = carried.curvature(level, at, WIDE)
+    assert_allclose(B, level.A, atol=1e-4)
+    counts = []
+    for known in (None, B):
+        level.record.history.clear()
+        start = carried.begin(level, level.c + [0.2, 0.2, -0.2], WIDE, known)
+        assert carried.descend(level, start, WIDE, 1e-8, measured=known is not None).value < 1e-6
+        counts.append(len(level.record.history))
+    assert counts[1] < counts[0]
+
+
+def test_bounds_hold_and_the_rest_is_minimised(rng):
+    level = bowl(rng)
+    box = np.stack([level.c - 5.0, level.c + 5.0], axis=1)
+    box[0] = level.c[0] + [1.0, 3.0]  # the minimum is outside
+    end = carried.descend(level, carried.begin(level, box.mean(axis=1), box), box, 1e-10)
+    assert end.z[0] == box[0, 0]
+    assert_allclose(end.gradient[1:], 0.0, atol=1e-4)
+    assert end.gradient[0] > 0
+    assert all(np.all(box[:, 0] <= h["theta"]) and np.all(h["theta"] <= box[:, 1]) for h in level.record.history)
+
+
+def test_a_variable_that_is_fixed_stays(rng):
+    level = bowl(rng)
+    box = WIDE.copy()
+    box[1] = level.c[1] + 0.7
+    end = carried.descend(level, carried.begin(level, level.c + 1.0, box), box, 1e-10)
+    assert end.z[1] == box[1, 0]
+    assert_allclose(end.gradient[[0, 2]], 0.0, atol=1e-4)
+    B = carried.curvature(level, end, box)
+    assert_allclose(B[1], [0.0, 1.0, 0.0])
+    assert (np.linalg.eigvalsh(B) > 0).all()
+
+
+def test_trials_that_fail_are_stepped_back_from(rng):
+    level = bowl(rng)
+    level.bad = lambda z: z[0] < level.c[0] - 0.01
+    start = carried.begin(level, level.c + [4.0, 1.0, -1.0], WIDE)
+    assert carried.descend(level, start, WIDE, 1e-9).value < 0.01 * start.value
+    at = carried.begin(level, level.c, WIDE, np.eye(3))
+    level.bad = lambda z: z[0] > level.c[0]
+    assert carried.curvature(level, at, WIDE) is at.B
+
+
+def test_a_hopeless_rival_costs_one_evaluation(rng):
+    small = bowl(rng)
+    level = Bowl(small.A, small.c, 300)
+    near = carried.begin(small, small.c + 0.2, WIDE, small.A)
+    far = carried.begin(small, small.c + [0.0, 0.0, 3.0], WIDE, 1e3 * small.A)  # promises next to nothing
+    ends = carried._follow(small, level, [far, near], WIDE, 1e-6)
+    assert len(ends) == 1
+    assert ends[0].value < 1e-5
+    assert sum(np.allclose(h["theta"], far.z) for h in level.record.history) == 1
+
+
+def test_evidence_as_high_as_by_l_bfgs_with_few_evaluations_on_all_rows(rng):
+    X = rng.uniform(-2, 2, (480, 3))
+    y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] ** 2 + np.cos(X[:, 2]) + 0.1 * rng.standard_normal(480)
+    kernel, options = 1.0 * Gaussian(np.ones(3)), {"trend": np.ones((480, 1)), "intercept": False}
+    old, new = (search(kernel, X, y, Evidence(), carry=carry, **options) for carry in (False, True))
+    assert new.value < old.value + 0.02
+    assert sum(h["n"] == 480 for h in new.history) <= 15
+    model = GaussianProcessRegressor(kernel).fit(X, y)
+    slopes = model.log_marginal_likelihood(eval_gradient=True)[1]
+    assert np.abs(slopes).max() < 1.0  # nats for each factor e, of a curvature of hundreds
+
+
+def test_a_start_that_does_not_fit_the_new_rows_is_made_safer(rng):
+    level = bowl(rng)
+    level.safer = lambda z, box: (z + shift * np.array([0.0, 0.0, 1.0]) for shift in (4.0, 8.0, 12.0))
+    wrong = carried.begin(level, level.c - [0.0, 0.0, 8.5], WIDE, np.eye(3))
+    end = carried.begin(level, level.c, WIDE)
+    found = carried._checked(level, wrong, end, WIDE)
+    assert_allclose(found.z, level.c - [0.0, 0.0, 0.5])
+    assert found.B is None
+    assert carried._checked(level, end, end, WIDE) is end
