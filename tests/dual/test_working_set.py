@@ -164,18 +164,18 @@ def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, m
 @pytest.mark.parametrize("stored", ["float64", "float32, evaluated", "rows cached"])
 def test_rows_that_cannot_move_are_left_out(stored, intercept, rng, monkeypatch):
     """With a part of the rows or with all of them: the same α, and the gradient of the others is not forgotten."""
-    X, y = data(rng, 900, 3)
+    X, y = data(rng, 400, 3)
     K, dual = TiledGram(Gaussian(1.0), X), tube(y, 30.0, 0.1)
     memory = None
     monkeypatch.setattr(_rounds, "BLOCK", 32)
     if stored == "rows cached":
         monkeypatch.setattr(working_set, "LARGE", (0, 0))
         monkeypatch.setattr(working_set, "SHARE", 1.0)
-        memory = 4.0 * 900 * 800
+        memory = 4.0 * 400 * 360
     if stored.endswith("evaluated"):
         _tiles.loops(1e12)
         monkeypatch.setattr(working_set, "QUICK", 100)
-        monkeypatch.setattr(_store, "FEW", 200)
+        monkeypatch.setattr(_store, "FEW", 100)
     monkeypatch.setattr(_search, "newton", lambda *args, **options: "failed")
     expected = solve(K, dual, intercept=intercept, memory=memory)
     monkeypatch.setattr(_search, "EXACT", 100)

@@ -12,8 +12,10 @@ from sklearn.svm import SVR as LibSVR
 from sklearn.svm import NuSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import assert_passes
 from mercer import SVR, svr_path
-from mercer.estimators import svm
+from mercer.dual import _interior
+from mercer.estimators import _svm_fit, svm
 from mercer.kernels import Gaussian, Linear, Pairwise, Precomputed
 
 
@@ -24,7 +26,7 @@ def data(rng, n=120, d=3, noise=0.3):
 
 @parametrize_with_checks([SVR(), SVR(intercept=False), SVR(nu=0.5)])
 def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+    assert_passes(check, estimator)
 
 
 @pytest.mark.parametrize(("C", "epsilon"), [(0.1, 0.1), (2.0, 0.0), (10.0, 0.5)])
@@ -51,6 +53,51 @@ def test_nu_equals_libsvm_and_bounds_the_share_outside(nu, rng):
     assert outside.mean() <= nu <= len(ours.support_) / len(y)
     if ours.epsilon_ > 0:
         assert_allclose(np.abs(ours.dual_coef_).sum(), nu * 2.0 * len(y), rtol=1e-6)
+
+
+def test_nu_with_weights_equals_libsvm_and_repeated_rows(rng):
+    X, y = data(rng, 90)
+    w = rng.uniform(0.1, 3.0, 90)
+    ours = SVR(Gaussian(1.0), C=1.3, nu=0.37, tol=1e-8).fit(X, y, sample_weight=w)
+    theirs = NuSVR(C=1.3, nu=0.37, gamma=0.5, tol=1e-8).fit(X, y, sample_weight=w)
+    assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-5)
+    assert_allclose(np.abs(ours.dual_coef_).sum(), 0.37 * 1.3 * w.sum(), rtol=1e-9)
+    times = rng.integers(0, 4, 90)
+    for intercept in (True, False):
+        model = SVR(Gaussian(1.0), nu=0.37, intercept=intercept, tol=1e-8)
+        weighted = model.fit(X, y, sample_weight=times).predict(X)
+        assert_allclose(model.fit(np.repeat(X, times, axis=0), np.repeat(y, times)).predict(X), weighted, atol=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_nu_is_the_fit_at_the_epsilon_found(intercept, rng):
+    X, y = data(rng, 150)
+    by_nu = SVR(Gaussian(1.0), C=3.0, nu=0.31, intercept=intercept, tol=1e-8).fit(X, 1e3 * y)
+    by_epsilon = SVR(Gaussian(1.0), C=3.0, epsilon=by_nu.epsilon_, intercept=intercept, tol=1e-8).fit(X, 1e3 * y)
+    assert by_nu.epsilon_ > 0 and by_nu.kkt_violation_ <= 1e-8
+    assert_allclose(by_nu.predict(X), by_epsilon.predict(X), atol=1e-3)
+    assert_allclose(by_nu.dual_objective_, by_epsilon.dual_objective_, rtol=1e-9)
+
+
+def test_nu_obeys_max_iter_and_says_so(rng):
+    X, y = data(rng, 200)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SVR(Gaussian(1.0), C=100.0, nu=0.2, max_iter=2).fit(X, y)
+    assert model.n_iter_ <= 2 and np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("options", [{"C": 0.5}, {"C": 100.0}, {"C": 2.0, "intercept": False}, {"epsilon": 50.0}])
+def test_few_rows_are_solved_alike_without_and_with_compiled_pairs(options, rng, monkeypatch):
+    X, y = data(rng, 80)
+    model = SVR(Gaussian(1.0), tol=1e-8, **options)
+    monkeypatch.setattr(_svm_fit, "few", lambda n: False)
+    pairs = model.fit(X, y).predict(X)
+    assert model.fit_report_["solver"] == "working set"
+    monkeypatch.setattr(_svm_fit, "few", lambda n: True)
+    monkeypatch.setattr(_interior, "few", lambda n: True)
+    assert_allclose(model.fit(X, y).predict(X), pairs, atol=1e-6)
+    assert model.fit_report_["solver"] == "interior point, Newton"
+    assert model.kkt_violation_ <= 1e-8
 
 
 def test_nu_of_a_model_that_needs_no_tube():

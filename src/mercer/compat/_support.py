@@ -13,7 +13,7 @@ from mercer.compat._kernels import Given, Tiles, Whole, route, rows_of
 from mercer.dual.working_set import hold
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
-from mercer.estimators._svm_fit import fit_target, spread
+from mercer.estimators._svm_fit import fit_target, solver_of, spread
 from mercer.kernels import Linear
 
 UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
@@ -145,7 +145,7 @@ class SupportVectors(RegressorMixin, Estimator):
             epsilon=found.epsilon,
             rows=rows,
             support_vectors=len(self.support_),
-            solver="working set",
+            solver=solver_of(found),
             gram=info["gram"],
             status=found.solution.status,
             iterations=self.n_iter_,

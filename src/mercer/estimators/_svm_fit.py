@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer.dual._interior import few, quick_start
+from mercer.dual.nu import solve as solve_nu
 from mercer.dual.ridge import power_of_two
-from mercer.dual.working_set import DualSolution, solve
+from mercer.dual.working_set import DualSolution, hold, solve
 from mercer.losses import EpsilonInsensitive
-
-ROOT_STEPS = 60  # of the search for ε
 
 
 class Found(NamedTuple):
@@ -36,6 +36,11 @@ def spread(y, weight, centred):
     return centre * size, size * (unit if unit > 1e-12 else 1.0)
 
 
+def solver_of(found):
+    """The name of what solved it, for a report."""
+    return "interior point, Newton" if found.solution.info.get("interior_steps") else "working set"
+
+
 def deadline(time_budget):
     """When a budget of seconds, None for no end, will be spent."""
     return None if time_budget is None else time.perf_counter() + time_budget
@@ -50,20 +55,19 @@ def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, end=None, **
     centre, unit = spread(y, weight, intercept)
     target, box = (y - centre) / unit, C * weight / unit
     start = None if start is None else start / unit
-    steps = []
-
-    def at(eps, start):
-        dual = EpsilonInsensitive(eps).dual(target, box)
-        seconds = None if end is None else max(end - time.perf_counter(), 1e-3)
-        found = solve(K, dual, intercept=intercept, start=start, time_budget=seconds, **options)
-        steps.append(found.iterations)
-        return found
-
+    options["time_budget"] = None if end is None else max(end - time.perf_counter(), 1e-3)
     if nu is None:
         eps = epsilon / unit
-        found = at(eps, start)
+        dual, inner = EpsilonInsensitive(eps).dual(target, box), None
+        if start is None and options.get("max_iter") is None and few(K.n):
+            K = hold(K, options["tol"], options["memory"])
+            inner = quick_start(K, dual, intercept)
+        found = solve(K, dual, intercept=intercept, start=start if inner is None else inner.alpha, **options)
+        if inner is not None:
+            info = found.info | {"interior_steps": inner.steps}
+            found = found._replace(iterations=found.iterations + inner.steps, info=info)
     else:
-        eps, found = _epsilon_of(nu, at, target, box, intercept, options["tol"], start)
+        eps, found = solve_nu(K, target, box, nu * float(box.sum()), intercept=intercept, **options)
     return Found(
         alpha=unit * found.alpha,
         b=unit * found.b + centre,
@@ -74,36 +78,8 @@ def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, end=None, **
         objective=unit**2 * found.objective,
         primal=unit**2 * found.primal,
         unit=unit,
-        solution=found._replace(iterations=sum(steps)),
+        solution=found,
     )
-
-
-def _epsilon_of(nu, at, target, box, intercept, tol, start):
-    """(ε, solution) with Σ|α| = ν ΣC: it falls as ε grows, so secants in a bracket find it; ε = 0 if it is less."""
-    goal = nu * float(box.sum())
-    high = 0.5 * float(np.ptp(target)) if intercept else float(np.abs(target).max())
-    found = at(0.0, start)
-    low, low_value = 0.0, float(np.abs(found.alpha).sum()) - goal
-    if low_value <= 0.0 or high == 0.0:
-        return 0.0, found
-    high_value, side, eps = -goal, 0, 0.0
-    for _ in range(ROOT_STEPS):
-        eps = (low * high_value - high * low_value) / (high_value - low_value)
-        if not low < eps < high:
-            eps = 0.5 * (low + high)
-        found = at(eps, found.alpha)
-        value = float(np.abs(found.alpha).sum()) - goal
-        if abs(value) <= 1e-9 * goal or high - low <= 1e-3 * tol or found.status != "converged":
-            break
-        if value > 0.0:  # Illinois: an end that stays twice counts half
-            low, low_value = eps, value
-            high_value = 0.5 * high_value if side > 0 else high_value
-            side = 1
-        else:
-            high, high_value = eps, value
-            low_value = 0.5 * low_value if side < 0 else low_value
-            side = -1
-    return eps, found
 
 
 def warm(found, box, old_box):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.dual.working_set import hold
 from mercer.estimators._base import KernelEstimator, default_kernel
-from mercer.estimators._svm_fit import deadline, fit_target
+from mercer.estimators._svm_fit import deadline, fit_target, solver_of
 from mercer.estimators._svm_loo import SpanMixin
 from mercer.estimators._validation import check_weight
 from mercer.estimators.ridge import conventions
@@ -220,7 +220,7 @@ class SVR(SpanMixin, KernelEstimator):
             support_vectors=len(self.support_),
             bounded=int(np.sum(self.bounded_)),
             free=int(np.sum(self.free_)),
-            solver="working set",
+            solver=solver_of(found[-1]),
             gram=infos[-1]["gram"],
             status=", ".join(sorted({one.solution.status for one in found})),
             iterations=self.n_iter_,

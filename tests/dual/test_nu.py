@@ -1,0 +1,203 @@
+"""The dual with ν: a generic QP, the ε dual at the ε found, the bounds of ν, degenerate problems, budgets."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from sklearn.svm import NuSVR
+
+from dual.reference import interior_point
+from mercer import _tiles
+from mercer.dual import _interior, nu
+from mercer.dual._interior import interior
+from mercer.gram import DenseGram
+
+WAYS = pytest.mark.parametrize("way", ["interior", "pairs"])
+SIGNS = pytest.mark.parametrize("intercept", [True, False])
+
+
+def gram(K):
+    return DenseGram.from_matrix(np.ascontiguousarray(K, dtype=float).copy())
+
+
+def problem(rng, n, low_rank=False):
+    X = rng.standard_normal((n, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(n)
+    K = X @ X.T if low_rank else np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    return K, y
+
+
+@pytest.fixture
+def choose(monkeypatch):
+    """Whether a few rows go to the interior-point method or to compiled pairs, whatever is loaded."""
+
+    def set_way(way):
+        monkeypatch.setattr(nu, "few", lambda n: way == "interior")
+
+    return set_way
+
+
+def check(K, y, box, total, intercept, eps, found, tol):
+    """The sums, the box, and optimality of α for the ε-insensitive dual, from the definitions."""
+    a = found.alpha
+    assert found.status == "converged"
+    assert (np.abs(a) <= box).all()
+    assert np.abs(a).sum() <= total * (1 + 1e-9)
+    assert eps >= 0 and (eps == 0 or np.isclose(np.abs(a).sum(), total, rtol=1e-9))
+    if intercept:
+        assert abs(a.sum()) <= 1e-9 * total
+    r = y - K @ a - found.b
+    assert (np.abs(r[a == 0]) <= eps + tol).all()
+    assert (np.abs(r - eps * np.sign(a))[(a != 0) & (np.abs(a) < box)] <= tol).all()
+    at_bound = np.abs(a) == box
+    assert (r[at_bound] * np.sign(a[at_bound]) >= eps - tol).all()
+    assert abs(found.gap) <= 3 * tol * max(total, 1.0) and found.violation <= tol
+
+
+# ---------------------------------------------------------------------------------------------- exactness
+@WAYS
+@SIGNS
+@pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
+def test_conditions_hold_to_rounding(way, intercept, share, rng, choose):
+    choose(way)
+    for low_rank, C in ((False, 0.3), (False, 30.0), (True, 1.0)):
+        K, y = problem(rng, 41, low_rank)
+        box = C * rng.uniform(0.2, 2.0, 41)
+        total = share * box.sum()
+        eps, found = nu.solve(gram(K), y, box, total, intercept=intercept, tol=1e-8)
+        check(K, y, box, total, intercept, eps, found, 1e-8)
+        if eps > 0:  # the twin's p and m are not unique without a tube
+            _, value = interior_point(K, (y, np.full(41, eps), np.zeros(41), -box, box), intercept)
+            assert_allclose(-found.objective, value, rtol=1e-7, atol=1e-9)
+
+
+@SIGNS
+def test_equals_a_generic_solver(intercept, rng, choose):
+    K, y = problem(rng, 12)
+    box, total = np.full(12, 2.0), 0.4 * 24.0
+    sums = [{"type": "ineq", "fun": lambda x: total - x.sum()}]
+    if intercept:
+        sums.append({"type": "eq", "fun": lambda x: x[:12].sum() - x[12:].sum()})
+
+    def value(x):
+        a = x[:12] - x[12:]
+        g = K @ a - y
+        return 0.5 * a @ (g - y), np.concatenate([g, -g])
+
+    options = {"maxiter": 1000, "ftol": 1e-13}
+    generic = minimize(value, np.full(24, 0.3), jac=True, bounds=[(0, 2.0)] * 24, constraints=sums, options=options)
+    for way in ("interior", "pairs"):
+        choose(way)
+        eps, found = nu.solve(gram(K), y, box, total, intercept=intercept, tol=1e-9)
+        assert_allclose(found.alpha, generic.x[:12] - generic.x[12:], atol=2e-4)
+        a = found.alpha
+        assert 0.5 * a @ K @ a - y @ a <= generic.fun + 1e-9
+        assert eps > 0
+
+
+@WAYS
+def test_equals_libsvm(way, rng, choose):
+    choose(way)
+    K, y = problem(rng, 97)
+    for share in (0.123, 0.457, 0.83):
+        eps, found = nu.solve(gram(K), y, np.full(97, 1.5), share * 97 * 1.5, tol=1e-9)
+        theirs = NuSVR(C=1.5, nu=share, kernel="precomputed", tol=1e-8).fit(K, y)
+        full = np.zeros(97)
+        full[theirs.support_] = theirs.dual_coef_[0]
+        assert_allclose(K @ found.alpha + found.b, K @ full + theirs.intercept_[0], atol=1e-5)
+        outside = np.abs(y - K @ found.alpha - found.b) > eps + 1e-7
+        assert outside.mean() <= share <= np.count_nonzero(found.alpha) / 97 + 1e-12
+
+
+def test_many_rows_by_rounds_of_blocks(rng):
+    K, y = problem(rng, 1300)
+    box = np.ones(1300)
+    for intercept in (True, False):
+        eps, found = nu.solve(gram(K), y, box, 0.3 * 1300, intercept=intercept, tol=1e-6)
+        assert found.info["rounds"] > 1
+        check(K, y, box, 0.3 * 1300, intercept, eps, found, 1e-6)
+
+
+@SIGNS
+def test_the_interior_point_method_with_epsilon_given(intercept, rng):
+    for low_rank, C in ((False, 0.3), (False, 30.0), (True, 1.0)):
+        K, y = problem(rng, 50, low_rank)
+        box = C * rng.uniform(0.2, 2.0, 50)
+        inner = interior(K, y, box, 0.1, intercept=intercept)
+        _, value = interior_point(K, (y, np.full(50, 0.1), np.zeros(50), -box, box), intercept)
+        a = inner.alpha
+        assert_allclose(0.5 * a @ K @ a - y @ a + 0.1 * np.abs(a).sum(), value, rtol=1e-5)
+        assert inner.steps < 30
+        assert (a == 0).any() or (np.abs(a) == box).any()
+
+
+# ---------------------------------------------------------------------------------------------- degenerate problems
+@WAYS
+@SIGNS
+def test_a_total_of_whole_boxes(way, intercept, rng, choose):
+    """Half of the total is a whole number of boxes: a sign may have no free row, and b and ε are not unique."""
+    choose(way)
+    for low_rank in (False, True):
+        K, y = problem(rng, 60, low_rank)
+        box = np.full(60, 0.05)
+        eps, found = nu.solve(gram(K), y, box, 0.4 * 3.0, intercept=intercept, tol=1e-7)
+        check(K, y, box, 0.4 * 3.0, intercept, eps, found, 1e-7)
+
+
+@WAYS
+@SIGNS
+def test_two_rows_constant_targets_and_repeated_rows(way, intercept, rng, choose):
+    choose(way)
+    two = np.array([[1.0, 0.2], [0.2, 1.0]])
+    K, y = problem(rng, 15)
+    twice = np.ix_(np.repeat(np.arange(15), 2), np.repeat(np.arange(15), 2))
+    cases = [
+        (two, np.array([1.0, -0.5]), 0.3),
+        (two, np.array([1.0, -0.5]), 1.0),
+        (K, np.zeros(15), 0.5),
+        (K, np.full(15, 3.0), 0.5),
+        (K[twice], np.repeat(y, 2), 0.5),
+        (K[twice], np.repeat(y, 2) + np.tile([0.0, 0.5], 15), 0.5),
+        (np.ones((1, 1)), np.array([2.0]), 0.7),
+    ]
+    for matrix, target, share in cases:
+        box = np.full(len(target), 0.8)
+        total = share * box.sum()
+        eps, found = nu.solve(gram(matrix), target, box, total, intercept=intercept, tol=1e-7)
+        check(matrix, target, box, total, intercept, eps, found, 1e-7)
+
+
+@WAYS
+def test_no_tube_when_the_total_is_not_used_up(way, rng, choose):
+    choose(way)
+    K, y = problem(rng, 30)
+    eps, found = nu.solve(gram(K), y, np.full(30, 1e4), 3e5, tol=1e-7)
+    assert eps == 0.0
+    assert np.abs(found.alpha).sum() < 2.9e5
+    check(K, y, np.full(30, 1e4), 3e5, True, eps, found, 1e-7)
+
+
+def test_a_total_that_no_box_allows_is_refused(rng):
+    K, y = problem(rng, 10)
+    for total in (0.0, 10.5, np.nan):
+        with pytest.raises(ValueError, match="total must be above 0 and at most Σ box = 10"):
+            nu.solve(gram(K), y, np.ones(10), total)
+
+
+# ---------------------------------------------------------------------------------------------- budgets
+@WAYS
+def test_budgets_are_obeyed(way, rng, choose):
+    choose(way)
+    K, y = problem(rng, 200)
+    box = np.full(200, 50.0)
+    _, found = nu.solve(gram(K), y, box, 2000.0, max_iter=3, tol=1e-6)
+    assert found.status == "max_iter" and found.iterations <= 3
+    assert np.isfinite([found.gap, found.b, found.violation]).all() and found.violation > 1e-6
+    assert abs(found.alpha.sum()) <= 1e-9 * 2000.0 and (np.abs(found.alpha) <= box).all()
+    _, found = nu.solve(gram(K), y, box, 2000.0, time_budget=1e-9, tol=1e-6)
+    assert found.status == "time_budget" and found.violation > 1e-6
+
+
+def test_a_few_rows_are_known_without_a_compiler(monkeypatch):
+    monkeypatch.setattr(_tiles, "loops", lambda entries=0: None if entries < _tiles.WORTH_COMPILING else object())
+    assert _interior.few(100) and not _interior.few(1000)
