@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge
-from mercer.kernels import Gaussian
+from mercer.kernels import Categorical, Gaussian
 from mercer.report import collect, write
 
 HOSTILE = [
@@ -34,7 +34,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    """{name: path}: a Gaussian process with hostile names, live and lite, a classifier, and a ridge model."""
+    """{name: path}: a process with hostile names, live and lite, a classifier, ridge models, one with categories."""
     folder, rng = tmp_path_factory.mktemp("pages"), np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(80, 4))
     y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(80)
@@ -44,6 +44,8 @@ def pages(tmp_path_factory):
         "target": "<i>yield</i> " + "k" * 60,
         "row_labels": [f"<u>{i}</u>" for i in range(80)],
     }
+    mixed = KernelRidge(Gaussian(0.5).on("x") * Categorical().on("<u>site</u>"), lam=0.1)
+    table = {"x": X[:, 0], "<u>site</u>": rng.choice([HOSTILE[0], HOSTILE[1], "Oslo"], 80).tolist()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {
@@ -51,6 +53,8 @@ def pages(tmp_path_factory):
                                X, y, **names, notes=["<script>document.title='hacked'</script>"]),
             "labels": collect(GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), optimize=False).fit(X, label),
                               X, label, **names),
+            "mixed": collect(mixed.fit(table, np.column_stack([y, y**2])), table, np.column_stack([y, y**2]),
+                             target=["<i>a</i>", "<b>b</b>"]),
             "ridge": collect(KernelRidge(Gaussian(0.8), lam=0.1).fit(X[:, :1], y), X[:, :1], y),
         }  # fmt: skip
     made = {name: write(one, folder / f"{name}.html") for name, one in found.items()}

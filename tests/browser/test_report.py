@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-LIVE = ("process", "labels", "ridge")
+LIVE = ("process", "labels", "ridge", "mixed")
 EVERY = (*LIVE, "lite")
 
 

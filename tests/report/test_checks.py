@@ -31,6 +31,11 @@ def models(*scores, error=0.01):
     return [{"name": name, "score": score, "error": error} for name, score in zip(names, scores, strict=False)]
 
 
+def curve(*error, floor=None):
+    return {"metric": "RMSE", "sizes": [8, 16, 32, 64], "error": list(error), "spread": [0.001] * 4,
+            "floor": None if floor is None else {"value": floor}}  # fmt: skip
+
+
 # code, where, what brings it, what does not quite
 CASES = [
     ("M101", ("data", "rows"), 29, 30),
@@ -40,6 +45,8 @@ CASES = [
     ("M104", ("data", "leak"), {"name": "x", "correlation": 0.9999}, {"name": "x", "correlation": 0.999}),
     ("M105", ("rows", "alone"), {"count": 4, "limit": 0.3}, {"count": 3, "limit": 0.3}),
     ("M106", ("data", "target"), {"classes": [], "smallest": 9}, {"classes": [], "smallest": 10}),
+    ("M107", ("data", "weights"), {"from": "given", "low": 0.5, "high": 2.0, "zero": 1, "equal": 40.0}, None),
+    ("M107", ("data", "weights"), {"from": "unknown"}, None),
     ("M201", ("scores", "models"), models(0.005, 0.0), models(0.02, 0.0)),
     ("M202", ("scores", "models"), models(0.5, 0.0, 0.52), models(0.5, 0.0, 0.505)),
     ("M203", ("fit", "tests", "trend"),
@@ -47,6 +54,8 @@ CASES = [
     ("M204", ("fit", "tests", "spread"), spread(2.0, 1e-4), spread(2.0, 0.01)),
     ("M205", ("fit", "tests", "order"), {"r": 0.5, "z": 5.0}, {"r": 0.5, "z": 3.0}),
     ("M206", ("scores", "optimism"), {"value": 0.1, "error": 0.02}, {"value": 0.1, "error": 0.06}),
+    ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.5, 0.41, 0.4)),
+    ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.7, 0.5, 0.4, floor=0.39)),
     ("M301", ("uncertainty",), levels(0.70, 100), levels(0.70, 8)),
     ("M302", ("uncertainty",), {"kind": "probabilities", "error": 0.2, "by_chance": 0.05},
      {"kind": "probabilities", "error": 0.1, "by_chance": 0.05}),

@@ -156,11 +156,38 @@ def test_a_matrix_of_kernel_values(table):
     assert render(found, lite=True)
 
 
-def test_several_targets_are_said(table):
+def test_several_targets_have_a_table_and_the_worst_is_shown(table, rng):
     X, y = table
-    found = collect(KernelRidge(lam=0.1).fit(X, np.column_stack([y, -y])), X, np.column_stack([y, -y]))
-    assert "2 targets" in found["data"]["notes"][-1]
-    assert found["fit"]["measured"] == pytest.approx(y, rel=1e-5)
+    Y = np.column_stack([y, y + rng.standard_normal(60), -y])
+    found = collect(KernelRidge(Gaussian(0.7), lam=0.1).fit(X, Y), X, Y, target=["a", "<b>", "c"])
+    alone = collect(KernelRidge(Gaussian(0.7), lam=0.1).fit(X, y), X, y)["scores"]["models"][0]
+    listed = {one["name"]: one for one in found["targets"]["listed"]}
+    assert list(listed) == ["a", "<b>", "c"]
+    assert listed["a"]["score"] == pytest.approx(alone["score"], rel=1e-9)
+    assert listed["c"]["rmse"] == pytest.approx(alone["rmse"], rel=1e-9)
+    assert found["title"] == found["targets"]["shown"] == "<b>"
+    assert found["fit"]["measured"] == pytest.approx(Y[:, 1], rel=1e-5)
+    assert [one["name"] for one in found["targets"]["pictures"]] == ["a", "c"]
+    page = render(found, lite=True)
+    assert "The model has 3 targets" in page
+    assert "Predicted and measured: c" in page
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVR(Gaussian(0.7), C=5.0),
+        KernelMachine(Gaussian(0.7), loss="huber", lam=0.1),
+        GaussianProcessRegressor(Gaussian(0.7), 0.01, criterion=None),
+    ],
+    ids=["svr", "huber", "process"],
+)
+def test_targets_of_other_models(table, model):
+    X, y = table
+    found = collect(model.fit(X, np.column_stack([y, -y])), X, np.column_stack([y, -y]))
+    first, second = found["targets"]["listed"]
+    assert second["score"] == pytest.approx(first["score"], abs=0.01)
+    assert render(found, lite=True)
 
 
 def test_nested_scores_are_taken_over(table):

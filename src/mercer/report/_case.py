@@ -2,13 +2,19 @@
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.kernels import Table
+from mercer.kernels.inputs import as_named
+from mercer.report._budget import Budget
+from mercer.report._factors import find_factors
+from mercer.report._weights import weights_of
 from mercer.report.findings import short
 
 SHOWN = 1000  # rows that are drawn as points
@@ -19,7 +25,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """The model and the rows it was fitted on; ``y`` is one column, numbers or labels."""
+    """The model and the rows it was fitted on; ``y`` is one column, numbers or labels, ``Y`` all of them."""
 
     model: object
     X: object
@@ -31,6 +37,17 @@ class Case:
     classes: list | None
     column: int | None
     columns: int
+    Y: np.ndarray
+    targets: list
+    weight: np.ndarray | None
+    weighted: str | None
+    budget: Budget
+    units: dict | None = None
+
+    @cached_property
+    def factors(self):
+        """The columns as a reader sees them; none where the inputs are objects."""
+        return find_factors(self, self.units)
 
     @property
     def n(self):
@@ -70,15 +87,25 @@ class Case:
         """What row i is called."""
         return self.rows[int(i)]
 
+    def about(self, j):
+        """The same case, about the target in column j."""
+        return replace(self, y=self.Y[:, j], column=j, target=self.targets[j])
 
-def make_case(model, X, y, feature_names=None, target=None, row_labels=None):
+    def fit(self, model, X, y, rows):
+        """Fit a model on some rows, with their weights if there are any."""
+        return quietly(model.fit, X, y) if self.weight is None else quietly(model.fit, X, y, self.weight[rows])
+
+
+def make_case(
+    model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None
+):
     """The case of a fitted model, with X and y checked against each other and against the model."""
     check_is_fitted(model)
     if not hasattr(model, "kernel_"):
         raise TypeError(f"a report needs a fitted kernel model, got {type(model).__name__} without kernel_.")
     vectors = model.kernel_.domain == "vectors"
-    names = _names(model, X, feature_names)
-    X = np.asarray(X, dtype=float) if vectors else X
+    names, targets = _names(model, X, feature_names), _targets(y, target)
+    X = np.asarray(X, dtype=float) if vectors else _as_table(model.kernel_, X)
     y = np.asarray(y)
     n = len(y)
     if n < 3:
@@ -89,34 +116,63 @@ def make_case(model, X, y, feature_names=None, target=None, row_labels=None):
     if classes is None:
         y = y.astype(float)
     columns = y.shape[1] if y.ndim == 2 else 1
-    if vectors and len(names) != X.shape[1]:
-        raise ValueError(f"feature_names has {len(names)} names, X has {X.shape[1]} columns.")
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(names)
+    if len(names) != width:
+        raise ValueError(f"feature_names has {len(names)} names, X has {width} columns.")
     rows = [str(i) for i in range(n)] if row_labels is None else [short(label, 40) for label in row_labels]
     if len(rows) != n:
         raise ValueError(f"row_labels has {len(rows)} labels for {n} rows.")
+    targets = targets if len(targets) == columns else [f"{targets[0]} {j + 1}" for j in range(columns)]
+    weight, weighted = weights_of(model, n, sample_weight)
     return Case(
         model=model,
         X=X,
         y=y[:, 0] if y.ndim == 2 else y,
         names=[short(name) for name in names],
-        target=short("y" if target is None else target),
+        target=targets[0],
         rows=rows,
         vectors=vectors,
         classes=classes,
         column=_middle(model),
         columns=columns,
+        Y=y.reshape(n, -1),
+        targets=targets,
+        weight=weight,
+        weighted=weighted,
+        budget=Budget(None) if budget is None else budget,
+        units=units,
     )
 
 
+def _as_table(kernel, X):
+    """A frame or a dict of columns as the table that the kernel reads; other objects as they are."""
+    X = as_named(kernel, X)
+    if hasattr(X, "columns") and not isinstance(X, Table) and isinstance(kernel.validate(X), Table):
+        return Table(X)
+    return X
+
+
 def _names(model, X, given):
-    """Names of the columns: those given, those of the frame, else x1, x2, …"""
+    """Names of the columns: those given, those of the frame, else x1, x2, …; none for objects."""
     if given is not None:
         return list(given)
+    if isinstance(X, dict):
+        return list(X)
     if hasattr(X, "columns"):
         return list(X.columns)
     if hasattr(model, "feature_names_in_"):
         return list(model.feature_names_in_)
-    return [f"x{j + 1}" for j in range(getattr(model, "n_features_in_", 0))]
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else getattr(model, "n_features_in_", 0)
+    return [f"x{j + 1}" for j in range(width)]
+
+
+def _targets(y, given):
+    """Names of the targets: those given, those of the frame, else y."""
+    if given is not None:
+        return [short(given)] if isinstance(given, str) else [short(name) for name in given] or ["y"]
+    if hasattr(y, "columns"):
+        return [short(name) for name in y.columns]
+    return [short(y.name)] if isinstance(getattr(y, "name", None), str) and y.name else ["y"]
 
 
 def levels(model):
@@ -172,9 +228,26 @@ def data_hash(case):
         found.update(np.ascontiguousarray(case.X, dtype="<f8").tobytes())
     elif isinstance(case.X, np.ndarray) and case.X.dtype.kind in "fiub":
         found.update(np.ascontiguousarray(case.X).tobytes())
-    elif all(isinstance(x, str | bytes) for x in case.X):
-        found.update(repr(list(case.X)).encode())
     else:
-        return None
-    found.update(repr(case.y.tolist()).encode())
+        text = _as_text(case.X)
+        if text is None:
+            return None
+        found.update(text.encode())
+    found.update(repr((case.y if case.columns == 1 else case.Y).tolist()).encode())
     return found.hexdigest()
+
+
+def _as_text(X):
+    """Texts, numbers and tables of them as one text that is the same each time; None for other objects."""
+    plain = str | bytes | int | float | np.generic
+    if hasattr(X, "columns"):
+        columns = [list(X[name]) for name in X.columns]
+        return repr([np.asarray(c, dtype=object).tolist() for c in columns]) if _all(columns, plain) else None
+    rows = np.asarray(X, dtype=object).tolist() if isinstance(X, np.ndarray) else list(X)
+    nested = [row if isinstance(row, list) else [row] for row in rows]
+    return repr(rows) if _all(nested, plain) else None
+
+
+def _all(lists, kind):
+    """Whether all items of all lists are of a kind."""
+    return all(isinstance(item, kind) for items in lists for item in items)

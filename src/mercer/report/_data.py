@@ -5,7 +5,9 @@ import platform
 import numpy as np
 
 from mercer.report._case import data_hash, frozen, quietly
+from mercer.report._factors import LEVELS, NUMBER, TEXT
 from mercer.report._scores import root_mean_square
+from mercer.report._weights import counted
 from mercer.report.findings import plain, short
 
 COLUMNS = 200  # columns that are listed
@@ -17,26 +19,52 @@ ITEMS = 12
 
 def data_section(case, notes):
     """Rows, columns, the distribution of the target."""
+    factors = case.factors
+    numbers, levels, texts = ([f for f in factors if f.kind == kind] for kind in (NUMBER, LEVELS, TEXT))
     out = {
         "rows": case.n,
-        "columns": len(case.names),
+        "columns": len(factors) or len(case.names),
         "targets": case.columns,
         "vectors": case.vectors,
         "notes": [plain(str(note)) for note in list(notes)[:50]],
-        "features": [],
-        "more": 0,
+        "features": [_column(f.name, f.shown(f.values)) for f in numbers[:COLUMNS]],
+        "categories": [_category(f) for f in levels[:COLUMNS]],
+        "texts": [f.name for f in texts[:COLUMNS]],
+        "more": sum(max(len(part) - COLUMNS, 0) for part in (numbers, levels, texts)),
         "target": _target(case),
-        "leak": None,
+        "weights": _weights(case),
+        "leak": _leak(case, numbers) if case.classes is None and case.n >= ENOUGH else None,
     }
-    if case.vectors and not case.pairwise:
-        out["features"] = [_column(name, case.X[:, j]) for j, name in enumerate(case.names[:COLUMNS])]
-        out["more"] = max(len(case.names) - COLUMNS, 0)
-        if case.classes is None and case.n >= ENOUGH:
-            out["leak"] = _leak(case)
-    else:
+    if not factors:
         kind = "rows of a kernel matrix" if case.pairwise else type(case.X).__name__
-        out["objects"] = short(kind, 60)
+        first = None if case.pairwise or not len(case.X) else type(case.X[0]).__name__
+        out["objects"] = short(kind if first is None else f"{kind} of {first}", 60)
     return out
+
+
+def _weights(case):
+    """What is known of the weights of the rows."""
+    if case.weighted is None:
+        return None
+    w = case.weight
+    if w is None:
+        return {"from": case.weighted}
+    return {"from": case.weighted, "low": float(w.min()), "high": float(w.max()), "zero": int(np.sum(w == 0)),
+            "equal": counted(w, case.n)}  # fmt: skip
+
+
+def _category(factor):
+    """One line about one category."""
+    counts = np.bincount(factor.values, minlength=len(factor.levels))
+    most, least = int(np.argmax(counts)), int(np.argmin(counts))
+    return {
+        "name": factor.name,
+        "distinct": int(np.sum(counts > 0)),
+        "most": factor.levels[most],
+        "most_rows": int(counts[most]),
+        "least": factor.levels[least],
+        "least_rows": int(counts[least]),
+    }
 
 
 def _column(name, x):
@@ -62,19 +90,19 @@ def _target(case):
     }
 
 
-def _leak(case):
+def _leak(case, numbers):
     """The column that alone is closest to the target, by the rank correlation."""
     target = case.y / (np.abs(case.y).max() or 1.0)
     y = np.argsort(np.argsort(target)).astype(float)
     best = None
-    for j, name in enumerate(case.names[:COLUMNS]):
-        x = np.argsort(np.argsort(case.X[:, j])).astype(float)
-        if np.ptp(case.X[:, j]) > 0 and np.ptp(target) > 0:
-            r = quietly(lambda j=j: float(np.corrcoef(case.X[:, j], target)[0, 1]))
+    for factor in numbers[:COLUMNS]:
+        x = np.argsort(np.argsort(factor.values)).astype(float)
+        if factor.moves and np.ptp(target) > 0:
+            r = quietly(lambda x=factor.values: float(np.corrcoef(x, target)[0, 1]))
             rank = float(np.corrcoef(x, y)[0, 1])
             size = max(abs(r), abs(rank)) if np.isfinite(r) else abs(rank)
             if best is None or size > best["correlation"]:
-                best = {"name": name, "correlation": size}
+                best = {"name": factor.name, "correlation": size}
     return best
 
 

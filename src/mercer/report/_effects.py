@@ -3,36 +3,46 @@
 import numpy as np
 
 from mercer.report._case import SEED, quietly
+from mercer.report._factors import LEVELS, NUMBER, TEXT, put, shuffled
+from mercer.report._pairs import pairs_section
+from mercer.report._relevance import relevance
 from mercer.report.findings import missing
 
 SHUFFLED, REPEATS = 400, 5  # rows and repeats of the shuffling
 CURVES = 6  # columns with a curve of partial dependence
 POINTS, AVERAGED = 25, 40  # points of a curve, rows it is an average over
+SHOWN_LEVELS = 10  # levels of a category with a mark
 COLUMNS = 40
+MEASURE = "root mean square change of the prediction when the column is shuffled, in its standard deviations"
 
 
 def effects_section(case):
-    """Relevance, importance and curves of the columns; one line for objects."""
-    if not case.vectors or case.pairwise:
-        return missing("The inputs are objects, not columns of numbers: there is no partial dependence.")
-    loss = importance(case)
-    order = np.argsort(-loss["rise"], kind="stable")
+    """Relevance, importance and curves of the columns, and the strongest pair; one line for objects."""
+    factors = case.factors
+    if not factors:
+        what = "a matrix of kernel values" if case.pairwise else "whole objects"
+        return missing(f"The inputs are {what}, not columns: there is no relevance and no partial dependence.")
+    skipped = case.budget.skips("effects of the columns")
+    if skipped:
+        return skipped
+    rise, error = importance(case)
+    order = np.argsort(-rise, kind="stable")
+    known = relevance(case)
     rows = []
-    lengths = _length_scales(case.kernel, len(case.names))
     for j in order[:COLUMNS]:
-        sd = float(case.X[:, j].std())
-        ell = None if lengths is None else float(lengths[j])
-        relevance = None if ell is None else sd / ell
-        rows.append({"name": case.names[j], "rise": float(loss["rise"][j]), "error": float(loss["error"][j]),
-                     "length_scale": ell, "relevance": relevance})  # fmt: skip
-    moving = [int(j) for j in order if np.ptp(case.X[:, j]) > 0][:CURVES]
+        ell, matters = known[j]
+        rows.append({"name": factors[j].name, "kind": factors[j].kind, "rise": float(rise[j]),
+                     "error": float(error[j]), "length_scale": ell, "relevance": matters})  # fmt: skip
+    moving = [factors[j] for j in order if factors[j].moves]
     return {
         "columns": rows,
         "more": len(order) - len(rows),
-        "measure": loss["measure"],
+        "measure": MEASURE,
         "what": _what(case),
         "band": "posterior" if _process(case) else "rows",
-        "curves": [_dependence(case, j) for j in moving],
+        "curves": [dependence(case, factor) for factor in moving[:CURVES]],
+        "texts": [factor.name for factor in factors if factor.kind == TEXT][:COLUMNS],
+        "pairs": pairs_section(case, moving, values),
     }
 
 
@@ -46,11 +56,7 @@ def _what(case):
     if case.classes is None:
         return case.target
     if hasattr(case.model, "predict_proba"):
-        return (
-            f"P({case.target} = {case.classes[1]})"
-            if len(case.classes) == 2
-            else f"P({case.target} = {case.classes[0]})"
-        )
+        return f"P({case.target} = {case.classes[_class(case)]})"
     return "decision function"
 
 
@@ -59,7 +65,7 @@ def _class(case):
     return 1 if len(case.classes) == 2 else 0
 
 
-def _values(case, X):
+def values(case, X):
     """The number that a curve shows."""
     if case.classes is None:
         return case.predict(X)
@@ -70,61 +76,59 @@ def _values(case, X):
 
 
 def importance(case):
-    """How much the prediction moves when a column is shuffled: root mean square, in standard deviations of all."""
+    """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all."""
     rows = case.shown(SHUFFLED)
-    X = case.X[rows]
-    base = _values(case, X)
+    X = case.take(rows)
+    base = values(case, X)
     unit = float(np.abs(base).max()) or 1.0
     scale = float((base / unit).std()) or 1.0
     rng = np.random.default_rng(SEED)
-    rise = np.zeros((REPEATS, X.shape[1]))
+    rise = np.zeros((REPEATS, len(case.factors)))
     for k in range(REPEATS):
         order = rng.permutation(len(rows))
-        for j in range(X.shape[1]):
-            Z = X.copy()
-            Z[:, j] = X[order, j]
-            rise[k, j] = np.sqrt(np.mean(((_values(case, Z) - base) / unit) ** 2)) / scale
-    return {
-        "rise": rise.mean(axis=0),
-        "error": rise.std(axis=0) / np.sqrt(REPEATS),
-        "measure": "root mean square change of the prediction when the column is shuffled, in its standard deviations",
-    }
+        for j, factor in enumerate(case.factors):
+            moved = values(case, shuffled(case, X, factor, order)) - base
+            rise[k, j] = np.sqrt(np.mean((moved / unit) ** 2)) / scale
+    return rise.mean(axis=0), rise.std(axis=0) / np.sqrt(REPEATS)
 
 
-def _length_scales(kernel, d):
-    """One length scale for each column, where the kernel has exactly one such set; else None."""
-    found, stack = [], [kernel]
-    while stack:
-        part = stack.pop()
-        ell = getattr(part, "length_scale", None)
-        if ell is not None:
-            found.append(np.broadcast_to(np.asarray(ell, dtype=float), (d,)) if np.size(ell) in (1, d) else None)
-        stack += [getattr(part, name) for name in part.parts]
-        if type(part).__name__ in ("Columns", "Transformed", "Warped"):
-            return None
-    return found[0] if len(found) == 1 and found[0] is not None else None
-
-
-def _dependence(case, j):
-    """The prediction averaged over rows, with one column at each point of a grid; the band says how sure that is."""
-    x = case.X[:, j]
-    grid = np.unique(np.quantile(x, np.linspace(0.0, 1.0, POINTS)))
+def grid(factor, points):
+    """Values of a factor that a curve goes through: evenly from the 2 % to the 98 % point, or all if they are few."""
+    if factor.kind == LEVELS:
+        return common_levels(factor, SHOWN_LEVELS)
+    x = factor.values
     low, high = np.quantile(x, [0.02, 0.98])
-    if high > low and len(np.unique(x)) > POINTS:
-        grid = np.linspace(low, high, POINTS)
-    rows = case.X[case.shown(AVERAGED)]
+    if high > low and len(np.unique(x)) > points:
+        return np.linspace(low, high, points)
+    return np.unique(np.quantile(x, np.linspace(0.0, 1.0, points)))
+
+
+def common_levels(factor, limit):
+    """The commonest levels, in their order."""
+    counts = np.bincount(factor.values, minlength=len(factor.levels))
+    return np.sort(np.argsort(-counts, kind="stable")[:limit])
+
+
+def dependence(case, factor):
+    """The prediction averaged over rows, with one factor at each value of a grid; the band says how sure that is."""
+    places = grid(factor, POINTS)
+    rows = case.take(case.shown(AVERAGED))
     mean, down, up = [], [], []
-    for value in grid:
-        Z = rows.copy()
-        Z[:, j] = value
+    for value in places:
+        Z = put(case, rows, factor, value)
         if _process(case):
             f, cov = quietly(case.model.predict, Z, return_cov=True)
+            cov = cov[..., case.column or 0] if np.ndim(cov) == 3 else cov
             f, sd = case.one(f), np.sqrt(max(float(np.mean(cov)), 0.0))  # of the average itself
             ends = f.mean() - 2 * sd, f.mean() + 2 * sd
         else:
-            f = _values(case, Z)
+            f = values(case, Z)
             ends = np.quantile(f, [0.1, 0.9])
         mean.append(float(f.mean()))
         down.append(float(ends[0]))
         up.append(float(ends[1]))
-    return {"name": case.names[j], "x": grid, "mean": np.array(mean), "low": np.array(down), "high": np.array(up)}
+    out = {"name": factor.name, "mean": np.array(mean), "low": np.array(down), "high": np.array(up)}
+    if factor.kind == NUMBER:
+        return {**out, "x": factor.shown(places)}
+    return {**out, "x": np.arange(len(places)), "levels": [factor.levels[k] for k in places],
+            "more": len(factor.levels) - len(places)}  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer.plots._base import number
 from mercer.report._html import show
-from mercer.report.charts import COLOURS, axis, band, bars, cells, chart, line, points, rule
+from mercer.report.charts import COLOURS, axis, band, bars, cells, chart, level_axis, line, points, rule, sticks
 
 SURFACE = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # nats
 
@@ -57,7 +57,9 @@ def column_charts(s):
     """Quartiles of the residuals along each column."""
     out = []
     for j, one in enumerate(s["fit"].get("by_column") or []):
-        if len(one["centre"]) < 3:
+        if one.get("levels"):
+            out.append(_by_level(j, one))
+        if one.get("levels") or len(one["centre"]) < 3:
             continue
         out.append(chart(
             f"along-{j}", f"Residuals along {one['name']}",
@@ -68,6 +70,19 @@ def column_charts(s):
             f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.",
         ))  # fmt: skip
     return out
+
+
+def _by_level(j, one):
+    """Quartiles of the residuals of each level of a category."""
+    places = list(range(len(one["levels"])))
+    return chart(
+        f"along-{j}", f"Residuals along {one['name']}",
+        "The dots should lie near 0; a category whose residuals all lie on one side is misjudged.",
+        level_axis(one["name"], one["levels"], 52), axis("residual", [one["low"], one["high"]], include=(0.0,)),
+        [rule(y=0.0), line(*sticks(places, one["low"], one["high"]), "middle half", "sky"),
+         points(places, one["middle"], "median", big=True, text=one["levels"])],
+        f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.",
+    )  # fmt: skip
 
 
 def _roc(s):
@@ -258,28 +273,6 @@ def _surface(surface):
         axis(x["label"], [x["values"]], "log"), axis(y["label"], [y["values"]], "log"),
         [cells(x["values"], y["values"], surface["loss"], SURFACE),
          points([surface["chosen"][0]], [surface["chosen"][1]], "this model", "orange", "diamond", big=True)],
-        f"{surface['what']} over {x['label']} and {y['label']}; the model is at {show(surface['chosen'][0])}, "
-        f"{show(surface['chosen'][1])}.", note,
+        f"The model is at {show(surface['chosen'][0])} ({x['label']}) and {show(surface['chosen'][1])} "
+        f"({y['label'].split(',')[0]}).", note,
     )  # fmt: skip
-
-
-def effect_charts(s):
-    """Partial dependence of each of the strongest columns, all on one scale."""
-    e = s["effects"]
-    if "curves" not in e:
-        return []
-    name = "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
-    scale = axis(e["what"], [values for one in e["curves"] for values in (one["low"], one["high"])])
-    size = scale["domain"][1] - scale["domain"][0]
-    out = []
-    for j, one in enumerate(e["curves"]):
-        widest = max(b - a for a, b in zip(one["low"], one["high"], strict=True))
-        shade = [band(one["x"], one["low"], one["high"], name, "sky")] if widest > 1e-9 * size else []
-        out.append(chart(
-            f"effect-{j}", f"Effect of {one['name']}",
-            "The prediction, averaged over rows, while only this column changes.",
-            axis(one["name"], [one["x"]], margin=0.01), scale,
-            [*shade, line(one["x"], one["mean"], "average" if shade else None)],
-            f"The average goes from {show(min(one['mean']))} to {show(max(one['mean']))}.",
-        ))  # fmt: skip
-    return out

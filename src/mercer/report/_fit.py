@@ -3,7 +3,9 @@
 import numpy as np
 from scipy.special import ndtri
 
+from mercer.report._factors import LEVELS, NUMBER
 from mercer.report._scores import root_mean_square
+from mercer.report._weights import part
 from mercer.report.findings import short
 
 BINS = 12
@@ -25,7 +27,7 @@ def fit_section(case, predicted, left):
         "measured": case.y[shown],
         "predicted": predicted[shown],
         "labels": [case.label(i) for i in shown],
-        "rmse": root_mean_square(r[known]),
+        "rmse": root_mean_square(r[known], part(case.weight, known)),
         "deviation": _deviation(r[known]),
         "quantiles": _normal_quantiles(r[known]),
         "tests": {},
@@ -33,10 +35,8 @@ def fit_section(case, predicted, left):
     }
     if len(known) >= FEW:
         out["tests"] = _structure(case, r, known)
-        if case.vectors:
-            out["by_column"] = [_along(case.names[j], case.X[known, j], r[known]) for j in range(len(case.names))][
-                :COLUMNS
-            ]
+        there = [factor for factor in case.factors if factor.moves]
+        out["by_column"] = [_along(factor, known, r[known]) for factor in there[:COLUMNS]]
     return out
 
 
@@ -53,22 +53,20 @@ def _normal_quantiles(r):
     return {"normal": ndtri((pick + 0.5) / n), "residual": order[pick]}
 
 
-def _along(name, x, r):
+def _along(factor, known, r):
     """Quartiles of the residuals in bins of one column: its values, if they are few, else equally many rows each."""
+    x = factor.values[known]
     values, inverse = np.unique(x, return_inverse=True)
-    if len(values) <= BINS:
-        parts = [np.flatnonzero(inverse == k) for k in range(len(values))]
+    if factor.kind == LEVELS or len(values) <= BINS:
+        parts = [np.flatnonzero(inverse == k) for k in range(min(len(values), BINS))]
     else:
         order = np.argsort(x, kind="stable")
         parts = [part for part in np.array_split(order, min(BINS, max(len(x) // 8, 1))) if len(part)]
     quartiles = np.array([np.quantile(r[part], [0.25, 0.5, 0.75]) for part in parts])
-    return {
-        "name": name,
-        "centre": np.array([np.median(x[part]) for part in parts]),
-        "low": quartiles[:, 0],
-        "middle": quartiles[:, 1],
-        "high": quartiles[:, 2],
-    }
+    out = {"name": factor.name, "low": quartiles[:, 0], "middle": quartiles[:, 1], "high": quartiles[:, 2]}
+    if factor.kind == LEVELS:
+        return {**out, "centre": np.arange(len(parts)), "levels": [factor.levels[k] for k in values[: len(parts)]]}
+    return {**out, "centre": factor.shown([np.median(x[part]) for part in parts])}
 
 
 # -------------------------------------------------------------------------------- what should not be there
@@ -77,8 +75,7 @@ def _structure(case, r, known):
     e = r[known] / max(np.abs(r[known]).max(), np.finfo(float).tiny)  # so that squares neither overflow nor vanish
     fitted = case.predict(case.X if len(known) == case.n else case.take(known))
     along = {"the prediction": fitted}
-    if case.vectors:
-        along |= {case.names[j]: case.X[known, j] for j in range(min(len(case.names), COLUMNS))}
+    along |= {f.name: f.values[known] for f in case.factors[:COLUMNS] if f.kind == NUMBER}
     along = {name: x for name, x in along.items() if np.ptp(x) > 0}
     out = {"rows": len(known), "order": _order(e)}
     trends = [_trend(name, x, e) for name, x in along.items() if name != "the prediction"]

@@ -3,6 +3,7 @@
 from scipy.special import bdtr, bdtrc
 
 from mercer.plots._base import number
+from mercer.report._words import lam_text, last_doubling, listed, pair, parameter_name, percent
 
 
 # ------------------------------------------------------------------------------------------------ data
@@ -24,14 +25,15 @@ def conflicting_duplicates(s):
     text = f"{found['conflicting']} of {found['groups']} groups of equal inputs have different targets"
     if found["share"] is None:
         return f"{text}."
-    text += f"; within groups is {_percent(found['share'])} of the variance of the target"
+    text += f"; within groups is {percent(found['share'])} of the variance of the target"
     return f"{text}, which no function of these columns can explain."
 
 
 def constant_columns(s):
     """Columns with one value."""
-    names = [one["name"] for one in s["data"]["features"] if one["distinct"] == 1]
-    return f"{_listed(names)} {'has' if len(names) == 1 else 'have'} one value only." if names else None
+    columns = [*s["data"]["features"], *s["data"].get("categories", ())]
+    names = [one["name"] for one in columns if one["distinct"] == 1]
+    return f"{listed(names)} {'has' if len(names) == 1 else 'have'} one value only." if names else None
 
 
 def leak(s):
@@ -48,7 +50,7 @@ def alone(s):
     if found and found["count"] > 0.05 * s["data"]["rows"]:
         share = found["count"] / s["data"]["rows"]
         return (
-            f"{found['count']} rows ({_percent(share)}) have no other row with a correlation above "
+            f"{found['count']} rows ({percent(share)}) have no other row with a correlation above "
             f"{found['limit']} under the kernel: there the prediction is close to the trend."
         )
     return None
@@ -60,6 +62,23 @@ def rare_class(s):
     if "classes" in target and target["smallest"] < max(10, 0.02 * s["data"]["rows"]):
         return f"The smallest class has {target['smallest']} of {s['data']['rows']} rows."
     return None
+
+
+def weights(s):
+    """Rows count differently."""
+    found = s["data"].get("weights")
+    if not found:
+        return None
+    if found["from"] == "unknown":
+        return (
+            f"The fit had weights that add up to something else than {s['data']['rows']}, and does not keep them; here "
+            "each row counts once."
+        )
+    zero = f", {found['zero']} of them 0" if found["zero"] else ""
+    return (
+        f"The rows have weights from {number(found['low'])} to {number(found['high'])}{zero}; they say as much as "
+        f"{found['equal']:.0f} equal rows. Scores, coverage and refits count them; pictures and single rows do not."
+    )
 
 
 # ------------------------------------------------------------------------------------------------- fit
@@ -76,7 +95,7 @@ def no_better_than_mean(s):
     if this["score"] is not None and this["score"] - (this["error"] or 0.0) <= base["score"]:
         what = "the commonest class" if s["task"] == "classification" else "the mean"
         metric = s["scores"]["metric"]
-        return f"{metric} is {_pair(this)}; {what} alone has {base['score']:.3g}."
+        return f"{metric} is {pair(this)}; {what} alone has {base['score']:.3g}."
     return None
 
 
@@ -98,7 +117,7 @@ def residual_trend(s):
     """A smooth shape is left in the residuals."""
     found = s["fit"]["tests"].get("trend")
     if found and found["p"] < 1e-3 / max(s["data"]["columns"], 1) and found["share"] > 0.08:
-        return f"A curve along {found['name']} explains {_percent(found['share'])} of the variance of the residuals."
+        return f"A curve along {found['name']} explains {percent(found['share'])} of the variance of the residuals."
     return None
 
 
@@ -129,6 +148,22 @@ def optimism(s):
     return None
 
 
+def more_rows(s):
+    """The error still falls as rows are added."""
+    found = s.get("learning") or {}
+    if "error" not in found or len(found["error"]) < 4:
+        return None
+    gain, sure = last_doubling(found)
+    floor = (found["floor"] or {}).get("value") or 0.0
+    last = found["error"][-1]
+    if gain > 0.08 and sure and last > 1.15 * floor:
+        return (
+            f"The last doubling of the rows, to {found['sizes'][-1]}, lowered the {found['metric']} by "
+            f"{percent(gain)}, to {number(last)}: the curve still falls."
+        )
+    return None
+
+
 # ----------------------------------------------------------------------------------------- uncertainty
 def coverage(s):
     """Intervals hold too few or too many rows."""
@@ -136,15 +171,15 @@ def coverage(s):
     if u.get("kind") not in ("gaussian", "intervals", "quantiles"):
         return None
     off = [(abs(found - level), level, found) for level, found in zip(u["levels"], u["coverage"], strict=True)
-           if abs(found - level) > 0.04 and _unlikely(found, level, u["rows"])]  # fmt: skip
+           if abs(found - level) > 0.04 and _unlikely(found, level, round(u.get("equal", u["rows"])))]  # fmt: skip
     if u["kind"] != "quantiles":
         off = [one for one in off if one[1] == 0.9]
     if not off:
         return None
     _, level, found = max(off)
     if u["kind"] == "quantiles":
-        return f"{_percent(found)} of the rows are below the quantile of level {level:g}."
-    return f"Intervals of {_percent(level)} hold {_percent(found)} of {u['rows']} rows left out."
+        return f"{percent(found)} of the rows are below the quantile of level {level:g}."
+    return f"Intervals of {percent(level)} hold {percent(found)} of {u['rows']} rows left out."
 
 
 def _unlikely(found, level, n):
@@ -159,8 +194,8 @@ def probabilities_off(s):
     u = s["uncertainty"]
     if u.get("kind") == "probabilities" and u["error"] > 0.05 + 1.5 * u["by_chance"]:
         return (
-            f"Probabilities are off by {_percent(u['error'])} on average; by chance it would be "
-            f"{_percent(u['by_chance'])} with so many rows."
+            f"Probabilities are off by {percent(u['error'])} on average; by chance it would be "
+            f"{percent(u['by_chance'])} with so many rows."
         )
     return None
 
@@ -173,7 +208,9 @@ def lam_at_bound(s):
     if bound:
         return f"λ = {number(next(iter(bound.values())))} is at the end of what was searched."
     if chosen["status"] in ("at_lower_edge", "at_upper_edge", "no_root", "unreachable"):
-        return f"λ = {_lam(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
+        return (
+            f"λ = {lam_text(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
+        )
     return None
 
 
@@ -183,7 +220,7 @@ def parameter_at_bound(s):
     if not bound:
         return None
     named = [f"{parameter_name(name, s)} = {number(value)}" for name, value in bound.items()]
-    return f"At a bound: {_listed(named, 4)}."
+    return f"At a bound: {listed(named, 4)}."
 
 
 def rules_disagree(s):
@@ -221,8 +258,8 @@ def lam_not_chosen(s):
     if s["selection"]["chosen"]["criterion"] is None and path.get("loss") and path["loss"] > 1.1:
         best = next(one for one in path["picks"] if one["rule"] == "LOO")
         return (
-            f"The leave-one-out error at λ = {_lam(path['lam'])} is {path['loss']:.2f} times that at "
-            f"λ = {_lam(best['lam'])}."
+            f"The leave-one-out error at λ = {lam_text(path['lam'])} is {path['loss']:.2f} times that at "
+            f"λ = {lam_text(best['lam'])}."
         )
     return None
 
@@ -231,7 +268,7 @@ def unseen_parameters(s):
     """The criterion does not see a parameter."""
     flat = s["selection"]["chosen"].get("flat") or []
     names = [name for name in flat if "length_scale" in name]
-    return f"The criterion does not change with {_listed([parameter_name(n, s) for n in names])}." if names else None
+    return f"The criterion does not change with {listed([parameter_name(n, s) for n in names])}." if names else None
 
 
 # -------------------------------------------------------------------------------------------- numerics
@@ -264,7 +301,7 @@ def not_feasible(s):
     """There is no function through the data."""
     report = s["numerics"]["entries"]
     if report.get("feasible") is False:
-        return f"No function of this kernel goes through all rows: {_percent(report['infeasibility'])} of ‖y‖ is left."
+        return f"No function of this kernel goes through all rows: {percent(report['infeasibility'])} of ‖y‖ is left."
     return None
 
 
@@ -273,7 +310,7 @@ def outliers(s):
     """Rows that the others do not explain."""
     found = s["rows"]["residuals"]
     if found and found["outliers"]:
-        named = _listed([one["row"] for one in found["rows"][: found["outliers"]]], 5)
+        named = listed([one["row"] for one in found["rows"][: found["outliers"]]], 5)
         return (
             f"{found['outliers']} of {s['data']['rows']} left-out residuals are beyond {found['limit']} robust "
             f"standard deviations: row {named}."
@@ -286,44 +323,14 @@ def influential(s):
     found = s["rows"]["influence"]
     if found and found["largest"] is not None and found["largest"] > 1.0:
         many = [one["row"] for one in found["rows"] if one["cook"] and one["cook"] > 1.0]
-        return f"Cook's distance is above 1 for row {_listed(many, 5)}; the largest is {found['largest']:.2g}."
+        return f"Cook's distance is above 1 for row {listed(many, 5)}; the largest is {found['largest']:.2g}."
     return None
 
 
 # --------------------------------------------------------------------------------------------- helpers
-def _percent(value):
-    """A share in per cent."""
-    return f"{100 * value:.0f} %" if value >= 0.1 or value == 0 else f"{100 * value:.2g} %"
-
-
-def _pair(one):
-    """A score with its error."""
-    return f"{one['score']:.3g} ± {one['error']:.2g}" if one["error"] else f"{one['score']:.3g}"
-
-
-def _lam(value):
-    """λ as a person writes it."""
-    return value if isinstance(value, str) else number(value)
-
-
 def _dof(s):
     """Effective degrees of freedom, where they are known."""
     path = s["selection"]["path"] or {}
     if path.get("rows") == path.get("of") and "dof" in path:
         return path["dof"]
     return None
-
-
-def _listed(names, limit=3):
-    """Names in a row, the rest counted."""
-    more = len(names) - limit
-    return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")
-
-
-def parameter_name(name, s):
-    """A hyper-parameter by the name of its column: length_scale[2] is the length scale of the third column."""
-    plain, bracket, index = name.split("__")[-1].partition("[")
-    features = s["data"]["features"]
-    if bracket and s["data"]["vectors"] and index.rstrip("]").isdigit() and int(index.rstrip("]")) < len(features):
-        return f"{plain.replace('_', ' ')} of {features[int(index.rstrip(']'))]['name']}"
-    return plain.replace("_", " ")

@@ -1,7 +1,7 @@
 """What the sections are built of: headings, panels with a chart or a table, and the line of a part that is missing."""
 
 from mercer.report import svg
-from mercer.report._html import el, table
+from mercer.report._html import el, show, table
 from mercer.report.charts import numbers_of
 
 SIGNS = {"problem": "✕", "warning": "!", "tip": "i", "good": "✓"}
@@ -31,6 +31,7 @@ def figures(charts, heading="h3"):
 def figure(made, heading="h3"):
     """One chart: title, picture, legend, how to read it, what it shows in words, and its numbers."""
     named = [mark for mark in made["marks"] if mark.get("name")]
+    named = [one for mark in named for one in _ranges(mark)]
     legend = [el("li", svg.key(mark), el("span", mark["name"])) for mark in named]
     numbers = numbers_of(made)
     more = None
@@ -48,6 +49,16 @@ def figure(made, heading="h3"):
         more,
         class_="chart",
     )
+
+
+def _ranges(mark):
+    """A mark of the legend; of cells with high values dark one for each shade, from the highest."""
+    if mark["kind"] != "cells" or mark["dark"] != "high":
+        return [mark]
+    limits = mark["levels"]
+    words = [f"{show(a)} to {show(b)}" for a, b in zip(limits[:-1], limits[1:], strict=True)]
+    words = [f"below {show(limits[0])}", *words, f"above {show(limits[-1])}"]
+    return [{**mark, "name": text, "shade": k} for k, text in enumerate(reversed(words))]
 
 
 def said(text):

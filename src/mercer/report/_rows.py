@@ -64,9 +64,11 @@ def _influence(case):
 
 def _duplicates(case):
     """Groups of equal inputs, and those of them whose targets differ."""
-    groups = duplicate_groups(case.X) if case.vectors else None
+    X = case.X if case.vectors else case.kernel.validate(case.X)
+    told = case.vectors or (hasattr(X, "identities") and X.identities() is not None)
+    groups = duplicate_groups(X) if told else None
     if groups is None:
-        return {"rows": 0, "groups": 0, "conflicting": 0, "share": 0.0, "listed": []}
+        return {"rows": 0, "groups": 0, "conflicting": 0, "share": 0.0, "listed": [], "compared": told}
     first, group = groups
     counts = np.bincount(group)
     several = np.flatnonzero(counts > 1)
@@ -88,6 +90,7 @@ def _duplicates(case):
         "rows": int(counts[several].sum()),
         "groups": len(several),
         "conflicting": len(conflicting),
+        "compared": True,
         "share": share,
         "listed": [
             {"rows": [case.label(i) for i in np.flatnonzero(group == g)[:6]], "count": int(counts[g]),

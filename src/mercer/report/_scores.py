@@ -3,6 +3,8 @@
 import numpy as np
 
 from mercer.report._case import quietly
+from mercer.report._factors import indicators
+from mercer.report._weights import average, part
 from mercer.report.findings import short
 
 NEIGHBOURS = 5
@@ -16,9 +18,8 @@ def own_scores(case, left):
     rows = case.shown(MANY)
     y, predicted = case.y, left.predicted
     known = np.flatnonzero(_finite(predicted))
-    models = [{"name": "this model", **measure(case, y[known], predicted[known])}]
-    for name, values in _baselines(case, rows):
-        models.append({"name": name, **measure(case, y[rows], values)})
+    models = [{"name": "this model", **measure(case, y[known], predicted[known], part(case.weight, known))}]
+    models += _measured_baselines(case, rows)
     return {
         "how": left.how,
         "nested": False,
@@ -27,6 +28,12 @@ def own_scores(case, left):
         "folds": None,
         "optimism": None,
     }
+
+
+def _measured_baselines(case, rows):
+    """The baselines with their measures."""
+    w = part(case.weight, rows)
+    return [{"name": name, **measure(case, case.y[rows], values, w)} for name, values in _baselines(case, rows)]
 
 
 def given_scores(case, scores):
@@ -41,12 +48,11 @@ def given_scores(case, scores):
     this = {"name": "this model", "score": found.get("mean"), "error": found.get("standard_error")}
     if predictions is not None:
         known = np.flatnonzero(_finite(predictions))
-        counted = measure(case, case.y[known], predictions[known])
+        counted = measure(case, case.y[known], predictions[known], part(case.weight, known))
         this = {**counted, **{key: value for key, value in this.items() if value is not None}}
     models = [this, *_given_baselines(found)]
     if len(models) == 1:
-        rows = case.shown(MANY)
-        models += [{"name": name, **measure(case, case.y[rows], values)} for name, values in _baselines(case, rows)]
+        models += _measured_baselines(case, case.shown(MANY))
     optimism = found.get("optimism")
     count = len(folds) if folds is not None else None
     return {
@@ -76,28 +82,29 @@ def _given_baselines(found):
     return [{"name": short(one["name"]), **{key: one.get(key) for key in kept}} for one in listed]
 
 
-def measure(case, y, predicted):
-    """R², RMSE and MAE, or accuracy, with the standard error of the first."""
+def measure(case, y, predicted, weight=None):
+    """R², RMSE and MAE, or accuracy, with the standard error of the first; rows count by their weight."""
     if case.classes is not None:
         right = (y == predicted).astype(float)
-        return {"score": float(right.mean()), "error": _error_of_mean(right), "rmse": None, "mae": None}
-    e = y - predicted
-    unit = max(float(np.abs(y - y.mean()).max()), float(np.abs(e).max()), np.finfo(float).tiny)
-    square, spread = (e / unit) ** 2, ((y - y.mean()) / unit) ** 2
+        return {"score": average(right, weight), "error": _error_of_mean(right, weight), "rmse": None, "mae": None}
+    e, d = y - predicted, y - average(y, weight)
+    unit = max(float(np.abs(d).max()), float(np.abs(e).max()), np.finfo(float).tiny)
+    w = np.ones(len(y)) if weight is None else weight / weight.mean()
+    square, spread = w * (e / unit) ** 2, w * (d / unit) ** 2
     total = float(spread.sum())
     score = 1.0 - float(square.sum()) / total if total > 0 else float("nan")
     return {
         "score": score,
         "error": _bootstrap(square, spread),
-        "rmse": root_mean_square(e),
-        "mae": float(np.abs(e).mean()),
+        "rmse": root_mean_square(e, weight),
+        "mae": average(np.abs(e), weight),
     }
 
 
-def root_mean_square(e):
-    """√mean e², in any unit: the largest is divided out first."""
+def root_mean_square(e, weight=None):
+    """√(Σ wᵢeᵢ²/Σ wᵢ), in any unit: the largest is divided out first."""
     unit = float(np.abs(e).max(initial=0.0))
-    return unit * float(np.sqrt(np.mean((e / unit) ** 2))) if unit > 0 else 0.0
+    return unit * float(np.sqrt(average((e / unit) ** 2, weight))) if unit > 0 else 0.0
 
 
 def _bootstrap(square, spread):
@@ -115,9 +122,10 @@ def _bootstrap(square, spread):
     return found if found > 1e-9 else 0.0  # the mean has no error of its own: it is what R² compares with
 
 
-def _error_of_mean(values):
-    """sd/√n."""
-    return float(values.std() / np.sqrt(len(values)))
+def _error_of_mean(values, weight=None):
+    """√(Σ wᵢ²(vᵢ − v̄)²)/Σ wᵢ: sd/√n without weights."""
+    w = np.ones(len(values)) if weight is None else weight
+    return float(np.sqrt(np.sum((w * (values - average(values, weight))) ** 2)) / w.sum())
 
 
 def _finite(values):
@@ -132,12 +140,14 @@ def _baselines(case, rows):
     if case.classes is not None:
         return _label_baselines(case, rows, y)
     n = len(y)
-    found = [("mean", (y.sum() - y) / (n - 1))]
-    if not case.vectors:
+    w = np.ones(n) if case.weight is None else case.weight[rows]
+    found = [("mean", (w @ y - w * y) / np.maximum(w.sum() - w, 1e-12 * w.sum()))]
+    X = _readable(case, rows)
+    if X is None:
         return found
-    X = _standard(case.X[rows])
+    X = _standard(X)
     if X.shape[1] < min(n - 1, WIDE):
-        found.append(("linear model", _linear(X, y)))
+        found.append(("linear model", _linear(X, y, w)))
     if n > NEIGHBOURS + 1:
         from sklearn.neighbors import KNeighborsRegressor
 
@@ -149,18 +159,28 @@ def _label_baselines(case, rows, y):
     """The commonest class, logistic regression by folds, and neighbours."""
     classes, counts = np.unique(y, return_counts=True)
     found = [("commonest class", np.full(len(y), classes[np.argmax(counts)]))]
-    if not case.vectors:
+    X = _readable(case, rows)
+    if X is None:
         return found
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
     from sklearn.neighbors import KNeighborsClassifier
 
-    X = _standard(case.X[rows])
+    X = _standard(X)
     if X.shape[1] < WIDE and counts.min() >= 5:
         found.append(("linear model", quietly(cross_val_predict, LogisticRegression(max_iter=200), X, y, cv=5)))
     if len(y) > NEIGHBOURS + 1:
         found.append((f"{NEIGHBOURS} neighbours", KNeighborsClassifier(NEIGHBOURS).fit(X, y).predict(None)))
     return found
+
+
+def _readable(case, rows):
+    """Columns that a linear model and neighbours can read: numbers, and an indicator for each level of a category."""
+    if case.pairwise:
+        return None
+    if case.vectors:
+        return case.X[rows]
+    return indicators(case, rows)
 
 
 def _standard(X):
@@ -169,10 +189,14 @@ def _standard(X):
     return (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
 
 
-def _linear(X, y):
-    """Left-out predictions of least squares, yᵢ − eᵢ/(1 − hᵢ)."""
-    A = np.column_stack([np.ones(len(y)), X])
+def _linear(X, y, w):
+    """Left-out predictions of least squares with weights, yᵢ − eᵢ/(1 − hᵢ)."""
+    root = np.sqrt(w)
+    A = root[:, None] * np.column_stack([np.ones(len(y)), X])
     Q, s, _ = np.linalg.svd(A, full_matrices=False)
     Q = Q[:, s > 1e-10 * s[0]]
     h = np.clip((Q**2).sum(axis=1), 0.0, 1.0 - 1e-9)
-    return y - (y - Q @ (Q.T @ y)) / (1.0 - h)
+    outside = y - np.column_stack([np.ones(len(y)), X]) @ np.linalg.lstsq(A, root * y, rcond=1e-10)[0]
+    e = root * y - Q @ (Q.T @ (root * y))
+    # a row of weight 0 is no part of the fit that predicts it
+    return y - np.divide(e, root * (1.0 - h), out=outside, where=root > 0)

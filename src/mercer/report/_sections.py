@@ -1,8 +1,10 @@
 """The first sections of the page: verdict, checks, data, fit and uncertainty."""
 
-from mercer.report import _figures
+from mercer.report import _figures, _figures_effects
 from mercer.report._html import el, name, show, table
-from mercer.report._panels import SIGNS, absent, bar, figures, panels, remark, section, span
+from mercer.report._panels import SIGNS, absent, bar, figures, panels, remark, section
+from mercer.report._words import listed
+from mercer.report.checks import CHECKS
 
 
 def verdict(s):
@@ -15,7 +17,7 @@ def verdict(s):
     return el(
         "section",
         el("h2", el("span", SIGNS[v["level"]], class_="sign", aria_hidden="true"), v["headline"], id="verdict"),
-        el("p", " ".join(v["sentences"]), class_="lead"),
+        el("p", " ".join(v["sentences"]).replace(" %", "\u00a0%"), class_="lead"),
         el("dl", numbers, class_="numbers") if numbers else None,
         class_=f"verdict {v['level']}",
         aria_labelledby="verdict",
@@ -25,7 +27,7 @@ def verdict(s):
 def checks(s):
     """Everything that fired, worst first."""
     if not s["checks"]:
-        return section("checks", "Checks", el("p", "All checks passed in silence."))
+        return section("checks", "Checks", el("p", f"All {len(CHECKS)} checks passed in silence."))
     return section("checks", "Checks", el("ul", [_check(one) for one in s["checks"]], class_="checks"))
 
 
@@ -55,21 +57,72 @@ def _check(one):
 def data(s):
     """Rows, columns, notes, and the target."""
     d = s["data"]
-    many = "" if d["columns"] == 1 else "s"
-    size = f", {d['columns']} column{many} of numbers." if d["features"] else f" of objects ({d.get('objects')})."
-    notes = el("ul", [el("li", note) for note in d["notes"]]) if d["notes"] else None
-    columns = classes = more = None
-    if d["features"]:
-        keys = ("low", "q1", "middle", "q3", "high", "distinct")
-        rows = [[name(one["name"]), *(one[key] for key in keys)] for one in d["features"]]
-        head = ["column", "least", "quarter", "median", "three quarters", "most", "values"]
-        columns = table("The columns", head, rows, classes="wide")
-        more = remark(f"{d['more']} more columns are not listed.") if d["more"] else None
+    words = [el("p", f"{d['rows']} rows{_size(d)}")]
+    if d["notes"]:
+        words.append(el("ul", [el("li", note) for note in d["notes"]]))
+    if d.get("left_out"):
+        words.append(remark(f"Left out of this page, since its time budget was used up: {listed(d['left_out'], 6)}."))
+    if d["more"]:
+        words.append(remark(f"{d['more']} more columns are not listed."))
+    classes = None
     if "classes" in d["target"]:
         rows = [[name(one["name"]), one["rows"], bar(one["rows"] / d["rows"])] for one in d["target"]["classes"]]
         classes = table(f"Classes of {s['title']}", ["class", "rows", "share"], rows)
+    columns = [one for one in (_numbers(d), _categories(d)) if one is not None]
+    columns = el("div", columns, class_="wide stack") if len(columns) > 1 else columns
     made = panels(columns, classes, figures(_figures.data_charts(s)))
-    return section("data", "Data", el("p", f"{d['rows']} rows{size}"), notes, more, made)
+    return section("data", "Data", *words, made, *_targets(s))
+
+
+def _size(d):
+    """How many columns, of what kind."""
+    kinds = [(len(d["features"]), "of numbers"), (len(d.get("categories", ())), "of categories"),
+             (len(d.get("texts", ())), "of texts")]  # fmt: skip
+    kinds = [(count, word) for count, word in kinds if count]
+    if not kinds:
+        return f" of objects ({d.get('objects')})."
+    if len(kinds) == 1:
+        return f", {d['columns']} column{'' if d['columns'] == 1 else 's'} {kinds[0][1]}."
+    return f", {d['columns']} columns: " + ", ".join(f"{count} {word}" for count, word in kinds) + "."
+
+
+def _numbers(d):
+    """The columns of numbers."""
+    keys = ("low", "q1", "middle", "q3", "high", "distinct")
+    rows = [[name(one["name"]), *(one[key] for key in keys)] for one in d["features"]]
+    head = ["column", "least", "quarter", "median", "three quarters", "most", "values"]
+    return table("Columns of numbers", head, rows, classes="wide") if rows else None
+
+
+def _categories(d):
+    """The columns of categories."""
+    rows = [[name(one["name"]), one["distinct"], name(one["most"]), one["most_rows"], name(one["least"]),
+             one["least_rows"]] for one in d.get("categories", ())]  # fmt: skip
+    head = ["column", "levels", "commonest", "rows", "rarest", "rows"]
+    return table("Columns of categories", head, rows, classes="wide") if rows else None
+
+
+def _targets(s):
+    """A table over several targets, and pictures of a few."""
+    found = s.get("targets")
+    if not found:
+        return []
+    known = [one["score"] for one in found["listed"] if isinstance(one["score"], float)]
+    top = max([*known, 1e-9])
+    rows = []
+    for one in found["listed"]:
+        worst = one["name"] == found["shown"]
+        label = el("strong", name(one["name"]), " (this page)") if worst else name(one["name"])
+        share = bar(max(one["score"] or 0.0, 0.0) / top)
+        rows.append([label, one["score"], one["error"], one["rmse"], one["mae"], one["sd"], share])
+    more = f" {found['more']} more are not listed." if found["more"] else ""
+    count = len(found["listed"]) + found["more"]
+    words = remark(f"The model has {count} targets. The rest of this page is about the one that it predicts worst, ",
+                   name(found["shown"]), f". Scores by {found['how']}.{more}")  # fmt: skip
+    head = ["target", "R²", "±", "RMSE", "mean |error|", "sd of the target", "beside the best"]
+    charts = figures(_figures_effects.target_charts(s), "h4")
+    told = table("How good for each target", head, rows, classes="full")
+    return [el("h3", "All targets"), words, panels(told, charts)]
 
 
 # -------------------------------------------------------------------------------------------------- fit
@@ -85,16 +138,29 @@ def fit(s):
         words.append(el("p", f"Without the outer loop the score would be {value} better: that is the optimism."))
     tables = [_scores(scores, "wide" if scores["folds"] else "full")]
     if scores["folds"]:
-        rows = [[k + 1, value] for k, value in enumerate(scores["folds"])]
+        rows = [[str(k + 1), value] for k, value in enumerate(scores["folds"])]
         tables.append(table("Score of each fold", ["fold", scores["metric"]], rows))
     if s["task"] == "classification":
         if s["fit"]["roc"] is None:
             words.append(absent("A ROC curve needs two classes with probabilities or decision values."))
         made = panels(tables, _confusion(s["fit"]), figures(_figures.fit_charts(s)))
-        return section("fit", "How well it classifies", *words, made)
+        return section("fit", "How well it classifies", *words, made, *_learning(s))
     along = _figures.column_charts(s)
     more = [el("h3", "Residuals along the columns"), panels(figures(along, "h4"))] if along else []
-    return section("fit", "How well it fits", *words, panels(tables, figures(_figures.fit_charts(s))), *more)
+    made = panels(tables, figures(_figures.fit_charts(s)))
+    return section("fit", "How well it fits", *words, made, *_learning(s), *more)
+
+
+def _learning(s):
+    """The learning curve with its numbers beside it, or why there is none."""
+    found = s.get("learning") or {}
+    if "error" not in found:
+        return [absent(found["missing"])] if "missing" in found else []
+    rows = [[str(size), error, spread]
+            for size, error, spread in zip(found["sizes"], found["error"], found["spread"], strict=True)]  # fmt: skip
+    told = table("Learning from fewer rows", ["rows", found["metric"], "±"], rows)
+    heading = el("h3", "The learning curve")
+    return [heading, panels(figures(_figures_effects.learning_charts(s), "h4"), told)]
 
 
 def _scores(scores, width):
@@ -136,11 +202,18 @@ def uncertainty(s):
         return section("uncertainty", title, absent(u["missing"]))
     rows = [[label, u[key]] for key, label in UNCERTAIN[u["kind"]].items()]
     words = [el("p", f"From {u['how']}; {u['rows']} rows.")]
-    if len(rows) == 1:
-        words.append(el("p", f"The {rows[0][0]} is {show(rows[0][1])}."))
     charts = _figures.uncertainty_charts(s)
-    told = table("In numbers", ["what", "value"], rows, classes=span(charts)) if len(rows) > 1 else None
-    return section("uncertainty", title, *words, panels(told, figures(charts)))
+    told = [table("In numbers", ["what", "value"], rows)]
+    if "coverage" in u:
+        head = ["level of the quantile", "rows below it"] if u["kind"] == "quantiles" else ["stated", "found"]
+        shares = [[f"{100 * a:g} %", f"{100 * b:.1f} %"] for a, b in zip(u["levels"], u["coverage"], strict=True)]
+        told.insert(0, table("Coverage of rows left out", head, shares))
+    return section("uncertainty", title, *words, panels(*_beside(told, figures(charts))))
+
+
+def _beside(tables, charts):
+    """One chart first, then the tables beside it; of several charts the tables come first."""
+    return [*charts, *tables] if len(charts) == 1 else [*tables, *charts]
 
 
 UNCERTAIN = {

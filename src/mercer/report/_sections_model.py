@@ -1,9 +1,9 @@
 """The later sections of the page: the choice of λ and kernel, effects, rows, numerics, and how to do it again."""
 
-from mercer.report import _figures
+from mercer.report import _figures, _figures_effects
 from mercer.report._html import el, name, rounded, show, table
-from mercer.report._looks import parameter_name
-from mercer.report._panels import absent, bar, code, figures, panels, remark, section, span
+from mercer.report._panels import absent, bar, code, figures, panels, remark, section
+from mercer.report._words import listed, parameter_name, size_text
 
 HYPER = 40  # hyper-parameters that are listed
 
@@ -31,7 +31,14 @@ def _hyper(chosen, s):
     rows = []
     for key, value in chosen["values"].items():
         low, high = chosen["bounds"][key]
-        rows.append([name(parameter_name(key, s)), value, f"{show(low)} to {show(high)}", errors.get(key)])
+        rows.append(
+            [
+                name(parameter_name(key, s)),
+                value,
+                el("span", f"{show(low)} to {show(high)}", class_="keep"),
+                errors.get(key),
+            ]
+        )
     head = ["hyper-parameter", "value", "bounds", "error of its log"]
     if not errors:
         head, rows = head[:3], [row[:3] for row in rows]
@@ -74,9 +81,28 @@ def effects(s):
         head, rows = head[:3], [row[:3] for row in rows]
     if e["more"]:
         words.append(remark(f"{e['more']} weaker columns are not listed."))
-    charts = _figures.effect_charts(s)
-    told = table("Columns, the strongest first", head, rows, classes=span(charts))
-    return section("effects", title, *words, panels(told, figures(charts)))
+    if e.get("texts"):
+        words.append(absent(f"Texts have importance, but no curve: {listed(e['texts'], 5)}."))
+    pairs = e.get("pairs") or {}
+    if "missing" in pairs:
+        words.append(absent(pairs["missing"]))
+    told = table("Columns, the strongest first", head, rows, classes="full")
+    made = panels(told, figures(_figures_effects.effect_charts(s)))
+    return section("effects", title, *words, made, *_together(s, pairs))
+
+
+def _together(s, pairs):
+    """The strongest pair, and how strongly others interact."""
+    if "listed" not in pairs:
+        return []
+    return [el("h3", "Two columns together"), panels(figures(_figures_effects.pair_charts(s), "h4"), _pairs(pairs))]
+
+
+def _pairs(pairs):
+    """How strongly columns interact."""
+    rows = [[name(" and ".join(one["names"])), one["H"], one["strength"]] for one in pairs["listed"]]
+    head = ["pair", "H", "size, in sd of the prediction"]
+    return table("Interactions of the strongest columns", head, rows, classes="wide")
 
 
 # ------------------------------------------------------------------------------------------------- rows
@@ -89,7 +115,8 @@ def rows(s):
                             "3000 rows."))  # fmt: skip
     if not r["duplicates"]["listed"]:
         equal = "There are no equal inputs with different targets."
-        words.append(absent(equal if s["data"]["vectors"] else "Objects are not compared for equality."))
+        compared = r["duplicates"].get("compared", s["data"]["vectors"])
+        words.append(absent(equal if compared else "Objects of this kind are not compared for equality."))
     spread = "spread of the target" if regression else "classes beyond one"
     tables = [
         _listed("Rows whose class surprises the model most", r.get("surprising"),
@@ -128,7 +155,7 @@ def numerics(s):
     n = s["numerics"]
     told = []
     for key, value in n["entries"].items():
-        text = "; ".join(show(v) for v in value) if isinstance(value, list) else _words(value)
+        text = "; ".join(show(v) for v in value) if isinstance(value, list) else _with_unit(key, value)
         if text not in ("", "–"):
             told.append([key.replace("_", " "), rounded(text) if key == "kernel" else text])
     search = None
@@ -142,6 +169,16 @@ def numerics(s):
         words = el("p", f"{n['support']['vectors']} of {s['data']['rows']} rows are support vectors{tail}")
     made = panels(table("The fit report", ["what", "value"], told, classes="wide"), search)
     return section("numerics", "Numerics and cost", words, made)
+
+
+def _with_unit(key, value):
+    """A value of a report as text; bytes and seconds as a person writes them."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if "memory" in key or key.endswith("bytes"):
+            return size_text(value)
+        if "seconds" in key:
+            return f"{show(float(value))} s"
+    return _words(value)
 
 
 def _words(value):

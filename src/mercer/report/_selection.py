@@ -5,6 +5,7 @@ import numpy as np
 from mercer.plots.lcurve import _place
 from mercer.plots.selection import _is_error, _scaled, _short
 from mercer.report._case import quietly
+from mercer.report._relevance import labels
 from mercer.report.findings import missing, plain
 from mercer.selection import Evidence, compare, path
 
@@ -20,7 +21,12 @@ LEFT, RIGHT = 1e3, 1e2  # how far the curves go beyond the choices
 def selection_section(case):
     """What was chosen, how, and what each rule would have chosen."""
     model = case.model
-    out = {"chosen": _chosen(model), "path": None, "surface": None, "candidates": _candidates(model)}
+    out = {
+        "chosen": {**_chosen(model), "labels": labels(case)},
+        "path": None,
+        "surface": None,
+        "candidates": _candidates(model),
+    }
     if case.classes is not None or type(model).__name__ not in ("KernelRidge", "GaussianProcessRegressor"):
         out["path"] = missing(_why_not(model))
         out["surface"] = _label_surface(case) if hasattr(model, "log_marginal_likelihood") else out["path"]
@@ -31,9 +37,9 @@ def selection_section(case):
     if case.pairwise and len(rows) < case.n:
         out["path"] = missing(f"A matrix of kernel values is not sampled; the path is computed up to {PATH_ROWS} rows.")
         return out
-    X, y = (case.X, case.y) if len(rows) == case.n else (case.take(rows), case.y[rows])
+    X, y, w = _rows(case, rows)
     try:
-        found = quietly(path, case.kernel, X, y, intercept=_intercept(model), criteria=[])
+        found = quietly(path, case.kernel, X, y, sample_weight=w, intercept=_intercept(model), criteria=[])
     except np.linalg.LinAlgError as error:
         out["path"] = missing(f"The path of λ could not be computed: {str(error).splitlines()[0]}")
         return out
@@ -179,15 +185,20 @@ def _surface(case, lam):
         return missing(f"{type(case.kernel).__name__} has no free length scale: there is no surface to draw.")
     if not (np.isfinite(lam) and lam > 0) or case.pairwise:
         return missing("There is no positive λ to draw a surface around.")
+    skipped = case.budget.skips("evidence surface")
+    if skipped:
+        return skipped
     rows = case.shown(SURFACE_ROWS)
-    X, y = case.take(rows), case.y[rows]
+    data = _rows(case, rows)
     process = type(case.model).__name__ == "GaussianProcessRegressor"
     criterion = Evidence() if process else Evidence(profile_scale=True)
     lams = np.geomspace(lam / REACH, lam * REACH, LAMS)
     theta, columns = case.kernel.theta, []
     for factor in FACTORS:
         moved = np.clip(theta + lengths * np.log(factor), *case.kernel.theta_bounds.T)
-        columns.append(_evidence(case, case.kernel.with_theta(moved), X, y, lams, criterion))
+        columns.append(_evidence(case, case.kernel.with_theta(moved), data, lams, criterion))
+        if case.budget.over():
+            return case.budget.skips("evidence surface")
     loss = np.array(columns).T
     loss = np.where(np.isfinite(loss), loss, np.nan)
     if not np.isfinite(loss).any():
@@ -206,13 +217,22 @@ def _surface(case, lam):
     }
 
 
-def _evidence(case, kernel, X, y, lams, criterion):
+def _evidence(case, kernel, data, lams, criterion):
     """The criterion for all λ, nan where the kernel is singular to rounding."""
+    X, y, w = data
     try:
-        found = quietly(path, kernel, X, y, lams=lams, intercept=_intercept(case.model), criteria=[])
+        found = quietly(path, kernel, X, y, lams=lams, sample_weight=w, intercept=_intercept(case.model), criteria=[])
     except np.linalg.LinAlgError:
         return np.full(len(lams), np.nan)
     return quietly(lambda: [criterion.value(point, found.spectrum.y) for point in found.spectrum.points(lams)])
+
+
+def _rows(case, rows):
+    """(X, Y, weights) of some rows, all targets; rows of weight 0 are no part of the fit."""
+    if case.weight is not None:
+        rows = rows[case.weight[rows] > 0]
+    X = case.X if len(rows) == case.n else case.take(rows)
+    return X, case.Y[rows], None if case.weight is None else case.weight[rows]
 
 
 def _label_surface(case):
@@ -224,6 +244,9 @@ def _label_surface(case):
             "The surface of the evidence is drawn for a length scale and an amplitude, two classes, and up to "
             f"{SURFACE_ROWS} rows."
         )
+    skipped = case.budget.skips("evidence surface")
+    if skipped:
+        return skipped
     theta, j = kernel.theta, int(others[0])
     factors, amplitudes = FACTORS[::2], np.geomspace(0.1, 10, 9)
     loss = np.full((len(amplitudes), len(factors)), np.nan)

@@ -5,6 +5,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils.metaestimators import _safe_split
 
 from mercer.report._case import folds, frozen, levels, quietly
+from mercer.report._weights import average, counted, part
 from mercer.report.findings import missing
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -30,7 +31,8 @@ def uncertainty_section(case, left):
             return missing(f"intervals are tried on held-out folds up to {FOLD_ROWS} rows; there are {case.n}. "
                            "Set rows aside and use predict_interval(..., method='split').")  # fmt: skip
         return _intervals(case)
-    reach = float(np.quantile(np.abs(case.y - left.predicted), 0.9)) if np.isfinite(left.predicted).all() else None
+    e = np.abs(case.y - left.predicted)
+    reach = float(np.quantile(e[np.isfinite(e)], 0.9)) if np.isfinite(e).any() else None
     out = missing(f"{_what(model)} states no uncertainty.")
     if reach is not None:
         out["missing"] += f" 90 % of the rows left out are within ±{reach:.3g} of their prediction."
@@ -48,7 +50,7 @@ def _gaussian(case, left):
     """Left-out z-scores of a Gaussian process: coverage, the histogram of Φ(z), log density, CRPS."""
     e, s = case.y - left.predicted, left.std
     known = np.isfinite(e) & np.isfinite(s) & (s > 0)
-    e, s = e[known], s[known]
+    e, s, w = e[known], s[known], part(case.weight, known)
     z = e / s
     counts, _ = np.histogram(ndtr(z), bins=BINS, range=(0.0, 1.0))
     shown = case.shown()
@@ -58,12 +60,13 @@ def _gaussian(case, left):
         "kind": "gaussian",
         "how": "left-out z-scores of the posterior, noise included",
         "rows": len(z),
+        "equal": counted(w, len(z)),
         "levels": list(LEVELS),
-        "coverage": [float(np.mean(np.abs(z) <= ndtri((1 + level) / 2))) for level in LEVELS],
+        "coverage": [average(np.abs(z) <= ndtri((1 + level) / 2), w) for level in LEVELS],
         "width": float(2 * ndtri(0.95) * np.median(s)),
-        "mean_square": float(np.mean(z**2)),
-        "log_density": float(np.mean(-0.5 * z**2 - np.log(s) - 0.5 * np.log(2 * np.pi))),
-        "crps": float(np.mean(_crps(z, s))),
+        "mean_square": average(z**2, w),
+        "log_density": average(-0.5 * z**2 - np.log(s) - 0.5 * np.log(2 * np.pi), w),
+        "crps": average(_crps(z, s), w),
         "histogram": counts,
         "std": s[place[shown]],
         "error": np.abs(e[place[shown]]),
@@ -82,7 +85,7 @@ def _intervals(case):
     width = np.full(case.n, np.nan)
     for train, test in folds(case):
         X, y = _safe_split(model, case.X, case.y, train)
-        fitted = quietly(model.fit, X, y)
+        fitted = case.fit(model, X, y, train)
         new, held = _safe_split(model, case.X, case.y, test, train)
         for k, level in enumerate(LEVELS):
             ends = quietly(fitted.predict_interval, new, level)
@@ -94,8 +97,9 @@ def _intervals(case):
         "kind": "intervals",
         "how": f"{kind} intervals on held-out folds, at the kernel and λ of the fit",
         "rows": case.n,
+        "equal": counted(case.weight, case.n),
         "levels": list(LEVELS),
-        "coverage": inside.mean(axis=1).tolist(),
+        "coverage": [average(row, case.weight) for row in inside],
         "width": float(np.median(width)),
     }
 
@@ -106,14 +110,16 @@ def _quantiles(case, left):
     order = np.argsort(stated)
     Q = left.quantiles[:, order]
     known = np.isfinite(Q).all(axis=1)
-    below = (case.y[known, None] <= Q[known]).mean(axis=0)
+    w = part(case.weight, known)
+    below = [average(case.y[known] <= q, w) for q in Q[known].T]
     crossing = float((np.diff(Q[known], axis=1) < 0).any(axis=1).mean()) if Q.shape[1] > 1 else 0.0
     return {
         "kind": "quantiles",
         "how": "share of the rows left out below each quantile",
         "rows": int(known.sum()),
+        "equal": counted(w, int(known.sum())),
         "levels": stated[order].tolist(),
-        "coverage": below.tolist(),
+        "coverage": below,
         "crossing": crossing,
     }
 
@@ -148,6 +154,6 @@ def _probabilities(case, left):
         "deviation": spread,
         "error": float(share @ np.abs(mean - found)),
         "by_chance": float(np.sqrt(2 / np.pi) * (share @ spread)),
-        "brier": float(np.mean(np.sum((P - np.eye(len(case.classes))[number]) ** 2, axis=1))),
-        "log_loss": float(-np.mean(np.log(own))),
+        "brier": average(np.sum((P - np.eye(len(case.classes))[number]) ** 2, axis=1), part(case.weight, known)),
+        "log_loss": -average(np.log(own), part(case.weight, known)),
     }

@@ -25,8 +25,15 @@ def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None):
     low, high = low - reach, high + reach
     domain = [10.0**low, 10.0**high] if scale == "log" else [low, high]
     if scale == "log" and ticks is None and high - low < 1.5:  # powers of ten would leave it bare
-        ticks = [pair for pair in round_ticks(*domain) if pair[0] > 0]
+        ticks = _few_powers(low, high)
     return {"label": label, "scale": scale, "domain": domain, "ticks": ticks}
+
+
+def level_axis(label, levels, letters):
+    """An axis of categories: a place for each, with so many letters for all their names together."""
+    each = max(letters // max(len(levels), 1), 3)
+    ticks = [[k, name if len(name) <= each else name[: each - 1] + "…"] for k, name in enumerate(levels)]
+    return {"label": label, "scale": "linear", "domain": [-0.5, len(levels) - 0.5], "ticks": ticks, "levels": levels}
 
 
 def chart(key, title, read, x, y, marks, alt, note=None):
@@ -45,6 +52,12 @@ def points(x, y, name=None, colour="blue", shape="circle", text=None, big=False)
             "text": text, "big": big}  # fmt: skip
 
 
+def sticks(x, low, high):
+    """(x, y) of a line that is an upright stroke at each place."""
+    across = [v for place in x for v in (place, place, None)]
+    return across, [v for ends in zip(low, high, strict=True) for v in (*ends, None)]
+
+
 def band(x, low, high, name=None, colour="blue"):
     """The area between two lines."""
     return {"kind": "band", "x": _clean(x), "low": _clean(low), "high": _clean(high), "name": name, "colour": colour}
@@ -60,14 +73,16 @@ def rule(x=None, y=None, diagonal=False, name=None, colour="grey", dash=1):
     return {"kind": "rule", "x": x, "y": y, "diagonal": diagonal, "name": name, "colour": colour, "dash": dash}
 
 
-def cells(x, y, z, levels, name=None):
-    """Shaded cells around grid points; z in bands between the levels, the first the darkest."""
+def cells(x, y, z, levels, name=None, dark="low", text=None):
+    """Shaded cells around grid points; z in bands between the levels, the low or the high ones dark."""
     return {"kind": "cells", "x": _clean(x), "y": _clean(y), "z": [_clean(row) for row in z], "levels": list(levels),
-            "name": name}  # fmt: skip
+            "name": name, "dark": dark, "text": text}  # fmt: skip
 
 
 def numbers_of(made):
     """(head, rows) of the numbers behind a chart, at most a dozen rows."""
+    if made["x"].get("levels") and any(mark["kind"] == "points" for mark in made["marks"]):
+        return _level_numbers(made)
     for mark in made["marks"]:
         if mark["kind"] in ("line", "points", "band") and len(mark["x"]) > 1:
             break
@@ -90,11 +105,31 @@ def numbers_of(made):
     return head, [[column[i] for column in columns] for i in pick]
 
 
+def _level_numbers(made):
+    """The numbers of a chart over categories: their names, the marks, and the ends of the strokes."""
+    head, columns = [made["x"]["label"]], [made["x"]["levels"]]
+    for mark in made["marks"]:
+        if mark["kind"] == "points":
+            head, columns = [*head, mark["name"]], [*columns, mark["y"]]
+        elif mark["kind"] == "line":  # of `sticks`
+            head, columns = [*head, f"{mark['name']}, low", "high"], [*columns, mark["y"][0::3], mark["y"][1::3]]
+    return head, [list(row) for row in zip(*columns, strict=True)]
+
+
 def round_ticks(low, high):
     """[[value, text], …]: about five round numbers in a range."""
     step = _step(low, high)
     first = math.ceil(low / step - 1e-9)
     return [[k * step, _round(k * step, step)] for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _few_powers(low, high):
+    """Ticks of a log axis over little more than a decade: 1, 2 and 5 of each power, or round numbers if few."""
+    places = [m * 10.0**p for p in range(math.floor(low), math.ceil(high) + 1) for m in (1, 2, 5)]
+    inside = [v for v in places if 10.0**low <= v <= 10.0**high]
+    if len(inside) < 3:
+        return [pair for pair in round_ticks(10.0**low, 10.0**high) if pair[0] > 0]
+    return [[v, _round(v, 10.0 ** math.floor(math.log10(v)))] for v in inside]
 
 
 def _step(low, high):

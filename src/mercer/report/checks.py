@@ -88,6 +88,12 @@ CHECKS = (
         look.rare_class,
     ),
     Check(
+        "M107", TIP, "Rows with weights",
+        "Nothing, if the scores are to count rows so. Weights that the fit does not keep are given to "
+        "collect(..., sample_weight=w).",
+        look.weights,
+    ),
+    Check(
         "M201", PROBLEM, "No better than a constant",
         "Do not use the model. The columns may not hold the answer; check the target, the joins and the "
         "units.",
@@ -120,6 +126,11 @@ CHECKS = (
         "M206", WARNING, "Large optimism",
         "Report the nested score. Fewer free hyper-parameters, or more rows, bring the two together.",
         look.optimism,
+    ),
+    Check(
+        "M207", TIP, "More rows would help",
+        "Collect more rows before trying other models: at this kernel and λ the error is not yet at its floor.",
+        look.more_rows,
     ),
     Check(
         "M301", WARNING, "Intervals do not hold what they state",

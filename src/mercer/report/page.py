@@ -6,7 +6,7 @@ import re
 import warnings
 from importlib import resources, util
 
-from mercer.report import _figures, svg
+from mercer.report import _figures, _figures_effects, svg
 from mercer.report import _sections as first
 from mercer.report import _sections_model as later
 from mercer.report._html import Safe, el, rounded, script_json
@@ -18,7 +18,10 @@ CHARTS = (
     _figures.column_charts,
     _figures.uncertainty_charts,
     _figures.selection_charts,
-    _figures.effect_charts,
+    _figures_effects.target_charts,
+    _figures_effects.effect_charts,
+    _figures_effects.pair_charts,
+    _figures_effects.learning_charts,
 )
 ORDER = (
     ("verdict", "Verdict", first.verdict),
@@ -158,7 +161,8 @@ def _placeholders(plotly):
 def _header(s):
     """What the page is about."""
     n, d = s["data"]["rows"], s["data"]["columns"]
-    size = f"{n} rows" + (f", {d} column{'' if d == 1 else 's'}" if s["data"]["features"] else "")
+    listed = s["data"]["features"] or s["data"].get("categories")
+    size = f"{n} rows" + (f", {d} column{'' if d == 1 else 's'}" if listed else "")
     return el(
         "header",
         el("p", "mercer · report on a fitted model", class_="kicker"),

@@ -54,10 +54,14 @@ function traces(chart, mark, c) {
   }
   if (mark.kind === "cells") {
     const levels = mark.levels;
-    const step = (value) => (value === null ? levels.length : levels.filter((limit) => value >= limit).length);
     const n = levels.length + 1;
+    const high = mark.dark === "high";
+    const count = (value) => levels.filter((limit) => value >= limit).length;
+    const step = (value) => (value === null ? (high ? null : n - 1) : high ? n - 1 - count(value) : count(value));
+    const text = mark.text ? mark.text.map((row) => row.map(plain)) : undefined;
+    const place = text ? "%{text}" : "%{x:.3~g}, %{y:.3~g}";
     const scale = SHADES.slice(0, n).flatMap((o, i) => [[i / n, faint(c.blue, o)], [(i + 1) / n, faint(c.blue, o)]]);
-    return [{ ...base, type: "heatmap", x: mark.x, y: mark.y, z: mark.z.map((row) => row.map(step)), customdata: mark.z, zmin: -0.5, zmax: n - 0.5, colorscale: scale, showscale: false, hovertemplate: "%{x:.3~g}, %{y:.3~g}: −%{customdata:.3~g}<extra></extra>" }];
+    return [{ ...base, type: "heatmap", x: mark.x, y: mark.y, z: mark.z.map((row) => row.map(step)), customdata: mark.z, zmin: -0.5, zmax: n - 0.5, colorscale: scale, showscale: false, text, hoverongaps: false, hovertemplate: place + (high ? ": " : ": −") + "%{customdata:.3~g}<extra></extra>" }];
   }
   return [];
 }

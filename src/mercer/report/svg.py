@@ -156,11 +156,16 @@ def _rule(mark, x, y):
 def _cells(mark, x, y):
     """One path for each band between levels."""
     across, up = _edges([x(v) for v in mark["x"]]), _edges([y(v) for v in mark["y"]])
-    paths = [[] for _ in range(len(mark["levels"]) + 1)]
+    n, high = len(mark["levels"]), mark.get("dark") == "high"
+    paths = [[] for _ in range(n + 1)]
     for j, row in enumerate(mark["z"]):
         for i, z in enumerate(row):
-            level = len(mark["levels"]) if z is None else sum(z >= limit for limit in mark["levels"])
-            paths[level].append(f"M{_p(across[i])} {_p(up[j])}H{_p(across[i + 1])}V{_p(up[j + 1])}H{_p(across[i])}Z")
+            if z is None and high:
+                continue  # no rows there: nothing is drawn
+            level = n if z is None else sum(z >= limit for limit in mark["levels"])
+            paths[n - level if high else level].append(
+                f"M{_p(across[i])} {_p(up[j])}H{_p(across[i + 1])}V{_p(up[j + 1])}H{_p(across[i])}Z"
+            )
     return el("g", [el("path", class_=f"cell s{k}", d="".join(d)) for k, d in enumerate(paths) if d])
 
 
@@ -181,7 +186,7 @@ def key(mark):
         "rule": lambda: el("path", class_=f"rule {colour} d{mark['dash']}", d="M1 7H27"),
         "band": lambda: el("path", class_=f"band {colour}", d="M1 2H27V12H1Z"),
         "bars": lambda: el("path", class_=f"bars {colour}", d="M8 2H20V12H8Z"),
-        "cells": lambda: el("path", class_="cell s0", d="M8 2H20V12H8Z"),
+        "cells": lambda: el("path", class_=f"cell s{mark.get('shade', 0)}", d="M6 1H22V13H6Z"),
     }
     if mark["kind"] == "points":
         one = _points({**mark, "x": [14.0], "y": [7.0]}, lambda v: v, lambda v: v)

@@ -14,10 +14,23 @@ def verdict(s):
     """Return the headline, sentences, and the few numbers that are shown large."""
     counts = {severity: sum(one["severity"] == severity for one in s["checks"]) for severity in SEVERITIES}
     worst = next((severity for severity in (PROBLEM, WARNING) if counts[severity]), None)
-    sentences = [one for one in (_score(s), _baselines(s), _certainty(s)) if one]
+    sentences = [one for one in (_targets(s), _score(s), _baselines(s), _certainty(s)) if one]
     said = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
     sentences.append(f"{_and(said)} below." if said else "None of the checks has anything to say.")
     return {"level": worst or "good", "headline": WORDS[worst], "sentences": sentences, "numbers": _numbers(s)}
+
+
+def _targets(s):
+    """Of several targets: which one this is, and how the others do."""
+    found = s.get("targets")
+    if not found:
+        return None
+    others = [one["score"] for one in found["listed"] if one["name"] != found["shown"] and one["score"] is not None]
+    count = len(found["listed"]) + found["more"]
+    if not others:
+        return f"{found['shown']} is shown, of {count} targets."
+    low, high = _digits(min(others), None), _digits(max(others), None)
+    return f"{found['shown']} is the worst of {count} targets; the others have R² {low} to {high}."
 
 
 def _score(s):

@@ -1,0 +1,212 @@
+"""What a reader calls a column: a number, a category in one or several columns of X, or a text."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.kernels import Categorical, Columns, Table, Transformed
+from mercer.kernels.inputs import named_columns
+from mercer.plots._base import number
+from mercer.report.findings import short
+
+NUMBER, LEVELS, TEXT = "number", "levels", "text"
+MOST_LEVELS = 30
+INDICATOR = re.compile(r"(.+?) = (.+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A column as a reader sees it.
+
+    ``columns`` are its places in X, ``values`` its numbers or the level of each row, ``states`` what stands in X for
+    each level; ``centre`` and ``scale`` turn the numbers of X into those of the reader.
+    """
+
+    name: str
+    kind: str
+    columns: list
+    values: np.ndarray | None = None
+    levels: list | None = None
+    states: list | None = None
+    centre: float = 0.0
+    scale: float = 1.0
+
+    def shown(self, values):
+        """Numbers in the units of the reader."""
+        return self.centre + self.scale * np.asarray(values, dtype=float)
+
+    @property
+    def moves(self):
+        """Whether it has more than one value."""
+        return self.kind != TEXT and np.ptp(self.values) > 0
+
+
+# ------------------------------------------------------------------------------------------------- finding
+def find_factors(case, units=None):
+    """The factors of a case, in the order of its columns; none where the inputs are objects or kernel values."""
+    if case.pairwise:
+        return []
+    if case.vectors:
+        found = _of_numbers(case)
+    else:
+        table = is_table(case.X)
+        array = isinstance(case.X, np.ndarray) and case.X.ndim == 2
+        places = _read(case.kernel, case.X) if table or array else []
+        labels = {place: short(place if table else case.names[place]) for place in places}
+        codes = _categorical(case.kernel, case.X) if places else set()
+        found = [_of_values(labels[place], place, _column(case.X, place), place in codes) for place in places]
+    return [_in_units(factor, (units or {}).get(factor.name)) for factor in found]
+
+
+def is_table(X):
+    """Whether X is a table with named columns."""
+    return isinstance(X, Table)
+
+
+def _in_units(factor, unit):
+    """A factor with the centre and the scale that a reader knows it by."""
+    if unit is None or factor.kind == TEXT or (factor.kind == LEVELS and len(factor.columns) > 1):
+        return factor
+    made = Factor(**{**factor.__dict__, "centre": float(unit[0]), "scale": float(unit[1])})
+    if factor.kind == LEVELS and factor.states is not None:
+        made = Factor(**{**made.__dict__, "levels": [number(float(made.shown(v))) for v in factor.states]})
+    return made
+
+
+def _of_numbers(case):
+    """Factors of an array of floats: indicators of one category are one factor, two values are two levels."""
+    found, blocks = [], _blocks(case)
+    first = {place[0]: (name, place) for name, place in blocks.items()}
+    inside = {j for place in blocks.values() for j in place}
+    for j, name in enumerate(case.names):
+        if j in first:
+            block, place = first[j]
+            levels = [short(INDICATOR.fullmatch(case.names[i])[2], 40) for i in place]
+            codes = case.X[:, place].argmax(axis=1)
+            found.append(Factor(block, LEVELS, list(place), codes, levels, list(np.eye(len(place)))))
+        elif j not in inside:
+            found.append(_of_values(name, j, case.X[:, j], False))
+    return found
+
+
+def _blocks(case):
+    """{name: columns} of indicators, named "soil = clay", of which each row has exactly one."""
+    blocks = {}
+    for j, name in enumerate(case.names):
+        match = INDICATOR.fullmatch(name)
+        if match:
+            blocks.setdefault(match[1], []).append(j)
+    return {
+        name: place
+        for name, place in blocks.items()
+        if len(place) > 1 and np.isin(case.X[:, place], (0.0, 1.0)).all() and (case.X[:, place].sum(axis=1) == 1).all()
+    }
+
+
+def _of_values(name, place, values, category):
+    """The factor of one column: numbers, levels if there are few or a kernel reads them so, else text."""
+    try:
+        numbers = None if category else np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        numbers = None
+    if numbers is not None and numbers.ndim == 1 and np.isfinite(numbers).all():
+        states = np.unique(numbers)
+        if len(states) != 2:
+            return Factor(name, NUMBER, [place], numbers)
+        codes = (numbers == states[1]).astype(int)
+        return Factor(name, LEVELS, [place], codes, [number(v) for v in states], states.tolist())
+    items = np.asarray(values, dtype=object).tolist() if isinstance(values, np.ndarray) else list(values)
+    plain = all(isinstance(item, str | bytes | int | float | bool) for item in items)
+    states = sorted(set(items), key=lambda item: (str(type(item)), item)) if plain else []
+    few = len(states) <= MOST_LEVELS and (category or len(states) <= len(items) / 2)
+    if not plain or not few:
+        return Factor(name, TEXT, [place])
+    code = {state: k for k, state in enumerate(states)}
+    return Factor(name, LEVELS, [place], np.array([code[item] for item in items]),
+                  [short(state, 40) for state in states], states)  # fmt: skip
+
+
+def _column(X, place):
+    """The values of one column."""
+    return X[place] if is_table(X) else X[:, place]
+
+
+# ------------------------------------------------------------------------------------- what a kernel reads
+def nodes(kernel, columns, prefix=""):
+    """(kernel, columns, prefix of its hyper-parameters) of a kernel and all its parts; columns None: not known."""
+    yield kernel, columns, prefix
+    for name, part in kernel._named_parts():
+        inside = None if isinstance(kernel, Transformed) else columns
+        if isinstance(kernel, Columns) and columns is not None:
+            inside = _chosen(kernel.columns, columns)
+        yield from nodes(part, inside, f"{prefix}{name}__")
+
+
+def _chosen(wanted, columns):
+    """Some of the columns, by number or by name; None where they are not there."""
+    try:
+        if isinstance(wanted, slice):
+            return columns[wanted]
+        wanted = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
+        return [one if isinstance(one, str) else columns[one] for one in wanted]
+    except (IndexError, TypeError):
+        return None
+
+
+def all_columns(case):
+    """Every column of X, as the kernel knows it: names of a table, numbers of an array."""
+    return list(case.X.columns) if is_table(case.X) else list(range(len(case.names)))
+
+
+def _read(kernel, X):
+    """The columns that a kernel reads, in the order of X; all where it does not choose."""
+    every = list(X.columns) if is_table(X) else list(range(X.shape[1]))
+    named = set(named_columns(kernel))
+    leaves = [columns for part, columns, _ in nodes(kernel, every) if not part._named_parts()]
+    if named or not any(columns is None or columns == every for columns in leaves):
+        used = named | {place for columns in leaves for place in columns or ()}
+        return [place for place in every if place in used]
+    return every
+
+
+def _categorical(kernel, X):
+    """The columns that are categories to the kernel."""
+    every = list(X.columns) if is_table(X) else list(range(X.shape[1]))
+    parts = [columns for part, columns, _ in nodes(kernel, every) if isinstance(part, Categorical)]
+    return {place for columns in parts for place in columns or ()}
+
+
+# ------------------------------------------------------------------------------------------------ changing
+def put(case, X, factor, value):
+    """Copy of some rows with one factor at one value: a number, or the number of a level."""
+    state = factor.states[value] if factor.kind == LEVELS else value
+    if is_table(X):
+        return _replaced(case, X, factor, [state] * len(X) if factor.kind == LEVELS else np.full(len(X), state))
+    Z = X.copy()
+    Z[:, factor.columns] = state
+    return Z
+
+
+def shuffled(case, X, factor, order):
+    """Copy of some rows with one factor taken from other rows."""
+    if is_table(X):
+        values = X[factor.columns[0]]
+        return _replaced(case, X, factor, [values[i] for i in order])
+    Z = X.copy()
+    Z[:, factor.columns] = X[order][:, factor.columns]
+    return Z
+
+
+def _replaced(case, X, factor, values):
+    """A table with one column changed; columns that no kernel reads are there by name, and empty."""
+    read = {place for one in case.factors for place in one.columns}
+    kept = {place: X[place] if place in read else [""] * len(X) for place in X.columns}
+    return Table({**kept, factor.columns[0]: values})
+
+
+def indicators(case, rows):
+    """Numbers, and an indicator for each level of a category; texts are left out. None where nothing is left."""
+    columns = [np.asarray(f.values, dtype=float)[rows, None] for f in case.factors if f.kind == NUMBER]
+    columns += [np.eye(len(f.levels))[f.values[rows]] for f in case.factors if f.kind == LEVELS]
+    return np.column_stack(columns) if columns else None

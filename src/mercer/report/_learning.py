@@ -1,0 +1,140 @@
+"""The learning curve: the error of rows left out against the number of rows that the model learns from."""
+
+import numpy as np
+from sklearn.utils.metaestimators import _safe_split
+
+from mercer.report._case import SEED, folds, frozen, quietly
+from mercer.report._scores import root_mean_square
+from mercer.report._weights import average, part
+from mercer.report.findings import missing
+from mercer.selection.noise import noise_level
+
+ROWS = 1500  # rows that the curve is drawn from
+SIZES, LEAST = 6, 8
+ENOUGH = 20
+LIMIT = 20.0  # seconds
+NEIGHBOURS = 2000  # rows up to which the noise is read off neighbours
+
+
+def learning_section(case, left):
+    """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what another row would bring."""
+    if case.n < ENOUGH:
+        return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
+    if case.pairwise and case.n > ROWS:
+        return missing(f"A matrix of kernel values is not sampled; the learning curve is drawn up to {ROWS} rows.")
+    skipped = case.budget.skips("learning curve")
+    if skipped:
+        return skipped
+    rows = case.shown(ROWS)
+    sizes, errors, spreads = _curve(case, rows)
+    if len(sizes) < 2:
+        return missing("A learning curve takes too long for this model, and is left out.")
+    whole = left.one_by_one and len(rows) == case.n
+    return {
+        "metric": "RMSE" if case.classes is None else "error rate",
+        "rows": len(rows),
+        "of": case.n,
+        "sizes": sizes,
+        "error": np.array(errors),
+        "spread": np.array(spreads),
+        "complete": len(sizes) == SIZES,
+        "all_but_one": _error(case, case.y, left.predicted, np.arange(case.n)) if whole else None,
+        "floor": _floor(case),
+    }
+
+
+def _curve(case, rows):
+    """(sizes, errors, standard errors over the folds), the small sizes first, until the time is over."""
+    model, start = frozen(case.model), case.budget.now()
+    y = case.Y if case.columns > 1 else case.y
+    split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in folds(case)]
+    rng = np.random.default_rng(SEED)
+    split = [(rng.permutation(train), test) for train, test in split if len(test)]
+    largest = min(len(train) for train, _ in split)
+    wanted = np.unique(np.geomspace(min(max(LEAST, largest // 32), largest), largest, SIZES).round().astype(int))
+    sizes, errors, spreads = [], [], []
+    for size in wanted:
+        if case.budget.over(start, LIMIT) and sizes:
+            break
+        found = [_one(case, model, y, train[:size], test) for train, test in split]
+        found = [value for value in found if value is not None]
+        if not found:
+            continue
+        weights = np.array([weight for _, weight in found])
+        values = np.array([value for value, _ in found])
+        sizes.append(int(size))
+        errors.append(_pooled(case, values, weights))
+        spreads.append(root_mean_square(values - values.mean()) / float(np.sqrt(len(values))))
+    return sizes, errors, spreads
+
+
+def _pooled(case, values, weights):
+    """One error of all folds: the root of the mean square, or the mean share."""
+    unit = float(values.max()) or 1.0
+    if case.classes is not None:
+        return average(values, weights)
+    return unit * float(np.sqrt(average((values / unit) ** 2, weights)))
+
+
+def _one(case, model, y, train, test):
+    """(error on a fold, its weight); None where the rows do not make a model."""
+    train = np.sort(train)
+    if case.classes is not None and len(np.unique(case.y[train])) < 2:
+        return None
+    try:
+        fitted = case.fit(model, *_safe_split(model, case.X, y, train), train)
+        new, _ = _safe_split(model, case.X, y, test, train)
+        predicted = case.one(quietly(fitted.predict, new))
+    except (ValueError, np.linalg.LinAlgError):  # too few rows for a trend, or all of weight 0
+        return None
+    weight = float(len(test)) if case.weight is None else float(case.weight[test].sum())
+    return (_error(case, case.y[test], predicted, test), weight) if weight > 0 else None
+
+
+def _error(case, y, predicted, rows):
+    """RMSE, or the share of wrong labels, by weight."""
+    if case.classes is not None:
+        return average((y != predicted).astype(float), part(case.weight, rows))
+    known = np.isfinite(predicted)
+    return root_mean_square((y - predicted)[known], part(case.weight, rows[known]))
+
+
+def _floor(case):
+    """The standard deviation of the noise, below which no error falls, and where it is from; None for labels."""
+    if case.classes is not None or case.pairwise:
+        return None
+    X = case.kernel.validate(case.X)
+    found, how = (None, None) if case.n > NEIGHBOURS else _level(case, X)
+    if how == "duplicates":
+        return {"value": found, "how": "rows with equal inputs", "exact": True}
+    model = case.model
+    if type(model).__name__ == "GaussianProcessRegressor" and np.ndim(model.noise) == 0:
+        return {"value": float(np.sqrt(model.lam_)), "how": "the noise variance of the model", "exact": True}
+    residual = _from_residuals(case)
+    if residual is not None:
+        return {"value": residual, "how": "residuals of the fit and its degrees of freedom", "exact": True}
+    return None if found is None else {"value": found, "how": "nearest rows, slope included", "exact": False}
+
+
+def _level(case, X):
+    """(δ, how) from equal inputs or nearest neighbours; rows of weight 0 do not count."""
+    size = float(np.abs(case.y).max()) or 1.0
+    keep = np.ones(case.n, dtype=bool) if case.weight is None else case.weight > 0
+    if not keep.all():
+        X = case.kernel.validate(case.take(np.flatnonzero(keep)))
+    weight = None if case.weight is None else case.weight[keep] / case.weight[keep].mean()
+    delta, how = quietly(noise_level, case.kernel, X, (case.y[keep] / size)[:, None], weight)
+    return (size * delta, how) if np.isfinite(delta) else (None, None)
+
+
+def _from_residuals(case):
+    """√(Σ wᵢ(yᵢ − f(xᵢ))²/(n − dof)) of a ridge model whose degrees of freedom are known."""
+    leverage = getattr(case.model, "leverage_", None)
+    if type(case.model).__name__ != "KernelRidge" or leverage is None or len(leverage) != case.n:
+        return None
+    used = np.isfinite(leverage)
+    free = int(used.sum()) - float(np.sum(leverage[used]))
+    if free < 0.1 * used.sum():
+        return None
+    e = (case.y - case.predict(case.X))[used]
+    return root_mean_square(e, part(case.weight, used)) * float(np.sqrt(used.sum() / free))

@@ -1,0 +1,236 @@
+"""Learning curve, weights, categories and texts, pairs of columns, time budget: right numbers by another way."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge
+from mercer.kernels import Categorical, Gaussian, Spectrum, Table
+from mercer.report import collect, render
+
+
+def page_of(found):
+    return render(found, lite=True)
+
+
+@pytest.fixture
+def mixed(rng):
+    """A table of numbers, categories and texts, its target, and a kernel for it."""
+    n = 60
+    X = {"age": rng.uniform(20, 60, n), "site": rng.choice(["Bern", "<b>Oslo", "Turin"], n).tolist(),
+         "seq": ["".join(rng.choice(list("ACGT"), 8)) for _ in range(n)]}  # fmt: skip
+    y = np.sin(X["age"] / 8) + np.array([s == "Bern" for s in X["site"]]) + 0.1 * rng.standard_normal(n)
+    kernel = Gaussian(10.0).on("age") * Categorical().on("site") + 0.1 * Spectrum(2).on("seq")
+    return X, y, kernel
+
+
+# ------------------------------------------------------------------------------------------ learning curve
+def test_the_learning_curve_is_that_of_refits(rng):
+    from sklearn.model_selection import KFold
+
+    X = rng.uniform(-1, 1, size=(80, 1))
+    y = np.sin(4 * X[:, 0]) + 0.1 * rng.standard_normal(80)
+    found = collect(KernelRidge(Gaussian(0.3), lam=0.1).fit(X, y), X, y)["learning"]
+    assert found["sizes"][-1] == 64
+    square = 0.0
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+        square += np.sum((y[test] - KernelRidge(Gaussian(0.3), lam=0.1).fit(X[train], y[train]).predict(X[test])) ** 2)
+    assert found["error"][-1] == pytest.approx(np.sqrt(square / 80), rel=1e-5)
+    assert found["error"][0] > 1.5 * found["error"][-1]
+    assert found["all_but_one"] == pytest.approx(found["error"][-1], rel=0.2)
+
+
+def test_the_noise_floor(rng):
+    X = np.repeat(np.linspace(0, 1, 60), 2)[:, None]
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(120)
+    found = collect(KernelRidge(Gaussian(0.3), lam=0.5).fit(X, y), X, y)["learning"]["floor"]
+    within = (y.reshape(-1, 2) - y.reshape(-1, 2).mean(axis=1, keepdims=True)).ravel()
+    assert found["how"] == "rows with equal inputs"
+    assert found["value"] == pytest.approx(np.sqrt(np.sum(within**2) / 60), rel=1e-6)
+    X = X + np.arange(120)[:, None] * 1e-3
+    process = GaussianProcessRegressor(Gaussian(0.3), 0.09, criterion=None).fit(X, y)
+    assert collect(process, X, y)["learning"]["floor"]["value"] == pytest.approx(0.3, rel=1e-9)
+    ridge = KernelRidge(Gaussian(0.3), lam=0.5).fit(X, y)
+    assert collect(ridge, X, y)["learning"]["floor"]["value"] == pytest.approx(0.3, rel=0.25)
+
+
+def test_few_rows_have_no_learning_curve(rng):
+    X, y = rng.uniform(size=(12, 1)), rng.standard_normal(12)
+    found = collect(KernelRidge(lam=0.1).fit(X, y), X, y)
+    assert "needs 20 rows" in found["learning"]["missing"]
+    assert "needs 20 rows" in page_of(found)
+
+
+# ------------------------------------------------------------------------------------------------- weights
+def test_whole_weights_are_repeated_rows(rng):
+    X = rng.uniform(-1, 1, size=(40, 1))
+    y = np.sin(3 * X[:, 0]) + 0.2 * rng.standard_normal(40)
+    w = rng.integers(1, 4, size=40).astype(float)
+    model = KernelRidge(Gaussian(0.5), lam=0.3).fit(X, y, w)
+    found = collect(model, X, y)
+    e = np.array([
+        y[i] - KernelRidge(Gaussian(0.5), lam=0.3).fit(np.delete(X, i, 0), np.delete(y, i), np.delete(w, i))
+        .predict(X[i : i + 1])[0] for i in range(40)
+    ])  # fmt: skip
+    assert found["fit"]["rmse"] == pytest.approx(np.sqrt(np.average(e**2, weights=w)), rel=1e-5)
+    this = found["scores"]["models"][0]
+    assert this["mae"] == pytest.approx(np.average(np.abs(e), weights=w), rel=1e-5)
+    total = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+    assert this["score"] == pytest.approx(1 - np.average(e**2, weights=w) / total, rel=1e-5)
+    assert "M107" in {one["code"] for one in found["checks"]}
+    assert found["data"]["weights"]["equal"] == pytest.approx(w.sum() ** 2 / np.sum(w**2))
+
+
+def test_a_linear_model_with_weights_is_a_refit(rng):
+    from sklearn.linear_model import LinearRegression
+
+    X, y = rng.uniform(-1, 1, size=(30, 2)), rng.standard_normal(30)
+    w = np.append(rng.uniform(0.5, 2, size=29), 0.0)
+    found = collect(KernelRidge(Gaussian(1.0), lam=1.0).fit(X, y, w), X, y)
+    keep = ~np.eye(30, dtype=bool)
+    e = [y[i] - LinearRegression().fit(X[k], y[k], w[k]).predict(X[i : i + 1])[0] for i, k in enumerate(keep)]
+    linear = next(one for one in found["scores"]["models"] if one["name"] == "linear model")
+    assert linear["rmse"] == pytest.approx(np.sqrt(np.average(np.square(e), weights=w)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVR(Gaussian(0.5), C=5.0),
+        GaussianProcessRegressor(Gaussian(0.5), 0.1, criterion=None),
+        KernelMachine(Gaussian(0.5), loss="huber", lam=0.1),
+    ],
+    ids=["svr", "process", "huber"],
+)
+def test_weights_are_remembered_or_said(rng, model):
+    X = rng.uniform(-1, 1, size=(40, 1))
+    y, w = np.sin(3 * X[:, 0]), rng.uniform(0.5, 3.0, size=40)
+    model.fit(X, y, w)
+    found = collect(model, X, y)
+    text = next(one["text"] for one in found["checks"] if one["code"] == "M107")
+    if isinstance(model, KernelMachine):
+        assert "each row counts once" in text
+        found = collect(model, X, y, sample_weight=w)
+    assert found["data"]["weights"]["high"] == pytest.approx(w.max(), rel=1e-6)
+    with pytest.raises(ValueError, match="sample_weight must be 40"):
+        collect(model, X, y, sample_weight=w[:5])
+
+
+# ------------------------------------------------------------------------------------- categories and texts
+@pytest.mark.parametrize("form", ["dict", "Table", "array"])
+def test_mixed_tables_have_effects_by_level(mixed, form):
+    X, y, kernel = mixed
+    if form == "array":
+        X = np.array([X["age"].tolist(), X["site"], X["seq"]], dtype=object).T
+        kernel = Gaussian(10.0).on(0) * Categorical().on(1) + 0.1 * Spectrum(2).on(2)
+    given = Table(X) if form == "Table" else X
+    names = None if form != "array" else ["age", "site", "seq"]
+    model = KernelRidge(kernel, lam=0.1).fit(given, y)
+    found = collect(model, given, y, feature_names=names)
+    kinds = {one["name"]: one["kind"] for one in found["effects"]["columns"]}
+    assert kinds == {"age": "number", "site": "levels", "seq": "text"}
+    curve = next(one for one in found["effects"]["curves"] if one["name"] == "site")
+    assert curve["levels"] == ["<b>Oslo", "Bern", "Turin"]
+    rows = np.sort(np.random.default_rng(0).choice(60, 40, replace=False))
+    held = np.array(X, dtype=object)[rows] if form == "array" else {k: [v[i] for i in rows] for k, v in X.items()}
+    if form == "array":
+        held[:, 1] = "Bern"
+    else:
+        held["site"] = ["Bern"] * 40
+    assert curve["mean"][1] == pytest.approx(model.predict(held).mean(), rel=1e-5)
+    assert found["data"]["categories"][0]["distinct"] == 3
+    page = page_of(found)
+    assert "Texts have importance, but no curve: seq" in page
+    assert "&lt;b&gt;Oslo" in page
+    assert {"linear model", "5 neighbours"} <= {one["name"] for one in found["scores"]["models"]}
+
+
+def test_indicators_of_one_category_are_one_column(rng):
+    code = rng.integers(0, 3, size=60)
+    X = np.column_stack([np.eye(3)[code], rng.uniform(-1, 1, size=60)])
+    y = code + np.sin(3 * X[:, 3]) + 0.1 * rng.standard_normal(60)
+    kernel = Gaussian([0.5]).on([3]) * Gaussian(2.0).on([0, 1, 2])
+    names = ["soil = clay", "soil = loam", "soil = sand", "rain"]
+    found = collect(KernelRidge(kernel, lam=0.1).fit(X, y), X, y, feature_names=names, units={"rain": (50.0, 10.0)})
+    effects = {one["name"]: one for one in found["effects"]["columns"]}
+    assert set(effects) == {"soil", "rain"}
+    share = np.bincount(code) / 60
+    assert effects["soil"]["relevance"] == pytest.approx(np.sqrt(1 - np.sum(share**2)) / 2.0, rel=1e-9)
+    assert effects["rain"]["relevance"] == pytest.approx(X[:, 3].std() / 0.5, rel=1e-9)
+    assert effects["rain"]["length_scale"] == pytest.approx(5.0)
+    labels = set(found["selection"]["chosen"]["labels"].values())
+    assert labels == {"length scale of rain", "length scale of soil"}
+    assert found["data"]["features"][0]["low"] == pytest.approx(50 + 10 * X[:, 3].min())
+
+
+# ------------------------------------------------------------------------------------------ pairs of columns
+def test_a_sum_has_no_interaction_and_a_product_has(rng):
+    X = rng.uniform(-1, 1, size=(80, 3))
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    plain = Gaussian(1.0).on(0) + Gaussian(1.0).on(1) + Gaussian(1.0).on(2)
+    listed = collect(KernelRidge(plain, lam=0.01).fit(X, y), X, y)["effects"]["pairs"]["listed"]
+    assert max(one["H"] for one in listed) < 1e-6
+    found = collect(KernelRidge(Gaussian(1.0), lam=0.001).fit(X, y), X, y)
+    best = found["effects"]["pairs"]["listed"][0]
+    assert set(best["names"]) == {"x1", "x2"}
+    assert best["H"] > 0.8
+    field = found["effects"]["pairs"]["surface"]
+    assert f"{field['x']['name']} and {field['y']['name']} together" in page_of(found)
+
+
+def test_h_is_that_of_its_definition(rng):
+    X = rng.uniform(-1, 1, size=(25, 2))
+    y = np.sin(2 * X[:, 0] * X[:, 1]) + X[:, 0]
+    model = KernelRidge(Gaussian(0.8), lam=0.01).fit(X, y)
+    found = collect(model, X, y)["effects"]["pairs"]["listed"][0]
+
+    def dependence(columns):
+        out = []
+        for row in X:
+            Z = X.copy()
+            Z[:, columns] = row[columns]
+            out.append(model.predict(Z).mean())
+        return np.array(out) - np.mean(out)
+
+    one, other, both = (dependence(c) for c in ([0], [1], [0, 1]))
+    expected = np.sqrt(np.sum((both - one - other) ** 2) / np.sum(both**2))
+    assert found["H"] == pytest.approx(expected, rel=1e-6)
+
+
+# -------------------------------------------------------------------------------------------- time budget
+def test_what_costs_is_left_out_when_the_time_is_over(rng):
+    X = rng.uniform(-1, 1, size=(60, 2))
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    model = KernelRidge(Gaussian(0.7), lam=0.1).fit(X, y)
+    found = collect(model, X, y, time_budget=0.0)
+    missing = [found["learning"], found["effects"], found["selection"]["surface"]]
+    assert all("time budget of 0 s" in one["missing"] for one in missing)
+    assert len(found["data"]["left_out"]) == 3
+    assert "picks" in found["selection"]["path"]
+    assert "time budget was used up: evidence surface" in page_of(found)
+    assert "left_out" in collect(model, X, y, time_budget=1e6)["data"]
+    for bad in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match="time_budget"):
+            collect(model, X, y, time_budget=bad)
+
+
+def test_findings_without_the_new_parts_still_make_a_page(regression):
+    sections = dict(regression.sections)
+    for name in ("learning", "targets"):
+        sections.pop(name)
+    sections["effects"] = {k: v for k, v in sections["effects"].items() if k not in ("pairs", "texts")}
+    sections["data"] = {k: v for k, v in sections["data"].items()
+                        if k not in ("categories", "texts", "weights", "left_out")}  # fmt: skip
+    assert "Why this λ and kernel" in page_of(type(regression)(sections))
+
+
+def test_pairs_are_those_of_the_strongest_columns(of_process_pairs):
+    names = [one["name"] for one in of_process_pairs["columns"]]
+    pairs = {frozenset(one["names"]) for one in of_process_pairs["pairs"]["listed"]}
+    assert pairs == {frozenset(pair) for pair in itertools.combinations(names[:4], 2)}
+
+
+@pytest.fixture(scope="module")
+def of_process_pairs(regression):
+    return regression["effects"]
