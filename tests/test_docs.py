@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import io
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,15 @@ def test_a_page_prints_what_it_says(name):
     assert shown >= 1
 
 
+def test_the_ten_lines_of_the_readme():
+    names, out = {"__name__": "page"}, io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(blocks(text_of(ROOT / "README.md"))[0][0], "README.md", "exec"), names)
+    assert "LOO() chose lam = " in out.getvalue() and "condition" in out.getvalue()
+    low, high = names["model"].predict_interval([[0.5, 1.0]], coverage=0.9)[0]
+    assert low < names["np"].sin(1.0) + 0.5 < high
+
+
 def test_numbers_that_differ_are_seen():
     assert same("R² 0.871 of 50", "R² 0.87 of 50")
     assert not same("R² 0.80 of 50", "R² 0.87 of 50")
@@ -76,12 +86,13 @@ def test_numbers_that_differ_are_seen():
 @pytest.mark.slow
 def test_the_tutorial_for_a_table_shows_what_the_commands_print(tmp_path):
     text = text_of(DOCS / "tutorial_csv.md")
-    for name in ("harvest.csv", "harvest_new.csv"):
+    for name in ("harvest.csv", "harvest_new.csv", "assay.csv"):
         (tmp_path / name).write_bytes((ROOT / "examples" / name).read_bytes())
     shown = re.findall(r"```\nmercer ([^\n]*)\n```\n```text\n(.*?)```", text, re.DOTALL)
-    assert len(shown) == 2
+    assert len(shown) == 3
     for arguments, expected in shown:
-        command = [sys.executable, "-c", "from mercer.cli import main; raise SystemExit(main())", *arguments.split()]
+        script = "from mercer.cli import main; raise SystemExit(main())"
+        command = [sys.executable, "-c", script, *shlex.split(arguments)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=110)
         assert done.returncode == 0, done.stderr
         lines = (done.stderr + done.stdout).splitlines()

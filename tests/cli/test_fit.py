@@ -135,7 +135,7 @@ def test_many_rows_are_cut_to_the_time_and_it_is_said(run, tmp_path):
 
 
 def test_many_rows_are_judged_and_shown_by_some_of_them(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.cli.fit.MOST_SCORED", 60)
+    monkeypatch.setattr("mercer.cli._fit_result.MOST_SCORED", 60)
     for module in ("_left_out", "_rows"):
         monkeypatch.setattr(f"mercer.report.{module}.LEFT_OUT", 50)
     path = tmp_path / "many.csv"

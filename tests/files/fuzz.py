@@ -55,7 +55,21 @@ def starts(folder):
         X, inputs = zoo.inputs(kernels[name])
         zoo.quietly(mercer.KernelRidge(kernels[name]).fit, X, np.arange(10.0)).save(folder / "start", force=True)
         found.append((*take_apart(folder / "start"), inputs))
-    return found
+    return [*found, table_start(folder)]
+
+
+def table_start(folder):
+    """(header, body, new inputs) of a model of a table with numbers, categories and strings."""
+    import polars as pl
+
+    from mercer.tabular import TableModel
+
+    n = range(12)
+    frame = pl.DataFrame({"a": [i % 5 for i in n], "c": ["xyz"[i % 3] for i in n], "s": [f"AC{i}" * 2 for i in n]})
+    kernel = mercer.kernels.parse_kernel('Gaussian().on("a") * Categorical().on("c") + Spectrum(2).on("s")')
+    model = TableModel(mercer.KernelRidge(kernel), target="y").fit(frame.with_columns(y=pl.col("a") * 2.0))
+    mercer.files.save(model, folder / "start", force=True)
+    return *take_apart(folder / "start"), frame
 
 
 def places(value, path=()):
@@ -210,7 +224,7 @@ def one(path, inputs):
     try:
         with at_most(SLOW):
             ask(model, inputs)
-    except Endless:  # sub-strings of 10⁹ letters: a bad model, see docs/model_files.md
+    except Endless:  # parameters that `mercer.kernels.limits` should have refused
         return "endless"
     except Exception:  # an ordinary error is an answer too: what matters is that the interpreter lives
         return "raised"

@@ -251,8 +251,10 @@ def test_forged_contents(case, known, tmp_path):
 
 
 def test_the_forger_itself_is_sound(known, tmp_path):
-    for name in known:
-        mercer.load(forged(known, name, tmp_path, lambda header: None))
+    for name, (header, body) in known.items():
+        mercer.load(forged(known, name, tmp_path, lambda same: None)).save(tmp_path / "again", force=True)
+        again, bytes_again = take_apart(tmp_path / "again")
+        assert (again["objects"], again["root"], bytes_again) == (header["objects"], header["root"], body)
 
 
 def test_containers_and_kernels_that_explode(known, tmp_path):
@@ -347,8 +349,11 @@ def test_random_forgeries(tmp_path):
     outcomes = fuzz.run(120, seed=5, folder=tmp_path)
     assert outcomes["refused"] > 50
     assert outcomes["answered"] > 10
+    assert not outcomes["endless"]
 
 
 @pytest.mark.slow
 def test_many_random_forgeries(tmp_path, rng_seed):
-    assert fuzz.run(5000, seed=100 + rng_seed, folder=tmp_path)["refused"] > 3000
+    outcomes = fuzz.run(5000, seed=100 + rng_seed, folder=tmp_path)
+    assert outcomes["refused"] > 3000
+    assert not outcomes["endless"]

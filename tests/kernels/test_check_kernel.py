@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 
+from contract import assert_passes
 from mercer.kernels import FeatureMap, Gaussian, Kernel, Linear, Matern52, Pairwise, Radial
 from mercer.testing import check_kernel
 
@@ -198,19 +199,22 @@ def test_a_broken_kernel_is_caught_and_the_property_named(kernel, property_):
 
 
 def test_the_sound_one_passes():
-    check_kernel(Sound())
-    check_kernel(2.0 * Sound() + Gaussian())
+    assert_passes(check_kernel, Sound())
+    assert_passes(check_kernel, 2.0 * Sound() + Gaussian())
 
 
 def test_functions_without_a_name_are_allowed():
-    check_kernel(FeatureMap(lambda X: X**2))
-    check_kernel(Gaussian().warp(lambda X: np.exp(X[:, 0])))
-    check_kernel(Pairwise(lambda x, z: float(x @ z)))
-    check_kernel(Gaussian().transform(functools.partial(np.power, 2.0)))
+    assert_passes(check_kernel, FeatureMap(lambda X: X**2))
+    assert_passes(check_kernel, Gaussian().warp(lambda X: np.exp(X[:, 0])))
+    assert_passes(check_kernel, Pairwise(lambda x, z: float(x @ z)))
+    assert_passes(check_kernel, Gaussian().transform(functools.partial(np.power, 2.0)))
 
 
 def test_inputs_that_cannot_be_pickled_are_allowed():
-    check_kernel(Pairwise(lambda f, g: f(1.0) * g(1.0)), [lambda x, i=i: x + i for i in range(5)])
+    functions = [lambda x, i=i: x + i for i in range(5)]
+    assert_passes(check_kernel, Pairwise(lambda f, g: f(1.0) * g(1.0)), functions)
+    with pytest.raises(AssertionError, match="PSD"):
+        check_kernel(Pairwise(lambda f, g: f(1.0) + g(1.0)), functions)
 
 
 def test_own_inputs_are_used_and_many_are_thinned():

@@ -207,7 +207,11 @@ def test_bytes_unicode_and_arrays_are_read_alike():
 def test_strange_strings_have_defined_values(kernel):
     X = ["", "\0", "a\0b", "😀", "\ud800", "a" * 50] if getattr(kernel, "alphabet", None) is None else ["", "abc"]
     K = kernel(X)
-    assert np.isfinite(K).all() and np.isfinite(kernel.normalise()(X)).all()
+    unit = kernel.normalise()(X)
+    assert np.isfinite(K).all() and np.isfinite(unit).all()
+    np.testing.assert_allclose(kernel.diag(kernel.validate(X)), np.diag(K), rtol=1e-12)
+    np.testing.assert_allclose([[kernel([x], [z])[0, 0] for z in X] for x in X], K, rtol=1e-12)  # one by one
+    np.testing.assert_allclose(np.diag(unit), np.diag(K) > 0, rtol=1e-12)  # 1, or 0 for a string without features
     assert kernel(X[:0], X).shape == (0, len(X)) and kernel(X, X[:0]).shape == (len(X), 0)
 
 

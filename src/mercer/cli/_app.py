@@ -1,8 +1,6 @@
 """The commands and their options, for typer. Each command imports its work when it runs."""
 
-# Annotations are values here: typer reads them when the functions are made.
-# mypy: disable-error-code="name-defined, valid-type"
-
+import inspect
 import shlex
 from types import SimpleNamespace
 
@@ -13,6 +11,91 @@ HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 `mercer fit train.csv --target y -o model.mercer`, then `mercer predict model.mercer new.csv -o out.csv`.
 Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
 3 unusable data, 130 interrupted."""
+FIT = """Fit a model to a table, and judge it.
+
+Numbers are standardised, categories become indicators, unless the kernel reads a column as it is:
+
+  mercer fit t.csv -t y -k 'Gaussian().on(["age", "dose"]) * Categorical().on("site") + Spectrum(3).on("sequence")'
+
+Strings: Spectrum, Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment. Molecules as SMILES:
+TanimotoOf(AtomEnvironments(2)). Graphs as JSON: WeisfeilerLehman, ShortestPath and others."""
+
+
+def _fit(settings):
+    from mercer.cli.fit import run
+
+    return run(settings)
+
+
+def _predict(settings):
+    from mercer.cli.predict import run
+
+    return run(settings)
+
+
+def _compare(settings):
+    from mercer.cli.compare import run
+
+    return run(settings)
+
+
+def _evaluate(settings):
+    from mercer.cli.evaluate import run
+
+    return run(settings)
+
+
+def _inspect(settings):
+    from mercer.cli.inspection import run
+
+    return run(settings)
+
+
+def _report(settings):
+    from mercer.cli.inspection import run_report
+
+    return run_report(settings)
+
+
+def _plan(settings):
+    from mercer.cli.plan import run
+
+    return run(settings)
+
+
+def _demo(settings):
+    from mercer.demo import run
+
+    run(output=None if settings.text else settings.output)
+    return 0
+
+
+NEEDED = inspect.Parameter.empty  # an option without a default
+READING = {"missing": None, "no_header": False, "separator": None, "decimal": None}
+ROLES = {"ignore": None, "categorical": None, "numeric": None}
+TALK = {"quiet": False, "debug": False}
+COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
+    "fit": (_fit, FIT, {
+        "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "fix_kernel": False, "criterion": "auto",
+        "test": None, "output": None, "report": None, "lite": False, "card": None, "force": False, "time_budget": None,
+        "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, **ROLES, **READING, "config": None,
+        "dry_run": False, "json": False, "quiet": False, "no_progress": False, "debug": False}),
+    "predict": (_predict, "Predict each row of a table, in its order.", {
+        "model": NEEDED, "data": NEEDED, "output": "-", "interval": None, "std": False, "keep": None, **READING,
+        "force": False, "config": None, **TALK}),
+    "compare": (_compare, "Show which λ each rule chooses.", {
+        "data": NEEDED, "target": NEEDED, "kernel": None, "plot": None, "seed": 0, "max_rows": None, **ROLES, **READING,
+        "force": False, "config": None, "json": False, "quiet": False, "no_progress": False, "debug": False}),
+    "evaluate": (_evaluate, "Judge a model by a table that has the target.", {
+        "model": NEEDED, "data": NEEDED, **READING, "json": False, **TALK}),
+    "inspect": (_inspect, "Say what a model file holds.", {"model": NEEDED, "json": False, **TALK}),
+    "report": (_report, "Write the HTML page about a model file.", {
+        "model": NEEDED, "output": None, "lite": False, "force": False, **TALK}),
+    "plan": (_plan, "Say what a fit of so many rows would take.", {
+        "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
+    "demo": (_demo, "Fit the bundled stopping distances of cars.", {
+        "output": "mercer_demo.png", "text": False, "debug": False}),
+}  # fmt: skip
 
 
 def build(arguments=()):
@@ -31,20 +114,31 @@ def build(arguments=()):
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    command = shlex.join(["mercer", *arguments])
-    o = options()
+    command, known = shlex.join(["mercer", *arguments]), options()
     app.callback()(_top(typer))
-    for register in (_fit, _predict, _compare, _evaluate, _about, _plan):
-        register(app, o, command)
+    for name, (work, text, defaults) in COMMANDS.items():
+        app.command(name, help=text)(_function(name, work, defaults, known, command))
     return app
 
 
-def _do(run, settings):
-    """Run a command; Ctrl-C is told apart from what typer makes of it."""
-    try:
-        return run(settings)
-    except KeyboardInterrupt:
-        raise Interrupted from None
+def _function(name, work, defaults, known, command):
+    """A function with the options of a command as its parameters, which is what typer reads."""
+
+    def run(**given):
+        try:
+            return work(SimpleNamespace(**given, command=command))
+        except KeyboardInterrupt:  # told apart from what typer makes of it
+            raise Interrupted from None
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    kinds = {option: getattr(known, option) for option in defaults}
+    if defaults.get("model") is NEEDED:
+        kinds["model"] = known.file
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(o, keyword, default=defaults[o], annotation=kinds[o]) for o in defaults]
+    )
+    run.__annotations__, run.__name__ = kinds, name
+    return run
 
 
 def _top(typer):
@@ -62,165 +156,3 @@ def _top(typer):
         pass
 
     return top
-
-
-def _fit(app, o, command):
-    @app.command()
-    def fit(
-        data: o.data,
-        target: o.target,
-        model: o.model = "auto",
-        kernel: o.kernel = None,
-        fix_kernel: o.fix_kernel = False,
-        criterion: o.criterion = "auto",
-        test: o.test = None,
-        output: o.output = None,
-        report: o.report = None,
-        lite: o.lite = False,
-        card: o.card = None,
-        force: o.force = False,
-        time_budget: o.time_budget = None,
-        memory: o.memory = None,
-        max_rows: o.max_rows = None,
-        seed: o.seed = 0,
-        folds: o.folds = 5,
-        no_score: o.no_score = False,
-        ignore: o.ignore = None,
-        categorical: o.categorical = None,
-        numeric: o.numeric = None,
-        missing: o.missing = None,
-        no_header: o.no_header = False,
-        separator: o.separator = None,
-        decimal: o.decimal = None,
-        config: o.config = None,
-        dry_run: o.dry_run = False,
-        json: o.json = False,
-        quiet: o.quiet = False,
-        no_progress: o.no_progress = False,
-        debug: o.debug = False,
-    ):
-        """Fit a model to a table, and judge it."""
-        settings = SimpleNamespace(**{**locals(), "command": command})
-        from mercer.cli.fit import run
-
-        return _do(run, settings)
-
-
-def _predict(app, o, command):
-    @app.command()
-    def predict(
-        model: o.file,
-        data: o.data,
-        output: o.output = "-",
-        interval: o.interval = None,
-        std: o.std = False,
-        keep: o.keep = None,
-        missing: o.missing = None,
-        no_header: o.no_header = False,
-        separator: o.separator = None,
-        decimal: o.decimal = None,
-        force: o.force = False,
-        config: o.config = None,
-        quiet: o.quiet = False,
-        debug: o.debug = False,
-    ):
-        """Predict each row of a table, in its order."""
-        settings = SimpleNamespace(**{**locals(), "command": command})
-        from mercer.cli.predict import run
-
-        return _do(run, settings)
-
-
-def _compare(app, o, command):
-    @app.command()
-    def compare(
-        data: o.data,
-        target: o.target,
-        kernel: o.kernel = None,
-        plot: o.plot = None,
-        seed: o.seed = 0,
-        max_rows: o.max_rows = None,
-        ignore: o.ignore = None,
-        categorical: o.categorical = None,
-        numeric: o.numeric = None,
-        missing: o.missing = None,
-        no_header: o.no_header = False,
-        separator: o.separator = None,
-        decimal: o.decimal = None,
-        force: o.force = False,
-        config: o.config = None,
-        json: o.json = False,
-        quiet: o.quiet = False,
-        no_progress: o.no_progress = False,
-        debug: o.debug = False,
-    ):
-        """Show which λ each rule chooses."""
-        settings = SimpleNamespace(**{**locals(), "command": command})
-        from mercer.cli.compare import run
-
-        return _do(run, settings)
-
-
-def _evaluate(app, o, command):
-    @app.command()
-    def evaluate(
-        model: o.file,
-        data: o.data,
-        missing: o.missing = None,
-        no_header: o.no_header = False,
-        separator: o.separator = None,
-        decimal: o.decimal = None,
-        json: o.json = False,
-        quiet: o.quiet = False,
-        debug: o.debug = False,
-    ):
-        """Judge a model by a table that has the target."""
-        settings = SimpleNamespace(**{**locals(), "command": command})
-        from mercer.cli.evaluate import run
-
-        return _do(run, settings)
-
-
-def _about(app, o, command):
-    @app.command()
-    def inspect(model: o.file, json: o.json = False, quiet: o.quiet = False, debug: o.debug = False):
-        """Say what a model file holds."""
-        settings = SimpleNamespace(**{**locals(), "command": command})
-        from mercer.cli.inspection import run
-
-        return _do(run, settings)
-
-    @app.command()
-    def report(
-        model: o.file,
-        output: o.output = None,
-        lite: o.lite = False,
-        force: o.force = False,
-        quiet: o.quiet = False,
-        debug: o.debug = False,
-    ):
-        """Write the HTML page about a model file."""
-        settings = SimpleNamespace(**{**locals(), "command": command})
-        from mercer.cli.inspection import run_report
-
-        return _do(run_report, settings)
-
-
-def _plan(app, o, command):
-    @app.command()
-    def plan(
-        rows: o.rows, features: o.features = "10", memory: o.memory = None, json: o.json = False, debug: o.debug = False
-    ):
-        """Say what a fit of so many rows would take."""
-        settings = SimpleNamespace(**{**locals(), "command": command})
-        from mercer.cli.plan import run
-
-        return _do(run, settings)
-
-    @app.command()
-    def demo(output: o.output = "mercer_demo.png", text: o.text = False, debug: o.debug = False):
-        """Fit the bundled stopping distances of cars."""
-        from mercer.demo import run
-
-        run(output=None if text else output)
-        return 0

@@ -11,8 +11,16 @@ MOST = 12  # columns that are listed
 def announcement(facts):
     """One line on what begins."""
     folds = f", judged by {facts['folds']} folds" if facts["folds"] else ""
-    columns = count(facts["features"], "column")
-    return f"{facts['title']} on {count(facts['plan'].n, 'row')} and {columns} of numbers{folds} …"
+    return f"{facts['title']} on {count(facts['plan'].n, 'row')} and {_columns(facts['recipe'])}{folds} …"
+
+
+def _columns(recipe):
+    """What the model reads: columns of numbers, and others."""
+    objects = len(recipe.object_names)
+    numbers = len(recipe.feature_names_) - objects
+    parts = [count(numbers, "column") + " of numbers"] if numbers or not objects else []
+    parts += [count(objects, "column") + (" as it is" if objects == 1 else " as they are")] if objects else []
+    return " and ".join(parts)
 
 
 def dry_run(facts):
@@ -21,7 +29,7 @@ def dry_run(facts):
     lines = [
         f"{facts['title']}, chosen by {facts['criterion']}",
         f"rows      {facts['rows']:,}, of which {facts['target_rows']:,} have a target",
-        f"columns   {len(recipe.columns_)} used, {len(recipe.ignored_)} left out; {facts['features']} numbers a row",
+        f"columns   {len(recipe.used)} used, {len(recipe.ignored_)} left out; {_columns(recipe)}",
         f"judged    {'nested cross-validation, ' + str(facts['folds']) + ' folds' if facts['folds'] else 'no'}",
         "one fit at given hyper-parameters:",
         *(f"  {line}" for line in str(facts["plan"]).splitlines()),
@@ -61,6 +69,8 @@ def _data(result):
 
 def _role(column):
     """What was made of a column."""
+    if column["role"] == "object":
+        return f"{as_it_is(column)}, {column['missing']} missing" if column["missing"] else as_it_is(column)
     if column["role"] == "categorical":
         many = len(column["levels"])
         return f"categorical, {many} levels as {'one column of 0 and 1' if many == 2 else 'indicators (one-hot)'}"
@@ -72,6 +82,16 @@ def _role(column):
     }
     said = kinds[column["kind"]] + ("" if column["kind"] == "boolean" else ", standardised")
     return f"{said}, {column['missing']} missing" if column["missing"] else said
+
+
+def as_it_is(column):
+    """What a kernel reads of a column that stays as it is."""
+    if column["kind"] == "string":
+        return f"text as it is, {column['shortest']} to {column['longest']} letters"
+    if column["kind"] == "category":
+        many = "more than 10,000" if column["levels"] is None else len(column["levels"])
+        return f"categories as they are, {many} of them"
+    return {"number": "numbers as they are", "graph": "graphs"}[column["kind"]]
 
 
 def _model(result):
@@ -112,7 +132,8 @@ def _score(score):
     this = {**score, "name": "this model", "score": score["mean"], "error": score["standard_error"]}
     for one in [this, *score["baselines"]]:
         numbers = (f"{one['rmse']:.4g}", f"{one['mae']:.4g}") if has else ()
-        rows.append((one["name"], f"{one['score']:.3f} ± {one['error']:.3f}", *numbers))
+        error = f" ± {one['error']:.3f}" if len(one["scores"]) > 1 else ""
+        rows.append((one["name"], f"{one['score']:.3f}{error}", *numbers))
     lines = [f"Score     {score['how']}: chosen and judged on different rows", table(rows)]
     if score["optimism"] is not None:
         lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")

@@ -2,7 +2,6 @@
 
 from mercer.cli._errors import Usage
 from mercer.cli._options import CRITERIA, MODELS
-from mercer.cli._units import bytes_of, seconds
 from mercer.tabular._words import meant
 
 LABELS = ("gpc", "logistic")
@@ -24,7 +23,6 @@ RULES = {  # of each model, the default first
     "gpc": ("evidence",),
     "logistic": ("loo", "kfold"),
 }
-SHARE = 0.4  # of the time budget for the model itself; the rest is for the folds that judge it
 
 
 def model_name(settings, column, notes):
@@ -67,14 +65,17 @@ def criterion_name(settings, name):
     return given
 
 
-def make_estimator(settings, name, criterion, kernel, folds):
-    """The estimator of a name, with nothing fitted."""
+def make_estimator(settings, name, criterion, kernel, budget):
+    """The estimator of a name, with nothing fitted; its searches have their share of the time."""
+    from mercer.tabular._choose import within
+
+    return within(_estimator(settings, name, criterion, kernel, {"memory": budget.memory}), budget.search)
+
+
+def _estimator(settings, name, criterion, kernel, common):
+    """The estimator of a name."""
     from mercer import estimators
 
-    budget, memory = seconds(settings.time_budget, "--time-budget"), bytes_of(settings.memory, "--memory")
-    if budget is not None:
-        budget *= SHARE if not folds else min(SHARE, 0.9 / (folds + 1))
-    common = {"memory": memory, "time_budget": budget}
     if name == "ridge":
         alone = settings.fix_kernel or criterion in ("lcurve", "discrepancy")
         options = {"criterion": rule(criterion), "optimize": "lam" if alone else "all", "random_state": settings.seed}
@@ -109,18 +110,3 @@ def rule(name):
         "discrepancy": selection.Discrepancy,
         "kfold": selection.KFold,
     }[name]()
-
-
-def read_kernel(text):
-    """The kernel of an expression; None of None."""
-    if text is None:
-        return None
-    from mercer.kernels import parse_kernel
-
-    try:
-        return parse_kernel(text)
-    except (TypeError, ValueError) as error:
-        said, unknown, known = str(error).partition(" is not a kernel class; known are ")
-        if unknown:  # the list is long: say the nearest one
-            said += f" is not a kernel{meant(said.rsplit(None, 1)[1], known.strip('.').split(', '))}"
-        raise Usage(f"--kernel: {said}") from None

@@ -25,12 +25,13 @@ def options():
         file=argument("Model file that `mercer fit -o` has written.", "MODEL"),
         target=option(str, "--target -t", "Column to be predicted.", metavar="NAME"),
         model=option(str, "--model", f"{', '.join(MODELS)}. auto: ridge for numbers, gpc for text.", metavar="NAME"),
-        kernel=option(str | None, "--kernel -k", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\". Length "
-                      "scales are in standard deviations of the columns.", metavar="EXPRESSION"),
+        kernel=option(str | None, "--kernel -k", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
+                      "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns.",
+                      metavar="EXPRESSION"),
         fix_kernel=option(bool, "--fix-kernel", "Take the kernel as it is, and choose λ alone."),
         criterion=option(str, "--criterion", f"What chooses: {', '.join(CRITERIA)}.", metavar="NAME"),
         test=option(str | None, "--test", "Table to judge the model by, which the fit does not see.", metavar="FILE"),
-        time_budget=option(str | None, "--time-budget", "Time for all searches together: 60s, 5m, 2h.", metavar="TIME"),
+        time_budget=option(str | None, "--time-budget", "Time for the whole command: 60s, 5m, 2h.", metavar="TIME"),
         memory=option(str | None, "--memory", "Memory the fit may use: 500MB, 8GB.", metavar="SIZE"),
         max_rows=option(str | None, "--max-rows", "Rows to fit on, at most, drawn at random.", metavar="N"),
         seed=option(int, "--seed", "Seed of folds and samples.", min=0),

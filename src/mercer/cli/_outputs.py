@@ -2,6 +2,7 @@
 
 import json
 
+from mercer.cli._fit_text import as_it_is
 from mercer.cli._session import plain
 from mercer.cli._tables import write_bytes
 
@@ -90,7 +91,9 @@ def card(result):
 
 def _row(column):
     """A column of the table as a row of the card."""
-    if column["role"] == "categorical":
+    if column["role"] == "object":
+        known = as_it_is(column)
+    elif column["role"] == "categorical":
         known = f"{len(column['levels'])} levels"
     else:
         known = f"{column['low']:.6g} to {column['high']:.6g}"

@@ -10,13 +10,13 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins lik
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
 
 
-def read_input(settings, session, source, text=()):
+def read_input(settings, session, source, text=(), strings=()):
     """The table of a file, read as the options say; what was decided is said."""
     if settings.decimal not in (None, ".", ","):
         raise Usage(f"--decimal must be . or , and not {settings.decimal!r}")
     separator = {"tab": "\t", "\\t": "\t"}.get(settings.separator, settings.separator)
     options = {"separator": separator, "decimal": settings.decimal, "missing": tuple(settings.missing or ())}
-    found = read(source, header=not settings.no_header, text=text, **options)
+    found = read(source, header=not settings.no_header, text=text, strings=strings, **options)
     for note in found.notes:
         session.say(f"note: {note}")
     return found
@@ -57,9 +57,10 @@ def load_model(path):
     return model, header
 
 
-def text_columns(model):
-    """Columns that were text in the fit, and must be read as text."""
-    return tuple(model.text_columns_)
+def read_for(model, settings, session, keep=()):
+    """The table of a command, read for a model: what was text in the fit is text."""
+    text = (*model.text_columns_, *keep)
+    return read_input(settings, session, settings.data, text, tuple(model.string_columns)).frame
 
 
 def say_differences(model, frame, session, keep=()):

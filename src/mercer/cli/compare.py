@@ -1,10 +1,9 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
-from mercer.cli._models import read_kernel
+from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strings_of
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_free, check_names, check_target, read_input
 from mercer.cli._units import whole
-from mercer.cli.fit import _check_kernel
 
 MOST = 2000  # rows: one eigen-decomposition
 
@@ -15,7 +14,7 @@ def run(settings):
     kernel = read_kernel(settings.kernel)
     most = whole(settings.max_rows, "--max-rows") or MOST
     with Session(settings) as session:
-        frame = read_input(settings, session, settings.data).frame
+        frame = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target)).frame
         check_target(frame, settings.target)
         check_names(settings, frame)
         X, y, kernel, notes = _inputs(settings, frame, kernel, most, session)
@@ -36,25 +35,23 @@ def _inputs(settings, frame, kernel, most, session):
     """(X, y, kernel, notes); without a kernel, the one whose length scales leave-one-out chooses."""
     from mercer import KernelRidge
     from mercer.selection import LOO
-    from mercer.tabular import TableModel, by_number
+    from mercer.tabular import TableModel
+    from mercer.tabular._targets import usable_rows
 
-    recipe = as_recipe(settings)
-    options = {"target": settings.target, "fit_rows": most, "search_rows": most, "random_state": settings.seed}
+    notes = []
     if kernel is None:
         session.stages(1)
         estimator = KernelRidge(criterion=LOO(), random_state=settings.seed)
-        model = TableModel(estimator, recipe, **options).fit(frame, session.listener)
-        notes = [
-            *model.notes_,
-            "the length scales are those that leave-one-out chooses; --kernel gives another kernel.",
-        ]
-        kernel = model.estimator_.kernel_
+        notes.append("the length scales are those that leave-one-out chooses; --kernel gives another kernel.")
     else:
-        model = TableModel(KernelRidge(lam=1.0), recipe, **options).fit(frame)  # for its rows and its recipe
-        _check_kernel(kernel, model.recipe_)
-        notes, kernel = list(model.notes_), by_number(kernel, model.recipe_)
+        rows, _ = usable_rows(frame, settings.target, False, [])
+        objects = kernel_objects(kernel, frame, settings.target)
+        check_kernel(kernel, as_recipe(settings).fit(frame[rows], settings.target, objects), frame, rows)
+        estimator = KernelRidge(kernel, lam=1.0)  # for its rows and its columns: λ is what is compared
+    options = {"target": settings.target, "fit_rows": most, "search_rows": most, "random_state": settings.seed}
+    model = TableModel(estimator, as_recipe(settings), **options).fit(frame, session.listener)
     table = frame[model.rows_]
-    return model.inputs(table), model.targets(table)[1], kernel, notes
+    return model.inputs(table), model.targets(table)[1], model.estimator_.kernel_, [*model.notes_, *notes]
 
 
 def _compare(kernel, X, y):

@@ -1,7 +1,7 @@
 """``mercer evaluate``: a model judged by a table with the target."""
 
 from mercer.cli._session import Session, print_json, table
-from mercer.cli._tables import load_model, read_input, say_differences, text_columns
+from mercer.cli._tables import load_model, read_for, say_differences
 
 COVERAGE = 0.9
 
@@ -10,7 +10,7 @@ def run(settings):
     """Judge a model file by a table."""
     with Session(settings) as session:
         model, _ = load_model(settings.model)
-        frame = read_input(settings, session, settings.data, text_columns(model)).frame
+        frame = read_for(model, settings, session)
         say_differences(model, frame, session)
         found = measures(model, frame, session)
     result = {"schema": "mercer.evaluate/1", "model": settings.model, "data": settings.data, **found}

@@ -1,17 +1,16 @@
 """``mercer fit``: read, plan, fit, judge, keep; files are written at the very end, or not at all."""
 
 from mercer.cli import _fit_text
+from mercer.cli._budget import Budget
 from mercer.cli._errors import Usage
-from mercer.cli._models import LABELS, TITLES, criterion_name, make_estimator, model_name, read_kernel
+from mercer.cli._fit_result import result_of, some_rows
+from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strings_of
+from mercer.cli._models import LABELS, TITLES, criterion_name, make_estimator, model_name
 from mercer.cli._outputs import CARD_ENDINGS, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_free, check_names, check_target, read_input, say_differences
-from mercer.cli._units import bytes_of, seconds, whole
 
-LONG = 600.0  # seconds: a fit that is predicted to take longer has fewer rows, unless --time-budget says otherwise
-LEAST_SCORED, MOST_SCORED = 10, 5000  # rows of the cross-validation
-COST = {"ridge": 1.0, "gp": 3.0, "svr": 3.0}  # of a fit, in fits of a ridge regression; of the other models:
-ITERATED = 20.0
+LEAST_SCORED = 10  # rows of the cross-validation
 
 
 def run(settings):
@@ -22,22 +21,23 @@ def run(settings):
         raise Usage("only one of DATA and --test can be standard input")
     kernel = read_kernel(settings.kernel)
     with Session(settings) as session:
-        reading = read_input(settings, session, settings.data)
+        budget = Budget(settings, session)
+        reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))
         check_target(reading.frame, settings.target)
         check_names(settings, reading.frame)
-        test = _read_test(settings, session, reading.frame)
-        model, facts = _model(settings, reading.frame, kernel)
+        test = _read_test(settings, session, reading.frame, strings_of(kernel, settings.target))
+        model, facts = _model(settings, reading.frame, kernel, budget)
         facts |= {"file": settings.data, "sha256": reading.sha256, "reading": reading.notes}
         if settings.dry_run:
             return _dry_run(settings, facts)
         session.say(_fit_text.announcement(facts))
         session.stages(1 + (0 if facts["folds"] == 0 else facts["folds"]))
         fitted = _fit(model, reading.frame, session)
-        scores = _scores(model, fitted, reading.frame, facts, settings, session)
+        scores = _scores(model, fitted, reading.frame, facts, settings, session, budget)
         session.close_bar()
         session.flush()
         facts["test"] = None if test is None else _test(fitted, test, session)
-        result, findings = _result(settings, fitted, scores, facts, session, reading.frame)
+        result, findings = result_of(settings, fitted, scores, facts, budget, reading.frame)
         session.flush()
         result["warnings"] = list(session.warnings)
         result["files"] = write_outputs(settings, fitted, result, findings)
@@ -45,22 +45,21 @@ def run(settings):
     return 0
 
 
-def _read_test(settings, session, frame):
+def _read_test(settings, session, frame, strings):
     """The test table, text where the other one has text; None if there is none."""
     from mercer.tabular._columns import is_text
 
     if settings.test is None:
         return None
     texts = tuple(column.name for column in frame.get_columns() if is_text(column))
-    test = read_input(settings, session, settings.test, texts).frame
+    test = read_input(settings, session, settings.test, texts, strings).frame
     check_target(test, settings.target, "--test")
     return test
 
 
-def _model(settings, frame, kernel):
+def _model(settings, frame, kernel, budget):
     """(unfitted TableModel, facts): what is going to be fitted, and on how many rows."""
     import numpy as np
-    from sklearn.base import clone
 
     from mercer.tabular import TableModel
     from mercer.tabular._targets import usable_rows
@@ -69,18 +68,18 @@ def _model(settings, frame, kernel):
     name = model_name(settings, frame[settings.target], notes)
     labels = name in LABELS
     rows, y = usable_rows(frame, settings.target, labels, notes)
-    recipe = clone(as_recipe(settings)).fit(frame[rows], settings.target)
-    _check_kernel(kernel, recipe)
+    objects = kernel_objects(kernel, frame, settings.target)
+    recipe = as_recipe(settings).fit(frame[rows], settings.target, objects)
+    check_kernel(kernel, recipe, frame, rows)
     criterion = criterion_name(settings, name)
     folds = 0 if settings.no_score or len(y) < LEAST_SCORED else min(settings.folds, len(y) // 2)
-    most, plan, why = _rows(settings, name, len(rows), len(recipe.feature_names_))
-    if why:
-        notes.append(why)
+    most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
+    notes += said
     _check_values(settings, name, y, notes)
     if not labels and np.ptp(y) == 0:
         folds = 0
-    estimator = make_estimator(settings, name, criterion, kernel, folds)
-    options = {"target": settings.target, "fit_rows": most, "random_state": settings.seed}
+    estimator = make_estimator(settings, name, criterion, kernel, budget)
+    options = {"target": settings.target, "fit_rows": most, "search_rows": searched, "random_state": settings.seed}
     options["optimize"] = "lam" if settings.fix_kernel else "all"
     facts = {
         "name": name,
@@ -91,7 +90,7 @@ def _model(settings, frame, kernel):
         "features": len(recipe.feature_names_),
         "folds": folds,
         "plan": plan,
-        "search_rows": min(TableModel(None).search_rows, plan.n),
+        "search_rows": searched,
         "notes": notes,
         "recipe": recipe,
     }
@@ -119,50 +118,6 @@ def _check_values(settings, name, y, notes):
         notes.append(f"the target {target!r} has two values; --model gpc treats them as classes.")
 
 
-def _check_kernel(kernel, recipe):
-    """Refuse a kernel that cannot read the columns, before anything is fitted."""
-    if kernel is None:
-        return
-    import numpy as np
-
-    from mercer.tabular import by_number
-
-    try:
-        kernel = by_number(kernel, recipe)
-        X = kernel.validate(np.zeros((2, len(recipe.feature_names_))))
-        kernel(X)
-    except (TypeError, ValueError) as error:
-        raise Usage(f"--kernel: {error} (columns of the model: {', '.join(recipe.feature_names_[:12])})") from None
-
-
-def _rows(settings, name, n, d):
-    """(most rows to fit on or None, plan, why): all rows, if they are predicted to fit into time and memory."""
-    from mercer.solvers.auto import plan as plan_of
-
-    memory = bytes_of(settings.memory, "--memory")
-
-    def plan(rows):
-        return plan_of(rows, d, memory=memory, inverse=name != "ridge")
-
-    def fits(rows):
-        return COST.get(name, ITERATED) * plan(rows).seconds <= budget
-
-    given = whole(settings.max_rows, "--max-rows")
-    budget = seconds(settings.time_budget, "--time-budget") or LONG
-    most = n if given is None else min(n, given)
-    if given is not None or fits(most):
-        return (None if most == n else most), plan(most), None
-    low, high = 1, most
-    while high - low > max(1, low // 100):
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    why = (
-        f"all {n:,} rows would take longer than {budget:.0f} s: {low:,} of them are used, drawn at random. --max-rows "
-        f"{n} takes all."
-    )
-    return low, plan(low), why
-
-
 def _dry_run(settings, facts):
     """Print what would be done."""
     if settings.json:
@@ -183,36 +138,42 @@ def _fit(model, frame, session):
     from mercer.tabular.kernels import length_scales
 
     fitted = clone(model).fit(frame, session.listener)
-    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_)
+    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_, of_all=True)
     session.names = {name: f"the length scale of {column!r}" for name, column, _ in known}
     session.listener(1, 1)
     return fitted
 
 
-def _scores(model, fitted, frame, facts, settings, session):
+def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
     from mercer.tabular import score
 
-    if not facts["folds"]:
+    notes, folds = facts["notes"], facts["folds"]
+    if (fitted.selection_ or {}).get("status") == "time_budget":
+        notes.append("the search was stopped when its share of the time budget was spent; the best so far is kept.")
+    if not folds:
         if facts["target_rows"] < LEAST_SCORED:
-            facts["notes"].append(f"fewer than {LEAST_SCORED} rows: not judged by cross-validation.")
+            notes.append(f"fewer than {LEAST_SCORED} rows: not judged by cross-validation.")
         return None
-    options = {"outer": facts["folds"], "random_state": settings.seed, "listener": session.listener}
-    rows = _some_rows(len(fitted.rows_), settings.seed)
-    if len(rows) < len(fitted.rows_):
-        facts["notes"].append(
-            f"judged on {MOST_SCORED:,} of {len(fitted.rows_):,} rows, drawn at random; with all of them it would "
-            "rather be better."
+    rows = some_rows(len(fitted.rows_), settings.seed)
+    options = {"outer": folds, "random_state": settings.seed, "listener": session.listener}
+    found = score(model, frame[fitted.rows_[rows]], fitted=fitted, time_budget=budget.folds, **options)
+    if len(rows) < len(fitted.rows_) and found is not None:
+        notes.append(
+            f"judged on {len(rows):,} of {len(fitted.rows_):,} rows, drawn at random; with all of them it would rather "
+            "be better."
         )
-    return score(model, frame[fitted.rows_[rows]], fitted=fitted, **options), rows
+    if found is None:
+        notes.append("the time budget was spent before a fold could begin: not judged by cross-validation.")
+        return None
+    done = len(found.scores)
+    if done < folds:
+        notes.append(f"the time budget was spent after {done} of {folds} folds: the score is of {_these(done)}.")
+    return found, rows
 
 
-def _some_rows(n, seed):
-    """The rows that judge a model, and that its report is about: all, or 5,000 drawn at random."""
-    import numpy as np
-
-    every = np.arange(n)
-    return every if n <= MOST_SCORED else np.sort(np.random.default_rng(seed).choice(every, MOST_SCORED, replace=False))
+def _these(done):
+    return "this one" if done == 1 else f"these {done}"
 
 
 def _test(fitted, frame, session):
@@ -221,77 +182,3 @@ def _test(fitted, frame, session):
 
     say_differences(fitted, frame, session)
     return measures(fitted, frame, session)
-
-
-def _result(settings, fitted, scored, facts, session, frame):
-    """(everything about the fit as plain values, findings of the report or None)."""
-    import mercer
-
-    scores, rows = (None, None) if scored is None else scored
-    if scores is not None and scores.residuals is not None:
-        fitted.calibrate(scores.residuals)
-    estimator = fitted.estimator_
-    lam = getattr(estimator, "lam_", None)
-    given = None if scores is None else scores.to_dict()
-    if given is not None:
-        every = [None] * len(fitted.rows_)
-        for row, value in zip(rows, given["predictions"], strict=True):
-            every[row] = value
-        given["predictions"] = every
-    result = {
-        "schema": "mercer.fit/1",
-        "mercer": mercer.__version__,
-        "command": settings.command,
-        "seed": settings.seed,
-        "data": {
-            "file": facts["file"],
-            "sha256": facts["sha256"],
-            "rows": facts["rows"],
-            "used_rows": len(fitted.rows_),
-            "target": fitted.target_,
-            "task": "classification" if facts["name"] in LABELS else "regression",
-            "columns": fitted.recipe_.columns_,
-            "ignored": fitted.recipe_.ignored_,
-            "features": fitted.feature_names_,
-        },
-        "model": {
-            "name": facts["name"],
-            "title": facts["title"],
-            "kernel": repr(estimator.kernel_),
-            "lam": None if lam is None else float(lam),
-            "criterion": facts["criterion"],
-            "selection": fitted.selection_,
-            "scales": _fit_text.scales(estimator, fitted.recipe_),
-            "fit_report": dict(estimator.fit_report_),
-        },
-        "score": None if given is None else {key: given[key] for key in given if key != "predictions"},
-        "test": facts["test"],
-        "notes": [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])],
-    }
-    findings = None
-    if settings.report or settings.output:
-        findings = _findings(settings, fitted, given, result, frame)
-    return result | {"seconds": session.seconds}, findings
-
-
-def _findings(settings, fitted, scores, result, frame):
-    """What the report says, from the rows of the fit."""
-    from mercer.report import collect
-
-    n, notes = len(fitted.rows_), result["notes"]
-    some = _some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
-    if len(some) < n:  # left-out predictions of all of them would take five more fits
-        notes = [*notes, f"this page is about {len(some):,} of the {n:,} rows of the fit, drawn at random."]
-        scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
-    table = frame[fitted.rows_[some]]
-    return collect(
-        fitted.estimator_,
-        fitted.inputs(table),
-        fitted.targets(table)[1],
-        feature_names=fitted.feature_names_,
-        target=fitted.target_,
-        scores=scores,
-        notes=notes,
-        command=settings.command,
-        row_labels=[str(row + 1) for row in fitted.rows_[some]],
-    )

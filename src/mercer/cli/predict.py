@@ -7,9 +7,8 @@ from mercer.cli._tables import (
     check_free,
     check_target,
     load_model,
-    read_input,
+    read_for,
     say_differences,
-    text_columns,
     write_table,
 )
 
@@ -29,7 +28,7 @@ def run(settings):
     with Session(settings) as session:
         model, _ = load_model(settings.model)
         keep = tuple(settings.keep or ())
-        frame = read_input(settings, session, settings.data, (*text_columns(model), *keep)).frame
+        frame = read_for(model, settings, session, keep)
         for name in keep:
             check_target(frame, name, "--keep")
         say_differences(model, frame, session, keep)

@@ -157,6 +157,18 @@ def read_header(path):
     ------
     ModelFileError
         As `load`; only the header is checked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from mercer import KernelRidge
+    >>> from mercer.files import read_header
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     KernelRidge().fit([[0.0], [1.0]], [0.0, 1.0]).save(Path(folder) / "m.mercer")
+    ...     header = read_header(Path(folder) / "m.mercer")
+    >>> header["class"]
+    'KernelRidge'
     """
     path = os.fspath(path)
     opened = _format.read_header(path)

@@ -15,6 +15,7 @@ from mercer.files import _registry
 # What belongs to a running fit, not to the model: scikit-learn's callbacks and their contexts.
 LEFT_OUT = {"_skl_callbacks", "_callback_fit_ctx", "_parent_callback_ctx", "_sklearn_version"}
 COLUMNS = 2**40  # of a matrix that a precomputed kernel has forgotten
+ALONE = 10_000  # nodes of a graph without a label and an edge
 
 
 # ------------------------------------------------------------------------------------------------ writing
@@ -117,6 +118,7 @@ def _restore(cls, state):
 def _restore_parameters(cls, state):
     """An object by its constructor, which only stores; then what can be checked without evaluating anything."""
     from mercer.kernels.base import Kernel
+    from mercer.kernels.limits import check_limits
 
     if set(state) != set(_registry.parameters(cls)):
         raise ModelFileError(f"{cls.__name__} takes {_registry.parameters(cls)}, not {sorted(state)!r:.200}.")
@@ -130,6 +132,7 @@ def _restore_parameters(cls, state):
         if field not in made.parts and isinstance(state[field], Kernel):
             raise ModelFileError(f"{cls.__name__}.{field} cannot be a kernel.")
     made._own()  # hyper-parameters and their bounds
+    check_limits(made)
     if cls.__name__ == "SklearnKernel":
         made._inner()
     return made
@@ -189,6 +192,8 @@ def _restore_matrix(cls, shape, matrix, index, asymmetry):
 def _restore_graph(cls, n, labels, edges, edge_labels):
     """A graph whose edges name nodes that exist: compiled loops trust them."""
     sound = type(n) is int and 0 <= n < 2**31 and isinstance(edges, np.ndarray) and edges.dtype == np.int64
+    if sound and labels is None and n > 2 * len(edges) + ALONE:  # nodes that cost no byte here, and memory later
+        raise ModelFileError(f"a graph with {len(edges)} edges and no labels says that it has {n} nodes.")
     if not sound or edges.ndim != 2 or edges.shape[1] != 2 or (edges < 0).any() or (edges >= n).any():
         raise ModelFileError("an edge of a graph names a node that is not there.")
     for keys, size in ((labels, n), (edge_labels, len(edges))):

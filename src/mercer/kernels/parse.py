@@ -4,6 +4,7 @@ import ast
 import operator
 
 from mercer.kernels.base import Kernel
+from mercer.kernels.limits import check_limits
 
 LONGEST = 100_000  # characters
 DEEPEST = 200  # levels of the expression
@@ -173,9 +174,12 @@ class _Reader:
     def _made(self, node, make, arguments, keywords=None):
         """make(*arguments, **keywords), a refusal of the arguments with its position."""
         try:
-            return make(*arguments, **(keywords or {}))
+            made = make(*arguments, **(keywords or {}))
+            if isinstance(made, Kernel):
+                check_limits(made)
+            return made
         except (TypeError, ValueError) as error:
-            raise self.error(node, str(error)) from error
+            raise self.error(node, str(error).rstrip(".")) from error
 
 
 def kernel_classes():

@@ -1,7 +1,8 @@
 """Tables: reading them, turning columns into numbers by a recipe, and models that go with one."""
 
 from mercer.exceptions import DataError, DataWarning
-from mercer.tabular.kernels import by_number, default_kernel
+from mercer.tabular._reads import objects_of, placed
+from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
 from mercer.tabular.reading import Reading, read, read_table
 from mercer.tabular.recipe import Recipe
@@ -14,8 +15,9 @@ __all__ = [
     "Recipe",
     "Scores",
     "TableModel",
-    "by_number",
     "default_kernel",
+    "objects_of",
+    "placed",
     "read",
     "read_table",
     "score",

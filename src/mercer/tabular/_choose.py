@@ -32,6 +32,15 @@ def fixed(fitted):
     return model
 
 
+def within(estimator, seconds):
+    """The estimator itself, its searches together within so many seconds; as it is for None."""
+    if seconds is not None and "time_budget" in estimator.get_params(deep=False):
+        own = estimator.time_budget
+        share = seconds / (2 if isinstance(estimator, SVR | KernelMachine) else 1)  # a ridge regression comes first
+        estimator.set_params(time_budget=share if own is None else min(own, share))
+    return estimator
+
+
 def what_was_chosen(fitted):
     """How an estimator chose, as plain values; None if it chose nothing."""
     found = getattr(fitted, "selection_", None)

@@ -19,27 +19,29 @@ SLASHES = r"^(\d{1,2})/(\d{1,2})/\d{4}$"
 MONTHS = r"^\d{4}-\d{2}$"
 
 
-def typed(frame, decimal, missing, text, notes):
-    """The frame with each column of strings as what it is."""
+def typed(frame, decimal, missing, text, notes, strings=()):
+    """The frame with each column of strings as what it is; ``strings`` stay, and only their empty cells are missing."""
     import polars as pl
     import polars.selectors as cs
 
-    frame = frame.with_columns(_without_missing(missing))
+    kept = [name for name in strings if frame.schema.get(name) == pl.String]
+    frame = frame.with_columns(_without_missing(cs.string() - cs.by_name(kept), (*MISSING, *missing)),
+                               _without_missing(cs.by_name(kept), ("", *missing)))  # fmt: skip
     if any(word.lower() in ("inf", "infinity") for word in missing):
         frame = frame.with_columns(pl.when(cs.float().is_infinite()).then(None).otherwise(cs.float()).name.keep())
-    names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in text]
+    names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings}]
     plain = _plain_numbers(frame.select(names)) if decimal == "." else {}
     others = [_typed_column(frame[name], decimal, notes) for name in names if name not in plain]
     return frame.with_columns([*plain.values(), *others])
 
 
-def _without_missing(missing):
+def _without_missing(columns, missing):
     """Expression: strings without blanks around them, and null where a cell stands for nothing."""
     import polars as pl
 
-    words = [*MISSING, *(str(word).strip().lower() for word in missing)]
+    words = [str(word).strip().lower() for word in missing]
     words += [f"{sign}{word}" for word in words if word in ("inf", "infinity") for sign in "+-"]
-    cell = pl.col(pl.String).str.strip_chars()
+    cell = columns.as_expr().str.strip_chars()
     return pl.when(cell.str.to_lowercase().is_in(words)).then(None).otherwise(cell).name.keep()
 
 

@@ -1,10 +1,8 @@
-"""Kernels for tables: the default one, and kernels that name the columns of the table."""
+"""Kernels for tables: the default one, and the length scales of a kernel in the words of the table."""
 
 import numpy as np
 
-from mercer.exceptions import DataError
-from mercer.kernels import Columns, Gaussian, Kernel, Product, Radial, Scaled
-from mercer.tabular._words import listed, meant
+from mercer.kernels import Categorical, Columns, Gaussian, Product, Radial, Scaled, Sum
 
 ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale serves all columns
 MOST_SCALES = 50
@@ -53,29 +51,7 @@ def default_kernel(recipe, n, base=Gaussian):
     return kernel
 
 
-def by_number(kernel, recipe):
-    """The kernel with columns of the table, ``.on("age")``, as columns of X.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    recipe : Recipe
-        Fitted.
-
-    Returns
-    -------
-    Kernel
-    """
-    params = kernel.get_params(deep=False)
-    changed = {key: by_number(value, recipe) for key, value in params.items() if isinstance(value, Kernel)}
-    if isinstance(kernel, Columns):
-        names = [kernel.columns] if isinstance(kernel.columns, str) else kernel.columns
-        if not isinstance(names, slice) and np.ndim(names) and all(isinstance(name, str) for name in names):
-            changed["columns"] = [i for name in names for i in _place(name, recipe)]
-    return type(kernel)(**{**params, **changed}) if changed else kernel
-
-
-def length_scales(kernel, recipe):
+def length_scales(kernel, recipe, *, of_all=False):
     """[(name of the hyper-parameter, column of the table, ℓ)] of products of radial kernels; [] of other kernels.
 
     Parameters
@@ -84,25 +60,31 @@ def length_scales(kernel, recipe):
         On X.
     recipe : Recipe
         Fitted.
+    of_all : bool, default=False
+        Whether to take those of parts of other kernels too, where one ℓ does not say how fast the target changes.
 
     Returns
     -------
     list of (str, str, float)
     """
-    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "") or []
+    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "", [] if of_all else None) or []
 
 
-def _scales(kernel, place, recipe, prefix):
-    """The length scales of a kernel on some columns of X; None where it is of another kind."""
+def _scales(kernel, place, recipe, prefix, other):
+    """The length scales of a kernel on some columns of X; ``other`` where it is of another kind."""
     if isinstance(kernel, Scaled):
-        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__")
-    if isinstance(kernel, Columns) and isinstance(kernel.columns, list):
-        return _scales(kernel.kernel, [place[i] for i in kernel.columns], recipe, f"{prefix}kernel__")
-    if isinstance(kernel, Product):
-        parts = [_scales(getattr(kernel, side), place, recipe, f"{prefix}{side}__") for side in ("left", "right")]
+        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__", other)
+    if isinstance(kernel, Columns) and isinstance(kernel.columns, list | str):
+        names, columns = recipe.feature_names_, kernel.columns
+        columns = [columns] if isinstance(columns, str) else columns
+        chosen = [names.index(i) if isinstance(i, str) else place[i] for i in columns]
+        return _scales(kernel.kernel, chosen, recipe, f"{prefix}kernel__", other)
+    if isinstance(kernel, Product) or (other is not None and isinstance(kernel, Sum)):
+        sides = ((getattr(kernel, side), f"{prefix}{side}__") for side in ("left", "right"))
+        parts = [_scales(part, place, recipe, name, other) for part, name in sides]
         return None if None in parts else parts[0] + parts[1]
-    if not isinstance(kernel, Radial):
-        return None
+    if not isinstance(kernel, Radial | Categorical):
+        return other
     if np.ndim(kernel.length_scale) == 0:
         return [(f"{prefix}length_scale", _owner(place, recipe), float(kernel.length_scale))]
     return [
@@ -119,17 +101,3 @@ def _owner(place, recipe):
         if list(block) == list(place):
             return name
     return "all columns"
-
-
-def _place(name, recipe):
-    """The columns of X that came from a column of the table."""
-    if name in recipe.blocks_:
-        return recipe.blocks_[name]
-    if name in recipe.feature_names_:
-        return [recipe.feature_names_.index(name)]
-    if name in recipe.ignored_:
-        raise DataError(f"the kernel reads column {name!r}, which is left out: {recipe.ignored_[name]}.")
-    known = list(recipe.blocks_)
-    raise DataError(
-        f"the kernel reads column {name!r}, which is not there{meant(name, known)} There are {listed(known)}."
-    )

@@ -9,11 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import SVR, GaussianProcessRegressor, KernelRidge
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel, Matern32
+from mercer.kernels.inputs import named_columns
 from mercer.tabular import _choose
 from mercer.tabular._columns import is_text
+from mercer.tabular._objects import check_readable
+from mercer.tabular._reads import GRAPH, STRING, check_reads, objects_of, placed
 from mercer.tabular._targets import usable_rows
 from mercer.tabular._words import listed, meant
-from mercer.tabular.kernels import by_number, default_kernel
+from mercer.tabular.kernels import default_kernel
 from mercer.tabular.recipe import Recipe
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
@@ -25,7 +28,8 @@ class TableModel(BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        Of `mercer`. A kernel of None is `default_kernel`; a kernel may name columns, ``Gaussian().on("age")``.
+        Of `mercer`. A kernel of None is `default_kernel`; a kernel may name columns, ``Gaussian().on("age")``, and
+        read what they hold: ``Spectrum(3).on("sequence")``.
     recipe : Recipe, default=None
         None is ``Recipe()``.
     target : str, default=None
@@ -47,7 +51,7 @@ class TableModel(BaseEstimator):
     recipe_ : Recipe
     target_ : str
     feature_names_ : list of str
-        Names of the columns of X.
+        Names of the columns of X; of a table with objects, those that the kernel reads.
     rows_ : ndarray of int
         Rows of the table that the model was fitted on.
     selection_ : dict or None
@@ -106,15 +110,21 @@ class TableModel(BaseEstimator):
             notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, drawn at random.")
             rows, y = rows[chosen], y[chosen]
         table = frame[rows]
-        recipe = (Recipe() if self.recipe is None else clone(self.recipe)).fit(table, target)
+        recipe = (Recipe() if self.recipe is None else clone(self.recipe)).fit(table, target, self._objects(table))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a table does not differ from itself
             X = recipe.transform(table)
-        estimator, selection = self._chosen(self._with_kernel(recipe, len(y)), X, y, rng, notes, listener)
+        estimator = self._with_kernel(recipe, len(y))
+        if recipe.has_objects:
+            X = X[named_columns(estimator.kernel)]
+            check_readable(estimator.kernel, X, rows)
+        estimator, selection = self._chosen(estimator, X, y, rng, notes, listener)
         self.estimator_, self.recipe_, self.target_ = estimator, recipe, target
-        self.feature_names_, self.rows_ = list(recipe.feature_names_), rows
+        self.feature_names_ = X.columns if recipe.has_objects else list(recipe.feature_names_)
+        self.rows_ = rows
         self.selection_, self.left_out_ = selection, None
-        self.text_columns_ = [name for name in (*recipe.blocks_, target) if is_text(frame[name])]
+        used = [column["name"] for column in recipe.used]
+        self.text_columns_ = [name for name in (*used, target) if is_text(frame[name])]
         self.notes_ = [*recipe.notes_, *notes]
         return self
 
@@ -124,6 +134,7 @@ class TableModel(BaseEstimator):
         Parameters
         ----------
         frame : polars.DataFrame
+            Its last column is the target where none was named.
 
         Returns
         -------
@@ -142,6 +153,7 @@ class TableModel(BaseEstimator):
         Parameters
         ----------
         frame : polars.DataFrame
+            With the columns of the fit, in any order.
 
         Returns
         -------
@@ -150,18 +162,30 @@ class TableModel(BaseEstimator):
         return self.estimator_.predict(self.inputs(frame))
 
     def inputs(self, frame):
-        """Return X of a table.
+        """Return X of a table, checked to be what the kernel reads.
 
         Parameters
         ----------
         frame : polars.DataFrame
+            Rows that the kernel cannot read are an error that names them.
 
         Returns
         -------
-        ndarray of shape (n, d)
+        ndarray of shape (n, d), or Table
         """
         check_is_fitted(self)
-        return self.recipe_.transform(frame)
+        X = self.recipe_.transform(frame)
+        if self.recipe_.has_objects:
+            X = X[self.feature_names_]
+            check_readable(self.estimator_.kernel_, X)
+        return X
+
+    @property
+    def string_columns(self):
+        """Columns that the kernel reads as strings: another table is to be read with these as they stand."""
+        check_is_fitted(self)
+        objects = self.recipe_.objects_ if self.recipe_.has_objects else []
+        return [kept["name"] for kept in objects if kept["kind"] in (STRING, GRAPH)]
 
     def targets(self, frame, notes=None):
         """Return (rows, y): the rows of a table that have a target, and the targets.
@@ -247,6 +271,14 @@ class TableModel(BaseEstimator):
         return self
 
     # --------------------------------------------------------------------------------------- fitting
+    def _objects(self, frame):
+        """{column: kind} of what the kernel reads as it is."""
+        kernel = self.estimator.kernel
+        if not isinstance(kernel, Kernel):
+            return {}
+        check_reads(kernel, frame, self.target_of(frame))
+        return objects_of(kernel)
+
     def _with_kernel(self, recipe, n):
         """The estimator with a kernel that reads columns of X."""
         kernel = self.estimator.kernel
@@ -254,7 +286,7 @@ class TableModel(BaseEstimator):
             latent = hasattr(self.estimator, "noise") or hasattr(self.estimator, "inference")
             kernel = 1.0 * default_kernel(recipe, n, Matern32) if latent else default_kernel(recipe, n)
         elif isinstance(kernel, Kernel):
-            kernel = by_number(kernel, recipe)
+            kernel = placed(kernel, recipe)
         return clone(self.estimator).set_params(kernel=kernel)
 
     def _chosen(self, estimator, X, y, rng, notes, listener):

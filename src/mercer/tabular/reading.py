@@ -32,7 +32,7 @@ class Reading(NamedTuple):
     sha256: str
 
 
-def read_table(source, *, header=True, separator=None, decimal=None, missing=(), text=()):
+def read_table(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=()):
     r"""Return a CSV or Parquet file as a polars data frame; the format is told by the content, not by the name.
 
     Separator, decimal comma, thousands separators and encoding are found out, unless given. Cells that are empty, NA,
@@ -52,6 +52,9 @@ def read_table(source, *, header=True, separator=None, decimal=None, missing=(),
         More words for a missing value.
     text : sequence of str, default=()
         Columns that are not turned into numbers or dates.
+    strings : sequence of str, default=()
+        Columns that a kernel reads as strings: nothing is made of them, and NA, None and NaN are strings like others.
+        Only an empty cell is missing, and what ``missing`` says.
 
     Returns
     -------
@@ -67,15 +70,16 @@ def read_table(source, *, header=True, separator=None, decimal=None, missing=(),
     >>> read_table(path)["price"].to_list()
     [1234.5, 987.25]
     """
-    return read(source, header=header, separator=separator, decimal=decimal, missing=missing, text=text).frame
+    options = {"separator": separator, "decimal": decimal, "missing": missing, "text": text, "strings": strings}
+    return read(source, header=header, **options).frame
 
 
-def read(source, *, header=True, separator=None, decimal=None, missing=(), text=()):
+def read(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=()):
     """Return the table with what was decided while reading it; parameters as for `read_table`.
 
     Parameters
     ----------
-    source, header, separator, decimal, missing, text
+    source, header, separator, decimal, missing, text, strings
         As for `read_table`.
 
     Returns
@@ -93,14 +97,14 @@ def read(source, *, header=True, separator=None, decimal=None, missing=(), text=
     if data[:4] == PARQUET:
         frame = _parquet(data, name)
         _dialect.refuse_twice(frame.columns, name)
-        frame = typed(frame, ".", missing, text, notes)
+        frame = typed(frame, ".", missing, text, notes, strings)
         return Reading(frame, notes, sha256)
     for start, what in FOREIGN.items():
         if data.startswith(start):
             raise DataError(f"{name} is {what}. Tables are read from CSV and Parquet.")
     frame, separator = _csv(data, name, header, separator, notes)
-    decimal = decimal or decimal_of(frame, separator, notes)
-    return Reading(typed(frame, decimal, missing, text, notes), notes, sha256)
+    decimal = decimal or decimal_of(frame.drop(strings, strict=False), separator, notes)
+    return Reading(typed(frame, decimal, missing, text, notes, strings), notes, sha256)
 
 
 def _name(source):

@@ -7,8 +7,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.exceptions import DataError, DataWarning
-from mercer.tabular import _drift
+from mercer.kernels import Table
+from mercer.tabular import _objects
 from mercer.tabular._columns import GONE, OTHER, as_floats, as_texts, check_mixed, is_text, kind_of, why_ignored
+from mercer.tabular._numbers import centre_and_scale, indicators, standard
+from mercer.tabular._reads import CATEGORY, NUMBER, STRING, check_column
 from mercer.tabular._words import count, listed, meant
 
 
@@ -22,6 +25,8 @@ class Recipe(BaseEstimator):
     - A category that was not seen in the fit is "(other)" where there is that level; else all its indicators are 0 (a
       half for two levels), which is equally far from all levels.
     - Columns that are constant, all missing, row numbers, or a different text in every row are left out.
+    - Columns that a kernel reads as they are (``objects``) stay that: X is then a `mercer.kernels.Table`, numbers
+      beside objects. A missing string is the empty string, a missing category one of its own.
 
     Parameters
     ----------
@@ -37,9 +42,11 @@ class Recipe(BaseEstimator):
     Attributes
     ----------
     columns_ : list of dict
-        One for each column that is used: name, role, and what ``transform`` needs.
+        One for each column that becomes numbers: name, role, and what ``transform`` needs.
+    objects_ : list of dict
+        One for each column that a kernel reads as it is.
     feature_names_ : list of str
-        Names of the columns of X.
+        Names of the columns of X: the numbers, then the objects.
     blocks_ : dict
         {column: numbers of the columns of X that came from it}.
     ignored_ : dict
@@ -67,7 +74,7 @@ class Recipe(BaseEstimator):
         self.numeric = numeric
         self.most_levels = most_levels
 
-    def fit(self, frame, target=None):
+    def fit(self, frame, target=None, objects=None):
         """Learn what each column is.
 
         Parameters
@@ -75,6 +82,9 @@ class Recipe(BaseEstimator):
         frame : polars.DataFrame
         target : str, default=None
             A column that is not an input.
+        objects : dict, default=None
+            {column: "string", "category", "number" or "graph"} of the columns that a kernel reads as they are. They
+            become numbers too where they can, for the simple models that a model is compared with.
 
         Returns
         -------
@@ -87,20 +97,30 @@ class Recipe(BaseEstimator):
                     raise DataError(
                         f"{given}: there is no column {name!r}{meant(name, names)} There are {listed(names)}."
                     )
-        columns, ignored, notes = [], {}, []
+        objects = {} if objects is None else objects
+        for name in objects:
+            check_column(name, [name for name in names if name not in self.ignore], target)
+        columns, kept, ignored, notes = [], [], {}, []
         for name in names:
-            why = "as asked" if name in self.ignore else self._why_ignored(frame[name])
-            if why:
+            kind = objects.get(name)
+            if kind is not None:
+                kept.append(_objects.learnt(frame[name], kind, notes))
+            why = "as asked" if name in self.ignore else self._why_ignored(frame[name], kind)
+            if not why:
+                column = self._categories(frame[name], notes) if self._is_categorical(frame[name], kind) else None
+                columns.append(column or self._numbers(frame[name], notes))
+            elif kind is None:
                 ignored[name] = why
             else:
-                columns.append(self._categories(frame[name], notes) if self._is_categorical(frame[name]) else
-                               self._numbers(frame[name], notes))  # fmt: skip
-        if not columns:
+                notes.append(f"column {name!r} is read by the kernel alone; the simple models do not see it ({why}).")
+        if not columns and not kept:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in list(ignored.items())[:5])
             raise DataError(f"no column is left to learn from ({reasons or 'there is none beside the target'}).")
-        self.columns_, self.ignored_ = columns, ignored
+        self.columns_, self.objects_, self.ignored_ = columns, kept, ignored
         self._name_features()
         self.notes_ = [*notes, *(f"column {name!r} is left out: {why}." for name, why in ignored.items())]
+        if not columns:
+            self.notes_.append("there is no column of numbers: the mean is the only simple model to compare with.")
         return self
 
     def transform(self, frame):
@@ -109,10 +129,12 @@ class Recipe(BaseEstimator):
         Parameters
         ----------
         frame : polars.DataFrame
+            With or without the target.
 
         Returns
         -------
-        ndarray of shape (n, d)
+        ndarray of shape (n, d), or Table
+            A `mercer.kernels.Table` where a kernel reads objects.
 
         Warns
         -----
@@ -121,14 +143,32 @@ class Recipe(BaseEstimator):
         """
         check_is_fitted(self)
         self._check_columns(frame)
-        X, said = np.empty((frame.height, len(self.feature_names_))), []
-        for column in self.columns_:
-            place = self.blocks_[column["name"]]
-            make = _indicators if column["role"] == "categorical" else _standard
-            X[:, place] = make(frame[column["name"]], column, said)
+        said = []
+        X = self._numbers_of(frame, said)
+        if self.has_objects:
+            X = {name: X[:, i] for i, name in enumerate(self.feature_names_[: X.shape[1]])}
+            for kept in self.objects_:
+                X[kept["feature"]] = _objects.values_of(frame[kept["name"]], kept, said)
+            X = Table(X)
         for sentence in said:
             warnings.warn(sentence, DataWarning, stacklevel=2)
         return X
+
+    def numbers(self, frame):
+        """X of the columns that are numbers or can be made such: what a model on vectors can see of the table.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            Without objects the same as ``transform``; there may be no column.
+        """
+        check_is_fitted(self)
+        self._check_columns(frame)
+        return self._numbers_of(frame, [])
 
     def differences(self, frame, target=None):
         """Return the columns of a table that the fit did not have; columns that are missing are an error.
@@ -137,26 +177,68 @@ class Recipe(BaseEstimator):
         ----------
         frame : polars.DataFrame
         target : str, default=None
+            A column that is no difference.
 
         Returns
         -------
         list of str
         """
         self._check_columns(frame)
-        known = {column["name"] for column in self.columns_} | set(self.ignored_) | {target}
+        known = {column["name"] for column in self.used} | set(self.ignored_) | {target}
         return [name for name in frame.columns if name not in known]
 
+    # ------------------------------------------------------------------------------------------ columns
+    @property
+    def has_objects(self):
+        """Whether a kernel reads some columns as they are, so that X is a table."""
+        return bool(getattr(self, "objects_", None))  # which files of earlier versions do not have
+
+    @property
+    def object_names(self):
+        """{column: its name in X} of the columns that a kernel reads as they are."""
+        return {kept["name"]: kept["feature"] for kept in self.objects_} if self.has_objects else {}
+
+    @property
+    def number_names(self):
+        """Columns of X that are numbers, without those of columns that a kernel reads as they are."""
+        blocks = (place for name, place in self.blocks_.items() if name not in self.object_names)
+        return [self.feature_names_[i] for place in blocks for i in place]
+
+    @property
+    def units(self):
+        """{column of X: (centre, scale)}: what a column of numbers was standardised with."""
+        return {c["name"]: (c["centre"], c["scale"]) for c in self.columns_ if c["role"] == "numeric"}
+
+    @property
+    def used(self):
+        """What is kept of each column, once: as an object where a kernel reads it so."""
+        objects = self.objects_ if self.has_objects else []
+        return [*(column for column in self.columns_ if column["name"] not in self.object_names), *objects]
+
+    def _numbers_of(self, frame, said):
+        """The numbers of the columns; of a column that a kernel reads as it is, the kernel's words count."""
+        X = np.empty((frame.height, sum(map(len, self.blocks_.values()))))
+        for column in self.columns_:
+            make = indicators if column["role"] == "categorical" else standard
+            words = [] if column["name"] in self.object_names else said
+            X[:, self.blocks_[column["name"]]] = make(frame[column["name"]], column, words)
+        return X
+
     # ---------------------------------------------------------------------------------------- learning
-    def _why_ignored(self, column):
-        """Why a column is left out, or None; text that is mostly numbers is refused."""
+    def _why_ignored(self, column, kind=None):
+        """Why a column is left out, or None; text that is mostly numbers is refused, unless a kernel reads it."""
+        if kind is not None and kind not in (CATEGORY, NUMBER):
+            return why_ignored(column) if kind == STRING else "it holds graphs"
         forced = column.name in self.categorical or column.name in self.numeric
-        if is_text(column) and not forced:
+        if is_text(column) and not forced and kind is None:
             check_mixed(column)
         return why_ignored(column, forced)
 
-    def _is_categorical(self, column):
+    def _is_categorical(self, column, kind=None):
         """Whether a column is one of categories."""
-        return column.name in self.categorical or (is_text(column) and column.name not in self.numeric)
+        if column.name in self.categorical or kind == CATEGORY:
+            return True
+        return is_text(column) and column.name not in self.numeric and kind != NUMBER
 
     def _numbers(self, column, notes):
         """What is kept of a column of numbers."""
@@ -166,7 +248,7 @@ class Recipe(BaseEstimator):
         values = values - origin
         present = values[~np.isnan(values)]
         missing = len(values) - len(present)
-        centre, scale = _centre_and_scale(present, kind)
+        centre, scale = centre_and_scale(present, kind)
         name = column.name
         if missing:
             notes.append(f"column {name!r}: {count(missing, 'missing value')} filled with the median, and marked.")
@@ -221,49 +303,18 @@ class Recipe(BaseEstimator):
             start = len(self.feature_names_)
             self.blocks_[name] = list(range(start, start + len(new)))
             self.feature_names_ += new
+        for kept in self.objects_:  # a column may be there twice, as numbers and as it is
+            kept["feature"] = kept["name"]
+            while kept["feature"] in self.feature_names_:
+                kept["feature"] += " (as it is)"
+            self.feature_names_.append(kept["feature"])
 
     def _check_columns(self, frame):
         """DataError with the columns that are missing."""
-        missing = [column["name"] for column in self.columns_ if column["name"] not in frame.columns]
+        used = [column["name"] for column in self.used]
+        missing = [name for name in used if name not in frame.columns]
         if missing:
-            end = meant(missing[0], [name for name in frame.columns if name not in self.blocks_])
+            end = meant(missing[0], [name for name in frame.columns if name not in used])
             raise DataError(
                 f"the table has no column {listed(missing)}, which the model needs{end} It has {listed(frame.columns)}."
             )
-
-
-def _centre_and_scale(present, kind):
-    """Mean and standard deviation, such that no square overflows; 0 and 1 for truth values."""
-    if kind == "boolean":
-        return 0.0, 1.0
-    size = float(np.abs(present).max()) or 1.0
-    part = present / size
-    sd = float(part.std()) * size
-    return float(part.mean()) * size, sd if sd > 1e-14 * size else 1.0
-
-
-def _standard(column, kept, said):
-    """(x − mean)/sd with missing values filled, and 0/1 for whether they were, if the fit has seen some."""
-    values = as_floats(column, kept["kind"], kept["origin"])
-    gone = np.isnan(values)
-    if gone.any() and not kept["marked"]:
-        said.append(
-            f"column {kept['name']!r}: {count(int(gone.sum()), 'missing value')} filled with the median of the fit, "
-            "which had none."
-        )
-    said += _drift.of_numbers(values[~gone], kept)
-    standard = (np.where(gone, kept["fill"], values) - kept["centre"]) / kept["scale"]
-    return np.column_stack([standard, gone]) if kept["marked"] else standard[:, None]
-
-
-def _indicators(column, kept, said):
-    """One column for each level, or one for two levels."""
-    levels = kept["levels"]
-    number = {level: i for i, level in enumerate(levels)} | dict.fromkeys(kept["pooled"], len(levels) - 1)
-    texts = [GONE if text is None else text for text in as_texts(column)]
-    unseen = [text for text in texts if text not in number]
-    said += _drift.of_levels(sorted(set(unseen)), len(unseen), kept)
-    codes = np.array([number.get(text, len(levels) - 1 if kept["pooled"] else -1) for text in texts], dtype=int)
-    if len(levels) == 2:
-        return np.where(codes < 0, 0.5, codes)[:, None]
-    return (codes[:, None] == np.arange(len(levels))).astype(float)

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from mercer.kernels.inputs import named_columns
 from mercer.selection._nested import assemble, check_folds, outer_folds
-from mercer.tabular._choose import fixed, leaves_open
+from mercer.tabular._choose import fixed, leaves_open, within
+from mercer.tabular._simple import baseline, error_of, errors_of, others, score_of
 from mercer.tabular._targets import usable_rows
 from mercer.tabular.model import TableModel
 
 FOLDS, LEAST = 5, 10  # folds, and rows below which nothing is judged
-NEIGHBOURS = 5
+SEARCH = 0.6  # of the time of a fold: the rest is for the fits themselves
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,8 @@ class Scores:
     folds : list of ndarray
         Rows of each fold.
     seconds : float
+    planned : int
+        Folds that were asked for; there are fewer where time was up.
     """
 
     scoring: str
@@ -53,6 +57,7 @@ class Scores:
     choices: list = field(default_factory=list)
     folds: list = field(default_factory=list)
     seconds: float = 0.0
+    planned: int = 0
 
     @property
     def mean(self):
@@ -62,7 +67,7 @@ class Scores:
     @property
     def standard_error(self):
         """sd/√F over the folds; a little too small, since any two folds share training rows."""
-        return _error(self.scores)
+        return error_of(self.scores)
 
     @property
     def optimism(self):
@@ -73,13 +78,14 @@ class Scores:
     def to_dict(self):
         """Return plain values: for a file, for JSON, for a report."""
         gain = self.plain_scores - self.scores
+        done, planned = len(self.scores), max(self.planned, len(self.scores))
         return {
-            "how": f"nested cross-validation, {len(self.scores)} folds",
+            "how": f"nested cross-validation, {done if done == planned else f'{done} of {planned}'} folds",
             "scoring": self.scoring,
             "mean": self.mean,
             "standard_error": self.standard_error,
             "optimism": self.optimism,
-            "optimism_error": None if self.optimism is None else _error(gain),
+            "optimism_error": None if self.optimism is None else error_of(gain),
             "scores": self.scores.tolist(),
             "plain_scores": [None if np.isnan(value) else float(value) for value in self.plain_scores],
             **self.errors,
@@ -90,7 +96,7 @@ class Scores:
         }
 
 
-def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listener=None):
+def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listener=None, time_budget=None):
     """Performance_f on fold f of the model chosen and fitted without fold f, and the same of three simple models.
 
     Parameters
@@ -109,10 +115,15 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
         Seed of the folds.
     listener : callable, default=None
         Called with (step, steps) when a fold is done, and without arguments after each evaluation of a search.
+    time_budget : float, default=None
+        Seconds for all folds together: each search has its share, and no fold is begun that is not expected to end in
+        time.
 
     Returns
     -------
-    Scores
+    Scores or None
+        None if there was no time for a single fold. Simple models that need numbers are left out for tables that have
+        none.
 
     Examples
     --------
@@ -125,7 +136,7 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     >>> found.mean > max(sum(one["scores"]) / 5 for one in found.baselines[:2])
     True
     """
-    started = time.perf_counter()
+    clock = _Clock(time_budget)
     judge = _Tables(model, X, listener) if isinstance(model, TableModel) else _Arrays(model, X, y, listener)
     labels = is_classifier(judge.estimator)
     if len(judge.y) < LEAST:
@@ -136,7 +147,58 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
                             random_state)  # fmt: skip
         check_folds(folds, "accuracy" if labels else "r2")
         whole = judge.fit(np.arange(len(judge.y))) if fitted is None else fitted
-        found = _fold_by_fold(judge, whole, folds, labels, listener)
+        found = _fold_by_fold(judge, whole, folds, labels, listener, clock)
+    done = folds[: len(found["scores"])]
+    return _assembled(judge, done, found, labels, len(folds), clock) if done else None
+
+
+class _Clock:
+    """What is left of a time budget, and whether another fold is expected to fit into it."""
+
+    def __init__(self, budget):
+        self.budget, self.started, self.longest, self.began = budget, time.perf_counter(), 0.0, None
+
+    @property
+    def seconds(self):
+        """Since the beginning."""
+        return time.perf_counter() - self.started
+
+    def share(self, folds):
+        """Seconds for the search of the next of so many folds; None without a budget, 0 if there is no time."""
+        if self.began is not None:
+            self.longest = max(self.longest, self.seconds - self.began)
+        self.began = self.seconds
+        if self.budget is None:
+            return None
+        left = self.budget - self.seconds
+        return SEARCH * left / folds if left > self.longest else 0.0
+
+
+def _fold_by_fold(judge, whole, folds, labels, listener, clock):
+    """Scores, plain scores, choices and predictions of the model, and predictions of the others."""
+    found = {"scores": [], "plain": [], "choices": [], "predictions": [], "others": {}}
+    for step, (train, test) in enumerate(folds, start=1):
+        share = clock.share(len(folds) - step + 1)
+        if share == 0.0:
+            break
+        model = judge.fit(train, share)
+        values = judge.predict(model, test)
+        found["scores"].append(score_of(judge.y[test], values, labels))
+        found["predictions"].append(values)
+        found["choices"].append(judge.choice(model))
+        frozen = judge.frozen(whole)
+        plain = np.nan if frozen is None else score_of(judge.y[test], judge.predict(frozen(train), test), labels)
+        found["plain"].append(plain)
+        A, B = judge.inputs(model, train), judge.inputs(model, test)
+        for name, other in others(labels, *A.shape).items():
+            found["others"].setdefault(name, []).append(other.fit(A, judge.y[train]).predict(B))
+        if listener is not None:
+            listener(step, len(folds))
+    return found
+
+
+def _assembled(judge, folds, found, labels, planned, clock):
+    """The `Scores` of the folds that were done."""
     predictions = assemble(judge.y, folds, found["predictions"], labels)
     every = np.full(judge.height, None if labels else np.nan, dtype=object if labels else float)
     every[judge.rows] = predictions
@@ -148,34 +210,15 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
         scoring="accuracy" if labels else "r2",
         scores=np.array(found["scores"]),
         plain_scores=np.array(found["plain"]),
-        errors=_errors(judge.y, predictions, labels),
-        baselines=[_baseline(name, judge.y, folds, parts, labels) for name, parts in found["others"].items()],
+        errors=errors_of(judge.y, predictions, labels),
+        baselines=[baseline(name, judge.y, folds, parts, labels) for name, parts in found["others"].items()],
         predictions=every,
         residuals=residuals,
         choices=found["choices"],
         folds=[judge.rows[test] for _, test in folds],
-        seconds=time.perf_counter() - started,
+        seconds=clock.seconds,
+        planned=planned,
     )
-
-
-def _fold_by_fold(judge, whole, folds, labels, listener):
-    """Scores, plain scores, choices and predictions of the model, and predictions of the others."""
-    found = {"scores": [], "plain": [], "choices": [], "predictions": [], "others": {}}
-    for step, (train, test) in enumerate(folds, start=1):
-        model = judge.fit(train)
-        values = judge.predict(model, test)
-        found["scores"].append(_score(judge.y[test], values, labels))
-        found["predictions"].append(values)
-        found["choices"].append(judge.choice(model))
-        frozen = judge.frozen(whole)
-        plain = np.nan if frozen is None else _score(judge.y[test], judge.predict(frozen(train), test), labels)
-        found["plain"].append(plain)
-        A, B = judge.inputs(model, train), judge.inputs(model, test)
-        for name, other in others(labels, len(train)).items():
-            found["others"].setdefault(name, []).append(other.fit(A, judge.y[train]).predict(B))
-        if listener is not None:
-            listener(step, len(folds))
-    return found
 
 
 class _Arrays:
@@ -185,8 +228,8 @@ class _Arrays:
         self.estimator, self.X, self.y = model, np.asarray(X, dtype=float), np.asarray(y)
         self.height, self.rows = len(self.y), np.arange(len(self.y))
 
-    def fit(self, rows):
-        return clone(self.estimator).fit(self.X[rows], self.y[rows])
+    def fit(self, rows, seconds=None):
+        return within(clone(self.estimator), seconds).fit(self.X[rows], self.y[rows])
 
     def predict(self, model, rows):
         return np.asarray(model.predict(self.X[rows]))
@@ -212,14 +255,16 @@ class _Tables(_Arrays):
         self.rows, self.y = usable_rows(frame, target, is_classifier(model.estimator), [])
         self.height, self.frame = frame.height, frame[self.rows]
 
-    def fit(self, rows):
-        return clone(self.model).fit(self.frame[rows], self.listener)
+    def fit(self, rows, seconds=None):
+        model = clone(self.model)
+        within(model.estimator, seconds)
+        return model.fit(self.frame[rows], self.listener)
 
     def predict(self, model, rows):
         return np.asarray(model.predict(self.frame[rows]))
 
     def inputs(self, model, rows):
-        return model.inputs(self.frame[rows])
+        return model.recipe_.numbers(self.frame[rows])
 
     def choice(self, model):
         return _choice(model.estimator_)
@@ -238,66 +283,16 @@ class _Tables(_Arrays):
 def _with_recipe(model, recipe, frame, y):
     """The estimator of a table model on the columns of a recipe that is there already."""
     fitted = clone(model)
-    fitted.recipe_, fitted.estimator_ = recipe, clone(model.estimator).fit(recipe.transform(frame), y)
+    X, kernel = recipe.transform(frame), model.estimator.kernel
+    fitted.recipe_, fitted.feature_names_ = recipe, named_columns(kernel) if recipe.has_objects else []
+    fitted.estimator_ = clone(model.estimator).fit(X[fitted.feature_names_] if recipe.has_objects else X, y)
     return fitted
-
-
-def others(labels, n):
-    """{name: estimator}: the simple models that a model is to be compared with."""
-    neighbours = min(NEIGHBOURS, n)
-    if labels:
-        from sklearn.dummy import DummyClassifier
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.neighbors import KNeighborsClassifier
-
-        return {
-            "commonest class": DummyClassifier(strategy="most_frequent"),
-            "linear model": LogisticRegression(max_iter=1000),
-            f"{neighbours} neighbours": KNeighborsClassifier(neighbours),
-        }
-    from sklearn.dummy import DummyRegressor
-    from sklearn.linear_model import RidgeCV
-    from sklearn.neighbors import KNeighborsRegressor
-
-    return {
-        "mean": DummyRegressor(),
-        "linear model": RidgeCV(np.logspace(-3, 3, 13)),
-        f"{neighbours} neighbours": KNeighborsRegressor(neighbours),
-    }
-
-
-def _baseline(name, y, folds, parts, labels):
-    """Fold scores and errors of a simple model."""
-    scores = [_score(y[test], values, labels) for (_, test), values in zip(folds, parts, strict=True)]
-    mean, error = float(np.mean(scores)), _error(np.array(scores))
-    return {"name": name, "score": mean, "error": error, "scores": scores,
-            **_errors(y, assemble(y, folds, parts, labels), labels)}  # fmt: skip
-
-
-def _score(y, predicted, labels):
-    """R², or the share of right labels; R² of a fold of equal targets is NaN-free: 0 unless all are met."""
-    from sklearn.metrics import accuracy_score, r2_score
-
-    return float(accuracy_score(y, predicted) if labels else r2_score(y, predicted))
-
-
-def _errors(y, predicted, labels):
-    """RMSE and MAE over all left-out rows; nothing more for labels."""
-    if labels:
-        return {}
-    e = y - predicted
-    return {"rmse": float(np.sqrt(np.mean(e**2))), "mae": float(np.mean(np.abs(e)))}
 
 
 def _choice(fitted):
     """λ and kernel, as text."""
     lam = getattr(fitted, "lam_", None)
     return {"kernel": repr(fitted.kernel_), **({} if lam is None else {"lam": float(lam)})}
-
-
-def _error(values):
-    """sd/√F."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
 def _plain(value):

@@ -12,8 +12,10 @@ from scipy import sparse
 
 from mercer.kernels.base import Kernel, _signature, call_repr
 from mercer.kernels.collection import result_dtype
+from mercer.kernels.limits import check_limits
 from mercer.kernels.objects.collection import as_objects
 
+MOST_LEVELS = 101  # of a kernel with levels: rounds, lengths of words, radii
 DENSE = 0.05  # share of the inputs that have a column, above which its part of the product is a dense one
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -131,8 +133,13 @@ class CountKernel(Kernel):
 
     _continuous: tuple = ()  # parameters that may be None and are hyper-parameters otherwise
 
+    def _check_parameters(self):
+        """Refuse parameters with which counting would never end; asked before anything is counted."""
+        self._coefficients()
+
     def validate(self, X):
         """X as `Objects`, every item checked and counted."""
+        check_limits(self)
         X = as_objects(X, type(self).__name__)
         X.prepared(self._key(), self._count)
         return X
@@ -215,6 +222,12 @@ class LevelKernel(CountKernel):
     @abstractmethod
     def _n_levels(self):
         """How many levels there are."""
+
+    def _check_parameters(self):
+        levels = self._n_levels()
+        if levels > MOST_LEVELS:
+            raise ValueError(f"{type(self).__name__}: there are {levels:,} levels, more than {MOST_LEVELS}.")
+        super()._check_parameters()
 
     def _default_weights(self):
         """The weights for None: 1 each."""

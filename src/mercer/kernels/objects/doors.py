@@ -125,6 +125,14 @@ class MatrixRows:
         Which training input each row is; None for new inputs.
     asymmetry : str, default=""
         What is wrong with the whole matrix as one of training inputs; empty if it is symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Precomputed
+    >>> rows = Precomputed().validate(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> type(rows).__name__, len(rows), rows.index.tolist()
+    ('MatrixRows', 2, [0, 1])
     """
 
     def __init__(self, matrix, index=None, asymmetry=""):

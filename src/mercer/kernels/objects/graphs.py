@@ -121,7 +121,7 @@ class WeisfeilerLehman(_OfGraphs, LevelKernel):
     Parameters
     ----------
     h : int, default=3
-        Rounds.
+        Rounds, at most 100.
     weights : array-like, default=None
         w₀, …, w_h >= 0: hyper-parameters. None is 1 each, fixed.
     weights_bounds : pair or "fixed", default=None

@@ -10,6 +10,7 @@ from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, comb
 from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode
 
 MOST_ENTRIES = 2 * 10**8  # of an expansion, before it is summed up: 5 GB
+MOST_WAYS = 200_000  # in which one word is written out or read
 
 
 def _kmer_keys(codes, starts, offsets, seed):
@@ -29,7 +30,7 @@ class Spectrum(OfStrings, LevelKernel):
     Parameters
     ----------
     k : int or list of int, default=3
-        The length of the words, or several lengths at once.
+        The length of the words, at most 1000, or up to 101 lengths at once.
     weights : float or array-like, default=None
         w_k >= 0, one for each length: hyper-parameters. None is 1 each, fixed.
     alphabet : {"dna", "rna", "protein"} or str, default=None
@@ -92,7 +93,7 @@ class Mismatch(OfStrings, CountKernel):
     k : int, default=4
         The length of the words.
     m : int, default=1
-        Mismatches allowed, 0 <= m < k.
+        Mismatches allowed, 0 <= m < k; a word has at most 200,000 neighbours.
     alphabet : {"dna", "rna", "protein"} or str, default="dna"
         The letters; the named alphabets read small letters as capitals.
     unknown : {"error", "skip"}, default="error"
@@ -124,7 +125,18 @@ class Mismatch(OfStrings, CountKernel):
             raise ValueError(f"Mismatch: m must be below k, got m = {m} and k = {k}.")
         if size**k >= 2**63:
             raise ValueError(f"Mismatch: {size} letters and k = {k} give more than 2⁶³ words; use a smaller k.")
+        ways = 0
+        for j in range(m + 1):
+            ways += comb(k, j) * max(size - 1, 1) ** j
+            if ways > MOST_WAYS:
+                raise ValueError(
+                    f"Mismatch: a word of {k} letters has more than {MOST_WAYS:,} neighbours with {m} mismatches; use "
+                    "a smaller m or k, or Gappy."
+                )
         return k, m, size
+
+    def _check_parameters(self):
+        self._checked()
 
     def _count(self, items):
         k, m, size = self._checked()
@@ -166,7 +178,8 @@ class Gappy(OfStrings, CountKernel):
     k : int, default=3
         The length of the words.
     gaps : int, default=1
-        g >= 0: the most letters that may be skipped. There are C(k − 1 + g, g) ways to read a word.
+        g >= 0: the most letters that may be skipped. There are C(k − 1 + g, g) ways to read a word of k letters, and
+        k times that is at most 200,000.
     decay : float, default=0.5
         λ > 0: what each skipped letter costs.
     alphabet : {"dna", "rna", "protein"} or str, default=None
@@ -196,6 +209,11 @@ class Gappy(OfStrings, CountKernel):
     def _most_gaps(self):
         """(k, g), checked: one letter has no gap."""
         k, gaps = whole(self.k, "Gappy: k", 1), whole(self.gaps, "Gappy: gaps", 0)
+        if k > 1 and k * comb(k - 1 + gaps, gaps) > MOST_WAYS:
+            raise ValueError(
+                f"Gappy: a word of {k} letters with up to {gaps} gaps can be read in too many ways, k·C(k − 1 + g, g) "
+                f"> {MOST_WAYS:,}; use a smaller k or fewer gaps."
+            )
         return k, (gaps if k > 1 else 0)
 
     def _coefficients(self):
@@ -232,9 +250,9 @@ class WeightedDegree(OfStrings, LevelKernel):
     Parameters
     ----------
     k : int, default=3
-        The longest word.
+        The longest word, at most 100 letters.
     shift : int, default=0
-        S >= 0: how far a word may have moved, the less it counts.
+        0 <= S <= 1000: how far a word may have moved, the less it counts.
     weights : array-like, default=None
         w₁, …, w_k >= 0: hyper-parameters. None is 2(k − d + 1)/(k(k + 1)), fixed.
     alphabet : {"dna", "rna", "protein"} or str, default=None
@@ -272,6 +290,11 @@ class WeightedDegree(OfStrings, LevelKernel):
         k, shift = self._n_levels(), whole(self.shift, "WeightedDegree: shift", 0)
         letters = encode(items, "WeightedDegree", self.alphabet, self.unknown)
         parts = []
+        if k * (shift + 1) * len(letters.codes) > MOST_ENTRIES:
+            raise ValueError(
+                f"WeightedDegree: {len(letters.codes)} letters with k = {k} and shift = {shift} are more than "
+                f"{MOST_ENTRIES} entries; use a smaller k or shift."
+            )
         for d in range(1, k + 1):
             rows, starts = letters.windows(d)
             words = _kmer_keys(letters.codes, starts, range(d), d)

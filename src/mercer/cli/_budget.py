@@ -1,0 +1,75 @@
+"""``--time-budget``: one amount of time for the whole command, and how it is dealt out."""
+
+from mercer.cli._units import bytes_of, seconds, whole
+
+SEARCH = 0.5  # of the time, at most, for choosing the model
+FOLDS_END = 0.85  # of the time, when folds must have ended if there is a page to be made; without one, all of it
+FIT = 0.25  # of the time, for one fit at given hyper-parameters
+LONG = 600.0  # seconds: a fit that is predicted to take longer has fewer rows, unless --time-budget says otherwise
+COST = {"ridge": 1.0, "gp": 3.0, "svr": 3.0}  # of a fit, in fits of a ridge regression; of the other models:
+ITERATED = 20.0
+EVALUATIONS, GRADIENT = 30, 3.0  # of a search, at least; and the cost of each, in fits
+FEWEST = 250  # rows of a search
+
+
+class Budget:
+    """The time of a command; without one, every share is None."""
+
+    def __init__(self, settings, session):
+        self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
+        self.page = bool(settings.report or settings.output)
+        self.memory = bytes_of(settings.memory, "--memory")
+        self.most_rows = whole(settings.max_rows, "--max-rows")
+
+    @property
+    def left(self):
+        """Seconds that are left; None without a budget."""
+        return None if self.total is None else max(self.total - self.session.seconds, 0.0)
+
+    @property
+    def search(self):
+        """Seconds for choosing the model; for folds see `folds`."""
+        return None if self.total is None else SEARCH * self.total
+
+    @property
+    def folds(self):
+        """Seconds for the folds that judge it, from now."""
+        if self.total is None:
+            return None
+        return max((FOLDS_END if self.page else 1.0) * self.total - self.session.seconds, 0.0)
+
+    # ------------------------------------------------------------------------------------------------ rows
+    def rows(self, name, n, d, folds):
+        """(most rows to fit on or None, plan, rows of the search, notes): what is predicted to fit into the time."""
+        from mercer.solvers.auto import plan as plan_of
+        from mercer.tabular import TableModel
+
+        def plan(rows):
+            return plan_of(rows, d, memory=self.memory, inverse=name != "ridge")
+
+        def fits(rows):
+            return COST.get(name, ITERATED) * plan(rows).seconds <= limit
+
+        limit = LONG if self.total is None else FIT * self.total
+        most, notes = n if self.most_rows is None else min(n, self.most_rows), []
+        if self.most_rows is None and not fits(n):
+            most = _largest(fits, n)
+            notes.append(
+                f"all {n:,} rows would take longer than {self.total or LONG:.3g} s: {most:,} of them are used, drawn "
+                f"at random. --max-rows {n} takes all."
+            )
+        searched = min(TableModel(None).search_rows, most)
+        if self.total is not None:
+            share = min(self.search, FOLDS_END * self.total / (folds + 1))
+            while searched > FEWEST and EVALUATIONS * GRADIENT * plan(searched).seconds > share:
+                searched = max(searched // 2, FEWEST)
+        return (None if most == n else most), plan(most), searched, notes
+
+
+def _largest(fits, most):
+    """About the largest number of rows that fit."""
+    low, high = 1, most
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
