@@ -36,7 +36,7 @@ ax.scatter(X[:, 0], y, color="0.1", zorder=3, label="five rows")
 ax.set(xlabel="x", ylabel="P(1)")
 ax.set_title("The integral done in four ways", loc="left", fontsize=11)
 ax.spines[["top", "right"]].set_visible(False)
-ax.legend(frameon=False, fontsize=9)
+ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0.0, 0.98))
 
 # 2. The same five points: the band is where the probability itself may lie, two standard deviations of f either way.
 ProbabilityDisplay.from_estimator(

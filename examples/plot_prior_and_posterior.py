@@ -37,6 +37,8 @@ for row, kernel in zip(axes, (1.0 * Gaussian(0.8), 1.0 * Exponential(1.5)), stri
 
     # 3. How surely: contours of the evidence. Few points leave a wide valley, so the ellipse is wide.
     EvidenceSurfaceDisplay.from_estimator(model, ax=row[2])
+    for ax in row[:2]:
+        ax.get_legend().set_frame_on(True)  # samples run through it
 
 if len(sys.argv) > 1:
     figure.savefig(sys.argv[1], dpi=110)

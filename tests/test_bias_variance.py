@@ -34,7 +34,7 @@ def smoother(model, X, new):
     return model.fit(X, np.eye(len(X))).predict(new)
 
 
-def check(table, models, X, new, sigma):
+def assert_table(table, models, X, new, sigma):
     """Every number against L f − f and the row sums of L² σ²."""
     for i, model in enumerate(models):
         L = smoother(model, X, new)
@@ -54,7 +54,7 @@ def check(table, models, X, new, sigma):
 def test_of_kernel_ridge(X, new, kernel, intercept, sigma):
     sigma = np.linspace(0.1, 0.9, len(X)) if sigma == "uneven" else sigma
     models = [KernelRidge(kernel, lam, intercept=intercept, solver="cholesky") for lam in LAMS]
-    check(bias_variance(kernel, X, truth, sigma, LAMS, new, intercept), models, X, new, sigma)
+    assert_table(bias_variance(kernel, X, truth, sigma, LAMS, new, intercept), models, X, new, sigma)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -68,7 +68,7 @@ def test_of_basis_regression(X, new, basis, intercept):
     if intercept and isinstance(basis, PolynomialBasis):
         lams = LAMS  # two constants: the design has no full rank at λ = 0
     models = [BasisRegression(basis, lam, intercept=intercept) for lam in lams]
-    check(bias_variance(basis, X, truth, 0.2, lams, new, intercept), models, X, new, 0.2)
+    assert_table(bias_variance(basis, X, truth, 0.2, lams, new, intercept), models, X, new, 0.2)
 
 
 def test_least_squares_is_unbiased_and_its_variance_is_sigma2_p_over_n(X):

@@ -70,7 +70,9 @@ def _key(text):
 WARNINGS = [(path.relative_to(SOURCE).as_posix(), *found) for path in FILES for found in messages(nodes(path))]
 
 
-@pytest.mark.parametrize(("where", "text", "kind", "line"), WARNINGS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("where", "text", "kind", "line"), WARNINGS, ids=[f"{w[0]}-{w[2]}-{i}" for i, w in enumerate(WARNINGS)]
+)
 def test_each_warning_has_its_paragraph(where, text, kind, line):
     if text is None or not re.search(r"\w{3}", text):  # the sentence is made elsewhere: its class must be explained
         assert re.search(rf"^#* .*{kind}|\b{kind}\b", PAGE, re.MULTILINE), f"{where}: {kind}"

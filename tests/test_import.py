@@ -54,7 +54,7 @@ def test_import_costs_little_beyond_scikit_learn():
 
 
 def test_import_warns_of_nothing():
-    python("import mercer, mercer.kernels", "-W", "error")
+    assert python("import mercer, mercer.kernels\nprint('loaded', mercer.__name__)", "-W", "error") == "loaded mercer\n"
 
 
 def test_works_without_asserts():

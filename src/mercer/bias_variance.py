@@ -26,6 +26,16 @@ class BiasVariance(dict):
         E f̂(x) − f(x), with its sign, for each λ and input.
     variance_at : ndarray of shape (L, m) or (m,)
         E(f̂(x) − E f̂(x))².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.diagnostics import bias_variance
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> found = bias_variance(Gaussian(0.2), X, lambda X: np.sin(6 * X[:, 0]), 0.3, [0.01, 0.1, 1.0])
+    >>> bool(np.allclose(found["error"], found["bias2"] + found["variance"])), found.bias_at.shape
+    (True, (3, 20))
     """
 
     def __init__(self, columns, bias_at, variance_at):

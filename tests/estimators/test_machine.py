@@ -344,10 +344,14 @@ def test_a_failed_fit_leaves_the_model_as_it_was(data):
 
 
 def test_inputs_are_not_changed(data, readonly, rng):
-    X, y, _ = data
-    X, y, w = readonly(X, y, rng.integers(0, 3, len(y)).astype(float))
+    X, y, new = data
+    kept = X.copy(), y.copy()
+    frozen = readonly(X, y, rng.integers(0, 3, len(y)).astype(float))
     for loss in ("huber", "absolute"):
-        KernelMachine(Gaussian(1.0), loss).fit(X, y, w)
+        model = KernelMachine(Gaussian(1.0), loss).fit(*frozen)
+        assert_array_equal(model.predict(new), KernelMachine(Gaussian(1.0), loss).fit(X, y, frozen[2]).predict(new))
+        assert_array_equal(X, kept[0])  # of an array that may be written to, too
+        assert_array_equal(y, kept[1])
 
 
 def test_parameters_of_the_loss_in_a_search(data):

@@ -21,12 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 KERNEL = Gaussian(5.0)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def mcycle():
     X, y = load_mcycle(return_X_y=True)
@@ -55,6 +49,13 @@ def every_label(display):
     """Title, axes: all written."""
     ax = display.ax_
     return all([ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()])
+
+
+def visible(line):
+    """Number of points of a line that lie inside the axes."""
+    x, y = line.get_data()
+    (left, right), (low, high) = line.axes.get_xlim(), line.axes.get_ylim()
+    return np.count_nonzero((left <= x) & (x <= right) & (low <= y) & (y <= high))
 
 
 def render(display):
@@ -102,7 +103,10 @@ def test_a_new_figure_and_a_second_drawing(name, mcycle):
 @pytest.mark.parametrize("name", MAKERS)
 def test_five_rows(name):
     X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
-    render(MAKERS[name](path(Gaussian(1.0), X, [0.0, 1.0, 0.5, 2.0, 1.0], criteria=[]), None))
+    display = MAKERS[name](path(Gaussian(1.0), X, [0.0, 1.0, 0.5, 2.0, 1.0], criteria=[]), None)
+    render(display)
+    assert every_label(display)
+    assert max(visible(line) for line in display.ax_.lines) >= 4  # five rows without their mean: four eigenvalues
 
 
 @pytest.mark.parametrize("name", ["lcurve", "picard", "selection"])
@@ -115,7 +119,14 @@ def test_a_plain_matrix(name):
 
 @pytest.mark.parametrize("name", ["lcurve", "picard", "selection"])
 def test_a_constant_target_is_drawn(name):
-    render(MAKERS[name](path(Gaussian(1.0), np.arange(6.0)[:, None], np.ones(6), criteria=[]), None))
+    display = MAKERS[name](path(Gaussian(1.0), np.arange(6.0)[:, None], np.ones(6), criteria=[]), None)
+    render(display)
+    if name == "lcurve":
+        assert any("(constant)" in text for text in labels(display.ax_))
+    elif name == "picard":
+        assert max(display.coefficients_.get_ydata()) < 1e-14  # nothing is left without the mean
+    else:
+        assert {mark.get_markerfacecolor() for mark in display.marks_.values()} == {"white"}
 
 
 @pytest.mark.parametrize("cls", [LCurveDisplay, PicardDisplay, SelectionDisplay])

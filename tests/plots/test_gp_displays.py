@@ -10,12 +10,6 @@ from mercer.kernels import Gaussian
 from mercer.plots import EvidenceSurfaceDisplay, PosteriorDisplay
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(0)

@@ -10,12 +10,6 @@ from mercer.kernels import Gaussian
 from mercer.plots import ProbabilityDisplay
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def fitted(rng, d, classes):
     X = rng.standard_normal((30, d))
     y = np.array(["ash", "beech", "oak"])[np.digitize(X[:, 0], [0.0, 0.7][: classes - 1])]

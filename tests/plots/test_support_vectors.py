@@ -9,12 +9,6 @@ from mercer.kernels import Gaussian
 from mercer.plots import SupportVectorDisplay
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def fitted(rng, d=1):
     X = rng.uniform(-2, 2, (50, d))
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(50)

@@ -315,6 +315,9 @@ def test_a_kernel_of_low_rank(data):
 @pytest.mark.parametrize("length_scale", [1e3, 1e6, 1e8])
 def test_a_nearly_constant_kernel_is_still_one(rng, length_scale):
     """Without the constant only rounding of K may be left: its negative eigenvalues are not the kernel's."""
-    X = rng.uniform(-2, 2, (60, 2))
-    found = path(Gaussian(length_scale), X, rng.standard_normal(60))
-    assert (found.eigenvalues >= 0).all() and np.isfinite(found.table["residual"]).all()
+    X, y = rng.uniform(-2, 2, (60, 2)), rng.standard_normal(60)
+    found = path(Gaussian(length_scale), X, y)
+    residual, all_of_it = found.table["residual"], np.linalg.norm(y - y.mean())
+    assert (found.eigenvalues >= 0).all()
+    assert (np.diff(residual) > -1e-12 * all_of_it).all()  # λ rises along a path, and the residual with it ...
+    assert 0.99 * all_of_it < residual[-1] <= all_of_it  # ... until only the constant is left

@@ -68,6 +68,42 @@ def test_identities(n, dtype, rng, one_thread):
     assert scaled(_lapack.logdet(L) - np.linalg.slogdet(exact)[1], max(1, _lapack.logdet(L)), n, dtype) < RATIO
 
 
+@pytest.mark.parametrize("solve", [_lapack.forward, _lapack.backward])
+@pytest.mark.parametrize("t", [0, 1, 3, 70])
+@pytest.mark.parametrize("n", [0, 1, 5, R + 1])
+def test_one_triangle_in_place(n, t, solve, rng):
+    L = factored(positive_definite(n, np.float64, rng))
+    T = np.tril(L) if solve is _lapack.forward else np.tril(L).T
+    around = np.full((n, t + 2), np.nan, order="F")
+    around[:, 1:-1] = right = rng.standard_normal((n, t))
+    solve(L, around[:, 1:-1])
+    assert_allclose(T @ around[:, 1:-1], right, rtol=1e-9, atol=1e-10)
+    assert np.isnan(around[:, [0, -1]]).all()  # nothing beside it was written
+
+
+@pytest.mark.parametrize("solve", [_lapack.forward, _lapack.backward])
+def test_right_hand_sides_that_blas_would_read_beyond_are_refused(solve, rng):
+    L = factored(positive_definite(6, np.float64, rng))
+    fixed = np.zeros((6, 2), order="F")
+    fixed.flags.writeable = False
+    wrong = {
+        "short": np.zeros((5, 2), order="F"),
+        "long": np.zeros((7, 2), order="F"),
+        "flat": np.zeros(6),
+        "single": np.zeros((6, 2), dtype=np.float32, order="F"),
+        "rows": np.zeros((6, 2)),
+        "fixed": fixed,
+    }
+    for W in wrong.values():
+        with pytest.raises(ValueError, match="right-hand sides of 6 rows of float64"):
+            solve(L, W)
+    for bad in (L[:5], L[:, ::-1], np.eye(6, dtype=int)):
+        with pytest.raises(ValueError, match="square array"):
+            solve(bad, np.zeros((len(bad), 2), order="F"))
+    with pytest.raises(ValueError, match="right-hand sides of 6 rows"):
+        _lapack.solve_lower(L, np.zeros(5))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("pivot", [1, 2, B, B + 1, 2 * B + 40])
 def test_the_failing_pivot_is_named(pivot, dtype, rng):
@@ -85,7 +121,6 @@ def test_pieces_give_the_same_answer(dtype, rng, monkeypatch, one_thread):
     X = _lapack.solve_lower(whole, right)
     monkeypatch.setattr(_lapack, "WORK", 1e7)
     monkeypatch.setattr(_lapack, "COLUMNS", 300)
-    monkeypatch.setattr(_lapack, "SMALL", range(0))
     cut = factored(A)
     tol = 100 * np.finfo(dtype).eps
     assert np.allclose(np.tril(cut), np.tril(whole), rtol=tol, atol=tol * np.abs(A).max() ** 0.5)

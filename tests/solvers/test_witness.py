@@ -9,7 +9,7 @@ from solvers.plain import PlainGram, gaussian, well_conditioned
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def check(K, witness, most):
+def assert_witness(K, witness, most):
     index, matrix, eigenvalue = witness
     assert np.array_equal(matrix, K[np.ix_(index, index)])
     assert np.isclose(np.linalg.eigvalsh(matrix)[0], eigenvalue)
@@ -26,14 +26,14 @@ def test_no_witness_against_a_positive_matrix(n, rng):
 
 def test_a_negative_diagonal_is_enough():
     K = np.diag([1.0, 2.0, -0.5])
-    check(K, negative_witness(PlainGram(K)), 1)
+    assert_witness(K, negative_witness(PlainGram(K)), 1)
 
 
 def test_a_pair(rng):
     K = well_conditioned(60, rng)
     K[5, 40] = K[40, 5] = 4.0
     witness = negative_witness(PlainGram(K))
-    check(K, witness, 2)
+    assert_witness(K, witness, 2)
     assert witness[0].tolist() == [5, 40]
 
 
@@ -42,7 +42,7 @@ def test_three_points_where_no_pair_shows_it(rng):
     three = np.ix_([3, 17, 31], [3, 17, 31])
     K[three] = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])
     witness = negative_witness(PlainGram(K))
-    check(K, witness, 3)
+    assert_witness(K, witness, 3)
     assert witness[0].tolist() == [3, 17, 31]
 
 
@@ -50,7 +50,7 @@ def test_points_are_left_out_while_it_stays_negative(rng):
     X = rng.uniform(-1, 1, (200, 1))
     K = np.exp(-(np.abs(X - X.T) ** 3))  # positive definite only for exponents up to 2
     witness = negative_witness(PlainGram(K))
-    check(K, witness, 12)
+    assert_witness(K, witness, 12)
 
 
 def test_a_hint_finds_a_needle_among_many(rng):
@@ -59,7 +59,7 @@ def test_a_hint_finds_a_needle_among_many(rng):
     K[1234, 2345] = K[2345, 1234] = 1.5
     hint = np.zeros(n)
     hint[[1234, 2345]] = 1.0, -1.0
-    check(K, negative_witness(PlainGram(K), hint), 2)
+    assert_witness(K, negative_witness(PlainGram(K), hint), 2)
     assert negative_witness(PlainGram(K)) is None  # not among the rows looked at
 
 

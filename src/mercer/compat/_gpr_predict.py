@@ -35,7 +35,7 @@ class PredictMixin:
         """
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        X = validate_data(self, X, reset=False, **self._reads(self.kernel))
+        X = validate_data(self, X, reset=False, **self._reads())
         if not hasattr(self, "X_train_"):
             mean, found = self._prior(X, return_std, return_cov)
             scale = np.ones(mean.shape[1])

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.compat._covariance import Covariance
+from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
 from mercer.inference.laplace import laplace, laplace_adjoint
 from mercer.inference.likelihood import Binary
@@ -18,32 +19,21 @@ from mercer.inference.links import Logit
 BLOCK = 1024  # new rows at once
 
 
-class TwoClasses(BaseEstimator):
+class TwoClasses(RowsMixin, BaseEstimator):
     """log Z ≈ −½ âᵀf̂ + log p(y | f̂) − ½ log det(I + √W K √W): what one problem of two classes is fitted by.
 
-    Parameters and attributes are those of scikit-learn's class for two classes: ``X_train_``, ``y_train_`` (0 and 1),
-    ``classes_``, ``kernel_``, ``pi_``, ``W_sr_``, ``L_`` (of I + √W K √W), ``log_marginal_likelihood_value_``.
-    ``f_cached`` is the mode f̂, ``a_cached_`` the â with f̂ = K â.
+    The parameters are those of `GaussianProcessClassifier`, which has the defaults. The attributes are those of
+    scikit-learn's class for two classes: ``X_train_``, ``y_train_`` (0 and 1), ``classes_``, ``kernel_``, ``pi_``,
+    ``W_sr_``, ``L_`` (of I + √W K √W), ``log_marginal_likelihood_value_``. ``f_cached`` is the mode f̂, ``a_cached_``
+    the â with f̂ = K â.
     """
 
     def __init__(
-        self,
-        kernel=None,
-        *,
-        optimizer="fmin_l_bfgs_b",
-        n_restarts_optimizer=0,
-        max_iter_predict=100,
-        warm_start=False,
-        copy_X_train=True,
-        random_state=None,
+        self, kernel, optimizer, n_restarts_optimizer, max_iter_predict, warm_start, copy_X_train, random_state
     ):
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.max_iter_predict = max_iter_predict
-        self.warm_start = warm_start
-        self.copy_X_train = copy_X_train
-        self.random_state = random_state
+        self.kernel, self.random_state = kernel, random_state
+        self.optimizer, self.n_restarts_optimizer = optimizer, n_restarts_optimizer
+        self.max_iter_predict, self.warm_start, self.copy_X_train = max_iter_predict, warm_start, copy_X_train
 
     def fit(self, X, y):
         """Learn θ and the mode; X and y are checked already."""
@@ -84,11 +74,6 @@ class TwoClasses(BaseEstimator):
 
     def _likelihood(self):
         return Binary(Logit(), 2.0 * self.y_train_ - 1.0)
-
-    def _rows(self, X):
-        """Rows as the kernel evaluates them: float64, or the objects."""
-        vectors = self.kernel is None or self.kernel.requires_vector_input
-        return np.asarray(X, dtype=np.float64) if vectors else X
 
     @property
     def L_(self):

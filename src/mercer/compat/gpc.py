@@ -10,12 +10,13 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer.compat._rows import RowsMixin
 from mercer.compat._two_classes import TwoClasses
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
 
 
-class GaussianProcessClassifier(ClassifierMixin, Estimator):
+class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Estimator):
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y) df by Laplace: ``sklearn.gaussian_process.GaussianProcessClassifier`` on ours.
 
     The latent function has mean 0, σ is the logistic function. The last integral is exact here, where scikit-learn
@@ -142,10 +143,8 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
 
     def _base(self):
         """What is to be fitted."""
-        names = ("kernel", "optimizer", "n_restarts_optimizer", "max_iter_predict", "warm_start", "copy_X_train")
-        given = {name: getattr(self, name) for name in (*names, "random_state")}
         before = getattr(self, "base_estimator_", None)
-        one = TwoClasses(**given)
+        one = TwoClasses(**{name: getattr(self, name) for name in TwoClasses._get_param_names()})
         if self.n_classes_ == 2:
             if self.warm_start and isinstance(before, TwoClasses):
                 one.a_cached_ = before.a_cached_
@@ -156,11 +155,6 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
     def _problems(self):
         """The fitted problems of two classes."""
         return [self.base_estimator_] if self.n_classes_ == 2 else self.base_estimator_.estimators_
-
-    def _reads(self):
-        """How the rows of X are checked: numbers in two dimensions, or whatever the kernel reads."""
-        vectors = self.kernel is None or self.kernel.requires_vector_input
-        return {"ensure_2d": True, "dtype": "numeric"} if vectors else {"ensure_2d": False, "dtype": None}
 
     def _new(self, X):
         """New rows, checked."""

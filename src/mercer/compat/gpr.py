@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from mercer._machine import check_memory
 from mercer.compat._covariance import Covariance, factored
 from mercer.compat._gpr_predict import PredictMixin, evidence
+from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
 from mercer.dual.ridge import power_of_two
 from mercer.estimators._base import Estimator
@@ -21,7 +22,7 @@ from mercer.inference.posterior import Posterior
 from mercer.solvers._condition import Probe, condition_number
 
 
-class GaussianProcessRegressor(PredictMixin, MultiOutputMixin, RegressorMixin, Estimator):
+class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, Estimator):
     """f ~ GP(0, k),  y = f(x) + N(0, α): ``sklearn.gaussian_process.GaussianProcessRegressor`` on our solvers.
 
     Parameters
@@ -133,7 +134,7 @@ class GaussianProcessRegressor(PredictMixin, MultiOutputMixin, RegressorMixin, E
 
     def _fit(self, X, y):
         self.kernel_ = ConstantKernel() * RBF() if self.kernel is None else clone(self.kernel)
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **self._reads(self.kernel_))
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **self._reads())
         seen = y.shape[1] if y.ndim == 2 else 1
         if self.n_targets is not None and seen != self.n_targets:
             raise ValueError(
@@ -185,16 +186,6 @@ class GaussianProcessRegressor(PredictMixin, MultiOutputMixin, RegressorMixin, E
         self.alpha_ = alpha[:, 0] if self.y_train_.ndim == 1 else alpha
         condition = condition_number(Kinv._L, Probe(K).largest_eigenvalue(), 0.0)
         self.fit_report_.update(kernel=repr(self._posterior.kernel), condition=condition, **Kinv.info)
-
-    @staticmethod
-    def _reads(kernel):
-        """How the rows of X are checked: numbers in two dimensions, or whatever the kernel reads."""
-        vectors = kernel is None or kernel.requires_vector_input
-        return {"ensure_2d": True, "dtype": "numeric"} if vectors else {"ensure_2d": False, "dtype": None}
-
-    def _rows(self, X):
-        """Rows as the kernel evaluates them: float64, or the objects."""
-        return np.asarray(X, dtype=np.float64) if self._reads(self.kernel)["ensure_2d"] else X
 
     def _alphas(self, n):
         """α, a number or one for each row, checked."""

@@ -12,6 +12,15 @@ class Gram(ABC):
     ----------
     n : int
         Number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import TiledGram
+    >>> from mercer.kernels import Gaussian
+    >>> K = TiledGram(Gaussian(), np.array([[0.0], [1.0]]))
+    >>> K.n, (K @ np.array([1.0, 0.0])).round(3)
+    (2, array([1.   , 0.607]))
     """
 
     n: int
@@ -57,12 +66,26 @@ class Gram(ABC):
 
 
 def take(X, index):
-    """X[index] for an array, a list, or a collection that can be indexed by an array."""
+    """X[index] for an array, a list, or a collection that can be indexed by an array.
+
+    Examples
+    --------
+    >>> from mercer.gram import take
+    >>> take(["a", "b", "c"], [2, 0])
+    ['c', 'a']
+    """
     return [X[i] for i in index] if isinstance(X, list) else X[np.asarray(index)]
 
 
 def joined(X, Z):
-    """The rows of X, then those of Z, for arrays, lists and collections with a method of that name."""
+    """The rows of X, then those of Z, for arrays, lists and collections with a method of that name.
+
+    Examples
+    --------
+    >>> from mercer.gram import joined
+    >>> joined(["a"], ["b", "c"])
+    ['a', 'b', 'c']
+    """
     if isinstance(X, np.ndarray):
         return np.vstack([X, Z])
     return [*X, *Z] if isinstance(X, list) else X.joined(Z)

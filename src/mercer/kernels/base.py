@@ -40,6 +40,14 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
         Whether positive semi-definiteness is proved. If not, estimators test it on the data.
     columns_quick : int
         Columns up to which a value takes no longer to compute than to fetch from a large stored matrix.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> k = 2.0 * Gaussian(1.0)
+    >>> k([[0.0], [1.0]]).round(3)
+    array([[2.   , 1.213],
+           [1.213, 2.   ]])
     """
 
     domain: str = "vectors"

@@ -21,6 +21,14 @@ class Features(Kernel):
     """k(x, z) = φ(x)ᵀφ(z) = Σⱼ φⱼ(x) φⱼ(z).
 
     A subclass writes ``features``, and ``_slopes`` when φ has hyper-parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import PolynomialBasis
+    >>> psi = PolynomialBasis(2)
+    >>> psi.features(np.array([[3.0]])), psi([[3.0]], [[1.0]])
+    (array([[1., 3., 9.]]), array([[13.]]))
     """
 
     @abstractmethod

@@ -19,6 +19,14 @@ class Radial(Kernel):
     """k(x, z) = φ(s),  s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ².
 
     A subclass writes ``phi`` and ``dphi``; both get a fresh array of s and may overwrite it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Matern32
+    >>> k = Matern32(2.0)
+    >>> bool(np.isclose(k([[0.0]], [[3.0]])[0, 0], k.phi(np.array([1.5**2]))[0]))
+    True
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS}

@@ -59,6 +59,14 @@ class Loss(ABC):
         Whether y is a label, −1 or +1 inside.
     positive_only : bool
         Whether y must be >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Huber
+    >>> loss, y, f = Huber(1.0), np.array([0.5, 3.0]), np.zeros(2)
+    >>> loss.value(y, f), loss.grad(y, f)
+    (array([0.25, 5.  ]), array([-1., -2.]))
     """
 
     classification = False

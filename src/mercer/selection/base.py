@@ -65,7 +65,18 @@ class Choice:
 
 
 class Rule(BaseEstimator, ABC):
-    """path ↦ λ: any way to choose λ on a path."""
+    """path ↦ λ: any way to choose λ on a path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import Discrepancy, path
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> choice = Discrepancy(noise=0.1).choose(path(Gaussian(), X, np.sin(X[:, 0]) + 0.1 * np.cos(40 * X[:, 0])))
+    >>> choice.status, choice.rule
+    ('ok', 'Discrepancy(noise=0.1)')
+    """
 
     smooth = False  # whether there is an adjoint
     scale_free = False  # whether c K̃ is worth the same as K̃ for every c > 0, so that an amplitude cannot be chosen
@@ -97,6 +108,15 @@ class Criterion(Rule):
         Whether C > 0, so that a search may work with log C.
     summed : bool
         Whether C grows with the number of rows and targets, as a likelihood does; else it is a mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.selection import LOO, invert
+    >>> Kinv = invert(DenseGram.from_matrix(np.eye(2)), 1.0)
+    >>> round(LOO().value(Kinv, np.array([[1.0], [3.0]])), 6)  # K = I: each row is predicted by 0 without itself
+    5.0
     """
 
     positive = False
@@ -155,7 +175,18 @@ class Criterion(Rule):
 
 
 class SmoothCriterion(Criterion):
-    """C and W = ∂C/∂K̃, so that ∂C/∂log θ = K.grad(W). A subclass writes ``value`` and ``value_and_adjoint``."""
+    """C and W = ∂C/∂K̃, so that ∂C/∂log θ = K.grad(W). A subclass writes ``value`` and ``value_and_adjoint``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.selection import GCV, invert
+    >>> K = DenseGram(Gaussian(), [[0.0], [1.0], [3.0]])
+    >>> value, W = GCV().value_and_adjoint(invert(K, 0.1), [[0.0], [1.0], [0.0]])
+    >>> K.grad(W).shape  # ∂C/∂log ℓ
+    (1,)
+    """
 
     smooth = True
 

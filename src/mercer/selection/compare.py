@@ -68,6 +68,16 @@ class Comparison(Mapping):
         What the rules looked at.
     choices : dict of Choice
         By the name of the rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import GCV, LOO, compare
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> found = compare(Gaussian(1.0), X, np.sin(X[:, 0]) + 0.1 * np.cos(40 * X[:, 0]), rules=[LOO(), GCV()])
+    >>> list(found), found.choices["LOO()"].status
+    (['LOO()', 'GCV()'], 'ok')
     """
 
     def __init__(self, path, choices):

@@ -138,6 +138,17 @@ class NestedResult:
         Whether K was evaluated once for all folds.
     seconds : float
         Time taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import nested_cv
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> found = nested_cv(KernelRidge(Gaussian(), 0.01), X, np.sin(X[:, 0]))
+    >>> len(found.scores), bool(found.mean > 0.99)
+    (5, True)
     """
 
     scores: np.ndarray

@@ -114,6 +114,16 @@ class Path:
     weight : ndarray of shape (n,) or None
     kernel, X, matrix
         What the path was made of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import LOO, path
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> found = path(Gaussian(), X, np.sin(X[:, 0]), lams=[0.01, 1.0])
+    >>> bool(found.table["residual"][0] < found.table["residual"][1]), float(found.choose(LOO()).lam)
+    (True, 0.01)
     """
 
     def __init__(self, spectrum, lams=None, weight=None, criteria=None, *, kernel=None, X=None, matrix=None):

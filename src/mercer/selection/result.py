@@ -19,8 +19,9 @@ class SearchResult:
     value : float
         The criterion there, on all rows.
     status : str
-        "ok"; "at_bound"; "flat"; "time_budget", "stopped" (the best point so far is returned); "failed"; or the status
-        of the rule where λ alone was chosen on a path.
+        "ok"; "at_bound"; "flat"; "constant" (nothing of y is left beside the trend); "time_budget", "stopped" (the best
+        point so far is returned); or the status of the rule where λ alone was chosen on a path. Where no trial could be
+        evaluated there is an error and no result.
     message : str
     criterion : str
     at_bound : dict
@@ -36,6 +37,17 @@ class SearchResult:
         One for each kernel where there was a list.
     path : Path or None
         Where λ alone was chosen on a path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import LOO, search
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(40)
+    >>> found = search(Gaussian(), X, y, LOO())
+    >>> found.status, found.evaluations == len(found.history)
+    ('ok', True)
     """
 
     kernel: Kernel

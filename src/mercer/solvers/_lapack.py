@@ -90,7 +90,7 @@ def backward(L, W):
 
 def _by_columns(solve, L, W):
     """solve(lib, L, V) for blocks V of columns of W, side by side where there are many."""
-    n, t = W.shape
+    n, t = check_columns(L, W)
     with threads_for(n, t):
         parts = _strips(t, float(n) * n * t, n) if t > FEW else [(0, t)]
         _side_by_side([lambda i, j: solve(blas(L.dtype), L, W[:, i:j])], parts)
@@ -253,6 +253,18 @@ def check_square(A):
     if n > MAX_ORDER:
         raise ValueError(f"n = {n} is more than the integers of this BLAS can count ({MAX_ORDER}).")
     return n
+
+
+def check_columns(L, W):
+    """(n, t) of right-hand sides W for a square L: BLAS gets addresses, and would write beyond a short W."""
+    n = check_square(L)
+    contiguous = n < 2 or not W.size or W.strides[0] == W.itemsize
+    if W.ndim != 2 or len(W) != n or W.dtype != L.dtype or not contiguous or not W.flags.writeable:
+        raise ValueError(
+            f"need right-hand sides of {n} rows of {L.dtype} in contiguous columns that can be written, got {W.dtype} "
+            f"{W.shape} with strides {W.strides}."
+        )
+    return W.shape
 
 
 def columns(B, dtype):

@@ -45,6 +45,13 @@ class Plan:
         Predicted time, rough: from the count of operations and the rates stated in `mercer.solvers.auto`.
     reasons : tuple of str
         One sentence each.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> plan = mercer.plan(n=2000, d=5)
+    >>> plan.n, plan.solver in ("cholesky", "mixed")
+    (2000, True)
     """
 
     n: int

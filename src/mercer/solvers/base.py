@@ -10,6 +10,15 @@ class Solver(BaseEstimator, ABC):
     """λ ↦ (K + λI)⁻¹: how it is inverted. Configuration only; ``__init__`` only stores.
 
     A subclass writes ``resolvent(K)`` and, if it needs other than one n × n array of float64, ``memory``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers import Cholesky
+    >>> inverse = Cholesky().resolvent(DenseGram.from_matrix(np.eye(2)))
+    >>> inverse(1.0) @ np.array([1.0, 2.0])  # another λ, another inverse
+    array([0.5, 1. ])
     """
 
     @abstractmethod
@@ -42,6 +51,15 @@ class Inverse(ABC):
         Number of rows.
     info : dict
         What was done, in plain values: solver, dtype, condition, jitter, iterations, residual, seconds, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers import Cholesky
+    >>> Kinv = Cholesky().resolvent(DenseGram.from_matrix(3 * np.eye(2)))(1.0)
+    >>> Kinv @ np.array([4.0, 8.0]), Kinv.diag(), Kinv.info["solver"]
+    (array([1., 2.]), array([0.25, 0.25]), 'cholesky')
     """
 
     lam: float

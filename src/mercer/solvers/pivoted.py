@@ -58,6 +58,15 @@ def pivoted_cholesky(K, tol=None, memory=None):
     Returns
     -------
     PivotedFactor
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers import pivoted_cholesky
+    >>> factor = pivoted_cholesky(DenseGram.from_matrix(np.ones((3, 3))))
+    >>> factor.rank, factor.pivots.tolist()
+    (1, [0])
     """
     n = K.n
     check_memory(3 * 8 * n * n, f"a factor with pivoting for n = {n}", memory)

@@ -29,6 +29,15 @@ class Influence:
         tr A = tr(I − λW⁻¹P), the intercept counted.
     sigma2 : float or ndarray of shape (t,)
         Noise variance, RSS/(n − 2 tr A + tr AᵀWAW⁻¹); NaN when nothing is left to estimate it from.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [9.0]], [0.0, 1.0, 0.0, 1.0, 5.0]
+    >>> found = KernelRidge(Gaussian(1.0), 0.1).fit(X, y).influence()
+    >>> int(found.leverage.argmax())  # the row far from the others
+    4
     """
 
     leverage: np.ndarray
@@ -53,6 +62,15 @@ class Calibration:
         Stated coverage.
     coverage : ndarray of shape (L,) or (L, t)
         Part of the rows inside the central Gaussian interval of each level.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0]], [0.0, 1.0, 0.0, 1.0, 0.0]
+    >>> found = KernelRidge(Gaussian(1.0), 0.1).fit(X, y).calibration()
+    >>> bool(abs(found.mean_square - (found.z**2).mean()) < 1e-12)
+    True
     """
 
     z: np.ndarray
