@@ -62,7 +62,8 @@ def meaning(error):
     if hasattr(error, "exit_code") and hasattr(error, "format_message"):  # typer's own: an unknown option, a bad value
         return USAGE, f"{' '.join(error.format_message().split())} ({_help(error)})"
     if isinstance(error, ImportError):
-        return FAILED, text if "mercer[" in text else f"{text}; install mercer[cli]"
+        ours = (error.name or "").split(".")[0] == "mercer"  # a fault inside asks for no package
+        return FAILED, text if ours or "mercer[" in text else f"{text}; install mercer[cli]"
     from mercer import exceptions
 
     broken = tuple(cls for cls in (exceptions.DataError, getattr(exceptions, "ModelFileError", None)) if cls)

@@ -287,7 +287,7 @@ def near_singular(s):
 def not_converged(s):
     """A search or a solver stopped before its end."""
     chosen, report = s["selection"]["chosen"], s["numerics"]["entries"]
-    if chosen["status"] in ("time_budget", "stopped", "failed", "not_finite"):
+    if chosen["status"] in ("time_budget", "stopped", "not_finite"):
         return f"The search ended early ({chosen['status'].replace('_', ' ')}). {chosen.get('message') or ''}".strip()
     status = report.get("status")
     if isinstance(status, str) and status not in ("ok", "converged", "optimal", ""):
