@@ -44,13 +44,18 @@ class Mercer(Library):
         return mean, std**2
 
     def evaluation(self, variance, length, noise):
+        from contextlib import ExitStack
+
         from mercer import _loops  # noqa: F401  (compiled or loaded before the clock starts)
+        from mercer._tiles import few_threads
         from mercer.selection import Evidence
         from mercer.selection._objective import Objective, Record
 
         kernel = self._kernel(variance, length)
         objective = Objective(kernel, self.X, self.y[:, None], Evidence(), Record(), intercept=False)
         z, n = objective.start(kernel, noise), len(self.y)
+        self.held = ExitStack()  # as during a search, which sets the threads of BLAS once and not in every evaluation
+        self.held.enter_context(few_threads(n))
 
         def call():
             value, gradient = objective(z)

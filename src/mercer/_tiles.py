@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in its second-level cache
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
+ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
 
 
@@ -77,6 +78,11 @@ def one_blas_thread():
             yield
     finally:
         _cores.reset(token)
+
+
+def few_threads(n):
+    """One BLAS thread for few rows: their many small products would wait for threads longer than they run."""
+    return one_blas_thread() if n <= ONE_THREAD else nullcontext()
 
 
 def run(work, count, workers=None):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from mercer._tiles import few_threads
 from mercer.compat._translate import translate
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Gram, TiledGram
-from mercer.inference.sites import few_threads
 from mercer.kernels import Constant
 from mercer.selection import Evidence
 from mercer.selection.projected import invert

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._tiles import few_threads
 from mercer.inference.diagnostics import ess, rhat
 from mercer.inference.nodes import Measure, NodePosterior
-from mercer.inference.sites import few_threads
 
 CHAINS = 4
 TURNS = 200

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from mercer._tiles import few_threads
 from mercer.inference.laplace import laplace
-from mercer.inference.sites import SitePosterior, factor_sites, few_threads, half_logdet
+from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
 from mercer.solvers._lapack import solve_lower
 
 DAMPING = (1.0, 0.05)  # the first, and the least, share of a new site that is taken over

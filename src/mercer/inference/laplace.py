@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer.inference.sites import SitePosterior, factor_sites, few_threads, half_logdet
+from mercer._tiles import few_threads
+from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
 from mercer.solvers._lapack import combine, solve_lower
 
 CHORD = 0.3  # a step with an old factor must be this much shorter than the last one, or B is factored again

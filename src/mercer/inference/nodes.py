@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from mercer._tiles import few_threads
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
-from mercer.inference.sites import few_threads
 
 STEP = 0.04  # of the latent mean, in a table of averaged probabilities: a cubic spline is then good to 1e-9
 MOST = 20_000

@@ -5,22 +5,14 @@ posterior at x has the mean k(x)ᵀ a and the variance k(x, x) − ‖L⁻¹ s k
 needs jitter, however singular K is.
 """
 
-from contextlib import nullcontext
-
 import numpy as np
 
-from mercer._tiles import one_blas_thread, run, spans
+from mercer._tiles import few_threads, run, spans
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers._lapack import FEW_ROWS, cholesky_lower, forward, inverse_diagonal, inverse_from_lower, logdet
 
-ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
 BLOCK = 64  # rows of a matrix that are scaled at once
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
-
-
-def few_threads(n):
-    """One BLAS thread for few rows."""
-    return one_blas_thread() if n <= ONE_THREAD else nullcontext()
 
 
 def by_rows(work, n):

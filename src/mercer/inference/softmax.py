@@ -7,8 +7,9 @@ C + 1 factorisations of order n, never by one of order C n (Rasmussen and Willia
 import numpy as np
 from scipy.special import log_softmax, ndtri, softmax
 
+from mercer._tiles import few_threads
 from mercer.exceptions import NotPositiveDefinite
-from mercer.inference.sites import SMALL, factor_sites, few_threads, half_logdet
+from mercer.inference.sites import SMALL, factor_sites, half_logdet
 from mercer.solvers._lapack import cholesky_lower, forward, inverse_from_lower, solve_lower
 
 CHORD, HALVINGS, ROUNDING, STALLED = 0.3, 40, 1e-13, 1e-5  # see `laplace`

@@ -2,12 +2,11 @@
 
 import time
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
 
 import numpy as np
 from scipy.linalg import qr
 
-from mercer._tiles import one_blas_thread
+from mercer._tiles import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import ScaledGram, TiledGram, take
 from mercer.selection._starts import has_amplitude
@@ -15,7 +14,6 @@ from mercer.selection.base import total_weight
 from mercer.selection.path import trend as constant
 from mercer.selection.projected import Projected, invert
 
-ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
 LOG_ZERO = -700.0  # log of a criterion that is exactly 0
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one
 # What ends a descent: gained in one iteration, and the largest derivative; of log C, or of a mean log density.
@@ -125,15 +123,16 @@ class Trials(ABC):
         """C alone."""
         return self._try(z, False)[0]
 
+    def evaluate(self, z, gradient=True):
+        """(C, ∂C/∂z or zeros) as they are, without a prior; errors are the caller's."""
+        with few_threads(self.n):
+            return self._evaluate(z, gradient)
+
     def _try(self, z, wanted):
         raw, z = np.nan, np.asarray(z, dtype=float)
         try:
-            # One thread for few rows: the many small products would wait for threads longer than they run.
-            with (
-                one_blas_thread() if self.n <= ONE_THREAD else nullcontext(),
-                np.errstate(over="ignore", invalid="ignore", divide="ignore"),
-            ):
-                raw, gradient = self._evaluate(z, wanted)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                raw, gradient = self.evaluate(z, wanted)
                 prior = (0.0, 0.0) if self.prior is None else self.prior(self.names, z)
                 value, gradient = self._transformed(raw, gradient, prior)
         except (NotPositiveDefinite, np.linalg.LinAlgError, FloatingPointError) as error:

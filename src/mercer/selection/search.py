@@ -1,15 +1,13 @@
 """θ and λ together: L-BFGS in log space, started well, screened on few rows, and never believed on its word."""
 
-from contextlib import nullcontext
-
 import numpy as np
 
-from mercer._tiles import loops, one_blas_thread
+from mercer._tiles import few_threads, loops
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection import _carried
 from mercer.selection._lam_only import choose_lam
 from mercer.selection._levels import optimise
-from mercer.selection._objective import ONE_THREAD, Objective, Record, Stop
+from mercer.selection._objective import Objective, Record, Stop
 from mercer.selection._report import at_bounds, describe, flat_directions
 from mercer.selection._starts import has_amplitude, mean_diagonal
 from mercer.selection._starts import starts as starting_points
@@ -187,7 +185,7 @@ def climb(objective, box, guesses, count, rng, order=None, carry=False):
     loops(PASSES * len(box) * objective.n**2)
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
-        with one_blas_thread() if objective.n <= ONE_THREAD else nullcontext():
+        with few_threads(objective.n):
             ascend = _carried.optimise if carry and objective.smooth else optimise
             ascend(objective, box, guesses, count, rng, reached, order)
     except Stop as stop:
