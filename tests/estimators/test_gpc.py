@@ -8,10 +8,11 @@ from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer import GaussianProcessClassifier
+from mercer.estimators import _gpc_fit
 from mercer.estimators._gpc_rows import stratified_order
 from mercer.exceptions import NotEnoughMemory
 from mercer.kernels import Gaussian, Matern32, Pairwise, Precomputed
-from mercer.selection import LogNormal
+from mercer.selection import LogNormal, weak_priors
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 KERNEL = 3.0 * Gaussian(1.0)
@@ -332,3 +333,16 @@ def test_objects_and_readonly_input(data, readonly):
 def test_a_time_budget_is_kept(data):
     model = GaussianProcessClassifier(1.0 * Gaussian(1.0), time_budget=1e-6).fit(*data)
     assert model.selection_.status == "time_budget"
+
+
+def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch):
+    """Classes without an error between them: the evidence grows with the amplitude, and a prior holds it."""
+    monkeypatch.setattr(_gpc_fit, "STEEP", 500.0)
+    X = rng.uniform(-3, 3, size=(80, 1))
+    X = X[np.abs(X[:, 0]) > 0.3]
+    kernel, t = 1.0 * Gaussian(1.0), X[:, 0] > 0
+    with pytest.warns(ConvergenceWarning, match="prior variance of the latent function is .*weak_priors"):
+        loose = GaussianProcessClassifier(kernel).fit(X, t)
+    held = GaussianProcessClassifier(kernel, prior=weak_priors(kernel, X)).fit(X, t)  # a warning would be an error
+    assert held.kernel_.scale < 500.0 < loose.kernel_.scale
+    assert (loose.predict(X) == t).all()

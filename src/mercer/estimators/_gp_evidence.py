@@ -84,7 +84,7 @@ class EvidenceMixin:
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
         objective, z = self._evidence_objective(), self._inside(theta)
-        value, gradient = objective.evaluate(z)
+        value, gradient = objective.exact(z)
         count = (len(self._train.y) if self._precision else self._train.weight.sum()) - self._f.q
         value = -float(value) - np.log(self._unit) * count * self._train.y.shape[1] + self._offset()
         return (self.log_marginal_likelihood_value_ if theta is None else value), -np.asarray(gradient)
@@ -184,7 +184,7 @@ class EvidenceMixin:
                 moved = z.copy()
                 moved[j] += sign * STEP
                 with np.errstate(all="ignore"):
-                    gradient = size * objective.evaluate(moved)[1]
+                    gradient = size * objective.exact(moved)[1]
                 if objective.prior is not None:
                     gradient = gradient + objective.prior(objective.names, moved)[1]
                 ends.append(gradient[index])

@@ -102,7 +102,7 @@ def _value(objective, z):
     """C and the prior at z; inf where it cannot be evaluated."""
     try:
         with np.errstate(all="ignore"):
-            value = objective.evaluate(z, False)[0]
+            value = objective.exact(z, False)[0]
     except np.linalg.LinAlgError:
         return np.inf
     prior = 0.0 if objective.prior is None else objective.prior(objective.names, z)[0]

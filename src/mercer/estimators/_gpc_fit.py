@@ -21,6 +21,8 @@ from mercer.selection._progress import reporter
 from mercer.selection.latent import search_latent
 from mercer.selection.priors import FEW, as_prior, weak_priors
 
+STEEP = 1e5  # prior variance of f: a link turns nearly every value of such a function into 0 or 1
+
 
 class ClassifierFit:
     """``_fit`` of `GaussianProcessClassifier`."""
@@ -168,6 +170,22 @@ class ClassifierFit:
         if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
         self._warn()
+        self._warn_of_amplitude(rows)
+
+    def _warn_of_amplitude(self, rows):
+        """Say so when the search has found nothing that holds the amplitude."""
+        if self.selection_ is None:
+            return
+        variance = float(np.mean(self.kernel_.diag(rows.X)))
+        if variance > STEEP:
+            warnings.warn(
+                f"GaussianProcessClassifier: the learnt prior variance of the latent function is {variance:.2g}. The "
+                "classes can be told apart without an error, and the evidence then hardly depends on the amplitude: "
+                "probabilities are 0 or 1 but in a thin layer between the classes. Give a prior on the parameters "
+                "(prior=weak_priors(kernel, X)), or a kernel whose amplitude is fixed.",
+                ConvergenceWarning,
+                stacklevel=7,
+            )
 
     def _warn(self):
         """Say what did not converge, with numbers and the remedy."""

@@ -123,7 +123,7 @@ class Trials(ABC):
         """C alone."""
         return self._try(z, False)[0]
 
-    def evaluate(self, z, gradient=True):
+    def exact(self, z, gradient=True):
         """(C, ∂C/∂z or zeros) as they are, without a prior; errors are the caller's."""
         with few_threads(self.n):
             return self._evaluate(z, gradient)
@@ -132,7 +132,7 @@ class Trials(ABC):
         raw, z = np.nan, np.asarray(z, dtype=float)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                raw, gradient = self.evaluate(z, wanted)
+                raw, gradient = self.exact(z, wanted)
                 prior = (0.0, 0.0) if self.prior is None else self.prior(self.names, z)
                 value, gradient = self._transformed(raw, gradient, prior)
         except (NotPositiveDefinite, np.linalg.LinAlgError, FloatingPointError) as error:
