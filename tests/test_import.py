@@ -57,6 +57,7 @@ def test_import_warns_of_nothing():
     assert python("import mercer, mercer.kernels\nprint('loaded', mercer.__name__)", "-W", "error") == "loaded mercer\n"
 
 
+@pytest.mark.slow  # python -O compiles all that is imported anew
 def test_works_without_asserts():
     code = "import mercer\nm = mercer.KernelRidge(lam=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])\n"
     code += "print(__debug__, m.predict([[0.0], [1.0], [2.0]]).tolist())\n"
