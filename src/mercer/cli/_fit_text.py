@@ -102,7 +102,8 @@ def _model(result):
     chosen = model["selection"]
     if chosen:
         status = "" if chosen["status"] == "ok" else f"; {chosen['status'].replace('_', ' ')}"
-        lines.append(f"  by      {chosen['criterion']}, {chosen['evaluations']} evaluations{status}")
+        how = f"{chosen['evaluations']} evaluations" if chosen["evaluations"] else "all λ from one factorisation"
+        lines.append(f"  by      {chosen['criterion']}, {how}{status}")
     if model["scales"]:
         lines.append("  length scales in standard deviations (short: the target changes fast along that column)")
         lines += ["  " + line for line in table([(name, f"{ell:.3g}") for name, ell in model["scales"]]).splitlines()]

@@ -43,7 +43,8 @@ def _remedy(name, side):
     """What to do about a parameter at a bound."""
     if name == "lam":
         return (
-            "the data look free of noise to this kernel; give bounds with a smaller lam, or interpolate"
+            "the data look free of noise to this kernel; give bounds with a smaller lam, or interpolate; or, where a "
+            "length scale is far beyond the data, a straight line is imitated: add Linear()"
             if side == "lower"
             else "the data look like pure noise to this kernel; try another kernel, or give wider bounds"
         )
