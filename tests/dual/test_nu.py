@@ -37,7 +37,7 @@ def choose(monkeypatch):
     return set_way
 
 
-def check(K, y, box, total, intercept, eps, found, tol):
+def assert_optimal(K, y, box, total, intercept, eps, found, tol):
     """The sums, the box, and optimality of α for the ε-insensitive dual, from the definitions."""
     a = found.alpha
     assert found.status == "converged"
@@ -65,7 +65,7 @@ def test_conditions_hold_to_rounding(way, intercept, share, rng, choose):
         box = C * rng.uniform(0.2, 2.0, 41)
         total = share * box.sum()
         eps, found = nu.solve(gram(K), y, box, total, intercept=intercept, tol=1e-8)
-        check(K, y, box, total, intercept, eps, found, 1e-8)
+        assert_optimal(K, y, box, total, intercept, eps, found, 1e-8)
         if eps > 0:  # the twin's p and m are not unique without a tube
             _, value = interior_point(K, (y, np.full(41, eps), np.zeros(41), -box, box), intercept)
             assert_allclose(-found.objective, value, rtol=1e-7, atol=1e-9)
@@ -115,7 +115,7 @@ def test_many_rows_by_rounds_of_blocks(rng):
     for intercept in (True, False):
         eps, found = nu.solve(gram(K), y, box, 0.3 * 1300, intercept=intercept, tol=1e-6)
         assert found.info["rounds"] > 1
-        check(K, y, box, 0.3 * 1300, intercept, eps, found, 1e-6)
+        assert_optimal(K, y, box, 0.3 * 1300, intercept, eps, found, 1e-6)
 
 
 @SIGNS
@@ -141,7 +141,7 @@ def test_a_total_of_whole_boxes(way, intercept, rng, choose):
         K, y = problem(rng, 60, low_rank)
         box = np.full(60, 0.05)
         eps, found = nu.solve(gram(K), y, box, 0.4 * 3.0, intercept=intercept, tol=1e-7)
-        check(K, y, box, 0.4 * 3.0, intercept, eps, found, 1e-7)
+        assert_optimal(K, y, box, 0.4 * 3.0, intercept, eps, found, 1e-7)
 
 
 @WAYS
@@ -164,7 +164,7 @@ def test_two_rows_constant_targets_and_repeated_rows(way, intercept, rng, choose
         box = np.full(len(target), 0.8)
         total = share * box.sum()
         eps, found = nu.solve(gram(matrix), target, box, total, intercept=intercept, tol=1e-7)
-        check(matrix, target, box, total, intercept, eps, found, 1e-7)
+        assert_optimal(matrix, target, box, total, intercept, eps, found, 1e-7)
 
 
 @WAYS
@@ -174,7 +174,7 @@ def test_no_tube_when_the_total_is_not_used_up(way, rng, choose):
     eps, found = nu.solve(gram(K), y, np.full(30, 1e4), 3e5, tol=1e-7)
     assert eps == 0.0
     assert np.abs(found.alpha).sum() < 2.9e5
-    check(K, y, np.full(30, 1e4), 3e5, True, eps, found, 1e-7)
+    assert_optimal(K, y, np.full(30, 1e4), 3e5, True, eps, found, 1e-7)
 
 
 def test_a_total_that_no_box_allows_is_refused(rng):
