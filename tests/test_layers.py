@@ -34,7 +34,8 @@ LAYERS = {
     "exceptions": set(),
     "_machine": {"exceptions"},
     "_loops": set(),
-    "_tiles": {"exceptions", "_machine", "_loops"},
+    "_crew": set(),
+    "_tiles": {"exceptions", "_machine", "_loops", "_crew"},
     "kernels": LOW,
     "gram": LOW | {"kernels"},
     "solvers": LOW | {"gram"},  # no kernel: a solver sees a Gram

@@ -9,12 +9,13 @@ Results depend on the number of threads in the last digits only, and on nothing 
 import functools
 import os
 import sys
-import threading
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from mercer._crew import Crew
 
 ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in its second-level cache
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
@@ -45,6 +46,8 @@ def blas_threads():
 
 # What `threads` said before this thread of execution asked BLAS for one: our own limit is not the user's.
 _cores: ContextVar[int | None] = ContextVar("cores", default=None)
+# The threads that help in this block; they live as long as BLAS is held to one.
+_crew: ContextVar[Crew | None] = ContextVar("crew", default=None)
 
 
 def threads():
@@ -63,6 +66,16 @@ def threads():
 
 
 @contextmanager
+def _held(variable, value):
+    """A context variable at a value inside the block."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+@contextmanager
 def one_blas_thread():
     """One level of threads: BLAS on one thread inside the block, restored even after an error.
 
@@ -72,12 +85,8 @@ def one_blas_thread():
     if _cores.get() is not None:
         yield
         return
-    token = _cores.set(threads())
-    try:
-        with _blas().limit(limits=1):
-            yield
-    finally:
-        _cores.reset(token)
+    with Crew() as crew, _held(_cores, threads()), _held(_crew, crew), _blas().limit(limits=1):
+        yield
 
 
 def few_threads(n):
@@ -100,34 +109,19 @@ def run(work, count, workers=None):
     errors = []
 
     def share(w):
-        token = _cores.set(1)  # what a worker calls has this core only
         try:
-            for i in range(w, count, workers):
-                if errors and min(errors)[0] < i:
-                    return
-                work(i, w)
+            with _held(_cores, 1):  # what a worker calls has this core only
+                for i in range(w, count, workers):
+                    if errors and min(errors)[0] < i:
+                        return
+                    work(i, w)
         except Exception as error:
             errors.append((i, w, error))
         except BaseException as error:
             errors.append((-1, w, error))
-        finally:
-            _cores.reset(token)
 
     with one_blas_thread():
-        pool = [threading.Thread(target=share, args=(w,), daemon=True) for w in range(1, workers)]
-        try:
-            for thread in pool:
-                thread.start()
-            share(0)
-            for thread in pool:
-                while thread.is_alive():
-                    thread.join(0.1)  # in slices, so that Ctrl-C is heard
-        except BaseException as error:
-            errors.append((-1, workers, error))
-            for thread in pool:
-                if thread.ident is not None:
-                    thread.join()
-            raise
+        _crew.get().share(share, workers, lambda error: errors.append((-1, workers, error)))
     if errors:
         raise min(errors)[2]
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import get_lapack_funcs
 
 from mercer._tiles import one_blas_thread
-from mercer.solvers import _lapack
+from mercer.solvers import _lapack, _pieces
 from mercer.solvers._blas import MAX_ORDER, blas
 from solvers.plain import gaussian
 
@@ -151,9 +151,9 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng, m
 def test_threads_of_our_own_give_the_same_answer(workers, rng, monkeypatch):
     n = 3 * B + 17
     A = positive_definite(n, np.float64, rng)
-    monkeypatch.setattr(_lapack, "threads", lambda: workers)
+    monkeypatch.setattr(_pieces, "threads", lambda: workers)
     monkeypatch.setattr("mercer._tiles.threads", lambda: workers)
-    monkeypatch.setattr(_lapack, "WORTH", 1.0)
+    monkeypatch.setattr(_pieces, "WORTH", 1.0)
     L = factored(A)
     assert_allclose(np.tril(L) @ np.tril(L).T, A, rtol=1e-6, atol=1e-11 * n)
     assert_allclose(_lapack.inverse_from_lower(L) @ A, np.eye(n), rtol=1e-6, atol=1e-11)
@@ -162,11 +162,11 @@ def test_threads_of_our_own_give_the_same_answer(workers, rng, monkeypatch):
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
 @pytest.mark.parametrize("count", [0, 1, 2, 100, 1000])
 def test_shares_cover_everything_once(count, parts, monkeypatch):
-    monkeypatch.setattr(_lapack, "threads", lambda: parts)
-    for shares in (_lapack._strips(count, 1e12, 100), _lapack._wedges(count, 1e9, 100)):
+    monkeypatch.setattr(_pieces, "threads", lambda: parts)
+    for shares in (_pieces.strips(count, 1e12, 100), _pieces.wedges(count, 1e9, 100)):
         assert [i for part in shares for i in range(*part)] == list(range(count))
         assert len(shares) <= parts
-    areas = [j * j - i * i for i, j in _lapack._wedges(count, 1e9, 100)]
+    areas = [j * j - i * i for i, j in _pieces.wedges(count, 1e9, 100)]
     assert not areas or max(areas) <= count**2 / parts + 2 * count + 1
 
 
@@ -246,7 +246,7 @@ def test_an_order_that_blas_cannot_count_is_refused(monkeypatch):
 def test_no_piece_is_long(n):
     for k in (256, n // 2, n):
         for cost in (2.0 * 256 * k, 2.0 * _lapack.ROWS * k):
-            pieces = _lapack._pieces(n, cost)
+            pieces = _pieces.pieces(n, cost)
             assert pieces[0][0] == 0
             assert pieces[-1][1] == n
             assert all(a[1] == b[0] for a, b in zip(pieces, pieces[1:], strict=False))

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _tiles
+from mercer.kernels.bounds import check_bounds
 from mercer.kernels.collection import as_vectors
 from mercer.kernels.slopes import InputSlopes
 
@@ -190,7 +191,7 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
             elif not np.all(value):
                 bounds = None
             else:
-                bounds = _check_bounds(name, bounds, value.size)
+                bounds = check_bounds(name, bounds, value.size)
             rows.append((name, value, bounds))
         return rows
 
@@ -384,14 +385,3 @@ def show(value):
     if callable(value) and not isinstance(value, Kernel):
         return getattr(value, "__name__", None) or repr(value)
     return repr(value)
-
-
-def _check_bounds(name, bounds, size):
-    """Return bounds as an array of shape (size, 2), checked to be positive and ordered."""
-    bounds = np.asarray(bounds, dtype=float)
-    if bounds.shape not in ((2,), (size, 2)):
-        raise ValueError(f"{name}_bounds must be a pair (low, high), {size} pairs, or 'fixed'; got {bounds!r}.")
-    bounds = np.broadcast_to(bounds, (size, 2))
-    if not (np.isfinite(bounds).all() and (bounds[:, 0] > 0).all() and (bounds[:, 0] < bounds[:, 1]).all()):
-        raise ValueError(f"{name}_bounds must satisfy 0 < low < high < inf, got {bounds.tolist()}.")
-    return bounds

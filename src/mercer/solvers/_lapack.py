@@ -8,23 +8,18 @@ Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS 
 threads gain little on pieces this small, and lose much when the machine is busy.
 """
 
-from contextlib import nullcontext
-
 import numpy as np
 
-from mercer._tiles import loops, one_blas_thread, run, threads
+from mercer._tiles import loops, run
 from mercer.solvers._blas import MAX_ORDER, blas
+from mercer.solvers._pieces import FEW, WORK, pieces, side_by_side, strips, threads_for, wedges
 
 BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
 LEAF = 128  # triangles of this size are inverted, because BLAS multiplies several times faster than it divides ...
+TRIANGLE = np.tri(LEAF, dtype=bool)
 GROWTH = 32.0  # ... unless ‖L⁻¹‖‖L‖ is above GROWTH · LEAF (Frobenius): then rounding would grow, and we divide
 ROWS = 256  # block of rows in a solve
-FEW = 8  # right-hand sides
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
-WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
-LEAST, SMALL = 100, 1024  # orders below which BLAS uses no threads, and at which a product with a vector gains nothing
-OWN = 6000  # rows up to which we use threads of our own; beyond, BLAS uses its own better
-WORTH = 1.5e7  # operations that are worth a thread: starting one takes as long as 5e6 of them, and some luck
 FEW_ROWS = 1500  # rows up to which one pass over a matrix is not worth a thread
 
 
@@ -66,8 +61,8 @@ def _cholesky(lib, A, n, progress):
 def _eliminate(lib, panel, T, rest, n):
     """panel ← panel T⁻ᵀ, rest ← rest − panel panelᵀ."""
     m = len(panel)
-    _side_by_side([lambda i, j: _divide(lib, panel[i:j], T)], _strips(m, m * BLOCK**2, n))
-    _side_by_side([lambda i, j: _subtract_square(lib, rest, panel, i, j)], _wedges(m, BLOCK, n))
+    side_by_side([lambda i, j: _divide(lib, panel[i:j], T)], strips(m, m * BLOCK**2, n))
+    side_by_side([lambda i, j: _subtract_square(lib, rest, panel, i, j)], wedges(m, BLOCK, n))
 
 
 def solve_lower(L, B):
@@ -92,13 +87,13 @@ def _by_columns(solve, L, W):
     """solve(lib, L, V) for blocks V of columns of W, side by side where there are many."""
     n, t = check_columns(L, W)
     with threads_for(n, t):
-        parts = _strips(t, float(n) * n * t, n) if t > FEW else [(0, t)]
-        _side_by_side([lambda i, j: solve(blas(L.dtype), L, W[:, i:j])], parts)
+        parts = strips(t, float(n) * n * t, n) if t > FEW else [(0, t)]
+        side_by_side([lambda i, j: solve(blas(L.dtype), L, W[:, i:j])], parts)
 
 
 def _forward(lib, L, W):
     n = len(L)
-    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+    for c, d in pieces(W.shape[1], 2.0 * ROWS * n):
         V = W[:, c:d]
         for k in range(0, n, ROWS):
             e = min(k + ROWS, n)
@@ -109,7 +104,7 @@ def _forward(lib, L, W):
 
 def _backward(lib, L, W):
     n = len(L)
-    for c, d in _pieces(W.shape[1], 2.0 * ROWS * n):
+    for c, d in pieces(W.shape[1], 2.0 * ROWS * n):
         V = W[:, c:d]
         for k in reversed(range(0, n, ROWS)):
             e = min(k + ROWS, n)
@@ -138,10 +133,10 @@ def inverse_from_lower(L, full=True):
 
 def _sweep(lib, L, n):
     """Lower triangle of L ← (L Lᵀ)⁻¹."""
+    run(lambda i, worker: _invert(lib, L[i * BLOCK : (i + 1) * BLOCK, i * BLOCK : (i + 1) * BLOCK]), -(-n // BLOCK))
     for k in range(0, n, BLOCK):
         e = min(k + BLOCK, n)
         T = L[k:e, k:e]
-        lib.invert_triangle(T)
         _use(lib, T, L[k:e, :k], L[e:, k:e], L[:k, :k], L[e:, :k], n)
         lib.square_triangle(T)
 
@@ -149,18 +144,18 @@ def _sweep(lib, L, n):
 def _use(lib, T, row, below, done, rest, n):
     """Row block k of M made, and used: T is L_kk⁻¹, ``row`` is left of it, ``below`` under it."""
     k, m = len(done), len(below)
-    columns, rows = _strips(k, k * BLOCK**2, n), _strips(m, 2 * (k + BLOCK) * m * BLOCK, n)
+    columns, rows = strips(k, k * BLOCK**2, n), strips(m, 2 * (k + BLOCK) * m * BLOCK, n)
     # M[k, :k] = −L_kk⁻¹ Σ L[k, i] M[i, :k]
-    _side_by_side([lambda i, j: lib.multiply_left(T, row[:, i:j], sign=-1)], columns)
-    _side_by_side(
+    side_by_side([lambda i, j: lib.multiply_left(T, row[:, i:j], sign=-1)], columns)
+    side_by_side(
         [
             lambda i, j: _add_transposed_square(lib, done, row, i, j),
             lambda i, j: _add_rows(lib, rest[i:j], below[i:j], row),
         ],
-        _wedges(k, BLOCK, n),
+        wedges(k, BLOCK, n),
         rows if k else [],
     )
-    _side_by_side(
+    side_by_side(
         [
             lambda i, j: lib.multiply_right(below[i:j], T),
             lambda i, j: lib.multiply_left(T, row[:, i:j], transposed=True),
@@ -191,7 +186,7 @@ def _squared_columns(lib, L, out):
         row = W[k:e, :q]
         _divide_left(lib, L[k:e, k:e], row)
         out[:q] += np.einsum("ij,ij->j", row, row)
-        for i, j in _pieces(n - e, 2.0 * q * (e - k)):
+        for i, j in pieces(n - e, 2.0 * q * (e - k)):
             lib.add_product(W[e + i : e + j, :q], L[e + i : e + j, k:e], row, sign=-1)
 
 
@@ -233,17 +228,7 @@ def combine(C, U, V, factor):
     return C
 
 
-# ---------------------------------------------------------------------------------------- pieces
-def threads_for(n, columns=None):
-    """One BLAS thread for small orders, and for larger ones with few right-hand sides; all of them for the rest.
-
-    A thread that is not running when it is wanted, on a busy machine, is waited for in every call: small matrices then
-    take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
-    """
-    small = n <= (8 * SMALL if columns is not None and columns <= FEW else OWN)
-    return one_blas_thread() if LEAST < n and small else nullcontext()
-
-
+# ---------------------------------------------------------------------------------------- arrays
 def check_square(A):
     """The order of a square C-contiguous array that BLAS can address."""
     n = len(A)
@@ -273,19 +258,19 @@ def columns(B, dtype):
     return np.array(B[:, None] if B.ndim == 1 else B, dtype=dtype, order="F")
 
 
-def _pieces(count, cost):
-    """[(i, j), …]: ranges that cover ``count`` items of ``cost`` operations each, at most WORK (or 64 items) each."""
-    size = max(64, int(WORK / max(cost, 1.0)) // 64 * 64)
-    return [(i, min(i + size, count)) for i in range(0, count, size)]
+# ---------------------------------------------------------------------------------------- parts
+def _half(k):
+    """Where a triangle of order k > LEAF is cut."""
+    return (k // 2 + LEAF - 1) // LEAF * LEAF
 
 
 def _divide(lib, B, L):
     """B ← B L⁻ᵀ: halves down to leaves, so that most of it is a matrix product."""
     k = len(L)
     if k > LEAF:
-        h = (k // 2 + LEAF - 1) // LEAF * LEAF
+        h = _half(k)
         _divide(lib, B[:, :h], L[:h, :h])
-        for i, j in _pieces(len(B), 2.0 * h * (k - h)):
+        for i, j in pieces(len(B), 2.0 * h * (k - h)):
             lib.subtract_product(B[i:j, h:], B[i:j, :h], L[h:, :h])
         _divide(lib, B[:, h:], L[h:, h:])
         return
@@ -300,7 +285,7 @@ def _divide_left(lib, L, W):
     """W ← L⁻¹ W for W with contiguous rows."""
     k = len(L)
     if k > LEAF:
-        h = (k // 2 + LEAF - 1) // LEAF * LEAF
+        h = _half(k)
         _divide_left(lib, L[:h, :h], W[:h])
         lib.add_product(W[h:], L[h:, :h], W[:h], sign=-1)
         _divide_left(lib, L[h:, h:], W[h:])
@@ -312,18 +297,32 @@ def _divide_left(lib, L, W):
         lib.multiply_left(M, W)
 
 
+def _invert(lib, T):
+    """T ← T⁻¹ (lower): by halves down to leaves, as in ``_divide``."""
+    k = len(T)
+    if k <= LEAF:
+        lib.invert_triangle(T)
+        return
+    h = _half(k)
+    _invert(lib, T[:h, :h])
+    _invert(lib, T[h:, h:])
+    lib.multiply_right(T[h:, :h], T[:h, :h])
+    lib.multiply_left(T[h:, h:], T[h:, :h], sign=-1)
+
+
 def _safe_inverse(lib, L):
     """L⁻¹ of a leaf, or None where its growth would spoil the last digits."""
-    M = np.tril(L)
-    norm = np.square(M).sum(dtype=float)
+    k = len(L)
+    M = np.where(TRIANGLE[:k, :k], L, L.dtype.type(0.0))
+    norm = float(np.vdot(M, M))
     lib.invert_triangle(M)
-    return M if np.sqrt(norm * np.square(M).sum(dtype=float)) <= GROWTH * len(M) else None
+    return M if np.sqrt(norm * float(np.vdot(M, M))) <= GROWTH * k else None
 
 
 def _subtract_square(lib, C, A, first, last):
     """Rows first to last of the lower triangle of C ← C − A Aᵀ."""
     n, k = last - first, A.shape[1]
-    for i, j in _pieces(n, 2.0 * first * k) if first else []:
+    for i, j in pieces(n, 2.0 * first * k) if first else []:
         lib.subtract_product(C[first + i : first + j, :first], A[first + i : first + j], A[:first])
     if n <= BLOCK or n * n * float(k) <= WORK:
         lib.subtract_square(C[first:last, first:last], A[first:last])
@@ -337,7 +336,7 @@ def _subtract_square(lib, C, A, first, last):
 def _add_transposed_square(lib, C, A, first, last):
     """Rows first to last of the lower triangle of C ← C + Aᵀ A."""
     n, k = last - first, A.shape[0]
-    for i, j in _pieces(n, 2.0 * first * k) if first else []:
+    for i, j in pieces(n, 2.0 * first * k) if first else []:
         lib.add_transposed_product(C[first + i : first + j, :first], A[:, first + i : first + j], A[:, :first])
     if n <= BLOCK or n * n * float(k) <= WORK:
         lib.add_transposed_square(C[first:last, first:last], A[:, first:last])
@@ -352,41 +351,12 @@ def add_gram(C, A):
     """Lower triangle of C ← C + Aᵀ A, in place."""
     n = check_square(C)
     with threads_for(n):
-        _side_by_side(
-            [lambda i, j: _add_transposed_square(blas(C.dtype), C, A, i, j)], _wedges(n, len(A), max(n, len(A)))
+        side_by_side(
+            [lambda i, j: _add_transposed_square(blas(C.dtype), C, A, i, j)], wedges(n, len(A), max(n, len(A)))
         )
 
 
 def _add_rows(lib, C, A, B):
     """C ← C + A B, in pieces."""
-    for i, j in _pieces(len(C), 2.0 * B.shape[0] * B.shape[1]):
+    for i, j in pieces(len(C), 2.0 * B.shape[0] * B.shape[1]):
         lib.add_product(C[i:j], A[i:j], B)
-
-
-# ---------------------------------------------------------------------------------------- side by side
-def _side_by_side(works, *ranges):
-    """Call each work(i, j) for its ranges, on the cores where there are several ranges."""
-    tasks = [(work, i, j) for work, parts in zip(works, ranges, strict=True) for i, j in parts]
-
-    def one(index, worker):
-        work, i, j = tasks[index]
-        work(i, j)
-
-    run(one, len(tasks), None if any(len(parts) > 1 for parts in ranges) else 1)
-
-
-def _shares(n, operations):
-    """How many pieces a piece of work is cut into: one for each core if it is worth it and n is not for BLAS."""
-    return max(1, min(threads(), int(operations / WORTH))) if n <= OWN else 1
-
-
-def _strips(count, operations, n):
-    """Ranges of equal length; none of nothing."""
-    ends = np.linspace(0, count, _shares(n, operations) + 1).astype(int)
-    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
-
-
-def _wedges(count, k, n):
-    """Ranges of rows of a lower triangle with equal areas; an update of rank k costs k operations for each entry."""
-    ends = (count * np.sqrt(np.linspace(0, 1, _shares(n, float(count) * count * k) + 1))).round().astype(int)
-    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]

@@ -9,7 +9,7 @@ from mercer._machine import check_memory
 from mercer.exceptions import NumericalWarning
 from mercer.solvers._condition import Probe, warn_of_condition
 from mercer.solvers._factor import check_finite, not_positive_definite
-from mercer.solvers._lapack import threads_for
+from mercer.solvers._pieces import threads_for
 from mercer.solvers.base import Inverse, Solver, check_lam
 
 

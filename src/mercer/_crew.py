@@ -1,0 +1,100 @@
+"""Crew: threads that wait for work, for pieces of work too short to start a thread for each."""
+
+import os
+import threading
+
+SLICE = 0.1  # seconds of one wait: between two, Ctrl-C is heard on every system
+
+
+class _Member:
+    """A thread that does one job at a time: waking it costs less than starting one."""
+
+    def __init__(self):
+        self._job, self._go, self._done, self._last = None, threading.Event(), threading.Event(), False
+        self._thread = threading.Thread(target=self._loop, daemon=True)
+        self._thread.start()
+
+    def _loop(self):
+        while not self._last:
+            self._go.wait()
+            self._go.clear()
+            job, self._job = self._job, None
+            if job is None:
+                return
+            try:
+                job()
+            finally:
+                del job  # what it holds may be large, and the next one may be long in coming
+                self._done.set()
+
+    def begin(self, job):
+        """Let it call job(), which raises nothing."""
+        self._job = job
+        self._done.clear()
+        self._go.set()
+
+    def wait(self):
+        """Return when the job is done."""
+        while not self._done.wait(SLICE):
+            pass
+
+    def dismiss(self):
+        """Let it end after the job it is at."""
+        self._last = True
+
+    def end(self):
+        """End it while it waits for a job."""
+        self.begin(None)
+        self._thread.join()
+
+
+class Crew:
+    """The threads of one block of code: each starts when it is first needed, all end with the block."""
+
+    def __init__(self):
+        self._members, self._free, self._process = [], threading.Lock(), os.getpid()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        while self._members and self._process == os.getpid():
+            self._members.pop().end()
+
+    def share(self, work, workers, interrupted):
+        """Call work(w), which raises nothing, for w < workers side by side; the caller is worker 0.
+
+        ``interrupted(error)`` is told of an error that arose here, such as Ctrl-C, before the others are waited for.
+        Another crew helps when this one can not: it is at work for a thread that took over our context, or this is a
+        fork of the process its threads are in.
+        """
+        if self._process != os.getpid() or not self._free.acquire(blocking=False):
+            with Crew() as other:
+                return other.share(work, workers, interrupted)
+        busy = []
+        try:
+            for w in range(1, workers):
+                if len(self._members) < w:
+                    self._members.append(_Member())
+                self._members[w - 1].begin(lambda w=w: work(w))
+                busy.append(self._members[w - 1])
+            work(0)
+            self._wait(busy)
+        except BaseException as error:
+            interrupted(error)
+            self._wait(busy)
+            raise
+        finally:
+            self._free.release()
+
+    def _wait(self, busy):
+        """Wait until none is busy; interrupted again, those that still are leave the crew."""
+        try:
+            while busy:
+                busy[-1].wait()
+                busy.pop()
+        except BaseException:
+            for member in busy:
+                member.dismiss()
+            self._members = [member for member in self._members if member not in busy]
+            raise
