@@ -6,7 +6,7 @@ so a result does not depend on how the tiles fall.
 """
 
 from mercer._loops import dual, nu, strings
-from mercer._loops.core import exp
+from mercer._loops.core import clear_lower, exp
 from mercer._loops.pairs import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -30,6 +30,7 @@ __all__ = [
     "MATERN52",
     "RAW",
     "SLOPE",
+    "clear_lower",
     "dual",
     "exp",
     "laplacian",

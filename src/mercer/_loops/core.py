@@ -110,3 +110,14 @@ def exp(x, out):
         for i in range(x.size):
             if not x[i] <= 88.0:
                 out[i] = np.exp(x[i])
+
+
+@njit(**OPTIONS)
+def clear_lower(A, first, last, tiny):
+    """A[i, j] = 0 where |A[i, j]| < tiny, for first <= i < last and j <= i."""
+    _wide()
+    zero = A.dtype.type(0.0)
+    for i in range(first, last):
+        row = A[i, : i + 1]
+        for j in range(i + 1):
+            row[j] = zero if abs(row[j]) < tiny else row[j]

@@ -19,12 +19,16 @@ LEAF = 128  # triangles of this size are inverted, because BLAS multiplies sever
 TRIANGLE = np.tri(LEAF, dtype=bool)
 GROWTH = 32.0  # ... unless ‖L⁻¹‖‖L‖ is above GROWTH · LEAF (Frobenius): then rounding would grow, and we divide
 ROWS = 256  # block of rows in a solve
+TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 FEW_ROWS = 1500  # rows up to which one pass over a matrix is not worth a thread
 
 
 def cholesky_lower(A, progress=None):
     """A = L Lᵀ: the lower triangle of A becomes L, in place.
+
+    Entries below 1e-80 times the largest of the diagonal count as 0 (1e-13 in float32): less than any rounding, and
+    products of them would be subnormal numbers, with which a factorisation takes ten times as long.
 
     Parameters
     ----------
@@ -41,6 +45,7 @@ def cholesky_lower(A, progress=None):
     """
     n = check_square(A)
     with threads_for(n):
+        _clear_tiny(A, n)
         return _cholesky(blas(A.dtype), A, n, progress)
 
 
@@ -193,6 +198,25 @@ def _squared_columns(lib, L, out):
 def logdet(L):
     """log det A from A = L Lᵀ."""
     return 2.0 * float(np.log(np.diagonal(L).astype(float)).sum())
+
+
+def _clear_tiny(A, n):
+    """Set to 0 what is TINY beside the diagonal: rounding loses it, and a processor is slow at products of such."""
+    tiny = A.dtype.type(TINY[A.dtype.name] * float(np.abs(np.diagonal(A)).max(initial=0.0)))
+    compiled = loops()
+
+    def rows(index, worker):
+        k = index * BLOCK
+        e = min(k + BLOCK, n)
+        if compiled is not None:
+            compiled.clear_lower(A, k, e, tiny)
+            return
+        part = A[k:e, :e]
+        small = np.abs(part) < tiny
+        if small.any():
+            part[small & np.tri(e - k, e, k, dtype=bool)] = 0.0
+
+    run(rows, -(-n // BLOCK), None if n > FEW_ROWS else 1)
 
 
 def mirror(A):
