@@ -237,8 +237,8 @@ def gpc(options):
         "GP classification, Laplace, hyper-parameters learnt",
         "data | n | kernel | library | s | peer/mercer | bar | evidence | own value | errors | log density | "
         "peak MB | met",
-        "Evidence: by scikit-learn's code at the hyper-parameters each ended with. Compiled and loaded before the clock "
-        f"starts. Met: as fast as the bar asks, and mercer's evidence is not more than {TIE} below.",
+        "Evidence: by scikit-learn's code at the hyper-parameters each ended with. Compiled and loaded before the "
+        f"clock starts. Met: as fast as the bar asks, and mercer's evidence is not more than {TIE} below.",
     )
     for data, ard, bar in [("breast cancer", False, 5.0), ("breast cancer", True, 20.0), ("moons", False, 8.0)]:
         job, ours = dict(task="classify", data=data, ard=ard, most=options.most), None

@@ -21,7 +21,7 @@ GROWTH = 32.0  # ... unless ‖L⁻¹‖‖L‖ is above GROWTH · LEAF (Frobeni
 ROWS = 256  # block of rows in a solve
 TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
-FEW_ROWS = 1500  # rows up to which one pass over a matrix is not worth a thread
+FEW_ROWS = 700  # rows up to which one pass over a matrix is not worth a thread
 
 
 def cholesky_lower(A, progress=None):
