@@ -164,3 +164,16 @@ def test_gradients_agree_with_and_without_the_compiled_loops(kernel, monkeypatch
         with monkeypatch.context() as patch:
             patch.setattr(_tiles, "loops", lambda entries=0: None)
             np.testing.assert_allclose(compiled, kernel.grad(X, Z, W), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_gradients_where_a_length_scale_is_far_below_the_data(d, loops, rng):
+    """Columns told apart like labels: x/ℓ is 1e5, where Σ W φ′(s)(a − b)² must not be multiplied out."""
+    X = rng.standard_normal((40, d))
+    X[:, 0] = rng.integers(0, 3, 40)
+    scale = np.full(d, 3.0)
+    scale[0] = 1e-5
+    W = rng.standard_normal((40, 40))
+    D = (X[:, None] - X) ** 2 / scale**2
+    expected = np.einsum("ij,ij,ijk->k", W, np.exp(-0.5 * D.sum(axis=2)), D)
+    assert_allclose(Gaussian(scale).grad(X, X, W), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())

@@ -99,10 +99,13 @@ def contract(code, A, B, W):
     φ and φ′ come from one exp, and nothing of the size of W is kept.
     """
     loops = _tiles.loops()
-    if loops is None or code is None or A.dtype != np.float64 or max(_size(A), _size(B)) > MODEST:
+    if loops is None or code is None or A.dtype != np.float64:
+        return None
+    size = max(_size(A), _size(B))
+    if size > PRODUCT_SAFE[A.dtype]:
         return None
     sums = np.zeros(A.shape[1])
-    if A.shape[1] <= BY_DIFFERENCES[A.dtype]:
+    if A.shape[1] <= BY_DIFFERENCES[A.dtype] or size > MODEST:
         return loops.radial_contract(code, A, np.ascontiguousarray(B.T), W, LARGEST[A.dtype], sums), sums
     aa, bb = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     total, columns = 0.0, np.zeros(len(B))
