@@ -169,6 +169,16 @@ def test_bounds_and_flat_directions_are_named(data):
         found.warn()
 
 
+def test_entries_at_the_same_bound_share_a_sentence(rng):
+    X = np.column_stack([rng.uniform(-2, 2, 60), rng.standard_normal((60, 2))])
+    found = search(Gaussian([1.0, 1.0, 1.0], length_scale_bounds=(0.1, 50.0)), X, np.sin(2 * X[:, 0]), LOO())
+    both = {"length_scale[1]", "length_scale[2]"}
+    assert found.at_bound.keys() >= both
+    text = r"length_scale\[1\], length_scale\[2\] = 50 ended at their upper bound of \(0.1, 50\): these columns hardly"
+    with pytest.warns(ConvergenceWarning, match=text):
+        found.warn()
+
+
 def test_noise_free_data_end_at_the_lower_bound_of_lam(data):
     X, _ = data
     y = np.sin(X[:, 0]) + X[:, 1]

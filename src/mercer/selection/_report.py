@@ -24,12 +24,7 @@ def describe(result, box, names, used, n):
         why = "the time budget was spent" if result.status == "time_budget" else "the callback asked to stop"
         on = "all" if used == n else f"{used} of {n}"
         said.append(f"{why}; the best point so far (from {on} rows) is kept.")
-    for name, value in result.at_bound.items():
-        low, high = np.exp(box[list(names).index(name)])
-        side = "lower" if value < np.sqrt(low * high) else "upper"
-        said.append(
-            f"{name} = {value:.3g} ended at its {side} bound of ({low:.3g}, {high:.3g}): {_remedy(name, side)}."
-        )
+    said += _bounds(result, box, list(names))
     if result.flat:
         said.append(
             f"the criterion does not change with {', '.join(result.flat)} (a constant column?): fix or leave out."
@@ -39,8 +34,22 @@ def describe(result, box, names, used, n):
     return " ".join(said)
 
 
-def _remedy(name, side):
-    """What to do about a parameter at a bound."""
+def _bounds(result, box, names):
+    """One sentence for each bound; entries of an array at the same one share it, each with its full name."""
+    groups = {}
+    for name, value in result.at_bound.items():
+        low, high = np.exp(box[names.index(name)])
+        side = "lower" if value < np.sqrt(low * high) else "upper"
+        key = name.partition("[")[0], side, f"({low:.3g}, {high:.3g})", f"{value:.3g}"
+        groups.setdefault(key, []).append(name)
+    for (stem, side, bounds, value), members in groups.items():
+        whose = "its" if len(members) == 1 else "their"
+        remedy = _remedy(stem, side, len(members) == 1)
+        yield f"{', '.join(members)} = {value} ended at {whose} {side} bound of {bounds}: {remedy}."
+
+
+def _remedy(name, side, one=True):
+    """What to do about a parameter, or several entries of one, at a bound."""
     if name == "lam":
         return (
             "the data look free of noise to this kernel; give bounds with a smaller lam, or interpolate; or, where a "
@@ -48,7 +57,8 @@ def _remedy(name, side):
             if side == "lower"
             else "the data look like pure noise to this kernel; try another kernel, or give wider bounds"
         )
-    plain = name.split("[")[0].split("__")[-1]
+    plain = name.split("__")[-1]
     if plain == "length_scale" and side == "upper":
-        return "the column hardly matters or acts linearly; leave it out, add Linear(), or widen length_scale_bounds"
-    return f"widen {plain}_bounds, or fix it"
+        which = "the column hardly matters or acts" if one else "these columns hardly matter or act"
+        return f"{which} linearly; leave {'it' if one else 'them'} out, add Linear(), or widen length_scale_bounds"
+    return f"widen {plain}_bounds, or fix {'it' if one else 'them'}"
