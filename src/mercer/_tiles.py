@@ -46,7 +46,7 @@ def blas_threads():
 
 # What `threads` said before this thread of execution asked BLAS for one: our own limit is not the user's.
 _cores: ContextVar[int | None] = ContextVar("cores", default=None)
-# The threads that help in this block; they live as long as BLAS is held to one.
+# The threads that help in this block.
 _crew: ContextVar[Crew | None] = ContextVar("crew", default=None)
 
 
@@ -76,6 +76,16 @@ def _held(variable, value):
 
 
 @contextmanager
+def waiting_threads():
+    """Inside the block the threads of `run` wait for the next one, instead of being started for each."""
+    if _crew.get() is not None:
+        yield
+        return
+    with Crew() as crew, _held(_crew, crew):
+        yield
+
+
+@contextmanager
 def one_blas_thread():
     """One level of threads: BLAS on one thread inside the block, restored even after an error.
 
@@ -85,7 +95,7 @@ def one_blas_thread():
     if _cores.get() is not None:
         yield
         return
-    with Crew() as crew, _held(_cores, threads()), _held(_crew, crew), _blas().limit(limits=1):
+    with waiting_threads(), _held(_cores, threads()), _blas().limit(limits=1):
         yield
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from mercer import _tiles
-from mercer.dual import _store
+from mercer.dual import _plain, _store
 from mercer.gram import TiledGram
 from mercer.kernels import Gaussian
 
@@ -45,3 +46,21 @@ def test_what_is_evaluated_often_is_stored_if_it_fits(K, rng, fits):
     assert g == pytest.approx((int(_store.ENOUGH) + 2) * K.dense().sum(axis=0), rel=1e-5)
     few = np.array([5, 17, 400])
     assert store.square(few) == pytest.approx(K.dense()[np.ix_(few, few)], abs=1e-6)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_block_that_shares_rows_with_the_last_one_is_the_same(compiled, rng):
+    """Rows of the last block come from its square and by symmetry; nothing of a block before it is left."""
+    from mercer import _loops
+
+    M = rng.standard_normal((300, 300)).astype(np.float32)
+    M = M + M.T
+    store = _store.Stored(M, _loops.dual if compiled else _plain)
+    for count in (40, 60, 60, 17, 60):
+        index = np.sort(rng.choice(120, count, replace=False))  # of 120, so that about half are shared
+        K = store.square(index, 64)
+        assert_array_equal(K[:count, :count], M[np.ix_(index, index)])
+        assert not K[count:].any()
+        assert not K[:, count:].any()
+        few = rng.choice(300, 5, replace=False)
+        assert_array_equal(store.square(few), M[np.ix_(few, few)])  # not a block: any order, nothing kept

@@ -19,12 +19,23 @@ TINY = 1e-12  # curvature of a flat direction, relative to 1: the step then ends
 
 
 @njit(**OPTIONS)
-def gather(M, slots, columns, out):
-    """out[i, j] = M[slotsᵢ, columnsⱼ]; the padding of out stays as it is."""
-    for i in range(slots.size):
-        row, to = M[slots[i]], out[i]
-        for j in range(columns.size):
-            to[j] = row[columns[j]]
+def gather_new(M, slots, columns, where, first, last, out):
+    """out[i, j] = M[slotsᵢ, columnsⱼ] for first <= i < last, of the rows that are new: whereᵢ < 0."""
+    for i in range(first, last):
+        if where[i] < 0:
+            row, to = M[slots[i]], out[i]
+            for j in range(columns.size):
+                to[j] = row[columns[j]]
+
+
+@njit(**OPTIONS)
+def gather_kept(before, where, first, last, out):
+    """The other rows: from the square ``before``, in which row i is row whereᵢ, and by symmetry from the new ones."""
+    for i in range(first, last):
+        if where[i] >= 0:
+            row, to = before[where[i]], out[i]
+            for j in range(where.size):
+                to[j] = row[where[j]] if where[j] >= 0 else out[j, i]
 
 
 @njit(**OPTIONS)

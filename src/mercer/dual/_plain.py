@@ -6,9 +6,16 @@ LANES = 1
 TINY = 1e-12
 
 
-def gather(M, slots, columns, out):
-    """out[i, j] = M[slotsᵢ, columnsⱼ]."""
-    out[: len(slots), : len(columns)] = M[np.ix_(slots, columns)]
+def gather_new(M, slots, columns, where, first, last, out):
+    """out[i, j] = M[slotsᵢ, columnsⱼ] for first <= i < last, of the rows that are new: whereᵢ < 0."""
+    new = first + np.flatnonzero(where[first:last] < 0)
+    out[new, : len(columns)] = M[np.ix_(slots[new], columns)]
+
+
+def gather_kept(before, where, first, last, out):
+    """The other rows: from the square ``before``, in which row i is row whereᵢ, and by symmetry from the new ones."""
+    kept, q = first + np.flatnonzero(where[first:last] >= 0), len(where)
+    out[kept, :q] = np.where(where >= 0, before[np.ix_(where[kept], where)], out[:q, kept].T)
 
 
 def mirror(M, first, last):

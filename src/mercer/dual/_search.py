@@ -9,6 +9,7 @@ import copy
 
 import numpy as np
 
+from mercer._tiles import one_blas_thread
 from mercer.dual._active import newton
 from mercer.dual._rounds import BLOCK, one_round
 
@@ -65,7 +66,8 @@ class Search:
                 block = np.zeros(0, dtype=np.int64)
                 continue
             work, free = self.budget.steps, self.programme.free(self.a)
-            block = one_round(self.store, self.programme, self.a, self.g, slopes, block, self.tol, self.budget)
+            with one_blas_thread():  # once, and not for every short piece of the round
+                block = one_round(self.store, self.programme, self.a, self.g, slopes, block, self.tol, self.budget)
             now = self.programme.free(self.a)
             changed = np.setxor1d(free, now, assume_unique=True).size
             self.churn = changed / max(min(len(block), now.size), 1)

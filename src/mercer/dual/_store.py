@@ -6,7 +6,7 @@ from mercer import _tiles
 from mercer.dual._memory import restrict
 from mercer.gram import DenseGram, TiledGram, apply
 
-WORTH_THREADS = 10**6  # entries below which starting threads takes longer than they save
+WORTH_THREADS = 2 * 10**5  # entries below which waking a thread takes longer than it saves
 CHUNK = 512  # rows evaluated at once
 FEW = 12_288  # rows of a part of a larger problem that are stored, however quick the kernel
 ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that storing them takes
@@ -15,30 +15,37 @@ ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that st
 class Stored:
     """A matrix in memory."""
 
-    shared = True  # whether several threads may ask for squares at once
-
     def __init__(self, M, loops):
         self.M, self.loops = M, loops
         self.capacity = len(M)
         self.dtype = M.dtype
+        self._before = np.zeros(0, dtype=np.int64), None  # the rows of the last block, and its square
 
     def _slots(self, index):
         """Where the rows stand in ``M``."""
         return index
 
     def square(self, index, size=None):
-        """K[index, index], padded with zeros to ``size``."""
-        slots = self._slots(index)
-        q = len(index)
-        make = np.empty if size in (None, q) else np.zeros
-        out = make((size or q, size or q), dtype=self.dtype)
-        parts = _tiles.spans(q, CHUNK)
+        """K[index, index]; of a block, padded with zeros to ``size``, the rows of the last one are not read again."""
+        slots, q = self._slots(index), len(index)
+        out = (np.empty if size in (None, q) else np.zeros)((size or q, size or q), dtype=self.dtype)
+        parts = _tiles.spans(q, min(CHUNK, -(-q // _tiles.threads())))
+        known, before = self._before if size else (np.zeros(0, dtype=np.int64), None)
+        where = np.full(q, -1)
+        _, here, there = np.intersect1d(index, known, assume_unique=True, return_indices=True)
+        where[here] = there
 
-        def work(part, worker):
-            i, j = parts[part]
-            self.loops.gather(self.M, slots[i:j], index, out[i:j])
+        def new(part, worker):
+            self.loops.gather_new(self.M, slots, index, where, *parts[part], out)
 
-        _run(work, len(parts), q * q)
+        def kept(part, worker):
+            self.loops.gather_kept(before, where, *parts[part], out)
+
+        _run(new, len(parts), q * q)
+        if here.size:
+            _run(kept, len(parts), q * q)
+        if size:
+            self._before = index, out
         return out
 
     def add(self, index, coef, g):
@@ -82,7 +89,7 @@ class Evaluated:
         self.K, self.X, self.loops = K, K._inputs(np.dtype(np.float32)), loops
         self.capacity, self.dtype = K.n, np.dtype(np.float32)
         self.left = ENOUGH * float(K.n) ** 2 if fits else np.inf
-        self.stored, self.shared = None, True
+        self.stored = None
         self._buffer = np.empty(0, dtype=np.float32)
 
     def square(self, index, size=None):
@@ -129,8 +136,6 @@ class Evaluated:
 
 class Cached(Stored):
     """The rows used last, in a buffer of fixed size; others are evaluated when they are asked for."""
-
-    shared = False
 
     def __init__(self, K, capacity, loops):
         self.K = K

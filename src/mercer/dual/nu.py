@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from mercer._tiles import waiting_threads
 from mercer.dual import working_set
 from mercer.dual._interior import few, interior
 from mercer.dual._nu_face import face_step
@@ -27,6 +28,7 @@ SLACK = 1e-9  # of the total: ε = 0 when it is not exceeded by more
 REFINE = 12  # times the gradient is computed afresh in float64
 
 
+@waiting_threads()
 def solve(K, target, box, total, *, intercept=True, tol=1e-3, max_iter=None, time_budget=None, memory=None):
     """min ½αᵀKα − yᵀα,  |αᵢ| <= boxᵢ,  Σ|α| <= total  [Σα = 0].
 

@@ -62,6 +62,7 @@ class DualSolution(NamedTuple):
     info: dict
 
 
+@_tiles.waiting_threads()
 def solve(
     K, dual, *, intercept=False, tol=1e-3, max_iter=None, time_budget=None, start=None, memory=None, callback=None
 ):  # fmt: skip
