@@ -54,13 +54,11 @@ def rmse(f, y):
 
 
 SHORT = 6.0  # seconds of fits of a tenth of a second, which the neighbours of a shared machine disturb most
-
-
 SPEED = Table(
     "SVR beside libsvm, KKT tolerance 1e-3",
     "task | mercer s | libsvm s | ratio | bar | met | numbers: mercer / libsvm",
-    "Objective: the dual one, and by how much it is larger than libsvm's, both in float64. The best of two runs each, in "
-    f"turn; of as many as fit into {SHORT:g} s where they are short.",
+    "Objective: the dual one, and by how much it is larger than libsvm's, both in float64. The best of two runs each, "
+    f"in turn; of as many as fit into {SHORT:g} s where they are short.",
 )
 PREDICTION = Table("SVR: prediction time follows the number of support vectors", "rows | support vectors | seconds")
 
