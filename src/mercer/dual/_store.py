@@ -174,20 +174,22 @@ class Cached(Stored):
 
 
 def exact_product(K, a):
-    """K α in float64, from the rows that count: K is evaluated afresh, unless it is a stored matrix."""
-    support = np.flatnonzero(a)
+    """K α in float64 for one α or several columns, from the rows that count: K is evaluated afresh, unless stored."""
+    A = a if a.ndim == 2 else a[:, None]
+    support = np.flatnonzero(A.any(axis=1))
     rounded = isinstance(K, DenseGram) and K.matrix.dtype != np.float64
     if rounded and K.tiled is not None:
         K, rounded = K.tiled, False  # evaluated afresh; a plain float32 matrix can only be read, its α not rounded
     if 2 * support.size > K.n and not rounded:
-        return K @ a
-    if isinstance(K, TiledGram) and isinstance(K.X, np.ndarray):
-        return apply(K.kernel, K.X, K.X[support], a[support, None])[:, 0]
-    out = np.zeros(K.n)
-    for k in range(0, support.size, CHUNK):
-        part = support[k : k + CHUNK]
-        out += a[part] @ K.rows(part)
-    return out
+        out = K @ A
+    elif isinstance(K, TiledGram) and isinstance(K.X, np.ndarray):
+        out = apply(K.kernel, K.X, K.X[support], A[support])
+    else:
+        out = np.zeros(A.shape)
+        for k in range(0, support.size, CHUNK):
+            part = support[k : k + CHUNK]
+            out += (A[part].T @ K.rows(part)).T
+    return out if a.ndim == 2 else out[:, 0]
 
 
 def _run(work, count, entries):

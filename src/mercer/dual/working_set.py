@@ -64,7 +64,8 @@ class DualSolution(NamedTuple):
 
 @_tiles.waiting_threads()
 def solve(
-    K, dual, *, intercept=False, tol=1e-3, max_iter=None, time_budget=None, start=None, memory=None, callback=None
+    K, dual, *, intercept=False, tol=1e-3, max_iter=None, time_budget=None, start=None, product=None, exact=True,
+    memory=None, callback=None,
 ):  # fmt: skip
     """min ½αᵀKα + Σᵢ hᵢ(αᵢ),  hᵢ(a) = −yᵢa + εᵢ|a| + ½rᵢa²,  lᵢ <= a <= uᵢ  [Σα = 0].
 
@@ -85,6 +86,11 @@ def solve(
         Seconds, the evaluation of K included as far as it can be interrupted.
     start : array-like of shape (n,), default=None
         α to start from; moved into the box and onto Σα = 0 if need be.
+    product : ndarray of shape (n,), default=None
+        K times ``start`` in float64, where it is known: if that is a solution, nothing else is evaluated.
+    exact : bool, default=True
+        Whether the gradient is computed afresh in float64 at the end. Without, violation and gap are those that the
+        stored K says, and a second call, with ``start`` and ``product``, makes them certain.
     memory : float, default=None
         Bytes that may be used; None is what the machine has.
     callback : callable, default=None
@@ -110,15 +116,22 @@ def solve(
         raise ValueError(f"tol must be positive, got {tol}.")
     budget = Budget(max_iter, time_budget)
     programme = Programme.check(dual, K.diag(), bool(intercept))
-    store, stored = _store(K, tol, memory)
     a = np.zeros(K.n) if start is None else programme.feasible(start)
+    if product is not None:
+        g = product + programme.ridge * a - programme.target
+        violation = programme.violation(*programme.slopes(a, g))
+        if violation <= tol:
+            info = {"gram": "not needed", "newton_steps": 0, "parts": 0, "refinements": 0}
+            return _solution(programme, a, g, violation, "converged", budget, info)
+    store, stored = _store(K, tol, memory)
     g = programme.ridge * a - programme.target
     store.add(np.arange(K.n), a, g)
     search = Search(store, programme, a, g, tol, budget, callback)
     status, refined = search.run(), 0
     while True:
         a[:] = programme.feasible(a)  # Σα = 0 but for rounding: the gap is a certificate of a feasible point only
-        g[:] = exact_product(K, a) + programme.ridge * a - programme.target
+        if exact:
+            g[:] = exact_product(K, a) + programme.ridge * a - programme.target
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             status = "converged"
@@ -128,10 +141,15 @@ def solve(
         status = search.run()
     if status == "converged" and violation > tol:
         status = budget.spent() or "stalled"
+    info = {"gram": stored, "newton_steps": search.newtons, "parts": search.shrunk, "refinements": refined}
+    return _solution(programme, a, g, violation, status, budget, info)
+
+
+def _solution(programme, a, g, violation, status, budget, info):
+    """b, both objectives and the gap of α, from its gradient."""
     b = programme.bias(a, g)
     primal, objective, gap = programme.values(a, g, b)
-    info = {"gram": stored, "rounds": budget.rounds, "newton_steps": search.newtons, "parts": search.shrunk,
-            "refinements": refined, "product": g + programme.target - programme.ridge * a}  # fmt: skip
+    info = info | {"rounds": budget.rounds, "product": g + programme.target - programme.ridge * a}
     return DualSolution(a, b, gap, violation, primal, objective, budget.steps, status, info)
 
 

@@ -46,8 +46,8 @@ def deadline(time_budget):
     return None if time_budget is None else time.perf_counter() + time_budget
 
 
-def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, end=None, **options):
-    """The ε-insensitive dual of one target: |αᵢ| <= C wᵢ.
+def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None, end=None, **options):
+    """The ε-insensitive dual of one target: |αᵢ| <= C wᵢ; with ``start`` its product with K may be given.
 
     With y = c + s ỹ the dual in ỹ has the box C/s and the tube ε/s, and α = s α̃: the same model, and a tolerance that
     means the same for every unit of y.
@@ -55,6 +55,7 @@ def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, end=None, **
     centre, unit = spread(y, weight, intercept)
     target, box = (y - centre) / unit, C * weight / unit
     start = None if start is None else start / unit
+    options |= {} if product is None else {"product": product / unit}
     options["time_budget"] = None if end is None else max(end - time.perf_counter(), 1e-3)
     if nu is None:
         eps = epsilon / unit

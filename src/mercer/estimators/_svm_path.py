@@ -4,10 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer.dual._store import exact_product
 from mercer.dual.working_set import hold
 from mercer.estimators._svm_fit import deadline, fit_target, warm
-from mercer.gram import TiledGram, apply, take
+from mercer.gram import DenseGram, TiledGram, apply, take
 from mercer.kernels import as_kernel
+
+TOGETHER = 64  # fits whose products with K are computed in one pass
 
 
 class SVRPath(NamedTuple):
@@ -50,6 +53,18 @@ class SVRPath(NamedTuple):
         used = np.flatnonzero(flat.any(axis=0))
         f = apply(self.kernel, self.kernel.validate(X), take(self.X, used), np.ascontiguousarray(flat[:, used].T))
         return f.T.reshape(*self.intercept.shape, -1) + self.intercept[..., None]
+
+
+def _certain(fit, K, fits, settings):
+    """The fits with certificates in float64; one that proves not to be a solution is continued."""
+    out = []
+    for i in range(0, len(fits), TOGETHER):
+        products = exact_product(K, np.stack([one.alpha for one in fits[i : i + TOGETHER]], axis=1))
+        for one, product, setting in zip(fits[i : i + TOGETHER], products.T, settings[i : i + TOGETHER], strict=True):
+            again = fit(*setting, start=one.alpha, product=product)
+            steps = one.solution.iterations + again.solution.iterations
+            out.append(again._replace(solution=again.solution._replace(iterations=steps)))
+    return out
 
 
 def svr_path(
@@ -98,14 +113,22 @@ def svr_path(
     if not (Cs.size and epsilons.size and (Cs > 0).all() and np.isfinite(Cs).all() and (epsilons >= 0).all()):
         raise ValueError("Cs must be positive and finite, epsilons >= 0, at least one of each.")
     K, end = hold(TiledGram(kernel, X), tol, memory), deadline(time_budget)
+    # One pass over K in float64 makes all fits certain where it costs more than to read what is stored.
+    later = isinstance(K, DenseGram) and K.matrix.dtype == np.float32
+
+    def fit(C, epsilon, **options):
+        return fit_target(K, y, weight, C, epsilon, None, intercept, end=end, tol=tol, memory=memory, **options)
+
     fits, row_start = [], None
     for i, C in enumerate(Cs):
         start = None if row_start is None else warm(row_start, C * weight, Cs[i - 1] * weight)
         for j, epsilon in enumerate(epsilons):
-            one = fit_target(K, y, weight, C, epsilon, None, intercept, start=start, end=end, tol=tol, memory=memory)
+            one = fit(C, epsilon, start=start, exact=not later)
             fits.append(one)
             start = one.alpha
             row_start = one if j == 0 else row_start
+    if later:
+        fits = _certain(fit, K, fits, [(C, epsilon) for C in Cs for epsilon in epsilons])
     shape = (Cs.size, epsilons.size)
 
     def table(values):
