@@ -140,7 +140,7 @@ def exact(options):
 
 # ---------------------------------------------------------------------- speed
 def evaluation(options):
-    """One evidence and its gradient at the same hyper-parameters; the libraries in turn, best of two rounds."""
+    """One evidence and its gradient at the same hyper-parameters; the libraries in turn, the best of all rounds."""
     table = Table(
         "One evaluation of the evidence and its gradient, ARD Gaussian",
         "data | n | d | library | s | peer/mercer | bar | met | memory, n² doubles | gradient differs by",
@@ -152,9 +152,9 @@ def evaluation(options):
     for name in options.names or ["energy", "concrete", "airfoil", "sml"]:
         slow = name in LARGE
         runs = {library: [] for library in libraries}
-        for _ in range(1 if options.most else 2):
+        for _ in range(1 if options.most else 2 if slow else 3):
             for library in libraries:
-                repeats = 1 if slow and library == "scikit-learn" else 5
+                repeats = 25 if not slow else 1 if library == "scikit-learn" else 5
                 job = dict(task="evaluation", library=library, kernel="gaussian", name=name, repeats=repeats)
                 runs[library].append(alone("gp_jobs.py", job | {"most": options.most}, options.timeout))
         best = {library: min(found, key=lambda run: run.get("seconds", np.inf)) for library, found in runs.items()}
