@@ -12,12 +12,17 @@ import numpy as np
 
 from mercer._tiles import loops, run
 from mercer.solvers._blas import MAX_ORDER, blas
-from mercer.solvers._pieces import FEW, WORK, pieces, side_by_side, strips, threads_for, wedges
+from mercer.solvers._pieces import FEW, pieces, side_by_side, strips, threads_for, wedges
+from mercer.solvers._triangles import (
+    BLOCK,
+    add_rows,
+    add_transposed_square,
+    divide,
+    divide_left,
+    invert,
+    subtract_square,
+)
 
-BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
-LEAF = 128  # triangles of this size are inverted, because BLAS multiplies several times faster than it divides ...
-TRIANGLE = np.tri(LEAF, dtype=bool)
-GROWTH = 32.0  # ... unless ‖L⁻¹‖‖L‖ is above GROWTH · LEAF (Frobenius): then rounding would grow, and we divide
 ROWS = 256  # block of rows in a solve
 TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
@@ -66,8 +71,8 @@ def _cholesky(lib, A, n, progress):
 def _eliminate(lib, panel, T, rest, n):
     """panel ← panel T⁻ᵀ, rest ← rest − panel panelᵀ."""
     m = len(panel)
-    side_by_side([lambda i, j: _divide(lib, panel[i:j], T)], strips(m, m * BLOCK**2, n))
-    side_by_side([lambda i, j: _subtract_square(lib, rest, panel, i, j)], wedges(m, BLOCK, n))
+    side_by_side([lambda i, j: divide(lib, panel[i:j], T)], strips(m, m * BLOCK**2, n))
+    side_by_side([lambda i, j: subtract_square(lib, rest, panel, i, j)], wedges(m, BLOCK, n))
 
 
 def solve_lower(L, B):
@@ -138,7 +143,7 @@ def inverse_from_lower(L, full=True):
 
 def _sweep(lib, L, n):
     """Lower triangle of L ← (L Lᵀ)⁻¹."""
-    run(lambda i, worker: _invert(lib, L[i * BLOCK : (i + 1) * BLOCK, i * BLOCK : (i + 1) * BLOCK]), -(-n // BLOCK))
+    run(lambda i, worker: invert(lib, L[i * BLOCK : (i + 1) * BLOCK, i * BLOCK : (i + 1) * BLOCK]), -(-n // BLOCK))
     for k in range(0, n, BLOCK):
         e = min(k + BLOCK, n)
         T = L[k:e, k:e]
@@ -154,8 +159,8 @@ def _use(lib, T, row, below, done, rest, n):
     side_by_side([lambda i, j: lib.multiply_left(T, row[:, i:j], sign=-1)], columns)
     side_by_side(
         [
-            lambda i, j: _add_transposed_square(lib, done, row, i, j),
-            lambda i, j: _add_rows(lib, rest[i:j], below[i:j], row),
+            lambda i, j: add_transposed_square(lib, done, row, i, j),
+            lambda i, j: add_rows(lib, rest[i:j], below[i:j], row),
         ],
         wedges(k, BLOCK, n),
         rows if k else [],
@@ -189,7 +194,7 @@ def _squared_columns(lib, L, out):
         e = min(k + BLOCK, n)
         q = min(e, width)  # right of column q these rows are zero
         row = W[k:e, :q]
-        _divide_left(lib, L[k:e, k:e], row)
+        divide_left(lib, L[k:e, k:e], row)
         out[:q] += np.einsum("ij,ij->j", row, row)
         for i, j in pieces(n - e, 2.0 * q * (e - k)):
             lib.add_product(W[e + i : e + j, :q], L[e + i : e + j, k:e], row, sign=-1)
@@ -252,6 +257,13 @@ def combine(C, U, V, factor):
     return C
 
 
+def add_gram(C, A):
+    """Lower triangle of C ← C + Aᵀ A, in place."""
+    n = check_square(C)
+    with threads_for(n):
+        side_by_side([lambda i, j: add_transposed_square(blas(C.dtype), C, A, i, j)], wedges(n, len(A), max(n, len(A))))
+
+
 # ---------------------------------------------------------------------------------------- arrays
 def check_square(A):
     """The order of a square C-contiguous array that BLAS can address."""
@@ -280,107 +292,3 @@ def columns(B, dtype):
     """A fresh copy of B, two-dimensional, in column order."""
     B = np.asarray(B)
     return np.array(B[:, None] if B.ndim == 1 else B, dtype=dtype, order="F")
-
-
-# ---------------------------------------------------------------------------------------- parts
-def _half(k):
-    """Where a triangle of order k > LEAF is cut."""
-    return (k // 2 + LEAF - 1) // LEAF * LEAF
-
-
-def _divide(lib, B, L):
-    """B ← B L⁻ᵀ: halves down to leaves, so that most of it is a matrix product."""
-    k = len(L)
-    if k > LEAF:
-        h = _half(k)
-        _divide(lib, B[:, :h], L[:h, :h])
-        for i, j in pieces(len(B), 2.0 * h * (k - h)):
-            lib.subtract_product(B[i:j, h:], B[i:j, :h], L[h:, :h])
-        _divide(lib, B[:, h:], L[h:, h:])
-        return
-    M = _safe_inverse(lib, L) if len(B) > LEAF else None
-    if M is None:
-        lib.divide_right(B, L)
-    else:
-        lib.multiply_right(B, M, transposed=True)
-
-
-def _divide_left(lib, L, W):
-    """W ← L⁻¹ W for W with contiguous rows."""
-    k = len(L)
-    if k > LEAF:
-        h = _half(k)
-        _divide_left(lib, L[:h, :h], W[:h])
-        lib.add_product(W[h:], L[h:, :h], W[:h], sign=-1)
-        _divide_left(lib, L[h:, h:], W[h:])
-        return
-    M = _safe_inverse(lib, L) if W.shape[1] > LEAF else None
-    if M is None:
-        lib.divide_left(L, W)
-    else:
-        lib.multiply_left(M, W)
-
-
-def _invert(lib, T):
-    """T ← T⁻¹ (lower): by halves down to leaves, as in ``_divide``."""
-    k = len(T)
-    if k <= LEAF:
-        lib.invert_triangle(T)
-        return
-    h = _half(k)
-    _invert(lib, T[:h, :h])
-    _invert(lib, T[h:, h:])
-    lib.multiply_right(T[h:, :h], T[:h, :h])
-    lib.multiply_left(T[h:, h:], T[h:, :h], sign=-1)
-
-
-def _safe_inverse(lib, L):
-    """L⁻¹ of a leaf, or None where its growth would spoil the last digits."""
-    k = len(L)
-    M = np.where(TRIANGLE[:k, :k], L, L.dtype.type(0.0))
-    norm = float(np.vdot(M, M))
-    lib.invert_triangle(M)
-    return M if np.sqrt(norm * float(np.vdot(M, M))) <= GROWTH * k else None
-
-
-def _subtract_square(lib, C, A, first, last):
-    """Rows first to last of the lower triangle of C ← C − A Aᵀ."""
-    n, k = last - first, A.shape[1]
-    for i, j in pieces(n, 2.0 * first * k) if first else []:
-        lib.subtract_product(C[first + i : first + j, :first], A[first + i : first + j], A[:first])
-    if n <= BLOCK or n * n * float(k) <= WORK:
-        lib.subtract_square(C[first:last, first:last], A[first:last])
-        return
-    h = first + (n // 2 + BLOCK - 1) // BLOCK * BLOCK
-    inner, rows = C[first:, first:], A[first:]
-    _subtract_square(lib, inner, rows, 0, h - first)
-    _subtract_square(lib, inner, rows, h - first, n)
-
-
-def _add_transposed_square(lib, C, A, first, last):
-    """Rows first to last of the lower triangle of C ← C + Aᵀ A."""
-    n, k = last - first, A.shape[0]
-    for i, j in pieces(n, 2.0 * first * k) if first else []:
-        lib.add_transposed_product(C[first + i : first + j, :first], A[:, first + i : first + j], A[:, :first])
-    if n <= BLOCK or n * n * float(k) <= WORK:
-        lib.add_transposed_square(C[first:last, first:last], A[:, first:last])
-        return
-    h = first + (n // 2 + BLOCK - 1) // BLOCK * BLOCK
-    inner, columns = C[first:, first:], A[:, first:]
-    _add_transposed_square(lib, inner, columns, 0, h - first)
-    _add_transposed_square(lib, inner, columns, h - first, n)
-
-
-def add_gram(C, A):
-    """Lower triangle of C ← C + Aᵀ A, in place."""
-    n = check_square(C)
-    with threads_for(n):
-        side_by_side(
-            [lambda i, j: _add_transposed_square(blas(C.dtype), C, A, i, j)], wedges(n, len(A), max(n, len(A)))
-        )
-
-
-def _add_rows(lib, C, A, B):
-    """C ← C + A B, in pieces."""
-    for i, j in pieces(len(C), 2.0 * B.shape[0] * B.shape[1]):
-        lib.add_product(C[i:j], A[i:j], B)
