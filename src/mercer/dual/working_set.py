@@ -13,6 +13,7 @@ import numpy as np
 from mercer import _tiles
 from mercer._machine import gigabytes, within
 from mercer.dual import _plain
+from mercer.dual._interior import PAIRS
 from mercer.dual._programme import Programme
 from mercer.dual._rounds import LARGE, NESTED, Budget
 from mercer.dual._search import EXACT, Search
@@ -153,6 +154,11 @@ def _solution(programme, a, g, violation, status, budget, info):
     return DualSolution(a, b, gap, violation, primal, objective, budget.steps, status, info)
 
 
+def expect(n, solves):
+    """Load the compiled loops if so many solves of n rows are worth it, though one of them is not."""
+    _tiles.loops(PAIRS * n * n * solves)
+
+
 def hold(K, tol=1e-3, memory=None):
     """K evaluated and stored once, for several calls of `solve`; K itself where it does not fit."""
     dtype = _dtype(K.n, tol, memory)
@@ -165,7 +171,7 @@ def hold(K, tol=1e-3, memory=None):
 
 def _loops(n):
     """The compiled loops, or for a few rows the plain ones: steps read rows many times over."""
-    loops = _tiles.loops(200 * n * n)
+    loops = _tiles.loops(PAIRS * n * n)
     return loops.dual if loops is not None else _plain
 
 

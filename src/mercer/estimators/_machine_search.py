@@ -1,5 +1,6 @@
 """How KernelMachine chooses λ, and a kernel of a list: a path of λ, warm-started, under approximate LOO or folds."""
 
+import numbers
 import time
 import warnings
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.dual._memory import restrict
+from mercer.dual.working_set import expect
 from mercer.estimators import _machine_fit as machine_fit
 from mercer.estimators._machine_loo import leave_one_out
 from mercer.gram import DenseGram, apply, take
@@ -134,6 +136,8 @@ def choose(model, kernels, X, pairs, weight, options, deadline, report=None):
             f"{machine_fit.STORED_UP_TO}. Use folds: criterion=5."
         )
     began = time.perf_counter()
+    if not all(loss.smooth for loss, _ in pairs):
+        expect(len(weight), len(kernels) * len(pairs) * np.size(_grid(model.lam)) * _folds(model.criterion))
     found = []
     for i, kernel in enumerate(kernels):
         share = (deadline - time.perf_counter()) * SHARE / (len(kernels) - i)
@@ -154,15 +158,26 @@ def choose(model, kernels, X, pairs, weight, options, deadline, report=None):
     return best
 
 
+def _grid(lam):
+    """The values of λ to begin with: those given, or decades around one."""
+    if np.ndim(lam) == 0:
+        return float(lam) * 10.0 ** np.linspace(DECADES, -DECADES, 2 * DECADES * STEPS + 1)
+    lams = np.asarray(lam, dtype=float).ravel()
+    if not lams.size or not (np.isfinite(lams) & (lams > 0)).all():
+        raise ValueError(f"lam must be positive and finite numbers, at least one, got {lam!r}.")
+    return lams
+
+
+def _folds(criterion):
+    """How many fits an evaluation takes, about."""
+    if criterion == "alo":
+        return 1
+    return int(criterion) if isinstance(criterion, numbers.Integral) else 5
+
+
 def _one(search, lam):
     """The best λ of one kernel: a grid, longer where its end is best, finer around the best."""
-    began, given = time.perf_counter(), np.ndim(lam) > 0
-    if given:
-        lams = np.asarray(lam, dtype=float).ravel()
-        if not lams.size or not (np.isfinite(lams) & (lams > 0)).all():
-            raise ValueError(f"lam must be positive and finite numbers, at least one, got {lam!r}.")
-    else:
-        lams = float(lam) * 10.0 ** np.linspace(DECADES, -DECADES, 2 * DECADES * STEPS + 1)
+    began, given, lams = time.perf_counter(), np.ndim(lam) > 0, _grid(lam)
     if np.isfinite(search.deadline):
         search.path([lams[len(lams) // 2]])  # if there is time for one λ only, it is not the one at the end
     search.path(lams)
