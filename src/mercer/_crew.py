@@ -73,12 +73,11 @@ class Crew:
                 return other.share(work, workers, interrupted)
         busy = []
         try:
-            for w in range(1, workers):
-                if len(self._members) < w:
-                    self._members.append(_Member())
+            for w in range(1, min(workers, self._enough(workers) + 1)):
                 self._members[w - 1].begin(lambda w=w: work(w))
                 busy.append(self._members[w - 1])
-            work(0)
+            for w in (0, *range(len(busy) + 1, workers)):
+                work(w)
             self._wait(busy)
         except BaseException as error:
             interrupted(error)
@@ -86,6 +85,15 @@ class Crew:
             raise
         finally:
             self._free.release()
+
+    def _enough(self, workers):
+        """How many members there are, after new ones have started; a system may not allow as many as are wanted."""
+        try:
+            while len(self._members) < workers - 1:
+                self._members.append(_Member())
+        except RuntimeError:
+            pass  # what they would do is done by the caller
+        return len(self._members)
 
     def _wait(self, busy):
         """Wait until none is busy; interrupted again, those that still are leave the crew."""

@@ -83,6 +83,24 @@ def test_a_thread_with_our_context_does_not_wait_for_our_crew(three):
     assert not set(found[0].values()) & set(mine.values())
 
 
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_where_no_thread_can_be_started_the_caller_does_it_all(allowed, monkeypatch):
+    started = []
+
+    def start(thread):
+        if len(started) >= allowed:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        begin(thread)
+
+    begin = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", start)
+    done = []
+    _tiles.run(lambda index, worker: done.append((index, worker)), 9, 4)
+    assert sorted(done) == [(i, i % 4) for i in range(9)]
+    assert len(started) == allowed
+
+
 def test_ctrl_c_waits_for_the_others_and_the_next_run_works(three):
     import _thread
 
