@@ -160,6 +160,11 @@ def test_entries_far_below_rounding_are_zero_and_no_others(dtype, compiled, rng,
     L = factored(A)
     assert L[-1, 0] == L[B, 2] == 0.0
     assert_allclose([L[-1, 1], L[3, 1]], np.array([2.05, -2.05]) * tiny, rtol=1e-6)
+    size = np.ones(n, dtype=dtype)
+    size[::2] = 1e-10 if dtype == np.float32 else 1e-60  # what is small counts beside its own diagonal
+    K = positive_definite(n, dtype, rng) * size * size[:, None]
+    T = np.tril(factored(K)) / size[:, None]
+    assert scaled(T @ T.T - K / size / size[:, None], n, n, dtype) < RATIO
 
 
 def test_a_narrow_kernel_leaves_no_subnormal_number(rng):

@@ -113,11 +113,11 @@ def exp(x, out):
 
 
 @njit(**OPTIONS)
-def clear_lower(A, first, last, tiny):
-    """A[i, j] = 0 where |A[i, j]| < tiny, for first <= i < last and j <= i."""
+def clear_lower(A, first, last, tiny, root):
+    """A[i, j] = 0 where |A[i, j]| < tiny · rootᵢ · rootⱼ, for first <= i < last and j < i."""
     _wide()
     zero = A.dtype.type(0.0)
     for i in range(first, last):
-        row = A[i, : i + 1]
-        for j in range(i + 1):
-            row[j] = zero if abs(row[j]) < tiny else row[j]
+        row, limit = A[i, :i], tiny * root[i]
+        for j in range(i):
+            row[j] = zero if abs(row[j]) < limit * root[j] else row[j]

@@ -32,8 +32,8 @@ FEW_ROWS = 700  # rows up to which one pass over a matrix is not worth a thread
 def cholesky_lower(A, progress=None):
     """A = L Lᵀ: the lower triangle of A becomes L, in place.
 
-    Entries below 1e-80 times the largest of the diagonal count as 0 (1e-13 in float32): less than any rounding, and
-    products of them would be subnormal numbers, with which a factorisation takes ten times as long.
+    Entries |aᵢⱼ| below 1e-80 √(aᵢᵢ aⱼⱼ) count as 0 (1e-13 in float32): less than any rounding, and products of them
+    would be subnormal numbers, with which a factorisation takes ten times as long.
 
     Parameters
     ----------
@@ -206,20 +206,21 @@ def logdet(L):
 
 
 def _clear_tiny(A, n):
-    """Set to 0 what is TINY beside the diagonal: rounding loses it, and a processor is slow at products of such."""
-    tiny = A.dtype.type(TINY[A.dtype.name] * float(np.abs(np.diagonal(A)).max(initial=0.0)))
-    compiled = loops()
+    """Set to 0 what is TINY beside its diagonal: rounding loses it, and a processor is slow at products of such."""
+    tiny, compiled = A.dtype.type(TINY[A.dtype.name]), loops()
+    with np.errstate(invalid="ignore"):
+        root = np.sqrt(np.diagonal(A))  # NaN where the matrix is not positive definite: nothing is cleared there
 
     def rows(index, worker):
         k = index * BLOCK
         e = min(k + BLOCK, n)
         if compiled is not None:
-            compiled.clear_lower(A, k, e, tiny)
+            compiled.clear_lower(A, k, e, tiny, root)
             return
         part = A[k:e, :e]
-        small = np.abs(part) < tiny
+        small = np.abs(part) < np.multiply.outer(tiny * root[k:e], root[:e])
         if small.any():
-            part[small & np.tri(e - k, e, k, dtype=bool)] = 0.0
+            part[small & np.tri(e - k, e, k - 1, dtype=bool)] = 0.0
 
     run(rows, -(-n // BLOCK), None if n > FEW_ROWS else 1)
 
