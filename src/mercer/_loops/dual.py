@@ -41,11 +41,11 @@ def gather_kept(before, where, first, last, out):
 @njit(**OPTIONS)
 def mirror(M, first, last):
     """M[j, i] = M[i, j] for first <= i < last and j < i, by squares that stay in the first-level cache."""
-    for i0 in range(first, last, 64):
-        i1 = min(i0 + 64, last)
-        for j0 in range(0, i1, 64):
-            for j in range(j0, min(j0 + 64, i1)):
-                for i in range(max(i0, j + 1), i1):
+    for i0 in range(first, last, 32):
+        i1 = min(i0 + 32, last)
+        for j0 in range(0, i1, 32):
+            for i in range(i0, i1):
+                for j in range(j0, min(j0 + 32, i)):
                     M[j, i] = M[i, j]
 
 

@@ -73,7 +73,7 @@ class Stored:
 def dense(K, dtype, loops):
     """K as a stored matrix: the lower triangle evaluated, the upper one copied from it."""
     M = K.dense(dtype, lower=True)
-    parts = _tiles.spans(K.n, CHUNK)
+    parts = _tiles.spans(K.n, CHUNK // 4)  # rows of a triangle: short spans, so that the shares are equal
     _run(lambda part, worker: loops.mirror(M, *parts[part]), len(parts), K.n * K.n)
     return M
 
@@ -100,7 +100,7 @@ class Evaluated:
         out = np.empty((order, order), dtype=np.float32) if order <= 2 * CHUNK else self._large(order)
         A = self.X[index]
         _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out[:q, :q])
-        parts = _tiles.spans(q, CHUNK)
+        parts = _tiles.spans(q, CHUNK // 4)
         _run(lambda part, worker: self.loops.mirror(out, *parts[part]), len(parts), q * q)
         if order > q:
             out[q:], out[:, q:] = 0.0, 0.0

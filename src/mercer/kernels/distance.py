@@ -11,7 +11,7 @@ from mercer import _tiles
 
 EVERYTHING = slice(None)
 STRIP = 64  # rows of a tile whose product and φ are done together
-BY_DIFFERENCES = {np.dtype(np.float64): 12, np.dtype(np.float32): 20}  # columns up to which differences are faster
+BY_DIFFERENCES = {np.dtype(np.float64): 12, np.dtype(np.float32): 32}  # columns up to which differences are faster
 LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
 NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
 MODEST = 1e3  # coordinates up to which Σ V (a − b)² may be multiplied out
