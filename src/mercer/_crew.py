@@ -6,45 +6,58 @@ import threading
 SLICE = 0.1  # seconds of one wait: between two, Ctrl-C is heard on every system
 
 
+class _Job:
+    """A call that raises nothing, and whether it is done."""
+
+    def __init__(self, call):
+        self.call, self.done = call, threading.Event()
+
+
 class _Member:
     """A thread that does one job at a time: waking it costs less than starting one."""
 
     def __init__(self):
-        self._job, self._go, self._done, self._last = None, threading.Event(), threading.Event(), False
+        self._job, self._last, self._go = None, False, threading.Event()
         self._thread = threading.Thread(target=self._loop, daemon=True)
         self._thread.start()
 
     def _loop(self):
-        while not self._last:
+        while not self._last or self._job is not None:  # it is waited for: what was offered is done first
             self._go.wait()
             self._go.clear()
             job, self._job = self._job, None
-            if job is None:
-                return
+            if job is None:  # woken to end, or once too often
+                continue
             try:
-                job()
+                job.call()
             finally:
+                job.done.set()
                 del job  # what it holds may be large, and the next one may be long in coming
-                self._done.set()
 
-    def begin(self, job):
-        """Let it call job(), which raises nothing."""
+    def offer(self, job):
+        """Lay a job before it; it begins when it is woken."""
         self._job = job
-        self._done.clear()
+
+    def wake(self):
+        """Let it begin."""
         self._go.set()
 
-    def wait(self):
-        """Return when the job is done."""
-        while not self._done.wait(SLICE):
+    def wait(self, job):
+        """Return when it is done with a job; one that it has not taken yet it takes now."""
+        if self._job is job:
+            self.wake()
+        while not job.done.wait(SLICE):
             pass
 
     def dismiss(self):
         """Let it end after the job it is at."""
         self._last = True
+        self.wake()
 
     def end(self):
-        """End it while it waits for a job."""
-        self.begin(None)
+        """Let it end, and wait for that; what was offered and never waited for is not done."""
+        self._job = None
+        self.dismiss()
         self._thread.join()
 
 
@@ -74,8 +87,10 @@ class Crew:
         busy = []
         try:
             for w in range(1, min(workers, self._enough(workers) + 1)):
-                self._members[w - 1].begin(lambda w=w: work(w))
-                busy.append(self._members[w - 1])
+                member, job = self._members[w - 1], _Job(lambda w=w: work(w))
+                member.offer(job)
+                busy.append((member, job))  # before it begins: Ctrl-C must not forget one that is at work
+                member.wake()
             for w in (0, *range(len(busy) + 1, workers)):
                 work(w)
             self._wait(busy)
@@ -99,10 +114,12 @@ class Crew:
         """Wait until none is busy; interrupted again, those that still are leave the crew."""
         try:
             while busy:
-                busy[-1].wait()
+                member, job = busy[-1]
+                member.wait(job)
                 busy.pop()
         except BaseException:
-            for member in busy:
+            gone = {member for member, _ in busy}
+            for member in gone:
                 member.dismiss()
-            self._members = [member for member in self._members if member not in busy]
+            self._members = [member for member in self._members if member not in gone]
             raise

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from mercer import _tiles
-from mercer._crew import Crew, _Member
+from mercer._crew import Crew, _Job, _Member
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_ctrl_c_waits_for_the_others_and_the_next_run_works(three):
 def test_interrupted_again_the_threads_end_by_themselves(monkeypatch):
     before, release, told = threading.active_count(), threading.Event(), []
 
-    def impatient(member):
+    def impatient(member, job):
         raise KeyboardInterrupt
 
     with Crew() as crew:
@@ -141,6 +141,39 @@ def test_interrupted_again_the_threads_end_by_themselves(monkeypatch):
     while threading.active_count() > before and time.perf_counter() < deadline:
         time.sleep(0.01)
     assert threading.active_count() == before
+
+
+def test_a_thread_that_is_dismissed_does_what_it_was_offered():
+    """It is waited for once more."""
+    for _ in range(200):
+        member, job = _Member(), _Job(lambda: None)
+        member.offer(job)
+        member.dismiss()
+        assert job.done.wait(10)
+
+
+@pytest.mark.parametrize("step", ["offer", "wake"])
+@pytest.mark.parametrize("after", [False, True])
+def test_ctrl_c_while_a_thread_is_woken_neither_hangs_nor_forgets_it(step, after, monkeypatch):
+    """Interrupted before or after either step: what comes next is done by all when it returns."""
+    told, call = [], getattr(_Member, step)
+
+    def interrupted(member, *job):
+        monkeypatch.setattr(_Member, step, call)
+        if after:
+            call(member, *job)
+        raise KeyboardInterrupt
+
+    with Crew() as crew:
+        crew.share(lambda worker: None, 2, told.append)
+        monkeypatch.setattr(_Member, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            crew.share(lambda worker: time.sleep(0.05), 2, told.append)
+        assert len(told) == 1
+        for _ in range(3):
+            done = []
+            crew.share(lambda worker, done=done: (time.sleep(0.02 * worker), done.append(worker)), 2, told.append)
+            assert sorted(done) == [0, 1]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork")
