@@ -130,3 +130,41 @@ def test_a_start_that_does_not_fit_the_new_rows_is_made_safer(rng):
     assert_allclose(found.z, level.c - [0.0, 0.0, 0.5])
     assert found.B is None
     assert carried._checked(level, end, end, WIDE) is end
+
+
+class Wells(Bowl):
+    """Two wells along the first variable: a deep one on the right, behind a start of high value."""
+
+    def __init__(self, n=4000, deep=1.0):
+        super().__init__(np.eye(2), np.zeros(2), n)
+        self.deep = deep
+
+    def rows(self, index):
+        return Wells(len(index), self.deep)
+
+    def _evaluate(self, z, gradient):
+        x, y = z
+        value = 0.02 * (x**2 - 9.0) ** 2 - 0.1 * self.deep * x + 0.5 * y**2
+        return value, np.array([0.08 * x * (x**2 - 9.0) - 0.1 * self.deep, y])
+
+
+def test_noisy_starts_are_not_screened(rng_seed):
+    box, noisy = np.array([[-6.0, 6.0]] * 2), [(np.array([5.5, 3.0]),)]
+    good = [(np.array([-3.0 - 0.1 * j, 0.0]),) for j in range(4)]
+    for count, side in ((3, 1.0), (1, -1.0)):  # one start is one start
+        reached = []
+        carried.optimise(Wells(), box, good, count, np.random.default_rng(rng_seed), reached, noisy=noisy)
+        assert [level.n for level in reached] == [444, 1333, 4000]
+        assert np.sign(reached[-1].best_z[0]) == side
+
+
+def test_a_rival_is_followed_on_few_rows_and_left_where_it_is_beaten():
+    level, box = Wells(), np.array([[-6.0, 6.0]] * 2)
+    kept = [carried.descend(level, carried.begin(level, np.array([x, 0.5]), box), box, 1e-6) for x in (2.5, -2.5)]
+    assert kept[0].value < kept[1].value - 0.3
+    assert len(carried._follow_all(level, level, kept, box, 1e-6)) == 2
+    assert len(carried._follow(level, level, kept, box, 1e-6)) == 1
+    near = carried.begin(level, kept[0].z + 0.1, box, np.eye(2))
+    count = len(level.record.history)
+    carried.descend(level, near, box, 1e-12, measured=True, rival=kept[0])
+    assert len(level.record.history) == count  # it is on its way to where the other has ended

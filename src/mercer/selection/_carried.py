@@ -17,6 +17,7 @@ DIFFERENCE = 0.01  # step in log θ of the differences
 ARMIJO, HALVINGS = 1e-4, 12
 SHRINK = (0.1, 0.6)  # of a step that was too long
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
+SAME = 0.3  # in log θ: nearer than this to another end, a descent is on its way there
 FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 BEFORE = 0.3  # of the coarse tolerance: how far the best goes before its curvature is measured
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian is believed
@@ -24,44 +25,63 @@ CHEAP = 1e-4  # of the tolerance, where an evaluation costs next to nothing: New
 LEFT = 2.0  # what may be left in all, in units of what `_levels` lets the last iteration gain
 
 
-def optimise(objective, box, guesses, count, rng, reached, order=None):
-    """Screen, descend from the best ``count``, carry the best up to all rows: as `_levels.optimise`, with curvature."""
+def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=()):
+    """Screen, descend from the best ``count``, carry the best up to all rows: as `_levels.optimise`, with curvature.
+
+    ``noisy`` guesses are not screened: their values say nothing of where they lead. They replace the last other.
+    """
     n, sizes = objective.n, levels(objective.n, len(box))
     order = rng.permutation(n) if order is None else order
     level = on(objective, order, sizes[0])
     reached.append(level)
-    points = screen(level, box, [level.start(*guess) for guess in guesses], max(1, int(count)))
+    count, noisy = max(1, int(count)), noisy if count > 1 else ()
+    points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
+    points += [np.clip(level.start(*guess), *box.T) for guess in noisy]
     ends = [descend(level, begin(level, z, box), box, COARSE["ftol"]) for z in points]
     for size in sizes[1:]:
-        kept = _best(ends)
+        kept = _best(ends, 2 if size == n else 3)
         kept[0] = descend(level, kept[0], box, BEFORE * COARSE["ftol"])
         before, level = level, on(objective, order, size)
         reached.append(level)
-        ends = _follow(before, level, kept, box, COARSE["ftol"] if size < n else LEFT * level.fine["ftol"])
+        follow, tolerance = (_follow, LEFT * level.fine["ftol"]) if size == n else (_follow_all, COARSE["ftol"])
+        ends = follow(before, level, kept, box, tolerance)
     if len(sizes) == 1:
         best, few = _best(ends)[0], n < GROW * SCREEN
         best.B = curvature(level, best, box) if few else best.B
         descend(level, best, box, CHEAP * level.fine["ftol"], measured=few)
 
 
-def _best(ends):
-    """The best end, and the second best where `distinct` says so."""
-    return [end[-1] for end in distinct([(end.value, end.z, end) for end in ends])]
+def _best(ends, most=1):
+    """The best end, and others where `distinct` says so."""
+    return [end[-1] for end in distinct([(end.value, end.z, end) for end in ends], most)]
+
+
+def _follow_all(before, level, kept, box, tolerance):
+    """Descend from every end of the level before, the best one with the curvature there."""
+    starts = [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
+    return [descend(level, start, box, tolerance) for start in starts]
 
 
 def _follow(before, level, kept, box, tolerance):
-    """Descend from where the level before ended; a rival only if it is close, and promises to become the best."""
+    """Descend from where the level before ended; a rival only if it is close, and promises to become the best.
+
+    The best end of the level before goes first: it tells more than the value it starts with on the new rows.
+    """
     starts = [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
-    order, ends = np.argsort([start.value for start in starts]), []
-    for i in order:
-        start, best = starts[i], starts[order[0]]
-        hope = start.value - PROMISE * step(start, box)[1]
-        if ends and not (start.value < best.value + CLOSE and hope < ends[0].value):
+    ends = []
+    for start, end in zip(starts, kept, strict=True):
+        best = ends[0] if ends else None
+        if best and (start.value > starts[0].value + CLOSE or _lost(start, step(start, box)[1], best)):
             continue
         measured = start.B is not None
-        start.B = curvature(before, kept[i], box) if measured else None
-        ends.append(descend(level, start, box, tolerance, measured=measured))
+        start.B = curvature(before, end, box) if measured else None
+        ends.append(descend(level, start, box, tolerance, measured=measured, rival=best))
     return ends
+
+
+def _lost(here, gain, best):
+    """Whether a rival promises no more than the best end, or has come to where that is."""
+    return here.value - PROMISE * gain >= best.value or np.abs(here.z - best.z).max() < SAME
 
 
 def _checked(level, start, end, box):
@@ -87,15 +107,18 @@ def begin(level, z, box, B=None):
     return SimpleNamespace(value=value, z=z, gradient=gradient, B=B)
 
 
-def descend(level, start, box, tolerance, measured=False):
+def descend(level, start, box, tolerance, measured=False, rival=None):
     """BFGS within the box, with a Hessian from before; until it promises less than the tolerance.
 
-    A Hessian that was not measured is believed only when the last step gained little, too.
+    A Hessian that was not measured is believed only when the last step gained little, too. Beside a ``rival``, an end
+    that is known, it is given up when it cannot become better than that.
     """
     here, last = start, np.inf
     for _ in range(MAX_ITER):
         d, gain = step(here, box)
         if gain <= tolerance and (measured or last <= TRUSTED * tolerance or gain == 0):
+            break
+        if rival and measured and _lost(here, gain, rival):
             break
         there = _line_search(level, here, d, box)
         if there is not None:

@@ -46,12 +46,14 @@ def optimise(objective, box, guesses, count, rng, reached, order=None):
         descend(level, z, box, scale, level.fine)
 
 
-def distinct(found):
-    """Of several descents the best, and the second best if it ended elsewhere with about the same value."""
+def distinct(found, most=2):
+    """Of several descents the best, and the next best if they ended elsewhere with about the same value."""
     found = sorted(found, key=lambda end: end[0])
-    best = found[0]
-    others = [end for end in found[1:] if np.abs(end[1] - best[1]).max() > APART and end[0] < best[0] + CLOSE]
-    return [best, *others[:1]]
+    kept = found[:1]
+    for end in found[1:]:
+        if end[0] < kept[0][0] + CLOSE and all(np.abs(end[1] - other[1]).max() > APART for other in kept):
+            kept.append(end)
+    return kept[:most]
 
 
 def levels(n, variables=1):

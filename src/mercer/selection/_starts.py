@@ -96,7 +96,11 @@ def has_amplitude(kernel):
 
 
 def starts(kernel, X, y, weight, lam, criterion, rng):
-    """[(kernel, λ), …]: what was given first, then the median heuristic with several length scales and λ."""
+    """([(kernel, λ), …], noisy): what was given, then the median heuristic with several length scales and λ.
+
+    ``noisy`` are two with λ = the variance: all of y is noise at first, and structure is taken in as it pays. That ends
+    in a better optimum more often than a start with a better value.
+    """
     w = np.ones(len(y)) if weight is None else weight
     variance = float(np.mean(np.average((y - np.average(y, axis=0, weights=w)) ** 2, axis=0, weights=w)))
     level = mean_diagonal(kernel, X)
@@ -106,11 +110,12 @@ def starts(kernel, X, y, weight, lam, criterion, rng):
 
     unit = level if criterion.scale_free or not (variance > 0 and np.isfinite(variance)) else variance
     given = [(kernel, lam)] if lam else [(kernel, RATIOS[0] * unit), (scaled(kernel), RATIOS[0] * unit)]
-    out = list(given)
-    for factor in FACTORS:
-        guess = scaled(median_heuristic(kernel, X, weight, rng, factor))
-        out += [(guess, ratio * unit) for ratio in (RATIOS if factor == 1.0 else RATIOS[:1])]
-    return out
+    typical = [scaled(median_heuristic(kernel, X, weight, rng, factor)) for factor in FACTORS]
+    few = [(guess, RATIOS[0] * unit) for guess in typical[1:]]
+    return [*given, *((typical[0], ratio * unit) for ratio in RATIOS), *few], [
+        (scaled(kernel), unit),
+        (typical[0], unit),
+    ]
 
 
 def mean_diagonal(kernel, X):

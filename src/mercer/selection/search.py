@@ -61,7 +61,8 @@ def search(
     bounds : pair of float, default=None
         Of λ; None is 1e-9 to 1e5 times the mean of k(x, x). Those of θ are the kernel's own.
     starts : int, default=3
-        How many starts are optimised on the first level.
+        How many starts are optimised on the first level; with ``carry`` and more than one, two with much noise take the
+        place of the last.
     time_budget : float, default=None
         Seconds, checked after each evaluation.
     callback : callable, default=None
@@ -171,23 +172,25 @@ def _joint(objective, box, lam, options):
     """θ and λ together, level by level; the last level that was reached decides."""
     rng = np.random.default_rng(options["random_state"])
     y = objective.y if objective.s is None else objective.y / objective.s[:, None]
-    guesses = starting_points(objective.kernel, objective.X, y, objective.weight, lam, objective.criterion, rng)
+    guesses, noisy = starting_points(objective.kernel, objective.X, y, objective.weight, lam, objective.criterion, rng)
     if options["fixed_lam"]:
-        guesses = [(kernel, lam) for kernel, _ in guesses]
-    last, result = climb(objective, box, guesses, options["starts"], rng, carry=options["carry"])
+        guesses, noisy = [(kernel, lam) for kernel, _ in guesses], []
+    last, result = climb(objective, box, guesses, options["starts"], rng, carry=options["carry"], noisy=noisy)
     result.kernel, result.lam = objective.at(last.best_z)
     return result
 
 
-def climb(objective, box, guesses, count, rng, order=None, carry=False):
+def climb(objective, box, guesses, count, rng, order=None, carry=False, noisy=()):
     """(level, result): `optimise`, and what is to be said of where it ended; the last level reached decides."""
     failed, status, reached = objective.record.failed, "ok", []
     loops(PASSES * len(box) * objective.n**2)
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
         with few_threads(objective.n):
-            ascend = _carried.optimise if carry and objective.smooth else optimise
-            ascend(objective, box, guesses, count, rng, reached, order)
+            if carry and objective.smooth:
+                _carried.optimise(objective, box, guesses, count, rng, reached, order, noisy)
+            else:
+                optimise(objective, box, guesses, count, rng, reached, order)
     except Stop as stop:
         status = stop.status
     seen = [level for level in reached if level.best_z is not None]
