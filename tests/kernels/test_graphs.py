@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.kernels import EdgeHistogram, Graph, RandomWalk, ShortestPath, Spectrum, VertexHistogram, WeisfeilerLehman
+from mercer.kernels.objects import Objects
 from mercer.kernels.objects.graphs import random_graphs
 from mercer.selection import LOO
 from mercer.testing import check_kernel
@@ -107,7 +108,7 @@ def product_graph(x, z):
     return np.kron(A, B)[np.ix_(same, same)]
 
 
-def test_random_walks_are_counted(rng):
+def test_random_walks_are_counted(rng, loops):
     X, decay = raw(7, rng, 5), 0.04
     expected, terms = np.zeros((7, 7)), np.zeros((7, 7))
     for i, j in itertools.product(range(7), repeat=2):
@@ -122,7 +123,7 @@ def test_random_walks_are_counted(rng):
     np.testing.assert_allclose(expected, terms, rtol=1e-9)
 
 
-def test_random_walk_sums_that_are_infinite_are_refused():
+def test_random_walk_sums_that_are_infinite_are_refused(loops):
     clique = [(i, j) for i in range(6) for j in range(i)]  # largest eigenvalue 5
     assert np.isfinite(RandomWalk(0.039)([PATH, clique])).all()
     with pytest.raises(
@@ -131,9 +132,32 @@ def test_random_walk_sums_that_are_infinite_are_refused():
         RandomWalk(0.04)([PATH, clique])
 
 
+def test_compiled_walks_and_numpy_agree(rng, monkeypatch):
+    from mercer import _loops, _tiles
+
+    X = [*raw(6, rng, 12), ([(0, 0), (0, 1)], ["0", "1"]), ([], [])]  # a loop; nothing
+    Z, W = Objects(raw(4, rng, 9)), rng.standard_normal((8, 4))
+    X, kernel, found = Objects(X), RandomWalk(0.008), []
+    for module in (_loops, None):
+        monkeypatch.setattr(_tiles, "loops", lambda entries=0, module=module: module)
+        found.append((kernel(X, Z), kernel(X), kernel.diag(X), *kernel.weighted(X, Z, W)))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert (found[0][0][-1] == 0.0).all()
+
+
+def test_random_walks_that_do_not_converge_are_an_error(loops, monkeypatch):
+    monkeypatch.setattr("mercer.kernels.objects.walks.MOST_STEPS", 2)
+    with pytest.raises(ValueError, match="no convergence in 2 steps with decay = 0.04; take a smaller decay"):
+        RandomWalk(0.04)([[(i, i + 1) for i in range(9)]])
+
+
 # ---------------------------------------------------------------------- ways to write a graph
 class FakeNetworkx:
     """What is read of a networkx graph."""
+
+    def __repr__(self):
+        return "a graph of networkx"
 
     def __init__(self, nodes, edges, directed=False):
         self._nodes, self._edges, self._directed = nodes, edges, directed

@@ -52,7 +52,8 @@ def test_pairwise_reads_rows_frames_and_columns():
     assert kernel(X.astype(np.float32)).dtype == np.float32
 
 
-@pytest.mark.parametrize("bad", ["abc", b"abc", {"a": 1}, {1, 2}, None, 3, (word for word in WORDS)], ids=str)
+@pytest.mark.parametrize("bad", ["abc", b"abc", {"a": 1}, {1, 2}, None, 3, (word for word in WORDS)],
+                         ids=["str", "bytes", "dict", "set", "None", "int", "generator"])  # fmt: skip
 def test_what_is_not_a_sequence_is_refused(bad):
     for kernel in (Pairwise(common), FeatureMap(letters)):
         with pytest.raises(TypeError, match=r"X is one|must be a sequence"):

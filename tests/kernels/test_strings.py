@@ -236,7 +236,7 @@ def test_unknown_letters_are_named_or_skipped():
         assert np.isfinite(kernel.set_params(unknown="skip")(X)).all()
     with pytest.raises(ValueError, match="row 0: the letter 'b'"):
         Subsequence(2, alphabet="dna")(["Ab"])
-    assert encode(["AXC"], "x", "dna", "skip").string(0).tolist() == [0, -1, 1]
+    assert encode(["AXC"], "x", "dna", "skip").item(0).tolist() == [0, -1, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,13 @@
 """Kernels on strings by a dynamic programme for each pair: common subsequences, local alignments."""
 
-from abc import abstractmethod
-
 import numpy as np
 
 from mercer import _tiles
-from mercer.kernels.base import Kernel, _signature, call_repr
+from mercer.kernels.base import _signature, call_repr
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.collection import as_objects
 from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode, random_strings
-
-PAIR = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
+from mercer.kernels.objects.pairs import PAIR, PairKernel, run
 
 # The lower triangle of BLOSUM62, in the order of the letters.
 BLOSUM62_LETTERS = "ARNDCQEGHILKMFPSTWYV"
@@ -22,10 +19,8 @@ BLOSUM62 = """4|-1 5|-2 0 6|-2 -2 1 6|0 -3 -3 -3 9|-1 1 0 0 -3 5|-1 0 0 2 -4 2 5
 |0 -3 -3 -3 -1 -2 -2 -3 -3 3 1 -2 1 -1 -2 -2 0 -3 -1 4"""
 
 
-class _Pairs(OfStrings, Kernel):
+class _OfPairs(OfStrings, PairKernel):
     """A kernel on strings whose every value is a programme of its own. A subclass writes ``_programme``."""
-
-    domain = "objects"
 
     def _read_in(self):
         """The alphabet the strings are read in."""
@@ -35,86 +30,17 @@ class _Pairs(OfStrings, Kernel):
         """`Letters` of raw items, checked."""
         return encode(items, type(self).__name__, self._read_in())
 
-    def validate(self, X):
-        """X as `Objects` of strings, every one checked."""
-        X = as_objects(X, type(self).__name__)
-        self._coded(X)
-        return X
-
     def _coded(self, X):
         """`Letters` of the rows of X, made once."""
         X = as_objects(X, type(self).__name__)
         return X.prepared(("letters", type(self).__name__, self._read_in()), self._letters)
 
-    @abstractmethod
-    def _programme(self, A, B):
-        """f(left, right, slope) = (values, derivatives or None) of the pairs (A[left], B[right]) of `Letters`."""
-
-    def _whole(self, A, B, slope, half=False):
-        """(values, derivatives) of all pairs, as matrices; ``half``: B is A, and the upper triangle is mirrored."""
-        m, n = len(A), len(B)
-        if not m or not n:
-            return np.zeros((m, n)), np.zeros((m, n))
-        left, right = np.tril_indices(n) if half else np.divmod(np.arange(m * n), n)
-        found = self._programme(A, B)(left, right, slope)
-        out = []
-        for values in found:
-            K = np.zeros((m, n))
-            if values is not None:
-                K[left, right] = values
-                if half:
-                    K[right, left] = values
-            out.append(K)
-        return tuple(out)
-
-    def tiles(self, X, Z):
-        """The programme for each pair of a tile; of a square on the diagonal for half of them."""
-        A = self._coded(X)
-        B = A if Z is X else self._coded(Z)
-        _tiles.loops(len(A) * len(B) * PAIR)
-
-        def tile(i, j):
-            return self._whole(A[i], B[j], slope=False, half=Z is X and i == j)[0]
-
-        return tile
-
-    def diag(self, X):
-        """k(x, x)."""
-        A = self._coded(X)
-        every = np.arange(len(A))
-        return self._programme(A, A)(every, every, False)[0] if len(A) else np.zeros(0)
-
-    def weighted(self, X, Z, W):
-        """The sum and its gradient, in one pass."""
-        A = self._coded(X)
-        K, D = self._whole(A, A if Z is X else self._coded(Z), slope=self.n_theta > 0, half=Z is X)
-        return float(np.vdot(W, K)), self._in_logs({name: np.vdot(W, D) for name in self.hyper})
-
-    def _grad(self, X, Z, W):
-        A = self._coded(X)
-        _, D = self._whole(A, A if Z is X else self._coded(Z), slope=True, half=Z is X)
-        return {name: np.vdot(W, D) for name in self.hyper}
-
     def __repr__(self):
         return call_repr(self, always=tuple(_signature(type(self)))[:1])
 
 
-def _run(loop, twin, A, B, left, right, arguments, slope):
-    """(values, derivatives or None) by the compiled loop, or by its twin for one pair at a time."""
-    out = np.empty(len(left))
-    slopes = np.empty(len(left) if slope else 0)
-    if loop is not None:
-        loop(A.codes, A.starts, A.stops, B.codes, B.starts, B.stops, left, right, *arguments, out, slopes)
-    else:
-        for p, (a, b) in enumerate(zip(left, right, strict=True)):
-            out[p], d = twin(A.string(a), B.string(b), *arguments, slope)
-            if slope:
-                slopes[p] = d
-    return out, (slopes if slope else None)
-
-
 # ---------------------------------------------------------------------- subsequences
-class Subsequence(_Pairs):
+class Subsequence(_OfPairs):
     """k(x, z) = Σ_u Σ_{i: x[i] = u} Σ_{j: z[j] = u} λ^(span(i) + span(j)): common subsequences u of p letters.
 
     i and j are places in ascending order, gaps allowed; span is last − first + 1. O(p|x||z|) for each pair.
@@ -149,12 +75,12 @@ class Subsequence(_Pairs):
     def _programme(self, A, B):
         length, decay = whole(self.length, "Subsequence: length", 1), float(self._positive("decay"))
 
-        def run(left, right, slope):
+        def pairs(left, right, slope):
             loops = _tiles.loops(len(left) * PAIR)
             loop = loops.strings.subsequence if loops else None
-            return _run(loop, _subsequence, A, B, left, right, (length, decay), slope)
+            return run(loop, _subsequence, A, B, left, right, (length, decay), slope)
 
-        return run
+        return pairs
 
     @classmethod
     def examples(cls):
@@ -198,7 +124,7 @@ def _subsequence(s, t, length, decay, slope):
 
 
 # ---------------------------------------------------------------------- local alignments
-class LocalAlignment(_Pairs):
+class LocalAlignment(_OfPairs):
     """k(x, z) = 1 + Σ over local alignments π of x and z of e^(β s(π)), or (log) its logarithm divided by β.
 
     s is the Smith–Waterman score: substitutions less gaps. The sum is a kernel when e^(β S) of the substitution matrix
@@ -285,10 +211,10 @@ class LocalAlignment(_Pairs):
         if E.size and E.max() > 1e60:
             raise ValueError(f"LocalAlignment: e^(β S) is {E.max():.3g} with beta = {beta:g}; take a smaller beta.")
 
-        def run(left, right, slope):
+        def pairs(left, right, slope):
             loops = _tiles.loops(len(left) * PAIR)
             loop = loops.strings.alignment if loops else None
-            L, D = _run(loop, _alignment, A, B, left, right, (E, S * E, gaps), slope)
+            L, D = run(loop, _alignment, A, B, left, right, (E, S * E, gaps), slope)
             if self.log:
                 return L / beta, None if D is None else (D - L / beta) / beta
             with np.errstate(over="ignore"):
@@ -299,7 +225,7 @@ class LocalAlignment(_Pairs):
                 )
             return K, None if D is None else K * D
 
-        return run
+        return pairs
 
     def _scores(self, A, B):
         """A and B with codes that are rows of the matrix S, and S."""

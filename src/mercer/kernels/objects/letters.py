@@ -24,7 +24,12 @@ class Letters:
         """The strings of a slice or of an array of indices."""
         return Letters(self.codes, self.starts[index], self.stops[index])
 
-    def string(self, i):
+    @property
+    def arrays(self):
+        """What the compiled loops take."""
+        return self.codes, self.starts, self.stops
+
+    def item(self, i):
         """The codes of string i."""
         return self.codes[self.starts[i] : self.stops[i]]
 

@@ -1,0 +1,100 @@
+"""Kernels whose every value is a programme of its own, run pair by pair."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.kernels.base import Kernel
+from mercer.kernels.objects.collection import as_objects
+
+PAIR = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
+
+
+class PairKernel(Kernel):
+    """A kernel on objects whose every value is a programme of its own. A subclass writes ``_coded`` and ``_programme``.
+
+    What ``_coded`` returns has a length and parts, ``arrays`` for the compiled loop and ``item(i)`` for its twin.
+    """
+
+    domain = "objects"
+
+    @abstractmethod
+    def _coded(self, X):
+        """The rows of X as arrays, checked; made once."""
+
+    @abstractmethod
+    def _programme(self, A, B):
+        """f(left, right, slope) = (values, derivatives or None) of the pairs (A[left], B[right])."""
+
+    def _require(self, A, B):
+        """Raise if a pair has no value; A and B are whole, so that the error can name rows."""
+
+    def validate(self, X):
+        """X as `Objects`, every one checked."""
+        X = as_objects(X, type(self).__name__)
+        self._coded(X)
+        return X
+
+    def _both(self, X, Z):
+        """X and Z, coded."""
+        A = self._coded(X)
+        B = A if Z is X else self._coded(Z)
+        self._require(A, B)
+        return A, B
+
+    def _whole(self, A, B, slope, half=False):
+        """(values, derivatives) of all pairs, as matrices; ``half``: B is A, and the upper triangle is mirrored."""
+        m, n = len(A), len(B)
+        if not m or not n:
+            return np.zeros((m, n)), np.zeros((m, n))
+        left, right = np.tril_indices(n) if half else np.divmod(np.arange(m * n), n)
+        found = self._programme(A, B)(left, right, slope)
+        out = []
+        for values in found:
+            K = np.zeros((m, n))
+            if values is not None:
+                K[left, right] = values
+                if half:
+                    K[right, left] = values
+            out.append(K)
+        return tuple(out)
+
+    def tiles(self, X, Z):
+        """The programme for each pair of a tile; of a square on the diagonal for half of them."""
+        A, B = self._both(X, Z)
+        _tiles.loops(len(A) * len(B) * PAIR)
+
+        def tile(i, j):
+            return self._whole(A[i], B[j], slope=False, half=Z is X and i == j)[0]
+
+        return tile
+
+    def diag(self, X):
+        """k(x, x)."""
+        A, _ = self._both(X, X)
+        every = np.arange(len(A))
+        return self._programme(A, A)(every, every, False)[0] if len(A) else np.zeros(0)
+
+    def weighted(self, X, Z, W):
+        """The sum and its gradient, in one pass."""
+        K, D = self._whole(*self._both(X, Z), slope=self.n_theta > 0, half=Z is X)
+        return float(np.vdot(W, K)), self._in_logs({name: np.vdot(W, D) for name in self.hyper})
+
+    def _grad(self, X, Z, W):
+        _, D = self._whole(*self._both(X, Z), slope=True, half=Z is X)
+        return {name: np.vdot(W, D) for name in self.hyper}
+
+
+def run(loop, twin, A, B, left, right, arguments, slope):
+    """(values, derivatives or None) by the compiled loop, or by its twin for one pair at a time."""
+    out = np.empty(len(left))
+    slopes = np.empty(len(left) if slope else 0)
+    if loop is not None:
+        loop(*A.arrays, *B.arrays, left, right, *arguments, out, slopes)
+    else:
+        for p, (a, b) in enumerate(zip(left, right, strict=True)):
+            out[p], d = twin(A.item(a), B.item(b), *arguments, slope)
+            if slope:
+                slopes[p] = d
+    return out, (slopes if slope else None)

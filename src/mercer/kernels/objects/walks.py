@@ -1,0 +1,136 @@
+"""RandomWalk: the common walks of two graphs, a linear system for each pair."""
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.objects.graph import as_graphs
+from mercer.kernels.objects.graphs import OfGraphs, Pack
+from mercer.kernels.objects.pairs import PairKernel, run
+
+PAIR = 50_000  # as in `pairs`, where conjugate gradients take the place of a recursion
+TOLERANCE = 1e-15  # of the residual, relative to its first norm
+MOST_STEPS = 2000
+
+
+class RandomWalk(OfGraphs, PairKernel):
+    """k(x, z) = Σₙ λⁿ · (number of pairs of walks of n edges, one in x and one in z, through the same labels).
+
+    = 1ᵀ(I − λA)⁻¹1 for the adjacency matrix A of the product graph. The sum is finite if λ ρ(x) ρ(z) < 1, with ρ the
+    largest eigenvalue of an adjacency matrix; a larger λ is an error. Labels of edges are not read.
+
+    Parameters
+    ----------
+    decay : float, default=0.05
+        λ > 0.
+    decay_bounds : pair or "fixed", default=None
+        What a search may choose; None is (1e-4, 0.1). The upper one must suit the graphs: below 1/ρ².
+
+    Examples
+    --------
+    >>> from mercer.kernels import RandomWalk
+    >>> path, triangle = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]
+    >>> RandomWalk(0.1)([path], [path, triangle]).round(4)
+    array([[11.0417, 12.3913]])
+    """
+
+    hyper = {"decay": (1e-4, 0.1)}
+
+    def __init__(self, decay=0.05, *, decay_bounds=None):
+        self.decay = decay
+        self.decay_bounds = decay_bounds
+
+    def _coded(self, X):
+        """`Walkers` of the rows of X, made once."""
+        return as_objects(X, "RandomWalk").prepared("RandomWalk", Walkers.build)
+
+    def _require(self, A, B):
+        """Raise if a sum is infinite."""
+        decay = float(self._positive("decay"))
+        if not len(A) or not len(B):
+            return
+        a, b = int(np.argmax(A.top)), int(np.argmax(B.top))
+        most = A.top[a] * B.top[b]
+        if decay * most >= 1.0 - 1e-9:  # an eigenvalue is rounded
+            raise ValueError(
+                f"RandomWalk: decay = {decay:g} gives infinite sums for rows {a} and {b}, whose largest "
+                f"eigenvalues are {A.top[a]:.4g} and {B.top[b]:.4g}: it must be below {1.0 / most:.4g}. Give "
+                f"decay_bounds=(1e-4, {0.9 / most:.2g}) to a search."
+            )
+
+    def _programme(self, A, B):
+        decay = float(self._positive("decay"))
+
+        def pairs(left, right, slope):
+            loops = _tiles.loops(len(left) * PAIR)
+            loop = loops.graphs.walks if loops else None
+            found = run(loop, _walks, A, B, left, right, (decay, TOLERANCE, MOST_STEPS), slope)
+            if np.isnan(found[0]).any():
+                raise ValueError(
+                    f"RandomWalk: no convergence in {MOST_STEPS} steps with decay = {decay:g}; take a smaller decay."
+                )
+            return found
+
+        return pairs
+
+    @classmethod
+    def examples(cls):
+        """Short and longer memory."""
+        return [cls(0.02), cls(0.01)]
+
+
+class Walkers:
+    """n graphs in a row: the label and the neighbours of every node, and ρ of every graph; see ``_loops.graphs``.
+
+    A part shares the nodes of the whole.
+    """
+
+    def __init__(self, labels, first, to, starts, stops, top):
+        self.arrays, self.top = (labels, first, to, starts, stops), top
+
+    @classmethod
+    def build(cls, items):
+        """Of raw items, checked."""
+        graphs = as_graphs(items, "RandomWalk")
+        pack = Pack(graphs)
+        source, target, _ = pack.arcs()
+        first = np.searchsorted(target, np.arange(len(pack.labels) + 1))
+        to = source - pack.starts[pack.node_graph[source]]
+        stops = pack.starts + [graph.n for graph in graphs]
+        top = [max(float(np.linalg.eigvalsh(graph.adjacency())[-1]), 0.0) if graph.n else 0.0 for graph in graphs]
+        return cls(pack.labels, first, to, pack.starts, stops, np.array(top))
+
+    def __len__(self):
+        return len(self.top)
+
+    def __getitem__(self, index):
+        """The graphs of a slice or of an array of indices."""
+        *nodes, starts, stops = self.arrays
+        return Walkers(*nodes, starts[index], stops[index], self.top[index])
+
+    def item(self, a):
+        """(adjacency matrix, labels) of graph a."""
+        labels, first, to, starts, stops = self.arrays
+        ends = first[starts[a] : stops[a] + 1]
+        A = np.zeros((stops[a] - starts[a],) * 2)
+        A[np.repeat(np.arange(len(A)), np.diff(ends)), to[ends[0] : ends[-1]]] = 1.0
+        return A, labels[starts[a] : stops[a]]
+
+
+def _walks(x, z, decay, tol, most, slope):
+    """The compiled ``walks`` of one pair in NumPy: V − λ S∘(A V B) = S, for S = 1 where labels are the same."""
+    (A, names), (B, others) = x, z
+    S = (names[:, None] == others).astype(float)
+    V, R = np.zeros_like(S), S.copy()
+    P, norm = R, float(np.vdot(R, R))
+    goal = tol**2 * norm
+    for _ in range(most):
+        if norm <= goal:
+            break
+        AP = P - decay * S * (A @ P @ B)
+        step = norm / float(np.vdot(P, AP))
+        V += step * P
+        R -= step * AP
+        new = float(np.vdot(R, R))
+        P, norm = R + new / norm * P, new
+    return float(V.sum()) if norm <= goal else np.nan, float(np.vdot(V, A @ V @ B)) if slope else 0.0
