@@ -112,7 +112,8 @@ def against_best(runs, key, sign):
     error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
     worse = sign * gaps.mean()
     met = "met" if worse <= 0 else "tie" if worse <= error else "not met"
-    return f"{gaps.mean():+.4f} ± {error:.4f} ({library}): {met}"
+    spread = f"± {error:.4f}" if len(gaps) > 1 else "on one split"
+    return f"{gaps.mean():+.4f} {spread} ({library}): {met}"
 
 
 def exact(options):

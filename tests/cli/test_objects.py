@@ -148,11 +148,18 @@ def test_a_small_time_budget_is_kept_and_what_is_left_out_is_said(run, data, tmp
     assert (tmp_path / "r.html").exists()
 
 
-def test_some_folds(run, data, monkeypatch):
+def test_some_folds(run, data, tmp_path, monkeypatch):
     shares = iter([3.0, 0.0])  # time for one fold
     monkeypatch.setattr("mercer.tabular.scoring._Clock.share", lambda self, folds: next(shares))
-    code, out, _ = run("fit", data, "-t", "y", "-k", "Gaussian().on('age')", "--fix-kernel", "--time-budget", "1h")
+    model, files = (
+        ("-k", "Gaussian().on('age')", "--fix-kernel"),
+        ("--card", tmp_path / "c.md", "--report", tmp_path / "r.html"),
+    )
+    code, out, _ = run("fit", data, "-t", "y", *model, "--time-budget", "1h", *files, "--lite")
     assert code == 0
+    card, page = ((tmp_path / name).read_text(encoding="utf-8") for name in ("c.md", "r.html"))
+    assert card.count("| one fold |") == 4
+    assert "±\u00a00<" not in page and "± 0<" not in page and "± nan" not in page
     assert "the time budget was spent after 1 of 5 folds: the score is of this one." in out
     assert "1 of 5 folds" in out
     assert "± 0.000" not in out

@@ -117,6 +117,21 @@ def test_weights_are_remembered_or_said(rng, model):
         collect(model, X, y, sample_weight=w[:5])
 
 
+@pytest.mark.parametrize(
+    "model",
+    [KernelRidge(Gaussian(0.5), lam=0.1), SVR(Gaussian(0.5)), GaussianProcessRegressor(Gaussian(0.5), criterion=None)],
+    ids=["ridge", "svr", "process"],
+)
+def test_a_fit_tells_the_weight_of_its_rows(rng, model):
+    X = rng.uniform(-1, 1, size=(30, 1))
+    X[7] = X[3]
+    y, w = np.sin(3 * X[:, 0]), rng.uniform(0.5, 3.0, size=30)
+    w[5] = 0.0
+    y[7], w[7] = y[3], w[3]
+    assert model.fit(X, y, w).row_weight_ == pytest.approx(w, rel=1e-12)
+    assert np.array_equal(model.fit(X, y).row_weight_, np.ones(30))
+
+
 # ------------------------------------------------------------------------------------- categories and texts
 @pytest.mark.parametrize("form", ["dict", "Table", "array"])
 def test_mixed_tables_have_effects_by_level(mixed, form):

@@ -74,8 +74,10 @@ def card(result):
     lines += ["", "## Scores", ""]
     if score:
         lines += [f"{score['how']}; {score['scoring']}.", "", "| model | score | standard error |", "|---|---|---|"]
-        lines.append(f"| this model | {score['mean']:.4f} | {score['standard_error']:.4f} |")
-        lines += [f"| {one['name']} | {one['score']:.4f} | {one['error']:.4f} |" for one in score["baselines"]]
+        this = {"name": "this model", "score": score["mean"], "error": score["standard_error"]}
+        for one in [this, *score["baselines"]]:
+            error = "one fold" if one["error"] is None else f"{one['error']:.4f}"
+            lines.append(f"| {one['name']} | {one['score']:.4f} | {error} |")
     else:
         lines.append("Not judged by cross-validation.")
     if result.get("test"):

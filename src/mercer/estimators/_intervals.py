@@ -28,6 +28,15 @@ class IntervalsMixin:
         """Keep what fits without a row need beside the points: targets and weights of the rows that were used."""
         self._rows = (y[:, 0] if flat else y, None if np.all(weight == 1.0) else weight, bool(self.intercept))
 
+    @property
+    def row_weight_(self):
+        """Weight of each row given to ``fit``: its noise variance is λ/weight; 0 for rows that were left out."""
+        check_is_fitted(self)
+        kept, weight = self.point_index_ >= 0, self._rows[1]
+        out = np.zeros(len(kept))
+        out[kept] = 1.0 if weight is None else weight
+        return out
+
     def _deleted(self):
         """Every fit without a row; made at the first call."""
         check_is_fitted(self)

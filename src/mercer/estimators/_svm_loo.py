@@ -18,6 +18,15 @@ class SpanMixin:
         self._rows = (residual, weight, np.bincount(index, minlength=len(weight)), where)
 
     @property
+    def row_weight_(self):
+        """Weight of each row given to ``fit``, in equal parts among equal rows; 0 for rows that were left out."""
+        check_is_fitted(self)
+        _, weight, copies, where = self._rows
+        out = np.zeros(len(where))
+        out[where >= 0] = (weight / copies)[where[where >= 0]]
+        return out
+
+    @property
     def loo_residuals_(self):
         """yᵢ − f₋ᵢ(xᵢ) ≈ yᵢ − f(xᵢ) + αᵢSᵢ²: the span rule; nan for rows of weight 0."""
         check_is_fitted(self)

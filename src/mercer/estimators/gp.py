@@ -79,6 +79,8 @@ class GaussianProcessRegressor(
         The distinct training inputs.
     point_index_ : ndarray of shape (n,)
         The point of each training row; -1 for rows of weight 0.
+    row_weight_ : ndarray of shape (n,)
+        The weight of each training row; 0 for rows that were left out.
     dual_coef_ : ndarray of shape (n_points,) or (n_points, t)
         α = K̃⁻¹(y − Hb).
     trend_coef_ : ndarray of shape (q, t)

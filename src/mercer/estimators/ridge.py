@@ -59,6 +59,8 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
         The distinct training inputs, in the order of their first appearance.
     point_index_ : ndarray of shape (n,)
         The point of each training row; -1 for rows of weight 0.
+    row_weight_ : ndarray of shape (n,)
+        The weight of each training row; 0 for rows that were left out.
     intercept_ : float or ndarray of shape (t,)
         b.
     kernel_ : Kernel

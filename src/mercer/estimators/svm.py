@@ -72,6 +72,8 @@ class SVR(SpanMixin, KernelEstimator):
         Their difference.
     kkt_violation_ : float or ndarray of shape (t,)
         In units of the standard deviation of y, like ``tol``.
+    row_weight_ : ndarray of shape (n,)
+        The weight of each training row; 0 for rows that were left out, shared equally by equal rows.
     loo_residuals_ : ndarray of shape (n,) or (n, t)
         yᵢ − f₋ᵢ(xᵢ) by the span rule; made when first asked for.
     n_iter_ : int

@@ -38,7 +38,10 @@ def _measured_baselines(case, rows):
 
 def given_scores(case, scores):
     """(scores, out-of-fold predictions or None): `NestedResult`, or anything whose ``to_dict`` has the same names."""
-    found = scores if isinstance(scores, dict) else scores.to_dict()
+    found = dict(scores if isinstance(scores, dict) else scores.to_dict())
+    for key in ("standard_error", "optimism_error"):
+        if found.get(key) is not None and not np.isfinite(found[key]):
+            found[key] = None  # one fold does not tell
     metric = {"r2": "R²"}.get(found.get("scoring"), str(found.get("scoring", "score")))
     predictions = found.get("predictions")
     predictions = None if predictions is None else case.one(_as_predictions(predictions, case))

@@ -20,25 +20,11 @@ def weights_of(model, n, given=None):
 
 def _remembered(model, n):
     """The weights that a fit keeps, 0 for rows that it left out; None where it keeps none, or noise variances."""
-    name = type(model).__name__
     if np.ndim(getattr(model, "lam", None)) or np.ndim(getattr(model, "noise", None)):
         return None
-    rows, train = getattr(model, "_rows", None), getattr(model, "_train", None)
-    if name == "SVR" and rows is not None:
-        _, weight, copies, where = rows
-        kept = where >= 0
-        values = (weight / copies)[where[kept]]  # merged rows share their weight
-    elif (name == "KernelRidge" and rows is not None) or (name == "GaussianProcessRegressor" and train is not None):
-        kept = model.point_index_ >= 0
-        values = rows[1] if name == "KernelRidge" else train.weight
-        values = np.ones(int(kept.sum())) if values is None else values
-    else:
-        return None
-    if len(kept) != n:
-        return None  # these are not the rows of the fit; what follows says so
-    out = np.zeros(n)
-    out[kept] = values
-    return out
+    found = getattr(model, "row_weight_", None)
+    # another number: these are not the rows of the fit; what follows says so
+    return found if found is not None and len(found) == n else None
 
 
 def _counts_otherwise(model, n):

@@ -57,5 +57,5 @@ def errors_of(y, predicted, labels):
 
 
 def error_of(values):
-    """sd/√F."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    """sd/√F; None from one fold, which does not tell."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

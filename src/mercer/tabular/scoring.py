@@ -66,7 +66,7 @@ class Scores:
 
     @property
     def standard_error(self):
-        """sd/√F over the folds; a little too small, since any two folds share training rows."""
+        """sd/√F over the folds; a little too small, since any two folds share training rows. None from one fold."""
         return error_of(self.scores)
 
     @property
