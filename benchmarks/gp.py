@@ -187,17 +187,20 @@ def fit(options):
     table = Table(
         "Whole fit to an evidence at least as high, ARD Gaussian, split 0",
         "data | n | library | s | peer/mercer | bar | evidence | evaluations | peak MB | met",
-        f"On sml and parkinsons scikit-learn is ended at its best point after {cap:g} s of optimisation (marked): its "
-        f"ratio is then a lower bound. Compiled and loaded before the clock starts (0.6 s of mercer's first larger fit "
+        "The libraries in turn, the best of three rounds; on sml and parkinsons one round, and scikit-learn is ended at "
+        f"its best point after {cap:g} s of optimisation (marked): its ratio is then a lower bound. Compiled and "
+        "loaded before the clock starts (0.6 s of mercer's first larger fit "
         f"in a process). Met: as fast as the bar asks, and mercer's evidence is not more than {TIE} below.",
     )
     for name in options.names or ["energy", "concrete", "airfoil", *(["sml", "parkinsons"] if options.slow else [])]:
-        runs = {}
-        for library in ["mercer", *(options.peers or ["scikit-learn"])]:
+        libraries, runs = ["mercer", *(options.peers or ["scikit-learn"])], {}
+        for library in libraries * (1 if options.most or name in LARGE else 3):
             job = dict(task="fit", library=library, kernel="gaussian", name=name, most=options.most, mean=None)
             if library == "scikit-learn":
                 job["cap"] = cap if name in LARGE else options.timeout
-            run = runs[library] = alone("gp_jobs.py", job, None if "cap" in job else options.timeout)
+            run = alone("gp_jobs.py", job, None if "cap" in job else options.timeout)
+            runs[library] = min(run, runs.get(library, run), key=lambda one: one.get("seconds", np.inf))
+        for run in runs.values():
             if "failed" not in run:
                 run["evidence"] = evidence(name, options.most, run)
         for library in runs:
