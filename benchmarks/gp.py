@@ -187,7 +187,7 @@ def fit(options):
     table = Table(
         "Whole fit to an evidence at least as high, ARD Gaussian, split 0",
         "data | n | library | s | peer/mercer | bar | evidence | evaluations | peak MB | met",
-        "The libraries in turn, the best of three rounds; on sml and parkinsons one round, and scikit-learn is ended at "
+        "The libraries in turn, the best of three rounds; on sml and parkinsons one, and scikit-learn is ended at "
         f"its best point after {cap:g} s of optimisation (marked): its ratio is then a lower bound. Compiled and "
         "loaded before the clock starts (0.6 s of mercer's first larger fit "
         f"in a process). Met: as fast as the bar asks, and mercer's evidence is not more than {TIE} below.",
