@@ -168,3 +168,32 @@ def test_a_rival_is_followed_on_few_rows_and_left_where_it_is_beaten():
     count = len(level.record.history)
     carried.descend(level, near, box, 1e-12, measured=True, rival=kept[0])
     assert len(level.record.history) == count  # it is on its way to where the other has ended
+
+
+class Silent(Bowl):
+    """A well with little noise, and a deeper one without any that no step leads to: −log(e^−A + e^−B)."""
+
+    def __init__(self, n=900):
+        super().__init__(np.eye(2), np.zeros(2), n)
+
+    def rows(self, index):
+        return Silent(len(index))
+
+    def _evaluate(self, z, gradient):
+        a, noise = z
+        share = 1.0 / (1.0 + np.exp(np.log(1e-5) - noise))
+        wells = np.array(
+            [0.5 * (a - 2.0) ** 2 + 0.5 * (noise - np.log(1e-3)) ** 2, 0.5 * (a + 2.0) ** 2 - 0.4 + 3.0 * share]
+        )
+        slopes = np.array([[a - 2.0, noise - np.log(1e-3)], [a + 2.0, 3.0 * share * (1.0 - share)]])
+        value = -np.logaddexp(*-wells)
+        return float(value), np.exp(value - wells) @ slopes
+
+
+def test_where_hardly_any_noise_is_found_none_is_tried():
+    box = np.array([[-6.0, 6.0], np.log([1e-9, 1e5])])
+    good, noisy = [(np.array([2.0, np.log(1e-2)]),)], [(np.array([1.5, 0.0]),)]
+    for n, noise in ((900, 1e-7), (200, 1e-7), (3000, 1e-3)):  # many rows are not worth it
+        reached = []
+        carried.optimise(Silent(n), box, good, 3, np.random.default_rng(0), reached, noisy=noisy)
+        assert_allclose(np.exp(reached[-1].best_z[1]), noise, rtol=1.0)

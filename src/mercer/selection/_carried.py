@@ -18,6 +18,9 @@ ARMIJO, HALVINGS = 1e-4, 12
 SHRINK = (0.1, 0.6)  # of a step that was too long
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
 SAME = 0.3  # in log θ: nearer than this to another end, a descent is on its way there
+FEW_ROWS = 1500  # up to which a descent that begins without noise is worth its time
+HARDLY, NONE = 5e-3, 100.0  # noise that may be none, of the variance; and none, of the least λ that is allowed
+HOPELESS = 0.5  # nats for each row that an end on few rows may be behind
 FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 BEFORE = 0.3  # of the coarse tolerance: how far the best goes before its curvature is measured
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian is believed
@@ -38,6 +41,7 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
     points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
     points += [np.clip(level.start(*guess), *box.T) for guess in noisy]
     ends = [descend(level, begin(level, z, box), box, COARSE["ftol"]) for z in points]
+    before, kept = level, _best(ends)
     for size in sizes[1:]:
         kept = _best(ends, 2 if size == n else 3)
         kept[0] = descend(level, kept[0], box, BEFORE * COARSE["ftol"])
@@ -45,10 +49,27 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
         reached.append(level)
         follow, tolerance = (_follow, LEFT * level.fine["ftol"]) if size == n else (_follow_all, COARSE["ftol"])
         ends = follow(before, level, kept, box, tolerance)
+    if noisy:
+        ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
     if len(sizes) == 1:
         best, few = _best(ends)[0], n < GROW * SCREEN
         best.B = curvature(level, best, box) if few else best.B
         descend(level, best, box, CHEAP * level.fine["ftol"], measured=few)
+
+
+def _without_noise(before, level, there, best, noisy, box):
+    """[the end of a descent that begins without noise], where hardly any was found and it costs next to nothing.
+
+    Data without noise, as of a simulation, have an optimum there which no step leads to: λ no longer matters below it.
+    """
+    none, variance = box[-1, 0] + np.log(NONE), noisy[-1]
+    if level.n > FEW_ROWS or not none < min(best.z[-1] - 1.0, box[-1, 1]) or best.z[-1] > variance + np.log(HARDLY):
+        return []
+    silent = np.vstack([box[:-1], [none, none]])
+    end = descend(before, begin(before, np.append(noisy[:-1], none), silent), silent, COARSE["ftol"])
+    if end.value > there.value + HOPELESS:
+        return []
+    return [descend(level, begin(level, end.z, box), box, LEFT * level.fine["ftol"])]
 
 
 def _best(ends, most=1):
