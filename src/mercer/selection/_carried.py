@@ -19,7 +19,7 @@ SHRINK = (0.1, 0.6)  # of a step that was too long
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
 SAME = 0.3  # in log θ: nearer than this to another end, a descent is on its way there
 FEW_ROWS = 1500  # up to which a descent that begins without noise is worth its time
-HARDLY, NONE = 5e-3, 100.0  # noise that may be none, of the variance; and none, of the least λ that is allowed
+HARDLY, NONE = (1e-5, 5e-3), 100.0  # noise that may be none, of the variance; and none, of the least λ allowed
 HOPELESS = 0.5  # nats for each row that an end on few rows may be behind
 FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 BEFORE = 0.3  # of the coarse tolerance: how far the best goes before its curvature is measured
@@ -47,8 +47,10 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
         kept[0] = descend(level, kept[0], box, BEFORE * COARSE["ftol"])
         before, level = level, on(objective, order, size)
         reached.append(level)
-        follow, tolerance = (_follow, LEFT * level.fine["ftol"]) if size == n else (_follow_all, COARSE["ftol"])
-        ends = follow(before, level, kept, box, tolerance)
+        if size < n:  # an evaluation is cheap here: every one of them is followed
+            ends = [descend(level, start, box, COARSE["ftol"]) for start in _begun(level, kept, box)]
+        else:
+            ends = _follow(before, level, kept, box, LEFT * level.fine["ftol"])
     if noisy:
         ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
     if len(sizes) == 1:
@@ -62,8 +64,8 @@ def _without_noise(before, level, there, best, noisy, box):
 
     Data without noise, as of a simulation, have an optimum there which no step leads to: λ no longer matters below it.
     """
-    none, variance = box[-1, 0] + np.log(NONE), noisy[-1]
-    if level.n > FEW_ROWS or not none < min(best.z[-1] - 1.0, box[-1, 1]) or best.z[-1] > variance + np.log(HARDLY):
+    none, share = box[-1, 0] + np.log(NONE), best.z[-1] - noisy[-1]
+    if level.n > FEW_ROWS or not np.log(HARDLY[0]) < share < np.log(HARDLY[1]) or not none < best.z[-1]:
         return []
     silent = np.vstack([box[:-1], [none, none]])
     end = descend(before, begin(before, np.append(noisy[:-1], none), silent), silent, COARSE["ftol"])
@@ -77,10 +79,9 @@ def _best(ends, most=1):
     return [end[-1] for end in distinct([(end.value, end.z, end) for end in ends], most)]
 
 
-def _follow_all(before, level, kept, box, tolerance):
-    """Descend from every end of the level before, the best one with the curvature there."""
-    starts = [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
-    return [descend(level, start, box, tolerance) for start in starts]
+def _begun(level, kept, box):
+    """Where the ends of the level before begin on this one, with their Hessians."""
+    return [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
 
 
 def _follow(before, level, kept, box, tolerance):
@@ -88,8 +89,7 @@ def _follow(before, level, kept, box, tolerance):
 
     The best end of the level before goes first: it tells more than the value it starts with on the new rows.
     """
-    starts = [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
-    ends = []
+    starts, ends = _begun(level, kept, box), []
     for start, end in zip(starts, kept, strict=True):
         best = ends[0] if ends else None
         if best and (start.value > starts[0].value + CLOSE or _lost(start, step(start, box)[1], best)):
