@@ -48,6 +48,7 @@ lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy
 	@$(PY) -m mypy
 
 docs: $(DOCS)/.installed  ## the pages and the gallery, into docs/_build/html
+	@rm -rf docs/generated  # a page of something that is no more would be an error
 	@$(DOCS)/bin/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
 	@echo "The pages are in docs/_build/html/index.html."
 
