@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from mercer import _tiles
 from mercer.kernels.base import _signature, call_repr
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.collection import as_objects
 from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode, random_strings
-from mercer.kernels.objects.pairs import PAIR, PairKernel, run
+from mercer.kernels.objects.pairs import PairKernel, run
 
 # The lower triangle of BLOSUM62, in the order of the letters.
 BLOSUM62_LETTERS = "ARNDCQEGHILKMFPSTWYV"
@@ -76,7 +75,7 @@ class Subsequence(_OfPairs):
         length, decay = whole(self.length, "Subsequence: length", 1), float(self._positive("decay"))
 
         def pairs(left, right, slope):
-            loops = _tiles.loops(len(left) * PAIR)
+            loops = self._loops(len(left))
             loop = loops.strings.subsequence if loops else None
             return run(loop, _subsequence, A, B, left, right, (length, decay), slope)
 
@@ -212,7 +211,7 @@ class LocalAlignment(_OfPairs):
             raise ValueError(f"LocalAlignment: e^(β S) is {E.max():.3g} with beta = {beta:g}; take a smaller beta.")
 
         def pairs(left, right, slope):
-            loops = _tiles.loops(len(left) * PAIR)
+            loops = self._loops(len(left))
             loop = loops.strings.alignment if loops else None
             L, D = run(loop, _alignment, A, B, left, right, (E, S * E, gaps), slope)
             if self.log:

@@ -8,8 +8,6 @@ from mercer import _tiles
 from mercer.kernels.base import Kernel
 from mercer.kernels.objects.collection import as_objects
 
-PAIR = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
-
 
 class PairKernel(Kernel):
     """A kernel on objects whose every value is a programme of its own. A subclass writes ``_coded`` and ``_programme``.
@@ -18,6 +16,7 @@ class PairKernel(Kernel):
     """
 
     domain = "objects"
+    pair = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
 
     @abstractmethod
     def _coded(self, X):
@@ -35,6 +34,10 @@ class PairKernel(Kernel):
         X = as_objects(X, type(self).__name__)
         self._coded(X)
         return X
+
+    def _loops(self, pairs):
+        """The compiled loops, if so many pairs are worth loading them, else None."""
+        return _tiles.loops(pairs * self.pair)
 
     def _both(self, X, Z):
         """X and Z, coded."""
@@ -63,7 +66,7 @@ class PairKernel(Kernel):
     def tiles(self, X, Z):
         """The programme for each pair of a tile; of a square on the diagonal for half of them."""
         A, B = self._both(X, Z)
-        _tiles.loops(len(A) * len(B) * PAIR)
+        self._loops(len(A) * len(B))
 
         def tile(i, j):
             return self._whole(A[i], B[j], slope=False, half=Z is X and i == j)[0]

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from mercer import _tiles
 from mercer.kernels.objects.collection import as_objects
 from mercer.kernels.objects.graph import as_graphs
 from mercer.kernels.objects.graphs import OfGraphs, Pack
 from mercer.kernels.objects.pairs import PairKernel, run
 
-PAIR = 50_000  # as in `pairs`, where conjugate gradients take the place of a recursion
 TOLERANCE = 1e-15  # of the residual, relative to its first norm
 MOST_STEPS = 2000
 
@@ -35,6 +33,7 @@ class RandomWalk(OfGraphs, PairKernel):
     """
 
     hyper = {"decay": (1e-4, 0.1)}
+    pair = 50_000  # conjugate gradients in the place of a recursion
 
     def __init__(self, decay=0.05, *, decay_bounds=None):
         self.decay = decay
@@ -62,7 +61,7 @@ class RandomWalk(OfGraphs, PairKernel):
         decay = float(self._positive("decay"))
 
         def pairs(left, right, slope):
-            loops = _tiles.loops(len(left) * PAIR)
+            loops = self._loops(len(left))
             loop = loops.graphs.walks if loops else None
             found = run(loop, _walks, A, B, left, right, (decay, TOLERANCE, MOST_STEPS), slope)
             if np.isnan(found[0]).any():
