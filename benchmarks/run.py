@@ -45,7 +45,7 @@ SCRIPTS = [
     ("selection gradient", "", "", False),
     ("selection rules", "", "", False),
     ("gp usps", "", "", False),
-    ("gp uci", "--splits 2", "--splits 10 --slow", False),
+    ("gp uci", "--splits 2", "--splits 10 --slow --slow-splits 1", False),
     ("gp exact", None, "--splits 2", False),
     ("gp evaluation", "", "", False),
     ("gp fit", "", "--slow", False),
@@ -90,7 +90,13 @@ def script(name, arguments):
         with open(target, encoding="utf-8") as stream:
             found = json.load(stream)
     shown = f"python benchmarks/{' '.join([f'{file}.py', *task, *arguments.split()])}"
-    return {"name": name, "command": shown, "seconds": round(time.perf_counter() - start), "tables": found}
+    seconds = round(time.perf_counter() - start)
+    return {"name": name, "command": shown, "seconds": seconds, "when": now(), "tables": found}
+
+
+def now():
+    """Day and minute, for the page: a table made with --only is younger than the others."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime())
 
 
 def best(runs):
@@ -106,7 +112,7 @@ def row(title, task, dtype, ours, peers, rounds):
     for _ in range(rounds):
         for impl in implementations:
             runs[impl].append(measure(task, impl, dtype))
-    result = {"title": title, "task": task, "dtype": dtype, "ours": best(runs[ours]), "peers": []}
+    result = {"title": title, "task": task, "dtype": dtype, "when": now(), "ours": best(runs[ours]), "peers": []}
     for peer, bar in peers:
         other = best(runs[peer])
         entry = {"peer": peer, "bar": bar, "run": other}
@@ -125,7 +131,8 @@ def markdown(results, machine, seen, scripts=()):
     lines = [
         "# Benchmarks",
         "",
-        "Made by `make bench`. Ratio = best time of the peer / best time of mercer in the same run.",
+        "Made by `make bench`. Ratio = best time of the peer / best time of mercer in the same run. Under each table:",
+        "the command that made it, what it took and when it was (UTC); `--only NAME` makes one of them again.",
         "",
     ]
     lines += [
@@ -144,12 +151,20 @@ def markdown(results, machine, seen, scripts=()):
                 f"| {min(other['seconds']):.3g} | {other['peak MB']} | {entry['ratio']:.2f} | {entry['bar']:.2f} "
                 f"| {'yes' if entry['met'] else 'no'} | {accuracy(ours)}; {accuracy(other)} {extra(entry)} |"
             )
+    days = sorted(result["when"] for result in results if result.get("when"))
+    lines += ["", f"`python benchmarks/foundation.py`, {days[0]} to {days[-1]}"] if days else []
     for entry in scripts:
         for table in entry["tables"]:
-            lines += [*tables.markdown(table), "", f"`{entry['command']}`"]
+            lines += [*tables.markdown(table), "", made(entry)]
     lines += ["", "## Limits of the machine in the same run", ""]
     lines += [f"- {key}: {value}" for key, value in {**machine, **seen}.items()]
     return "\n".join(lines) + "\n"
+
+
+def made(entry):
+    """How and when the tables of a script were made."""
+    seconds = f", {entry['seconds']} s" if entry.get("seconds") else ""
+    return f"`{entry['command']}`{seconds}, {entry['when']}" if entry.get("when") else f"`{entry['command']}`"
 
 
 def accuracy(run):
