@@ -2,7 +2,8 @@
 
 Each (task, implementation) runs in a process of its own, one after the other, in turn over several rounds, so that
 a busy moment of the machine hits all of them. Ratios are of the best times. Results go to ``docs/benchmarks.md``
-and ``benchmarks/results.json``. ``--full`` takes ten splits and the slow peers: many hours.
+and ``benchmarks/results.json``, each as soon as it is there. ``--full`` takes ten splits and the slow peers: many
+hours, in one go or in several: ``--older WHEN`` leaves alone what was measured since then.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import time
 
 import tables
 from tables import HERE, limits, versions
+
+STORE = HERE / "results.json"
 
 # (title, task, dtype, ours, [(peer, bar)], quick?)
 TABLE = [
@@ -35,18 +38,21 @@ TABLE = [
     ("keggundirected, all 63 608 rows, merged", "duplicates", "float64", "merged", [("unmerged", 10.0)], False),
 ]  # fmt: skip
 
+# What a task cannot do without: (limit of the machine, how much of it), a symmetric matrix counted once.
+WORK = {
+    "gram": ("numpy exp", 10_000**2 / 2),
+    "krr": ("potrf", 10_000**3 / 3),
+    "matvec": ("numpy exp", 100_000**2 / 2),
+    "predict": ("numpy exp", 10_000 * 100_000),
+}
 
 # (name, arguments, what --full adds or None if the table is for --full only, quick?): scripts that print tables.
-# The last value of an argument given twice counts.
+# The last value of an argument given twice counts. Those that take hours with --full are last.
 SCRIPTS = [
-    ("selection uci", "--names airfoil wine concrete energy --splits 2 --peer-splits 1",
-     "--names airfoil wine concrete energy sml --splits 10 --peer-splits 10", False),
     ("selection loo", "", "", False),
     ("selection gradient", "", "", False),
     ("selection rules", "", "", False),
     ("gp usps", "", "", False),
-    ("gp uci", "--splits 2", "--splits 10 --slow --slow-splits 1", False),
-    ("gp exact", None, "--splits 2", False),
     ("gp evaluation", "", "", False),
     ("gp fit", "", "--slow", False),
     ("gp gpc", "", "", False),
@@ -63,6 +69,10 @@ SCRIPTS = [
     ("machine mcycle", "--repeats 1", "--repeats 3", False),
     ("machine flights", None, "50000", False),
     ("fails_safely", "", "", True),
+    ("selection uci", "--names airfoil wine concrete energy --splits 2 --peer-splits 1",
+     "--names airfoil wine concrete energy sml --splits 10 --peer-splits 10", False),
+    ("gp uci", "--splits 2", "--splits 10 --slow --slow-splits 1", False),
+    ("gp exact", None, "--splits 2", False),
 ]  # fmt: skip
 
 
@@ -105,7 +115,16 @@ def best(runs):
     return min(runs, key=lambda run: min(run["seconds"])) if runs else None
 
 
-def row(title, task, dtype, ours, peers, rounds):
+def seconds_at_limit(task, dtype, machine):
+    """Seconds of what the task cannot do without, at the limits of the machine on all cores; None if none is known."""
+    if task not in WORK:
+        return None
+    limit, amount = WORK[task]
+    key = f"potrf {dtype}, GFLOP/s" if limit == "potrf" else f"numpy exp {dtype}, one thread, Gexp/s"
+    return amount / (1e9 * machine[key] * (1 if limit == "potrf" else os.cpu_count()))
+
+
+def row(title, task, dtype, ours, peers, rounds, machine):
     """Measure one line of the table: ours and its peers, in turn."""
     implementations = [ours, *(peer for peer, _ in peers)]
     runs = {impl: [] for impl in implementations}
@@ -113,6 +132,7 @@ def row(title, task, dtype, ours, peers, rounds):
         for impl in implementations:
             runs[impl].append(measure(task, impl, dtype))
     result = {"title": title, "task": task, "dtype": dtype, "when": now(), "ours": best(runs[ours]), "peers": []}
+    result["at limit"] = seconds_at_limit(task, dtype, machine)
     for peer, bar in peers:
         other = best(runs[peer])
         entry = {"peer": peer, "bar": bar, "run": other}
@@ -132,22 +152,25 @@ def markdown(results, machine, seen, scripts=()):
         "# Benchmarks",
         "",
         "Made by `make bench`. Ratio = best time of the peer / best time of mercer in the same run. Under each table:",
-        "the command that made it, what it took and when it was (UTC); `--only NAME` makes one of them again.",
+        "the command that made it, what it took and when it was (UTC); `--only NAME` makes one of them again. Of the",
+        "limit: seconds at the limit of the machine (below) / seconds of mercer, for the part no method can leave out:",
+        "one exp for each entry of K on all cores, or one float64 Cholesky factorisation; above 1 it was faster.",
         "",
     ]
     lines += [
-        "| task | mercer s | MB | peer | peer s | MB | ratio | bar | met | accuracy: mercer; peer |",
-        "|" + "---|" * 10,
+        "| task | mercer s | MB | of the limit | peer | peer s | MB | ratio | bar | met | accuracy: mercer; peer |",
+        "|" + "---|" * 11,
     ]
     for result in results:
         ours = result["ours"]
         for entry in result["peers"]:
             other = entry["run"]
             if not ours or not other:
-                lines.append(f"| {result['title']} | | | {entry['peer']} | not run | | | {entry['bar']:.2f} | | |")
+                lines.append(f"| {result['title']} | | | | {entry['peer']} | not run | | | {entry['bar']:.2f} | | |")
                 continue
             lines.append(
-                f"| {result['title']} | {min(ours['seconds']):.3g} | {ours['peak MB']} | {entry['peer']} "
+                f"| {result['title']} | {min(ours['seconds']):.3g} | {ours['peak MB']} "
+                f"| {fraction(result)} | {entry['peer']} "
                 f"| {min(other['seconds']):.3g} | {other['peak MB']} | {entry['ratio']:.2f} | {entry['bar']:.2f} "
                 f"| {'yes' if entry['met'] else 'no'} | {accuracy(ours)}; {accuracy(other)} {extra(entry)} |"
             )
@@ -167,6 +190,12 @@ def made(entry):
     return f"`{entry['command']}`{seconds}, {entry['when']}" if entry.get("when") else f"`{entry['command']}`"
 
 
+def fraction(result):
+    """How near to the limit of the machine, as a cell."""
+    known = result.get("at limit")
+    return "" if known is None else f"{known / min(result['ours']['seconds']):.2f}"
+
+
 def accuracy(run):
     return ", ".join(f"{k} {v:.2g}" if isinstance(v, float) else f"{k} {v}" for k, v in run.items()
                      if k not in ("seconds", "peak MB", "predictions"))  # fmt: skip
@@ -183,45 +212,55 @@ def main():
         "--only", help="tasks and scripts with this in the name; they replace their part of the last run"
     )
     parser.add_argument("--full", action="store_true", help="ten splits, the largest data, the slow peers: many hours")
+    parser.add_argument("--older", default="9999", help="'YYYY-MM-DD HH:MM', UTC: only what was measured before")
     parser.add_argument("--rounds", type=int, default=None)
     arguments = parser.parse_args()
     rounds = arguments.rounds or (1 if arguments.quick else 2)
     machine, seen, results, scripts = limits(), versions(), [], []
+    store = (lambda *_: (results, scripts)) if arguments.quick else keep
+    recent = {} if arguments.quick else since(arguments.older)
+
+    def wanted(name, quick):
+        return (quick or not arguments.quick) and (arguments.only or "") in name and name not in recent
+
     for title, task, dtype, ours, peers, quick in TABLE:
-        if (arguments.quick and not quick) or (arguments.only and arguments.only not in title):
-            continue
-        once = 1 if task == "duplicates" else rounds
-        results.append(row(title, task, dtype, ours, peers, once))
-        print(markdown(results[-1:], {}, {}).split("---|\n", 1)[1].split("\n\n")[0], flush=True)
+        if wanted(title, quick):
+            once = 1 if task == "duplicates" else rounds
+            results.append(row(title, task, dtype, ours, peers, once, machine))
+            print(markdown(results[-1:], {}, {}).split("---|\n", 1)[1].split("\n\n")[0], flush=True)
+            store(results, scripts, machine, seen)  # at once: the next one may take an hour
     for name, short, full, quick in SCRIPTS:
         options = f"{short or ''} {full}" if arguments.full else short
-        if options is None or (arguments.quick and not quick) or (arguments.only and arguments.only not in name):
-            continue
-        found = script(name, options)
-        scripts += [found | {"machine": machine, "versions": seen}] if found else []
-        if not arguments.quick:
-            keep(results, scripts, machine, seen)  # at once: the next script may take hours
-    if not arguments.quick:
-        results, scripts = keep(results, scripts, machine, seen)
+        if options is not None and wanted(name, quick):
+            found = script(name, options)
+            scripts += [found | {"machine": machine, "versions": seen}] if found else []
+            store(results, scripts, machine, seen)
+    results, scripts = store(results, scripts, machine, seen)
     print(markdown(results, machine, seen, scripts))
+
+
+def since(when):
+    """Titles and names of what was measured at that minute or later."""
+    old = json.loads(STORE.read_text()) if STORE.exists() else {}
+    entries = [*old.get("results", []), *old.get("scripts", [])]
+    return {entry.get("title", entry.get("name")) for entry in entries if entry.get("when", "")[-16:] >= when}
 
 
 def keep(results, scripts, machine, seen):
     """Save the run; with --only, in place of the same lines and tables of the last one."""
-    store = HERE / "results.json"
-    old = json.loads(store.read_text()) if store.exists() else {}
-    results = merged(old.get("results", []), results, "title")
-    scripts = merged(old.get("scripts", []), scripts, "name")
+    old = json.loads(STORE.read_text()) if STORE.exists() else {}
+    results = merged(old.get("results", []), results, "title", [line[0] for line in TABLE])
+    scripts = merged(old.get("scripts", []), scripts, "name", [line[0] for line in SCRIPTS])
     text = json.dumps({"machine": machine, "versions": seen, "results": results, "scripts": scripts}, indent=1)
-    store.write_text(text)
+    STORE.write_text(text)
     (HERE.parent / "docs" / "benchmarks.md").write_text(markdown(results, machine, seen, scripts))
     return results, scripts
 
 
-def merged(old, new, key):
-    """The old entries, each replaced by the new one of that key, and then what is only in the new."""
-    new = {entry[key]: entry for entry in new}
-    return [new.pop(entry[key], entry) for entry in old] + list(new.values())
+def merged(old, new, key, order):
+    """The old entries, each replaced by the new one of that key if there is one, in the order of their names."""
+    found = {entry[key]: entry for entry in [*old, *new]}
+    return [found[name] for name in order if name in found]
 
 
 if __name__ == "__main__":
