@@ -3,13 +3,9 @@
 import numpy as np
 
 from mercer._tiles import few_threads
+from mercer.inference._newton import Newton
 from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
 from mercer.solvers._lapack import combine, solve_lower
-
-CHORD = 0.3  # a step with an old factor must be this much shorter than the last one, or B is factored again
-HALVINGS = 40
-ROUNDING = 1e-13
-STALLED = 1e-5  # a last step below this, which rounding did not let us take, is good enough
 
 
 def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
@@ -45,83 +41,35 @@ def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     (array([ 0.4011, -0.4011]), -1.4013)
     """
     with few_threads(len(K)):
-        mode = _Newton(K, likelihood, start, tol)
-        for _ in range(max_iter):
-            if mode.advance():
-                break
-        return mode.posterior()
+        return _TwoClasses(K, likelihood, np.zeros(len(K)), start, tol).climb(max_iter).posterior()
 
 
-class _Newton:
-    """a, f = K a and ψ on the way up."""
+class _TwoClasses(Newton):
+    """B = I + √W K √W, W diagonal, as one factor of order n."""
 
-    def __init__(self, K, likelihood, start, tol):
-        self.K, self.likelihood, self.tol = K, likelihood, tol
-        self.a, self.f = (np.zeros(len(K)), np.zeros(len(K))) if start is None else _shrunk(K, likelihood, start)
-        self.psi = self._height(self.a, self.f)
-        self.L = self.s = None
-        self.factored, self.steps, self.converged = 0, 0, False
+    L = None
 
-    def _height(self, a, f):
-        return float(self.likelihood.value(f) - 0.5 * (a @ f))
+    def _factor(self):
+        self._factor_at(self.likelihood.derivatives(self.f)[1])
 
-    def _factor(self, W):
+    def _factor_at(self, W):
         self.s = np.sqrt(W)
         self.L = factor_sites(self.K, self.s, self.L)
-        self.factored += 1
 
-    def advance(self):
-        """Factor, and step as long as the factor is good for it; whether the mode is reached."""
-        self._factor(self.likelihood.derivatives(self.f)[1])
-        last = np.inf
-        while True:
-            size, length = self._step()
-            small = 1.0 + np.abs(self.f).max(initial=0.0)
-            if size <= self.tol * small:
-                self.converged = True
-                return True
-            if length == 0.0 and last == np.inf:  # even a fresh factor leads nowhere: rounding is reached
-                self.converged = bool(size <= STALLED * small)
-                return True
-            if length < 1.0 or not size <= CHORD * last:
-                return False
-            last = size
-
-    def _step(self):
-        """δa = (I + W K)⁻¹(g − a), halved until ψ does not fall. Returns the largest change of f, and the length."""
+    def _direction(self):
         r = self.likelihood.derivatives(self.f)[0] - self.a
         da = r - self.s * solve_lower(self.L, self.s * (self.K @ r))
-        df = self.K @ da
-        size = float(np.abs(df).max(initial=0.0))
-        slack, length = ROUNDING * (1.0 + abs(self.psi)), 1.0
-        for _ in range(HALVINGS):
-            a, f = self.a + length * da, self.f + length * df
-            psi = self._height(a, f)
-            if psi >= self.psi - slack:
-                self.a, self.f, self.psi = a, f, psi
-                self.steps += 1
-                return size, length
-            length *= 0.5
-        return size, 0.0
+        return da, self.K @ da
 
     def posterior(self):
         """Return the approximation at the mode, with B factored there."""
         self.f = self.K @ self.a
         g, W, _ = self.likelihood.derivatives(self.f)
-        self._factor(W)
-        step = float(np.abs(self.K @ (g - self.a)).max(initial=0.0))
-        info = {"iterations": self.steps, "factored": self.factored, "converged": self.converged, "gradient": step}
+        self._factor_at(W)
+        self.factored += 1
+        info = self._info() | {"gradient": float(np.abs(self.K @ (g - self.a)).max(initial=0.0))}
         evidence = self._height(self.a, self.f) - half_logdet(self.L)
         return SitePosterior(self.K, self.likelihood, self.a, self.s, self.L, W * self.f + g, evidence, info, self.f)
-
-
-def _shrunk(K, likelihood, start):
-    """(a, K a), a = c · start with c the best of a few: a good direction for another K, whose scale may be another."""
-    f = K @ start
-    quadratic = 0.5 * (start @ f)
-    heights = {c: likelihood.value(c * f) - c * c * quadratic for c in (0.0, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0)}
-    best = max(heights, key=heights.get)
-    return best * start, best * f
 
 
 def laplace_adjoint(posterior, overwrite=False):

@@ -9,10 +9,10 @@ from scipy.special import log_softmax, ndtri, softmax
 
 from mercer._tiles import few_threads
 from mercer.exceptions import NotPositiveDefinite
+from mercer.inference._newton import Newton
 from mercer.inference.sites import SMALL, factor_sites, half_logdet
 from mercer.solvers._lapack import cholesky_lower, forward, inverse_from_lower, solve_lower
 
-CHORD, HALVINGS, ROUNDING, STALLED = 0.3, 40, 1e-13, 1e-5  # see `laplace`
 POINTS, BLOCK = 1024, 256
 TINY = 1e-300  # of π: a class that is out of the question keeps a number
 
@@ -83,11 +83,8 @@ def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     array([0, 1, 2])
     """
     with few_threads(len(K)):
-        mode = _Newton(K, likelihood, start, tol)
-        for _ in range(max_iter):
-            if mode.advance():
-                break
-        return mode.posterior()
+        a = np.zeros((likelihood.classes, len(K)))
+        return _SeveralClasses(K, likelihood, a, start, tol).climb(max_iter).posterior()
 
 
 class _Blocks:
@@ -131,73 +128,24 @@ class _Blocks:
         return V
 
 
-class _Newton:
-    """a, f = K a and ψ on the way up, as for two classes."""
-
-    def __init__(self, K, likelihood, start, tol):
-        self.K, self.likelihood, self.tol = K, likelihood, tol
-        self.a = np.zeros((likelihood.classes, len(K)))
-        self.f, self.psi = self.a @ K, likelihood.value(self.a)
-        if start is not None:
-            self._best(start)
-        self.factored, self.steps, self.converged = 0, 0, False
-
-    def _best(self, start):
-        """Start from a multiple of an earlier a, if one is better than 0."""
-        f = start @ self.K
-        for c in (0.1, 0.3, 0.6, 1.0, 1.5):
-            psi = self._height(c * start, c * f)
-            if psi > self.psi:
-                self.a, self.f, self.psi = c * start, c * f, psi
-
-    def _height(self, a, f):
-        return float(self.likelihood.value(f) - 0.5 * np.sum(a * f))
+class _SeveralClasses(Newton):
+    """W couples the classes of a row; R = (K + W⁻)⁻¹ by `_Blocks`."""
 
     def _factor(self):
         self.blocks = _Blocks(self.K, self.likelihood.prob(self.f), self.likelihood.weight)
-        self.factored += 1
 
-    def advance(self):
-        """Factor, and step as long as the factor is good for it; whether the mode is reached."""
-        self._factor()
-        last = np.inf
-        while True:
-            size, length = self._step()
-            small = 1.0 + np.abs(self.f).max(initial=0.0)
-            if size <= self.tol * small:
-                self.converged = True
-                return True
-            if length == 0.0 and last == np.inf:  # even a fresh factor leads nowhere: rounding is reached
-                self.converged = bool(size <= STALLED * small)
-                return True
-            if length < 1.0 or not size <= CHORD * last:
-                return False
-            last = size
-
-    def _step(self):
-        """δa = (I + W K)⁻¹(g − a) = r − R K r, halved until ψ does not fall. Returns its size, and the length."""
+    def _direction(self):
         r = self.likelihood.gradient(self.likelihood.prob(self.f)) - self.a
         da = r - self.blocks.apply(r @ self.K)
-        df = da @ self.K
-        size = float(np.abs(df).max(initial=0.0))
-        slack, length = ROUNDING * (1.0 + abs(self.psi)), 1.0
-        for _ in range(HALVINGS):
-            a, f = self.a + length * da, self.f + length * df
-            psi = self._height(a, f)
-            if psi >= self.psi - slack:
-                self.a, self.f, self.psi = a, f, psi
-                self.steps += 1
-                return size, length
-            length *= 0.5
-        return size, 0.0
+        return da, da @ self.K
 
     def posterior(self):
         """Return the approximation at the mode."""
         self.f = self.a @ self.K
         self._factor()
-        info = {"iterations": self.steps, "factored": self.factored, "converged": self.converged}
+        self.factored += 1
         evidence = self._height(self.a, self.f) - self.blocks.half_logdet
-        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.f, self.blocks, evidence, info)
+        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.f, self.blocks, evidence, self._info())
 
 
 class SoftmaxPosterior:
