@@ -12,6 +12,21 @@ from mercer.uncertainty import Deletion
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
 
 
+def check_calibration(method, calibration):
+    """Refuse rows set aside where the method needs none, and the other way round."""
+    if (method == "split") != (calibration is not None):
+        raise ValueError('calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.')
+
+
+def held_residuals(model, calibration):
+    """y − f(X) of the rows (X, y) set aside."""
+    X, y = calibration
+    f, y = model.predict(X), np.asarray(y, dtype=float)
+    if y.shape != f.shape or not np.isfinite(y).all():
+        raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
+    return y - f
+
+
 class IntervalsMixin:
     """Intervals, influence and calibration of a `KernelEstimator` that is linear in y.
 
@@ -105,10 +120,7 @@ class IntervalsMixin:
         check_is_fitted(self)
         if method not in {*METHODS, "split"}:
             raise ValueError(f"method must be one of {[*METHODS, 'split']}, got {method!r}.")
-        if (method == "split") != (calibration is not None):
-            raise ValueError(
-                'calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.'
-            )
+        check_calibration(method, calibration)
         X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
@@ -118,17 +130,13 @@ class IntervalsMixin:
 
     def _split(self, X, coverage, normalise, weight, calibration):
         """Split conformal from rows set aside."""
-        X_held, y_held = calibration
-        f, f_held = self.predict(X), self.predict(X_held)
-        y_held = np.asarray(y_held, dtype=float)
-        if y_held.shape != f_held.shape or not np.isfinite(y_held).all():
-            raise ValueError(f"y of calibration must be finite, of shape {f_held.shape}; got shape {y_held.shape}.")
+        f, residuals = self.predict(X), held_residuals(self, calibration)
         scales = {}
         if normalise:
-            held = self.kernel_.validate(check_X(self, X_held, reset=False, kernel=self.kernel_))
+            held = self.kernel_.validate(check_X(self, calibration[0], reset=False, kernel=self.kernel_))
             scales = {"scale": self._deviation(held, None), "new_scale": self._deviation(X, weight)}
         one = self.dual_coef_.ndim == 1
-        ends = uncertainty.split((y_held - f_held).reshape(len(y_held), -1), f.reshape(len(f), -1), coverage, **scales)
+        ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage, **scales)
         return ends[..., 0] if one else ends
 
     def _deviation(self, X, weight):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer.estimators._intervals import check_calibration, held_residuals
 from mercer.gram import take
 from mercer.uncertainty.span import span
 
@@ -93,17 +94,10 @@ class SpanMixin:
         check_is_fitted(self)
         if method not in {"span", "split"}:
             raise ValueError(f'method must be "span" or "split", got {method!r}.')
-        if (method == "split") != (calibration is not None):
-            raise ValueError(
-                'calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.'
-            )
+        check_calibration(method, calibration)
         f = self.predict(X)
         if method == "split":
-            held = self.predict(calibration[0])
-            y = np.asarray(calibration[1], dtype=float)
-            if y.shape != held.shape or not np.isfinite(y).all():
-                raise ValueError(f"y of calibration must be finite, of shape {held.shape}; got shape {y.shape}.")
-            residuals = y - held
+            residuals = held_residuals(self, calibration)
         else:
             residuals = self.loo_residuals_
             residuals = residuals[np.isfinite(residuals.reshape(len(residuals), -1)).all(axis=1)]
