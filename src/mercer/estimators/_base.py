@@ -31,6 +31,8 @@ class Estimator(BaseEstimator):
         self._validate_params()
         started = time.perf_counter()
         fitted = copy.copy(self)
+        for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
+            del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted._fit(*args, **kwargs)
         fitted.fit_report_["seconds"] = time.perf_counter() - started
         self.__dict__.update(fitted.__dict__)

@@ -104,7 +104,8 @@ class EvidenceMixin:
         """z inside from (log θ, log σ²) in the units of y, checked; None is the fit."""
         kernel = self._f.kernel
         if theta is None:
-            return np.append(kernel.theta, np.log(self._f.lam))
+            with np.errstate(divide="ignore"):  # without noise its log is -inf, and means that
+                return np.append(kernel.theta, np.log(self._f.lam))
         z = np.asarray(theta, dtype=float)
         if z.shape != (kernel.n_theta + 1,) or not np.isfinite(z).all():
             names = ", ".join([*kernel.names, "noise"])
@@ -166,6 +167,8 @@ class EvidenceMixin:
             return out
         objective = self._evidence_objective(criterion.restrict(np.flatnonzero(self.point_index_ >= 0)), self._prior)
         hessian = self._hessian(objective, objective.start(kernel, self._f.lam), free)
+        known = ~np.isnan(np.diagonal(hessian))
+        hessian, free[free] = hessian[np.ix_(known, known)], known
         e, U = np.linalg.eigh(hessian)
         flat = (U[:, e <= FLAT] ** 2).sum(axis=1) > 0.1  # takes part in a direction that nothing pins down
         covariance = (U[:, e > FLAT] / e[e > FLAT]) @ U[:, e > FLAT].T
@@ -174,7 +177,10 @@ class EvidenceMixin:
         return out
 
     def _hessian(self, objective, z, free):
-        """∂²C/∂z² of the free z, by central differences of the gradient; of a mean, times the rows and targets."""
+        """∂²C/∂z² of the free z, by central differences of the gradient; of a mean, times the rows and targets.
+
+        nan in the row and column of a z beside which K̃ cannot be factored.
+        """
         size = 1.0 if objective.criterion.summed else float(objective.y.size)
         index = np.flatnonzero(free)
         H = np.zeros((index.size, index.size))
@@ -183,10 +189,14 @@ class EvidenceMixin:
             for sign in (1.0, -1.0):
                 moved = z.copy()
                 moved[j] += sign * STEP
-                with np.errstate(all="ignore"):
-                    gradient = size * objective.exact(moved)[1]
+                try:
+                    with np.errstate(all="ignore"):
+                        gradient = size * objective.exact(moved)[1]
+                except np.linalg.LinAlgError:
+                    gradient = np.full(len(z), np.nan)
                 if objective.prior is not None:
                     gradient = gradient + objective.prior(objective.names, moved)[1]
                 ends.append(gradient[index])
             H[k] = (ends[0] - ends[1]) / (2.0 * STEP)
-        return (H + H.T) / 2
+        unknown = ~np.isfinite(H).all(axis=1)
+        return np.where(unknown | unknown[:, None], np.nan, (H + H.T) / 2)

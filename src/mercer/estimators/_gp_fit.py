@@ -1,10 +1,11 @@
-"""How a Gaussian process is fitted: units of y, the search, the factor."""
+"""How a Gaussian process is fitted: units of y, the factor, what is published. Learning is in `_gp_learn`."""
 
 from types import SimpleNamespace
 
 import numpy as np
 
 from mercer._machine import check_memory
+from mercer.estimators._gp_learn import or_none
 from mercer.estimators._gp_trend import amplitudes, make_trend, rescale
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight, shared_noise
@@ -13,16 +14,9 @@ from mercer.gram import ScaledGram, TiledGram, take
 from mercer.gram.merge import merge_rows
 from mercer.inference.posterior import Posterior
 from mercer.kernels import Matern32
-from mercer.selection import LOO, Evidence
-from mercer.selection._progress import reporter
 from mercer.selection._starts import median_heuristic
-from mercer.selection.merged import MergedEvidence
-from mercer.selection.priors import FEW, as_prior, weak_priors
-from mercer.selection.search import search
 from mercer.solvers.auto import choose
 
-NOISE = 1e-2  # of the variance of y, where nothing is given
-NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
 EXTREME = (1e-30, 1e30)  # spreads of y beyond which a model that learns nothing is rescaled too
 SEARCH = 2  # n × n arrays of a search at its peak
 SQUARES = (1e-152, 1e152)  # spreads of y whose squares are floats
@@ -67,7 +61,7 @@ class FitMixin:
             )
         spread = residual_spread(y, data.H, weight)
         self._precision = relative is not None
-        self._check_sampling()
+        self._check_sampling(kernel)
         self._unit = self._choose_unit(kernel, spread or float(np.abs(y).max(initial=0.0)))
         data.y, data.variance = y / self._unit, min(spread / self._unit, 1e150) ** 2 or 1.0
         data.merged = merge_rows(X, data.y, weight, self.merge)
@@ -102,91 +96,6 @@ class FitMixin:
             return 1.0
         return float(np.ldexp(1.0, int(np.frexp(spread)[1])))
 
-    # ---------------------------------------------------------------------- learning
-    def _criterion(self):
-        """The criterion as an object, or None."""
-        if self.criterion == "evidence":
-            return Evidence(weights="precision" if self._precision else "repeats")
-        return LOO("log_density") if self.criterion == "loo" else self.criterion
-
-    def _make_prior(self, kernel, data, criterion):
-        """The prior of z in the units inside, or None."""
-        if self.prior is None or criterion is None:
-            return None
-        if isinstance(self.prior, str):
-            rows = len(data.y) if self._precision else data.weight.sum()
-            few = rows < FEW and isinstance(criterion, Evidence) and not criterion.scale_free
-            return weak_priors(kernel, data.X, data.y, data.weight) if few else None
-        prior = as_prior(self.prior)
-        unused = prior.unused([*kernel.names, "lam"]) if hasattr(prior, "unused") else []
-        if unused:
-            raise ValueError(f"prior: {unused[0]!r} fits none of {[*kernel.names, 'lam']}.")
-        return prior if self._unit == 1.0 else _Shifted(prior, kernel, self._unit)
-
-    def _learn(self, kernel, lam, data):
-        """(kernel, λ) as the criterion chooses them, in the units inside."""
-        criterion = self._criterion()
-        self._prior = self._make_prior(kernel, data, criterion)
-        variance = data.variance
-        start = NOISE * variance if lam is None else lam
-        if criterion is None:
-            return kernel, start
-        fixed = self.optimize == "kernel"
-        if fixed and not start > 0:
-            raise ValueError(
-                f"noise = {self.noise} cannot be kept while the kernel is learnt: K alone may be singular. Give a "
-                f"small positive noise, such as {1e-9 * variance * self._unit**2:.1g}."
-            )
-        if len(data.y) - data.H.shape[1] < 2:
-            raise ValueError(
-                f"n_samples = {len(data.y)} is too few to learn hyper-parameters beside a trend of "
-                f"{data.H.shape[1]} columns; give more rows, or the kernel and the noise with criterion=None."
-            )
-        low, high = (ratio * variance for ratio in NOISE_RANGE)
-        X, y, weight, H, criterion = self._seen(data, criterion.restrict(data.keep))
-        self.selection_ = search(
-            kernel,
-            X,
-            y,
-            criterion,
-            lam=start if fixed or lam else None,
-            weight=or_none(weight),
-            intercept=False,
-            trend=H,
-            optimize="lam" if self.optimize == "noise" else "all",
-            bounds=(min(low, lam or low), max(high, lam or high)),
-            starts=self.starts,
-            time_budget=self.time_budget,
-            callback=reporter(self),
-            random_state=self.random_state,
-            prior=self._prior,
-            fixed_lam=fixed,
-            carry=getattr(criterion, "summed", False),
-        )
-        found = self.selection_
-        found.message = found.message.replace("lam", "noise") if self._unit == 1.0 else self._in_units_of_y(found)
-        kernel, lam = found.kernel, found.lam
-        found.at_bound = {("noise" if name == "lam" else name): value for name, value in found.at_bound.items()}
-        found.flat = ["noise" if name == "lam" else name for name in found.flat]
-        found.warn(stacklevel=8)
-        if self._unit != 1.0:
-            found.kernel, found.lam = rescale(kernel, self._unit**2), lam * self._unit**2
-        return kernel, lam
-
-    def _seen(self, data, criterion):
-        """(X, y, weight, H, criterion) of a search: points, if the criterion counts equal rows as copies; else rows."""
-        points, y, weight, _, spread = data.merged
-        counted = isinstance(criterion, Evidence) and criterion.weights == "repeats" and not criterion.scale_free
-        if not counted or len(y) == len(data.y) or len(y) < data.H.shape[1] + 2:
-            return data.X, data.y, data.weight, data.H, criterion
-        H = np.ones((len(y), 0)) if data.trend is None else data.trend(points)
-        return points, y, weight, H, MergedEvidence(spread)
-
-    def _in_units_of_y(self, found):
-        """The message of a search that worked with y divided by a unit."""
-        text = found.message.replace("lam", "noise")
-        return f"{text} (Amplitudes and noise are in units of {self._unit**2:.3g}.)" if text else text
-
     # ---------------------------------------------------------------------- the posterior
     def _posterior_at(self, kernel, lam, points, y, weight, trend, solver=None):
         """The `Posterior` at a kernel and λ, by a float64 factor."""
@@ -199,6 +108,7 @@ class FitMixin:
     def _condition(self, kernel, lam, data, flat):
         """Factor K + λI, and set everything that is learnt."""
         points, y, weight, index, spread = data.merged
+        refuse_conflict(lam, spread)
         plan = data.plan
         self._f = self._posterior_at(kernel, lam, points, y, weight, data.trend, data.solver)
         self._components = None
@@ -227,16 +137,6 @@ class FitMixin:
             self.selection_.value = self._natural_value(self.selection_.value, data)
             self.fit_report_["selection"] = self.selection_.to_dict()
 
-    def _natural_value(self, value, data):
-        """The criterion in the units of y, from that inside."""
-        criterion, log = self._criterion(), np.log(self._unit)
-        if isinstance(criterion, Evidence) and not criterion.scale_free and self.selection_.status != "constant":
-            count = data.weight.sum() if criterion.weights == "repeats" else len(data.y)
-            return value + log * (count - data.H.shape[1]) * data.y.shape[1] - self._offset()
-        if getattr(criterion, "score", None) == "log_density":
-            return value + log
-        return value * self._unit ** {"absolute": 1, "crps": 1}.get(getattr(criterion, "score", ""), 2)
-
     def _publish(self):
         """Set the public attributes, in the units of y, from the posterior inside."""
         f, unit, train = self._f, self._unit, self._train
@@ -261,16 +161,14 @@ class FitMixin:
             self.__dict__.pop(name, None)
 
 
-class _Shifted:
-    """A prior of z in the units of y, for z in the units inside."""
-
-    def __init__(self, prior, kernel, unit):
-        self.prior, self.by_name = prior, dict.fromkeys(["lam"], 2.0 * np.log(unit))
-        for name, scaled in zip(kernel.names, amplitudes(kernel), strict=True):
-            self.by_name[name] = 2.0 * np.log(unit) * scaled
-
-    def __call__(self, names, z):
-        return self.prior(names, np.asarray(z) + [self.by_name[str(name)] for name in names])
+def refuse_conflict(lam, spread):
+    """Refuse equal inputs with other targets where there is no noise to explain them."""
+    apart = np.flatnonzero(np.asarray(spread).sum(axis=1) > 0) if lam == 0 else ()
+    if len(apart):
+        raise ValueError(
+            f"noise = 0, but {len(apart)} inputs come with more than one target: no function goes through both. Give "
+            "noise > 0, or remove the rows that differ."
+        )
 
 
 def residual_spread(y, H, weight):
@@ -283,8 +181,3 @@ def residual_spread(y, H, weight):
     rest = U - A @ np.linalg.lstsq(A, U, rcond=None)[0] if H.shape[1] else U
     share = float(np.sum(rest**2)) / (weight.sum() * y.shape[1])
     return float(np.sqrt(share)) * size if share > 1e-26 else 0.0
-
-
-def or_none(weight):
-    """Weights, or None where all are 1."""
-    return None if weight is None or np.all(weight == 1.0) else weight

@@ -1,5 +1,6 @@
 """What a Gaussian process says at new inputs: moments, samples, intervals; the prior too."""
 
+import copy
 import warnings
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._gp_fit import NOISE, default_kernel
+from mercer.estimators._gp_fit import default_kernel
+from mercer.estimators._gp_learn import NOISE
 from mercer.estimators._validation import check_X
 from mercer.exceptions import NumericalWarning
 from mercer.inference.posterior import clip, draw, mixture
@@ -161,15 +163,7 @@ class PredictMixin:
 
     def _noise_at(self, noisy, m):
         """Noise variances of new rows, in the units of y: 0, ``lam_`` (its mean over the draws), or those given."""
-        if isinstance(noisy, bool | np.bool_):
-            lam = np.mean([f.lam for f in self._posteriors()]) * self._unit**2 if noisy else 0.0
-            return np.full(m, lam)
-        noise = np.asarray(noisy, dtype=float)
-        if noise.ndim == 0:
-            noise = np.full(m, noise)
-        if noise.shape != (m,) or not (np.isfinite(noise).all() and (noise >= 0).all()):
-            raise ValueError(f"noisy must be True, False or {m} finite variances >= 0, got shape {noise.shape}.")
-        return noise
+        return _noise_of(noisy, np.mean([f.lam for f in self._posteriors()]) * self._unit**2, m)
 
     def _gaussian_interval(self, X, coverage, noisy):
         """Mean ± quantile · std."""
@@ -211,12 +205,14 @@ class PredictMixin:
 
     def _prior_model(self, X):
         """(kernel, X, noise variance) before a fit."""
+        self._validate_params()
+        reader = copy.copy(self)  # it learns the columns; self stays as it was
         if self.kernel is None:
-            X = check_X(self, X, reset=False, kernel=Matern32())
+            X = check_X(reader, X, reset=True, kernel=Matern32())
             kernel = default_kernel(X)
         else:
             kernel = clone(as_kernel(self.kernel), safe=False)
-            X = kernel.validate(check_X(self, X, reset=False, kernel=kernel))
+            X = kernel.validate(check_X(reader, X, reset=True, kernel=kernel))
         noise = NOISE * float(np.mean(kernel.diag(X))) if self.noise is None else float(np.mean(self.noise))
         return kernel, X, noise
 
@@ -247,15 +243,14 @@ class PredictMixin:
         if not hasattr(self, "kernel_"):
             kernel, X, noise = self._prior_model(X)
             C = np.asarray(kernel(X), dtype=float)
-            noise = np.full(len(X), noise) if noisy is True else np.zeros(len(X)) if noisy is False else noisy
-            return self._draw(np.zeros((len(X), 1)), C, np.asarray(noise, dtype=float), n_samples, rng)[:, 0]
+            return self._draw(np.zeros((len(X), 1)), C, _noise_of(noisy, noise, len(X)), n_samples, rng)[:, 0]
         X, unit = self._new_rows(X), self._unit
         fs, noise = self._posteriors(), self._noise_at(noisy, len(X)) / unit**2
         counts = np.bincount(rng.integers(len(fs), size=n_samples), minlength=len(fs))
         out = []
         for f, count in zip(fs, counts, strict=True):
             if count:
-                own = np.full(len(X), f.lam) if noisy is True else noise
+                own = np.full(len(X), f.lam) if isinstance(noisy, bool | np.bool_) and noisy else noise
                 out.append(self._draw(*f.covariance(X), own, int(count), rng))
         samples = unit * np.concatenate([np.zeros((len(X), self._train.y.shape[1], 0)), *out], axis=2)
         samples = samples if len(out) < 2 else samples[:, :, rng.permutation(n_samples)]
@@ -274,6 +269,18 @@ class PredictMixin:
         if noise.any():
             samples += np.sqrt(noise)[:, None, None] * rng.standard_normal(samples.shape)
         return samples
+
+
+def _noise_of(noisy, lam, m):
+    """Noise variances of m rows: 0 for False, ``lam`` for True, or those given."""
+    if isinstance(noisy, bool | np.bool_):
+        return np.full(m, lam if noisy else 0.0)
+    noise = np.asarray(noisy, dtype=float)
+    if noise.ndim == 0:
+        noise = np.full(m, noise)
+    if noise.shape != (m,) or not (np.isfinite(noise).all() and (noise >= 0).all()):
+        raise ValueError(f"noisy must be True, False or {m} finite variances >= 0, got {noisy!r}.")
+    return noise
 
 
 def _with_noise(std, noise):

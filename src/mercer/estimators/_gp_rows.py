@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer.estimators._gp_fit import refuse_conflict
 from mercer.estimators._validation import _check_y, check_weight
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import joined, take
@@ -48,7 +49,7 @@ class RowsMixin:
         True
         """
         check_is_fitted(self)
-        X, y = self._new_rows(X), _check_y(y)
+        X, y = self._new_rows(X), np.atleast_1d(_check_y(y))
         y = y.reshape(len(y), -1)
         if len(X) != len(y) or y.shape[1] != self._train.y.shape[1]:
             raise ValueError(
@@ -164,6 +165,7 @@ class RowsMixin:
         squares = to.weight[:, None] * (to.y - means[to.index]) ** 2
         spread = [np.bincount(to.index, weights=column, minlength=size) for column in squares.T]
         fitted._train.spread = np.stack(spread, axis=1)
+        refuse_conflict(self._f.lam, fitted._train.spread)
         changed = self._changed_points(to)
         fitted._f, afresh = self._moved(self._f, to, means, changed)
         if self._components is not None:
@@ -176,6 +178,10 @@ class RowsMixin:
             merged_rows=len(to.y) - size, dropped_rows=len(to.point_index) - len(to.y),
             updates=self.fit_report_.get("updates", 0) + 1, factored_afresh=afresh,
         )  # fmt: skip
+        if afresh:
+            fitted.fit_report_.update(fitted._f.Kinv.info)
+        else:  # the factor was walked to, and its condition not estimated again
+            fitted.fit_report_.pop("condition", None)
         self.__dict__.update(fitted.__dict__)
         for name in set(self.__dict__) - set(fitted.__dict__):
             del self.__dict__[name]

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
-from mercer.estimators._gp_fit import NOISE_RANGE, or_none
+from mercer.estimators._gp_learn import or_none
 from mercer.estimators._gp_trend import amplitudes
 from mercer.inference.hyper_sampling import slice_sample
 from mercer.selection import Evidence
@@ -25,11 +25,16 @@ class SamplingMixin:
         options = {"weight": or_none(weight), "intercept": False, "trend": H, "prior": prior}
         return Objective(kernel, X, y, criterion, Record(), **options)
 
-    def _check_sampling(self):
-        """Refuse to sample by a criterion that is no likelihood."""
+    def _check_sampling(self, kernel):
+        """Refuse to sample by a criterion that is no likelihood, or where nothing is free."""
         criterion = self._criterion()
         if self.n_hyper_samples and (not isinstance(criterion, Evidence) or criterion.scale_free):
             raise ValueError('n_hyper_samples needs criterion="evidence": only a likelihood has a posterior.')
+        if self.n_hyper_samples and not self._searched(kernel).any():
+            raise ValueError(
+                f"n_hyper_samples = {self.n_hyper_samples}, but nothing is free to be sampled: {kernel!r} with "
+                f"optimize={self.optimize!r}. Use n_hyper_samples=0."
+            )
 
     def _sample_hyper(self, kernel, lam, data):
         """Draw hyper-parameters, and condition on each draw."""
@@ -41,7 +46,7 @@ class SamplingMixin:
         z = objective.start(kernel, lam)
         free = self._searched(kernel)
         hessian, box = self._hessian(objective, z, free), self._box(kernel, data)
-        inside = np.clip(z, *box.T)
+        inside = np.where(free, np.clip(z, *box.T), z)
 
         def log_density(part):
             full = inside.copy()
@@ -85,7 +90,7 @@ class SamplingMixin:
 
     def _box(self, kernel, data):
         """Bounds of z."""
-        return np.vstack([kernel.theta_bounds, np.log([ratio * data.variance for ratio in NOISE_RANGE])])
+        return np.vstack([kernel.theta_bounds, np.log(data.noise_bounds)])
 
     def _searched(self, kernel):
         """Which of z = (log θ, log λ) are learnt."""
@@ -111,5 +116,7 @@ def _value(objective, z):
 
 def _root(hessian):
     """Directions as long as the density is wide: eigenvectors over the root of the curvature, within a factor of e³."""
+    unknown = np.isnan(np.diagonal(hessian))
+    hessian = np.where(unknown | unknown[:, None], np.eye(len(hessian)), hessian)
     e, U = np.linalg.eigh(hessian)
     return U / np.sqrt(np.clip(e, np.exp(-3.0), np.exp(9.0)))

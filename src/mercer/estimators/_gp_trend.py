@@ -14,8 +14,11 @@ class Trend:
 
     Attributes
     ----------
-    centre, unit : ndarray of shape (d,) or None
-        c and u of a linear trend, so that far from the origin and in any unit no digit is lost. u is a power of two.
+    centre : ndarray of shape (d,) or None
+        c of a linear trend, so that far from the origin no digit is lost.
+    unit : ndarray or None
+        u, powers of two, so that no unit of x loses digits: (d,) of a linear trend; (q,) of a basis, whose features are
+        divided by it.
     """
 
     def __init__(self, basis=None, centre=None, unit=None):
@@ -24,7 +27,8 @@ class Trend:
     def __call__(self, X):
         """H, of shape (m, q)."""
         if self.basis is not None:
-            return np.asarray(self.basis.features(X), dtype=float)
+            H = np.asarray(self.basis.features(X), dtype=float)
+            return H if self.unit is None else H / self.unit
         ones = np.ones((len(X), 1))
         return ones if self.centre is None else np.hstack([ones, (X - self.centre) / self.unit])
 
@@ -32,14 +36,17 @@ class Trend:
         """∂h/∂x, of shape (m, q, d)."""
         m, d = X.shape
         if self.basis is not None:
-            return self.basis.features_dx(X)
+            dH = self.basis.features_dx(X)
+            return dH if self.unit is None else dH / self.unit[:, None]
         if self.centre is None:
             return np.zeros((m, 1, d))
         return np.broadcast_to(np.vstack([np.zeros((1, d)), np.diag(1.0 / self.unit)]), (m, d + 1, d))
 
     def natural(self, b):
         """Return the coefficients in the units of x: of a linear trend those of 1 and x − c."""
-        return b if self.unit is None else b / np.append(1.0, self.unit)[:, None]
+        if self.unit is None:
+            return b
+        return b / (self.unit if self.basis is not None else np.append(1.0, self.unit))[:, None]
 
 
 def make_trend(trend, X):
@@ -47,7 +54,7 @@ def make_trend(trend, X):
     if trend is None:
         return None
     if isinstance(trend, Features):
-        made = Trend(basis=trend)
+        made = Trend(basis=trend, unit=_powers_of_two(Trend(basis=trend)(X)))
     elif trend == "constant":
         return Trend()
     else:
@@ -60,18 +67,23 @@ def make_trend(trend, X):
                 'constant; leave the column out, or use trend="constant".'
             )
         centre = X.mean(axis=0)
-        made = Trend(centre=centre, unit=np.ldexp(1.0, np.frexp(np.abs(X - centre).max(axis=0))[1]))
+        made = Trend(centre=centre, unit=_powers_of_two(X - centre))
     H = made(X)
     if not np.isfinite(H).all():
         raise ValueError(f"trend: row {int(np.argwhere(~np.isfinite(H))[0][0])} of its features is not finite.")
-    size = np.abs(H).max(axis=0)
-    rank = int(np.linalg.matrix_rank(H / np.where(size > 0, size, 1.0)))
+    rank = int(np.linalg.matrix_rank(H))
     if rank < H.shape[1]:
         raise ValueError(
             f"trend: its {H.shape[1]} columns have rank {rank} on the n_samples = {len(X)} rows; use fewer columns or "
             "more rows."
         )
     return made
+
+
+def _powers_of_two(H):
+    """The next power of two above the largest entry of each column; 1 where that is 0 or not finite."""
+    size = np.abs(H).max(axis=0, initial=0.0)
+    return np.ldexp(1.0, np.frexp(np.where((size > 0) & np.isfinite(size), size, 0.5))[1])
 
 
 def rescale(kernel, factor):

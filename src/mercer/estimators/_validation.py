@@ -31,13 +31,14 @@ def check_X(estimator, X, *, reset, kernel):
             return _match_columns(estimator, X, reset)
         _forget_columns(estimator, reset)
         return list(X) if isinstance(X, tuple) else X
-    names = _frame_names(X)
+    names, given = _frame_names(X), X
     try:
         X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
         raise _name_column(X, names, error) from None
     _check_finite(X, names, estimator)
-    return X
+    kept = reset and kernel.domain != "objects" and (X is given or X.base is not None)
+    return X.copy() if kept else X  # a model keeps its points: they may not change when the caller's array does
 
 
 def _match_columns(estimator, X, reset):

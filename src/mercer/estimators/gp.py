@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._gp_evidence import EvidenceMixin
 from mercer.estimators._gp_fit import FitMixin
+from mercer.estimators._gp_learn import LearnMixin
 from mercer.estimators._gp_predict import PredictMixin
 from mercer.estimators._gp_rows import RowsMixin
 from mercer.estimators._gp_sampling import SamplingMixin
@@ -21,6 +22,7 @@ from mercer.selection.base import Criterion
 class GaussianProcessRegressor(
     ProgressSupport,
     FitMixin,
+    LearnMixin,
     SamplingMixin,
     PredictMixin,
     ViewsMixin,
@@ -263,7 +265,7 @@ class GaussianProcessRegressor(
 
     @property
     def intercept_(self):
-        """B of a constant trend, 0 without one."""
+        """B of a constant trend; there is none with another trend, or without one."""
         if self.trend != "constant":
             raise AttributeError('there is an intercept_ with trend="constant" only; see trend_coef_.')
         b = np.asarray(self.trend_coef_)[0]

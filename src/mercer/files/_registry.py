@@ -108,10 +108,10 @@ def _kernels():
 
 
 def _estimators():
-    from mercer.estimators import _gp_fit, _gp_trend, _report, basis, gp, gpc, interpolation, machine, ridge, svm
+    from mercer.estimators import _gp_learn, _gp_trend, _report, basis, gp, gpc, interpolation, machine, ridge, svm
 
     known = _classes(basis, gp, gpc, interpolation, machine, ridge, svm, _report)
-    return known | {"Trend": _gp_trend.Trend, "_Shifted": _gp_fit._Shifted}
+    return known | {"Trend": _gp_trend.Trend, "_Shifted": _gp_learn._Shifted}
 
 
 def _losses():

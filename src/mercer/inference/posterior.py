@@ -70,6 +70,7 @@ class Posterior:
         self.lam = self.Kinv.lam
         self.s = None if weight is None else np.sqrt(weight)
         H = np.zeros((len(y), 0)) if trend is None else trend(points)
+        self.size_of_trend = log_gram(self._scale(H) if self.lam > 0 else H)
         y, H = self._scale(y), self._scale(H)
         v, G = self.Kinv.half(y), self.Kinv.half(H)
         Q, self._R = np.linalg.qr(G)
@@ -85,7 +86,6 @@ class Posterior:
             beta = self.Kinv.other_half(rest)
         self.quad = np.einsum("ij,ij->j", rest, rest)
         self.alpha = np.ascontiguousarray(self._scale(beta))
-        self.size_of_trend = log_gram(H)
 
     def _scale(self, B):
         return B if self.s is None else self.s[:, None] * B
@@ -188,7 +188,7 @@ class Posterior:
         Parameters
         ----------
         rows : float
-            How many rows were merged into the points.
+            How many rows were merged into the points. Without noise a copy of a row says nothing, and does not count.
         logs : float
             Σ log wᵢ over the rows where w is a precision; 0 where it is a number of copies.
         spread : ndarray of shape (t,)
@@ -197,6 +197,8 @@ class Posterior:
             log det HᵀH over the rows; None is that of S H, which it is where w counts copies.
         """
         n, t = self.Kinv.n, self.alpha.shape[1]
+        if not self.lam > 0:
+            rows, logs = n, 0.0 if self.s is None else 2.0 * float(np.log(self.s).sum())
         extra, spread = rows - n, np.broadcast_to(np.asarray(spread, dtype=float), (t,))
         logdet = self.Kinv.logdet() - logs + (extra * np.log(self.lam) if extra else 0.0)
         # log det HᵀK̃⁻¹H − log det HᵀH

@@ -24,6 +24,8 @@ class LOO(SmoothCriterion):
     score : {"squared", "absolute", "log_density", "crps"}, default="squared"
         ℓ: e²; |e|; −log N(e; 0, 1/[K̃⁻¹]ᵢᵢ), the Gaussian predictive density with noise λ; the continuous ranked
         probability score of the same distribution. The last two judge the amplitude of K and λ as variances.
+    weights : {"repeats", "precision"}, default="repeats"
+        What w means: a row of weight w counts w times; or its noise variance is λ/w, and it counts once.
 
     Examples
     --------
@@ -34,8 +36,9 @@ class LOO(SmoothCriterion):
     3.25
     """
 
-    def __init__(self, score="squared"):
+    def __init__(self, score="squared", weights="repeats"):
         self.score = score
+        self.weights = weights
 
     @property
     def scale_free(self):
@@ -66,12 +69,15 @@ class LOO(SmoothCriterion):
         }.get(self.score)
         if loss is None:
             raise ValueError(f"score must be 'squared', 'absolute', 'log_density' or 'crps', got {self.score!r}.")
+        if self.weights not in ("repeats", "precision"):
+            raise ValueError(f"weights must be 'repeats' or 'precision', got {self.weights!r}.")
         n, t = alpha.shape
         s = np.where(s > 0, s, np.nan)[:, None]  # 0: row i alone fixes a direction of the trend
         w = np.ones((n, 1)) if weight is None else np.asarray(weight, dtype=float)[:, None]
-        total = t * total_weight(weight, n)
+        once = self.weights == "precision"
+        total = t * (n if once else total_weight(weight, n))
         with np.errstate(over="ignore", invalid="ignore"):
-            terms, g_alpha, g_s = loss(alpha, s, w)
+            terms, g_alpha, g_s = (part / w if once else part for part in loss(alpha, s, w))
             value = float(terms.sum() / total)
         return (value if np.isfinite(value) else np.inf), g_alpha / total, g_s.sum(axis=1) / total
 

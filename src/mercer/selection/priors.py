@@ -78,11 +78,15 @@ class Priors:
 
     def find(self, name):
         """The prior of a hyper-parameter, or None."""
+        return self.priors.get(self._pattern(name))
+
+    def _pattern(self, name):
+        """The first pattern that fits, or None."""
         last = name.split("__")[-1]
-        for pattern, prior in self.priors.items():
+        for pattern in self.priors:
             safe = pattern.replace("[", "[[]")  # an index is meant, not a set of letters
             if fnmatch.fnmatchcase(name, safe) or fnmatch.fnmatchcase(last, safe):
-                return prior
+                return pattern
         return None
 
     def __call__(self, names, z):
@@ -96,9 +100,9 @@ class Priors:
         return value, gradient
 
     def unused(self, names):
-        """Patterns that fit none of the names."""
-        found = [self.find(str(name)) for name in names]
-        return [pattern for pattern, prior in self.priors.items() if not any(prior is one for one in found)]
+        """Patterns that fit none of the names, or only names that an earlier one fits."""
+        found = {self._pattern(str(name)) for name in names}
+        return [pattern for pattern in self.priors if pattern not in found]
 
 
 def weak_priors(kernel, X, y=None, weight=None):

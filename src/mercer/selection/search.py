@@ -202,7 +202,9 @@ def climb(objective, box, guesses, count, rng, order=None, carry=False, noisy=()
     last = seen[-1]
     result = SearchResult(objective.kernel, np.nan, last.best_value, status, failed=objective.record.failed - failed)
     result.at_bound = at_bounds(objective.names, last.best_z, box)
-    result.flat = flat_directions(objective.names, np.max([level.slope for level in seen], axis=0))
+    slope = np.max([level.slope for level in seen], axis=0)
+    seen_slopes = status == "ok" or slope.any()  # a search that was stopped while it screened has evaluated none
+    result.flat = flat_directions(objective.names, slope) if seen_slopes else []
     if status == "ok":
         result.status = "at_bound" if result.at_bound else "flat" if result.flat else "ok"
     result.message = describe(result, box, objective.names, last.n, objective.n)
@@ -210,10 +212,12 @@ def climb(objective, box, guesses, count, rng, order=None, carry=False, noisy=()
 
 
 def _is_constant(objective):
-    """Whether nothing of y is left beside the trend."""
-    y, H = objective.y / (np.abs(objective.y).max() or 1.0), objective.H  # so that no square vanishes
+    """Whether nothing of y is left beside the trend, nor among equal rows that were merged."""
+    size = np.abs(objective.y).max() or 1.0
+    y, H = objective.y / size, objective.H  # so that no square vanishes
     rest = y - H @ np.linalg.lstsq(H, y, rcond=None)[0] if H.shape[1] else y
-    return bool(np.sum(rest**2) <= 1e-26 * np.sum(y**2))
+    within = np.sum(getattr(objective.criterion, "spread", 0.0)) / size / size
+    return bool(np.sum(rest**2) + within <= 1e-26 * np.sum(y**2))
 
 
 def _constant(objective, lam):
