@@ -320,6 +320,24 @@ def test_several_targets_need_a_choice(rng):
     np.testing.assert_array_equal(np.sort(display.y), np.sort(Y[:, 1]))
 
 
+def test_one_target_in_a_column(rng):
+    X = rng.uniform(size=(12, 1))
+    Y = np.sin(6 * X)
+    model = KernelRidge(Gaussian(0.3), lam=0.1).fit(X, Y)
+    display = IntervalDisplay.from_estimator(model, X, Y, method="jackknife+", coverage=0.8)
+    assert display.lower.shape == display.upper.shape == (300,)
+
+
+def test_a_band_without_end_stays_near_the_rows():
+    ends = [[-np.inf, np.inf], [1000.0, 1002.0]]
+    display = IntervalDisplay.from_predictions([1000.0, 1001.0], ends, coverage=0.99)
+    assert 980 < display.ax_.get_ylim()[0] < 1000
+
+
+def test_no_mark_of_no_lam(mcycle):
+    assert PicardDisplay.from_path(mcycle[2], lam=0.0).lam_ is None
+
+
 def test_intervals_without_end_are_drawn():
     display = IntervalDisplay.from_predictions([0.0, 1.0], [[-np.inf, np.inf], [0.0, 2.0]], coverage=0.99)
     render(display)

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
 
 from mercer import GaussianProcessRegressor
 from mercer.kernels import Gaussian
@@ -60,6 +61,29 @@ def test_several_columns_targets_and_frames(data):
         PosteriorDisplay.from_estimator(model, X)
     given = PosteriorDisplay.from_estimator(model, X, data[1], target=0)
     assert len(given.points_.get_offsets()) == 30
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_both_libraries_and_a_column_by_name(data, library):
+    frames = pytest.importorskip(library)
+    X = frames.DataFrame({"speed": data[0][:, 0]})
+    for kernel in (Gaussian(1.0), Gaussian(1.0).on("speed")):
+        model = GaussianProcessRegressor(kernel, 0.1, criterion=None).fit(X, data[1])
+        display = PosteriorDisplay.from_estimator(model, X)
+        assert_allclose(display.mean, model.predict(frames.DataFrame({"speed": display.grid})))
+        x, y = display.points_.get_offsets().T
+        assert_allclose(x, data[0][:, 0])
+        assert_allclose(y, data[1])
+        assert display.ax_.get_xlabel() == "speed"
+
+
+def test_a_surface_needs_a_fit_and_noise(data):
+    with pytest.raises(NotFittedError):
+        EvidenceSurfaceDisplay.from_estimator(GaussianProcessRegressor(Gaussian(1.0), 0.1))
+    X, y = data[0][::5], data[1][::5]
+    exact = GaussianProcessRegressor(Gaussian(0.5), 0.0, criterion=None).fit(X, y)
+    with pytest.raises(ValueError, match="noise is 0: there is no log axis"):
+        EvidenceSurfaceDisplay.from_estimator(exact, points=3)
 
 
 def test_the_surface_is_the_evidence(model):

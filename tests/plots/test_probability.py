@@ -57,6 +57,15 @@ def test_frames_and_no_rows(rng):
     assert display.points_ == []
 
 
+def test_frames_of_polars(rng):
+    polars = pytest.importorskip("polars")
+    _, X, y = fitted(rng, 2, 2)
+    frame = polars.DataFrame(X, schema=["width", "length"])
+    model = GaussianProcessClassifier(2.0 * Gaussian(1.0), optimize=False).fit(frame, y)
+    display = ProbabilityDisplay.from_estimator(model, frame)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "length")
+
+
 def test_a_classifier_of_scikit_learn_and_a_constant_one(rng):
     from sklearn.linear_model import LogisticRegression
 

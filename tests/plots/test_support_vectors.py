@@ -37,6 +37,12 @@ def test_several_inputs_are_drawn_by_prediction_and_residual(rng):
     assert np.allclose(display.y, y - model.predict(X))
 
 
+def test_the_picture_goes_no_further_than_the_rows(rng):
+    X, y, _ = fitted(rng, 3)
+    display = SupportVectorDisplay.from_estimator(SVR(Gaussian(1.0), epsilon=0.3).fit(X, y + 1000.0), X, y + 1000.0)
+    assert display.line_.get_xdata().min() == display.x.min() > 900
+
+
 def test_a_tube_that_holds_all_and_wrong_rows(rng):
     X, y, model = fitted(rng)
     empty = SVR(Gaussian(1.0), epsilon=100.0).fit(X, y)

@@ -47,6 +47,7 @@ CASES = [
     ("M106", ("data", "target"), {"classes": [], "smallest": 9}, {"classes": [], "smallest": 10}),
     ("M107", ("data", "weights"), {"from": "given", "low": 0.5, "high": 2.0, "zero": 1, "equal": 40.0}, None),
     ("M107", ("data", "weights"), {"from": "unknown"}, None),
+    ("M108", ("data", "target", "distinct"), 1, 2),
     ("M201", ("scores", "models"), models(0.005, 0.0), models(0.02, 0.0)),
     ("M202", ("scores", "models"), models(0.5, 0.0, 0.52), models(0.5, 0.0, 0.505)),
     ("M203", ("fit", "tests", "trend"),
@@ -108,6 +109,17 @@ def test_every_code_has_a_case_and_a_paragraph():
     assert {case[0] for case in CASES} == set(codes)
     headings = set(re.findall(r"^### (M\d{3})$", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
     assert headings == set(codes)
+
+
+def test_the_page_and_the_docs_give_the_same_remedy():
+    text = " ".join(DOCS.read_text(encoding="utf-8").replace("`", "").split())
+    for check in CHECKS:
+        assert f"What to do: {check.remedy}".replace("constant- width", "constant-width") in text, check.code
+
+
+def test_quantiles_are_not_told_to_use_intervals():
+    remedy = next(check.remedy for check in CHECKS if check.code == "M301")
+    assert remedy.index("Intervals: predict_interval") < remedy.index("Quantiles: ")
 
 
 def test_a_sound_model_is_left_in_peace(regression, classification):

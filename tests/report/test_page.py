@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from mercer.report import Findings, page, render, write
+from mercer.report import Findings, charts, page, render, write
 from mercer.report.page import ORDER
 
 VOID = {"meta", "br", "hr", "col", "link", "img", "input"}
@@ -146,6 +146,21 @@ def test_sizes(lite, full):
 
 def test_same_findings_same_bytes(regression, lite):
     assert render(Findings.from_dict(json.loads(json.dumps(regression.to_dict()))), lite=True) == lite
+
+
+def test_numbers_are_listed_once():
+    x, y, z = [1.0, 2.0], [3.0, 4.0], [5.0, 6.0]
+    marks = [charts.band(x, y, z, "band"), charts.line(x, y), charts.points(x, y, "seen"), charts.line(x, z, "other")]
+    made = charts.chart("k", "t", "r", charts.axis("a", [x]), charts.axis("b", [y]), marks, "alt")
+    head, rows = charts.numbers_of(made)
+    assert head == ["a", "band, low", "high", "seen", "other"]
+    assert rows[0] == [1.0, 3.0, 5.0, 3.0, 5.0]
+
+
+def test_a_page_that_is_too_large_says_what_to_shorten(regression, monkeypatch):
+    monkeypatch.setattr(page, "LARGEST", {True: 1000, False: 1000})
+    with pytest.raises(ValueError, match="more than 1000.*shorter notes"):
+        render(regression, lite=True)
 
 
 def test_without_plotly_the_page_says_so(regression, monkeypatch):

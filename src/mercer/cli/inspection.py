@@ -44,7 +44,6 @@ def run_report(settings):
     """Write the page of a model file."""
     from mercer import files
     from mercer.exceptions import DataError
-    from mercer.report import Findings, write
 
     output = settings.output or str(Path(settings.model).with_suffix(".html"))
     check_free(output, "--output", settings.force, (".html", ".htm"))
@@ -52,6 +51,24 @@ def run_report(settings):
         note = files.read_header(settings.model).get("note") or {}
         if "findings" not in note:
             raise DataError(f"{settings.model} has no findings for a report; it was not made by `mercer fit -o`.")
-        write(Findings.from_dict(note["findings"]), output, lite=settings.lite, force=settings.force)
+        _write(note["findings"], output, settings)
         session.say(f"Written: {output}.")
     return 0
+
+
+def _write(values, output, settings):
+    """Write the page of findings as a model file holds them: whatever they are, they end in a page or a message."""
+    from mercer.exceptions import ModelFileError
+    from mercer.report import Findings, write
+
+    try:
+        found = Findings.from_dict(values)
+    except ValueError as error:
+        raise ModelFileError(f"{settings.model}: {error}") from error
+    try:
+        write(found, output, lite=settings.lite, force=settings.force)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{settings.model}: its findings are damaged ({type(error).__name__}: {error}); use a copy of the file, or "
+            "fit again."
+        ) from error

@@ -61,6 +61,13 @@ def number(value):
     return f"10{power}" if mantissa == "1.0" else f"{mantissa} × 10{power}"
 
 
+def like(X, rows):
+    """Rows of numbers as X is: a frame with its columns, pandas or polars, else the array."""
+    if not hasattr(X, "columns"):
+        return rows
+    return type(X)({name: rows[:, j] for j, name in enumerate(X.columns)})
+
+
 def path_of(estimator, X, y, sample_weight=None, lams=None):
     """(path, λ) of an estimator's kernel on X and y: of the fitted one, if it is fitted; else λ is None."""
     from mercer.kernels.base import Kernel

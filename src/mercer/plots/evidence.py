@@ -1,6 +1,7 @@
 """The evidence over two hyper-parameters, the chosen point with its error, and what pulls it either way."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.plots._base import BLUE, GREEN, INK, ORANGE, Display, number, plain_ticks, title
 
@@ -79,12 +80,18 @@ class EvidenceSurfaceDisplay(Display):
         -------
         EvidenceSurfaceDisplay
         """
+        check_is_fitted(estimator)
         known = [*estimator.kernel_.names, "noise"]
         if names is None:
             lengths = [name for name in known if name.split("__")[-1].startswith("length_scale")]
             names = ((lengths or known)[0], "noise")
         if len(set(names)) != 2 or not set(names) <= set(known):
             raise ValueError(f"names must be two of {known}, got {names!r}.")
+        if not estimator.lam_ > 0:
+            raise ValueError(
+                "noise is 0: there is no log axis for it, and log p(y) is asked for at log noise; fit with noise > 0 "
+                "(1e-10 times the variance of y is close to none)."
+            )
         index = [known.index(name) for name in names]
         theta = np.append(estimator.kernel_.theta, np.log(estimator.lam_))
         covariance = estimator.hyper_cov_[np.ix_(index, index)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, title
+from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, like, title
 
 GRID = 300  # places at which a band over one input is evaluated
 MARGIN = 0.04  # of the range of x, on both sides
@@ -91,7 +91,7 @@ class IntervalDisplay(Display):
 
         def predicted(rows):
             interval = np.asarray(estimator.predict_interval(rows, coverage=coverage, **interval_kwargs))
-            interval = interval if interval.ndim == 2 else interval[..., target]
+            interval = interval if interval.ndim == 2 else interval[..., target or 0]
             return _column(np.asarray(estimator.predict(rows)), target, "predictions"), interval
 
         prediction, interval = predicted(X)
@@ -102,7 +102,7 @@ class IntervalDisplay(Display):
         low, high = x.min(), x.max()
         margin = MARGIN * (high - low) if high > low else 1.0
         grid = np.linspace(low - margin, high + margin, GRID)
-        f, band = predicted(_like(X, grid))
+        f, band = predicted(like(X, grid[:, None]))
         name = str(X.columns[0]) if x_name is None and hasattr(X, "columns") else x_name or "x"
         return cls(prediction=f, lower=band[:, 0], upper=band[:, 1], coverage=coverage, grid=grid, x=x, y=y,
                    inside=_inside(y, interval), x_name=name, y_name=y_name).plot(ax)  # fmt: skip
@@ -189,8 +189,8 @@ def _within_view(display, lower, upper):
     """The ends, with infinite ones moved to three ranges beyond everything finite: a band without end stays visible."""
     seen = [display.prediction, lower[np.isfinite(lower)], upper[np.isfinite(upper)]]
     seen = np.concatenate(seen if display.y is None else [*seen, display.y])
-    low, high = seen.min(initial=0.0), seen.max(initial=0.0)
-    reach = 3.0 * max(high - low, 1.0)
+    low, high = seen.min(), seen.max()
+    reach = 3.0 * (high - low or abs(high) or 1.0)
     return np.maximum(lower, low - reach), np.minimum(upper, high + reach)
 
 
@@ -209,10 +209,3 @@ def _single_input(X):
     if len(shape) != 2 or shape[1] != 1:
         return None
     return np.asarray(X, dtype=float)[:, 0]
-
-
-def _like(X, grid):
-    """The grid as a column, in a frame with the name of X's column if X is a frame."""
-    if hasattr(X, "columns"):
-        return type(X)({X.columns[0]: grid})
-    return grid[:, None]

@@ -20,7 +20,7 @@ class PicardDisplay(Display):
     coefficients : ndarray of shape (k,)
         |uᵢᵀy|; the root mean square over targets.
     lam : float, default=None
-        λ to mark.
+        λ to mark; 0 has no mark.
     matrix : bool, default=False
         Whether it is of a plain matrix: singular values are shown.
 
@@ -105,7 +105,7 @@ class PicardDisplay(Display):
         (self.ratio_,) = ax.plot(i, _positive(self.ratio), "^", color=ORANGE, **small, fillstyle="none",
                                  label=f"|uᵢᵀ{target}|/{root}, its price in norm")  # fmt: skip
         self.lam_ = None
-        if self.lam is not None:
+        if self.lam is not None and self.lam > 0:  # λ = 0 cuts nowhere
             cut = np.interp(-np.log(self.lam), -np.log(np.maximum(self.eigenvalues, np.finfo(float).tiny)), i)
             mark = "σᵢ² = λ" if self.matrix else "eᵢ = λ"
             self.lam_ = ax.axvline(cut, color=GREEN, linewidth=1.8, linestyle=(0, (5, 2)),

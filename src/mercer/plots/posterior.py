@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, title
+from mercer.kernels import Table
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, like, title
 from mercer.plots.intervals import GRID, MARGIN, _column
 
 SIGMAS = 2.0
@@ -97,7 +98,7 @@ class PosteriorDisplay(Display):
         grid = np.linspace(x.min() - margin, x.max() + margin, GRID)
         rows = np.tile(np.median(values, axis=0), (GRID, 1))
         rows[:, column] = grid
-        frame = type(X)(rows, columns=X.columns) if hasattr(X, "columns") else rows
+        frame = like(X, rows)
         found = estimator.posterior(frame) if fitted else estimator.prior_moments(frame)
         pick = target if found.mean.ndim == 2 else None
         std = [s if s.ndim == 1 else _column(s, pick, "std") for s in (found.latent_std, found.noisy_std)]
@@ -117,10 +118,10 @@ class PosteriorDisplay(Display):
             return x, _column(np.asarray(y, dtype=float), target, "y")
         if not own:
             return None, None
-        index = estimator.point_index_[estimator.point_index_ >= 0]
-        return np.asarray(estimator.points_, dtype=float)[index, 0], _column(
-            np.asarray(estimator._rows[0]), target, "y"
-        )
+        index, points = estimator.point_index_[estimator.point_index_ >= 0], estimator.points_
+        if isinstance(points, Table):  # of a kernel that reads a column by its name
+            points = np.asarray(points[points.columns[0]])[:, None]
+        return np.asarray(points, dtype=float)[index, 0], _column(np.asarray(estimator._rows[0]), target, "y")
 
     def plot(self, ax=None):
         """Draw on ``ax``, or on a new figure; return self."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import CYCLE, DASHES, INK, Display, title
+from mercer.plots._base import CYCLE, DASHES, INK, Display, like, title
 
 GRID, MARGIN = 301, 0.08
 PLANE, FEWER = 121, 81  # points of each axis of a plane: with two classes, and with more, which cost more
@@ -80,7 +80,7 @@ class ProbabilityDisplay(Display):
         size = GRID if d == 1 else PLANE if len(estimator.classes_) == 2 else FEWER
         grid = tuple(_axis(column, size) for column in rows.T)
         points = np.stack([axis.ravel() for axis in np.meshgrid(*grid, indexing="ij")], axis=1)
-        new = type(X)(points, columns=X.columns) if hasattr(X, "columns") else points
+        new = like(X, points)
         prob = np.asarray(estimator.predict_proba(new))
         shape = tuple(len(axis) for axis in grid)
         band = _band(estimator, new) if d == 1 and prob.shape[1] == 2 else None

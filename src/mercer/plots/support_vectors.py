@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREY, INK, ORANGE, SKY, Display, number, title
-from mercer.plots.intervals import GRID, MARGIN, _like, _single_input
+from mercer.plots._base import BLUE, GREY, INK, ORANGE, SKY, Display, like, number, title
+from mercer.plots.intervals import GRID, MARGIN, _single_input
 
 
 class SupportVectorDisplay(Display):
@@ -89,15 +89,14 @@ class SupportVectorDisplay(Display):
         margin = MARGIN * (high - low) if high > low else 1.0
         grid = np.linspace(low - margin, high + margin, GRID)
         name = str(X.columns[0]) if x_name is None and hasattr(X, "columns") else x_name or "x"
-        f = estimator.predict(_like(X, grid))
+        f = estimator.predict(like(X, grid[:, None]))
         return cls(x=x, y=y, **kinds, grid=grid, prediction=f, x_name=name, y_name=y_name).plot(ax)
 
     def plot(self, ax=None):
         """Draw on ``ax``, or on a new figure; return self."""
         ax = self._start(ax)
         if self.grid is None:
-            grid = np.array([self.x.min(initial=0.0), self.x.max(initial=0.0)])
-            f = np.zeros(2)
+            grid, f = np.array([self.x.min(), self.x.max()]), np.zeros(2)
         else:
             grid, f = self.grid, self.prediction
         words = f"tube, ε = {number(self.epsilon)}"

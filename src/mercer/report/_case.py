@@ -14,10 +14,11 @@ from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
 from mercer.report._budget import Budget
 from mercer.report._factors import find_factors
-from mercer.report._weights import weights_of
-from mercer.report.findings import short
+from mercer.report._weights import noise_name, row_noise, shared_lam, weights_of
+from mercer.report.findings import MOST, all_short, short
 
 SHOWN = 1000  # rows that are drawn as points
+COLUMNS = 600  # columns that are named: of numbers, categories and texts
 SEED = 0
 LEFT_OUT = 3000  # rows up to which fits without a row are computed
 FOLDS = 5
@@ -25,7 +26,10 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """The model and the rows it was fitted on; ``y`` is one column, numbers or labels, ``Y`` all of them."""
+    """The model and the rows it was fitted on; ``y`` is one column, numbers or labels, ``Y`` all of them.
+
+    ``noise`` is λᵢ where each row has its own, ``units`` are by the place of a column in X.
+    """
 
     model: object
     X: object
@@ -43,6 +47,7 @@ class Case:
     weighted: str | None
     budget: Budget
     units: dict | None = None
+    noise: np.ndarray | None = None
 
     @cached_property
     def factors(self):
@@ -91,8 +96,17 @@ class Case:
         """The same case, about the target in column j."""
         return replace(self, y=self.Y[:, j], column=j, target=self.targets[j])
 
+    @property
+    def precision(self):
+        """wᵢλ/λᵢ, what row i counts beside the λ of the fit; None where each counts once."""
+        if self.noise is None:
+            return self.weight
+        return shared_lam(self.model) / self.noise * (1.0 if self.weight is None else self.weight)
+
     def fit(self, model, X, y, rows):
-        """Fit a model on some rows, with their weights if there are any."""
+        """Fit a model on some rows, with their weights and noise variances if there are any."""
+        if self.noise is not None:
+            model = clone(model).set_params(**{noise_name(model): self.noise[rows]})
         return quietly(model.fit, X, y) if self.weight is None else quietly(model.fit, X, y, self.weight[rows])
 
 
@@ -105,6 +119,7 @@ def make_case(
         raise TypeError(f"a report needs a fitted kernel model, got {type(model).__name__} without kernel_.")
     vectors = model.kernel_.domain == "vectors"
     names, targets = _names(model, X, feature_names), _targets(y, target)
+    noise = row_noise(model, len(y))
     X = np.asarray(X, dtype=float) if vectors else _as_table(model.kernel_, X)
     y = np.asarray(y)
     n = len(y)
@@ -119,7 +134,7 @@ def make_case(
     width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(names)
     if len(names) != width:
         raise ValueError(f"feature_names has {len(names)} names, X has {width} columns.")
-    rows = [str(i) for i in range(n)] if row_labels is None else [short(label, 40) for label in row_labels]
+    rows = [str(i) for i in range(n)] if row_labels is None else all_short(row_labels, 40, 2 * MOST, SHOWN)
     if len(rows) != n:
         raise ValueError(f"row_labels has {len(rows)} labels for {n} rows.")
     targets = targets if len(targets) == columns else [f"{targets[0]} {j + 1}" for j in range(columns)]
@@ -128,7 +143,7 @@ def make_case(
         model=model,
         X=X,
         y=y[:, 0] if y.ndim == 2 else y,
-        names=[short(name) for name in names],
+        names=all_short(names, drawn=COLUMNS),
         target=targets[0],
         rows=rows,
         vectors=vectors,
@@ -140,8 +155,20 @@ def make_case(
         weight=weight,
         weighted=weighted,
         budget=Budget(None) if budget is None else budget,
-        units=units,
+        units=_by_place(X, names, units),
+        noise=noise,
     )
+
+
+def _by_place(X, names, units):
+    """{column of X, as the kernel knows it: (centre, scale)}: a name may be cut for the page, its place is not."""
+    if not units:
+        return None
+    known = {str(name): unit for name, unit in units.items()}
+    table = isinstance(X, Table)
+    named = zip(X.columns if table else range(len(names)), names, strict=True)
+    found = {place: known.get(str(name)) or (known.get(place) if table else None) for place, name in named}
+    return {place: unit for place, unit in found.items() if unit is not None}
 
 
 def _as_table(kernel, X):
@@ -202,22 +229,29 @@ def frozen(model):
         fixed["criterion"] = None
     if "optimize" in params and isinstance(params["optimize"], bool):
         fixed["optimize"] = False
-    for name in {"lam", "noise"} & set(params if "criterion" in params else ()):
-        fixed[name] = float(min(model.lam_, 1e150))  # inf is the constant model
+    if "n_hyper_samples" in params:
+        fixed["n_hyper_samples"] = 0  # draws are from a search
+    name = noise_name(model)
+    if "criterion" in params and name is not None:
+        noise = row_noise(model)
+        fixed[name] = shared_lam(model) if noise is None else noise
     return clone(model).set_params(**fixed)
 
 
 def folds(case, seed=SEED):
-    """[(train, test), …]: five folds, each class in all of them."""
+    """[(train, test), …]: five folds, each class in all of them; a row alone in its class is never left out."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     count = int(min(FOLDS, case.n))
     if case.classes is None:
         return list(KFold(count, shuffle=True, random_state=seed).split(np.zeros(case.n)))
-    smallest = int(np.unique(case.y, return_counts=True)[1].min())
-    if smallest < 2:
-        return list(KFold(count, shuffle=True, random_state=seed).split(np.zeros(case.n)))
-    return list(StratifiedKFold(min(count, smallest), shuffle=True, random_state=seed).split(np.zeros(case.n), case.y))
+    _, code, counts = np.unique(case.y, return_inverse=True, return_counts=True)
+    several, alone = np.flatnonzero(counts[code] > 1), np.flatnonzero(counts[code] == 1)
+    if not len(several):
+        return []
+    count = min(count, int(counts[counts > 1].min()))
+    split = StratifiedKFold(count, shuffle=True, random_state=seed).split(several, case.y[several])
+    return [(np.union1d(several[train], alone), several[test]) for train, test in split]
 
 
 def data_hash(case):

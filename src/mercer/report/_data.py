@@ -3,12 +3,14 @@
 import platform
 
 import numpy as np
+from scipy.stats import rankdata
 
 from mercer.report._case import data_hash, frozen, quietly
 from mercer.report._factors import LEVELS, NUMBER, TEXT
 from mercer.report._scores import root_mean_square
 from mercer.report._weights import counted
-from mercer.report.findings import plain, short
+from mercer.report.findings import TEXT as TEXT_LENGTH
+from mercer.report.findings import all_short, plain, short
 
 COLUMNS = 200  # columns that are listed
 BINS = 24
@@ -26,7 +28,7 @@ def data_section(case, notes):
         "columns": len(factors) or len(case.names),
         "targets": case.columns,
         "vectors": case.vectors,
-        "notes": [plain(str(note)) for note in list(notes)[:50]],
+        "notes": all_short(list(notes)[:50], TEXT_LENGTH),
         "features": [_column(f.name, f.shown(f.values)) for f in numbers[:COLUMNS]],
         "categories": [_category(f) for f in levels[:COLUMNS]],
         "texts": [f.name for f in texts[:COLUMNS]],
@@ -93,10 +95,10 @@ def _target(case):
 def _leak(case, numbers):
     """The column that alone is closest to the target, by the rank correlation."""
     target = case.y / (np.abs(case.y).max() or 1.0)
-    y = np.argsort(np.argsort(target)).astype(float)
+    y = rankdata(target)  # equal values share a rank: the order of the rows says nothing
     best = None
     for factor in numbers[:COLUMNS]:
-        x = np.argsort(np.argsort(factor.values)).astype(float)
+        x = rankdata(factor.values)
         if factor.moves and np.ptp(target) > 0:
             r = quietly(lambda x=factor.values: float(np.corrcoef(x, target)[0, 1]))
             rank = float(np.corrcoef(x, y)[0, 1])
@@ -127,8 +129,9 @@ def _support(model):
     if not hasattr(model, "support_"):
         return None
     bounded = getattr(model, "bounded_", None)
-    count = None if bounded is None else int(np.sum(np.asarray(bounded).reshape(len(model.support_), -1).any(axis=1)))
-    return {"vectors": len(model.support_), "bounded": count}
+    if bounded is not None:
+        bounded = int(np.sum(bounded.any(axis=1) if np.ndim(bounded) == 2 else bounded))
+    return {"vectors": len(model.support_), "bounded": bounded}
 
 
 def reproduce_section(case, command):
@@ -142,7 +145,8 @@ def reproduce_section(case, command):
     return {
         "command": None if command is None else plain(str(command)),
         "call": plain(repr(model)),
-        "fitted": _fitted_call(model),
+        "fitted": plain(repr(frozen(model))),
+        "draws": bool(getattr(model, "n_hyper_samples", 0)),
         "versions": {
             "mercer": mercer.__version__,
             "numpy": np.__version__,
@@ -153,8 +157,3 @@ def reproduce_section(case, command):
         "seed": getattr(model, "random_state", None),
         "data": data_hash(case),
     }
-
-
-def _fitted_call(model):
-    """The call that gives this model again without a search."""
-    return plain(repr(frozen(model)))

@@ -95,18 +95,12 @@ def importance(case):
 def grid(factor, points):
     """Values of a factor that a curve goes through: evenly from the 2 % to the 98 % point, or all if they are few."""
     if factor.kind == LEVELS:
-        return common_levels(factor, SHOWN_LEVELS)
+        return factor.common_levels(SHOWN_LEVELS)
     x = factor.values
     low, high = np.quantile(x, [0.02, 0.98])
     if high > low and len(np.unique(x)) > points:
         return np.linspace(low, high, points)
     return np.unique(np.quantile(x, np.linspace(0.0, 1.0, points)))
-
-
-def common_levels(factor, limit):
-    """The commonest levels, in their order."""
-    counts = np.bincount(factor.values, minlength=len(factor.levels))
-    return np.sort(np.argsort(-counts, kind="stable")[:limit])
 
 
 def dependence(case, factor):

@@ -8,7 +8,7 @@ import numpy as np
 from mercer.kernels import Categorical, Columns, Table, Transformed
 from mercer.kernels.inputs import named_columns
 from mercer.plots._base import number
-from mercer.report.findings import short
+from mercer.report.findings import all_short, short
 
 NUMBER, LEVELS, TEXT = "number", "levels", "text"
 MOST_LEVELS = 30
@@ -41,6 +41,11 @@ class Factor:
         """Whether it has more than one value."""
         return self.kind != TEXT and np.ptp(self.values) > 0
 
+    def common_levels(self, limit, rows=slice(None)):
+        """The commonest levels of some rows, in their order."""
+        counts = np.bincount(self.values[rows], minlength=len(self.levels))
+        return np.sort(np.argsort(-counts, kind="stable")[:limit])
+
 
 # ------------------------------------------------------------------------------------------------- finding
 def find_factors(case, units=None):
@@ -53,10 +58,11 @@ def find_factors(case, units=None):
         table = is_table(case.X)
         array = isinstance(case.X, np.ndarray) and case.X.ndim == 2
         places = _read(case.kernel, case.X) if table or array else []
-        labels = {place: short(place if table else case.names[place]) for place in places}
+        labels = all_short(places) if table else [case.names[place] for place in places]
         codes = _categorical(case.kernel, case.X) if places else set()
-        found = [_of_values(labels[place], place, _column(case.X, place), place in codes) for place in places]
-    return [_in_units(factor, (units or {}).get(factor.name)) for factor in found]
+        found = [_of_values(label, place, _column(case.X, place), place in codes)
+                 for label, place in zip(labels, places, strict=True)]  # fmt: skip
+    return [_in_units(factor, (units or {}).get(factor.columns[0])) for factor in found]
 
 
 def is_table(X):

@@ -75,13 +75,14 @@ def column_charts(s):
 def _by_level(j, one):
     """Quartiles of the residuals of each level of a category."""
     places = list(range(len(one["levels"])))
+    note = f"{one['more']} rarer levels are not drawn." if one.get("more") else None
     return chart(
         f"along-{j}", f"Residuals along {one['name']}",
         "The dots should lie near 0; a category whose residuals all lie on one side is misjudged.",
         level_axis(one["name"], one["levels"], 52), axis("residual", [one["low"], one["high"]], include=(0.0,)),
         [rule(y=0.0), line(*sticks(places, one["low"], one["high"]), "middle half", "sky"),
          points(places, one["middle"], "median", big=True, text=one["levels"])],
-        f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.",
+        f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.", note,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from mercer.report._factors import LEVELS, NUMBER
 from mercer.report._scores import root_mean_square
@@ -56,16 +57,20 @@ def _normal_quantiles(r):
 def _along(factor, known, r):
     """Quartiles of the residuals in bins of one column: its values, if they are few, else equally many rows each."""
     x = factor.values[known]
-    values, inverse = np.unique(x, return_inverse=True)
-    if factor.kind == LEVELS or len(values) <= BINS:
-        parts = [np.flatnonzero(inverse == k) for k in range(min(len(values), BINS))]
+    values = np.unique(x)
+    if factor.kind == LEVELS:
+        drawn = np.intersect1d(factor.common_levels(BINS, known), values)
+        parts = [np.flatnonzero(x == level) for level in drawn]
+    elif len(values) <= BINS:
+        parts = [np.flatnonzero(x == value) for value in values]
     else:
         order = np.argsort(x, kind="stable")
         parts = [part for part in np.array_split(order, min(BINS, max(len(x) // 8, 1))) if len(part)]
     quartiles = np.array([np.quantile(r[part], [0.25, 0.5, 0.75]) for part in parts])
     out = {"name": factor.name, "low": quartiles[:, 0], "middle": quartiles[:, 1], "high": quartiles[:, 2]}
     if factor.kind == LEVELS:
-        return {**out, "centre": np.arange(len(parts)), "levels": [factor.levels[k] for k in values[: len(parts)]]}
+        return {**out, "centre": np.arange(len(parts)), "levels": [factor.levels[k] for k in drawn],
+                "more": len(values) - len(drawn)}  # fmt: skip
     return {**out, "centre": factor.shown([np.median(x[part]) for part in parts])}
 
 
@@ -89,13 +94,16 @@ def _trend(name, x, e):
     """Share of the variance of the residuals that a cubic in one column explains, and how likely by chance."""
     from scipy.stats import f as fisher
 
-    t = np.argsort(np.argsort(x)) / (len(x) - 1) * 2 - 1  # ranks: one far row does not decide
-    A, _ = np.linalg.qr(np.column_stack([np.ones(len(x)), t, t**2, t**3]))
-    part = A[:, 1:].T @ (e - e.mean())
+    t = (rankdata(x) - 1) / (len(x) - 1) * 2 - 1  # ranks: one far row does not decide; equal values share one
+    A = np.column_stack([t, t**2, t**3])
+    A, s, _ = np.linalg.svd(A - A.mean(axis=0), full_matrices=False)
+    A = A[:, s > 1e-9 * s[0]]  # three values make a parabola
+    part = A.T @ (e - e.mean())
     total = float(np.sum((e - e.mean()) ** 2))
     share = float(part @ part) / total if total > 0 else 0.0
-    free = max(len(x) - 4, 1)
-    return {"name": name, "share": share, "p": float(fisher.sf(share / 3 / max((1 - share) / free, 1e-300), 3, free))}
+    terms, free = A.shape[1], max(len(x) - 1 - A.shape[1], 1)
+    p = float(fisher.sf(share / terms / max((1 - share) / free, 1e-300), terms, free))
+    return {"name": name, "share": share, "p": p}
 
 
 def _spread(name, x, e, tests):
@@ -137,10 +145,11 @@ def _labels(case, predicted, left):
         "tests": {},
     }
     score = left.proba[:, 1] if left.proba is not None else left.decision
-    if len(classes) == 2 and score is not None and np.isfinite(score).all():
+    judged = np.flatnonzero(np.isfinite(score)) if len(classes) == 2 and score is not None else []
+    positive, score = case.y[judged] == case.classes[1], score[judged] if len(judged) else None
+    if 0 < np.sum(positive) < len(judged):
         from sklearn.metrics import roc_auc_score, roc_curve
 
-        positive = case.y == case.classes[1]
         false, true, _ = roc_curve(positive, score)
         pick = np.unique(np.linspace(0, len(false) - 1, min(len(false), 200)).round().astype(int))
         out["roc"] = {"false": false[pick], "true": true[pick], "area": float(roc_auc_score(positive, score))}

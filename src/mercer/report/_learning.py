@@ -6,7 +6,7 @@ from sklearn.utils.metaestimators import _safe_split
 from mercer.report._case import SEED, folds, frozen, quietly
 from mercer.report._scores import root_mean_square
 from mercer.report._weights import average, part
-from mercer.report.findings import missing
+from mercer.report.findings import missing, short
 from mercer.selection.noise import noise_level
 
 ROWS = 1500  # rows that the curve is drawn from
@@ -26,9 +26,9 @@ def learning_section(case, left):
     if skipped:
         return skipped
     rows = case.shown(ROWS)
-    sizes, errors, spreads = _curve(case, rows)
+    sizes, errors, spreads, why = _curve(case, rows)
     if len(sizes) < 2:
-        return missing("A learning curve takes too long for this model, and is left out.")
+        return missing(why)
     whole = left.one_by_one and len(rows) == case.n
     return {
         "metric": "RMSE" if case.classes is None else "error rate",
@@ -44,28 +44,32 @@ def learning_section(case, left):
 
 
 def _curve(case, rows):
-    """(sizes, errors, standard errors over the folds), the small sizes first, until the time is over."""
+    """(sizes, errors, standard errors over the folds, why there are no more), the small sizes first, in time."""
     model, start = frozen(case.model), case.budget.now()
     y = case.Y if case.columns > 1 else case.y
     split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in folds(case)]
     rng = np.random.default_rng(SEED)
     split = [(rng.permutation(train), test) for train, test in split if len(test)]
+    if not split:
+        return [], [], [], "A learning curve needs a class with at least 2 rows."
     largest = min(len(train) for train, _ in split)
     wanted = np.unique(np.geomspace(min(max(LEAST, largest // 32), largest), largest, SIZES).round().astype(int))
-    sizes, errors, spreads = [], [], []
+    sizes, errors, spreads, why = [], [], [], "A learning curve needs more rows."
     for size in wanted:
         if case.budget.over(start, LIMIT) and sizes:
+            why = "A learning curve takes too long for this model, and is left out."
             break
-        found = [_one(case, model, y, train[:size], test) for train, test in split]
-        found = [value for value in found if value is not None]
+        tried = [_one(case, model, y, train[:size], test) for train, test in split]
+        found = [one for one in tried if not isinstance(one, str)]
         if not found:
+            why = f"There is no learning curve: of {size} rows no fit succeeded ({tried[-1].rstrip('.')})."
             continue
         weights = np.array([weight for _, weight in found])
         values = np.array([value for value, _ in found])
         sizes.append(int(size))
         errors.append(_pooled(case, values, weights))
         spreads.append(root_mean_square(values - values.mean()) / float(np.sqrt(len(values))))
-    return sizes, errors, spreads
+    return sizes, errors, spreads, why
 
 
 def _pooled(case, values, weights):
@@ -77,18 +81,18 @@ def _pooled(case, values, weights):
 
 
 def _one(case, model, y, train, test):
-    """(error on a fold, its weight); None where the rows do not make a model."""
+    """(error on a fold, its weight); where the rows do not make a model, why."""
     train = np.sort(train)
     if case.classes is not None and len(np.unique(case.y[train])) < 2:
-        return None
+        return "they are of one class"
     try:
         fitted = case.fit(model, *_safe_split(model, case.X, y, train), train)
         new, _ = _safe_split(model, case.X, y, test, train)
         predicted = case.one(quietly(fitted.predict, new))
-    except (ValueError, np.linalg.LinAlgError):  # too few rows for a trend, or all of weight 0
-        return None
+    except (ValueError, np.linalg.LinAlgError) as error:  # too few rows for a trend, or all of weight 0
+        return short(error, 200)
     weight = float(len(test)) if case.weight is None else float(case.weight[test].sum())
-    return (_error(case, case.y[test], predicted, test), weight) if weight > 0 else None
+    return (_error(case, case.y[test], predicted, test), weight) if weight > 0 else "all have weight 0"
 
 
 def _error(case, y, predicted, rows):

@@ -8,9 +8,9 @@ from sklearn.utils.metaestimators import _safe_split
 from mercer.report._case import LEFT_OUT, folds, frozen, levels, quietly
 
 EXACT = "leave-one-out at the kernel and λ of the fit"
-SPAN = "leave-one-out by the span rule, at the kernel and λ of the fit"
 CLOSE = "approximate leave-one-out at the kernel and λ of the fit"
 CAVITY = "leave-one-out probabilities at the kernel of the fit"
+FEW = 60  # rows up to which an SVR is fitted again without each of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,12 @@ def _closed_form(case):
     if kind == "GaussianProcessRegressor":
         std = quietly(lambda: model.loo_std_)
         return LeftOut(_minus(case, lambda: model.loo_residuals_), EXACT, std=std)
-    if kind in ("KernelRidge", "SVR") and not case.pairwise:
+    if kind == "SVR":  # its span rule is for intervals: it can be far from a refit
+        _check_rows(model.row_weight_, case)
+        return None
+    if kind == "KernelRidge" and not case.pairwise:
         get = (lambda: model.loo_residuals_) if hasattr(model, "loo_residuals_") else _by_influence(model)
-        return LeftOut(_minus(case, get), SPAN if kind == "SVR" else EXACT)
+        return LeftOut(_minus(case, get), EXACT)
     if hasattr(model, "loo_decision_"):
         F = np.asarray(model.loo_decision_)
         F = model.loss_.mean(F.reshape(len(F), -1))
@@ -100,33 +103,61 @@ def _labels(case):
 
 
 def _by_folds(case):
-    """Each fold predicted by the model fitted on the others, at the same kernel and λ."""
-    model, split = frozen(case.model), folds(case)
-    if case.n < 4:
-        raise ValueError(f"{type(model).__name__} needs at least 4 rows for a report, got {case.n}.")
-    wanted = ["predict", "predict_proba" if hasattr(model, "predict_proba") else "decision_function"]
-    kept = {name: [None] * case.n for name in (wanted if case.classes is not None else wanted[:1])}
+    """Each part predicted by the model fitted on the others, at the same kernel and λ."""
+    model, (split, how) = frozen(case.model), _parts(case)
+    if case.n < 4 or not split:
+        why = f"got {case.n}" if case.n < 4 else f"and a class with 2 of them; the {case.n} classes have 1 each"
+        raise ValueError(f"{type(model).__name__} needs at least 4 rows for a report, {why}.")
+    kept = dict.fromkeys(_wanted(case))
     y = case.Y if case.columns > 1 else case.y
     for train, test in split:
         fitted = case.fit(model, *_safe_split(model, case.X, y, train), train)
         new, _ = _safe_split(model, case.X, y, test, train)
         for name, values in kept.items():
-            _scatter(values, test, quietly(getattr(fitted, name), new), name, fitted, case)
-    out = {name: np.array(values) for name, values in kept.items()}
-    how = f"{len(split)} folds, at the kernel and λ of the fit"
-    if case.classes is not None:
-        proba, decision = out.get("predict_proba"), out.get("decision_function")
-        return LeftOut(out["predict"], how, proba=proba, decision=decision)
+            found = _of_all_classes(quietly(getattr(fitted, name), new), name, fitted, case)
+            kept[name] = _empty(case.n, found) if values is None else values
+            kept[name][test] = found
     several = levels(case.model) is not None
-    return LeftOut(out["predict"], how, quantiles=out["predict"] if several else None)
+    return LeftOut(kept["predict"], how, proba=kept.get("predict_proba"), decision=kept.get("decision_function"),
+                   quantiles=kept["predict"] if several else None)  # fmt: skip
 
 
-def _scatter(values, test, found, name, fitted, case):
-    """Put the predictions of a fold in their places; a class that the fold did not see has probability 0."""
+def _parts(case):
+    """([(train, test), …], how that is called): each row alone for a small SVR, else folds."""
+    if type(case.model).__name__ == "SVR" and case.n <= FEW:
+        every = np.arange(case.n)
+        return [(np.delete(every, i), every[i : i + 1]) for i in every], EXACT
+    split = folds(case)
+    how = f"{len(split)} folds, at the kernel and λ of the fit"
+    rest = case.n - sum(len(test) for _, test in split)
+    if rest:
+        how += f"; {rest} row alone in its class is" if rest == 1 else f"; {rest} rows alone in their class are"
+        how += " not judged"
+    return split, how
+
+
+def _wanted(case):
+    """What is asked of the fits: of labels also probabilities, or for two classes the decision function."""
+    if case.classes is None:
+        return ["predict"]
+    if hasattr(case.model, "predict_proba"):
+        return ["predict", "predict_proba"]
+    return ["predict", "decision_function"] if len(case.classes) == 2 else ["predict"]
+
+
+def _empty(n, found):
+    """Room for the predictions of n rows: nan, or None for labels, where there will be none."""
+    numbers = found.dtype.kind == "f"
+    return np.full((n, *found.shape[1:]), np.nan if numbers else None, dtype=float if numbers else object)
+
+
+def _of_all_classes(found, name, fitted, case):
+    """Predictions of a fold; a class that it did not see has probability 0."""
     found = np.asarray(found)
+    if name == "predict" and case.classes is not None:
+        return found.astype(object)
     if name == "predict_proba" and found.shape[1] < len(case.classes):
         full = np.zeros((len(found), len(case.classes)))
         full[:, np.searchsorted(case.classes, fitted.classes_)] = found
-        found = full
-    for i, value in zip(test, found, strict=True):
-        values[i] = value
+        return full
+    return found

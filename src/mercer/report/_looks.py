@@ -81,6 +81,14 @@ def weights(s):
     )
 
 
+def constant_target(s):
+    """A target with one value."""
+    target = s["data"]["target"]
+    if target.get("distinct") == 1:
+        return f"The target is {number(target['mean'])} in all {s['data']['rows']} rows: there is nothing to learn."
+    return None
+
+
 # ------------------------------------------------------------------------------------------------- fit
 def _models(s):
     """The model itself, and {name: other}."""

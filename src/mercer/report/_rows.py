@@ -4,6 +4,7 @@ import numpy as np
 
 from mercer.gram.merge import duplicate_groups
 from mercer.report._case import LEFT_OUT, quietly
+from mercer.report._scores import root_mean_square
 from mercer.selection.noise import nearest
 
 LISTED = 10
@@ -28,7 +29,9 @@ def _residuals(case, left):
     z = e / left.std if left.std is not None else e
     known = np.isfinite(z)
     size = 1.4826 * np.median(np.abs(z[known] - np.median(z[known]))) if known.any() else 0.0
-    z = np.where(known, z, 0.0) / size if size > 0 else np.zeros(case.n)
+    every = root_mean_square(z[known])
+    size = size if size > 1e-9 * every else every  # half of them are equal: the middle does not tell what is usual
+    z = np.where(known, z, 0.0) / (size or 1.0)
     worst = np.argsort(-np.abs(z), kind="stable")[:LISTED]
     return {
         "outliers": int(np.sum(np.abs(z) > OUTLIER)),
@@ -122,11 +125,12 @@ def _alone(case):
 
 def _surprising(case, left):
     """Rows whose own class has the smallest probability."""
+    known = np.array([label is not None for label in left.predicted])
     if left.proba is None:
-        wrong = np.flatnonzero(left.predicted != case.y)[:LISTED]
+        wrong = np.flatnonzero(known & (left.predicted != case.y))[:LISTED]
         return [{"row": case.label(i), "class": str(case.y[i]), "predicted": str(left.predicted[i]),
                  "probability": None} for i in wrong]  # fmt: skip
     own = left.proba[np.arange(case.n), np.searchsorted(case.classes, case.y)]
-    order = np.argsort(np.nan_to_num(own, nan=2.0), kind="stable")[:LISTED]
+    order = np.argsort(np.nan_to_num(own, nan=2.0), kind="stable")[: min(LISTED, int(np.isfinite(own).sum()))]
     return [{"row": case.label(i), "class": str(case.y[i]), "predicted": str(left.predicted[i]),
              "probability": float(own[i])} for i in order]  # fmt: skip

@@ -130,7 +130,7 @@ def fit(s):
     """Scores beside the baselines, predictions, residuals; or the confusion of classes."""
     scores = s["scores"]
     words = [el("p", f"Judged by {scores['how']}.")]
-    if not scores["nested"]:
+    if not scores["nested"] and s["selection"]["chosen"]["criterion"]:
         words.append(remark("The kernel and λ were chosen on all rows, so this score may be a little too good; nested "
                             "cross-validation, scores=nested_cv(...), leaves no such doubt."))  # fmt: skip
     if scores["optimism"]:

@@ -14,6 +14,8 @@ def selection(s):
     chosen, path, surface = sel["chosen"], sel["path"] or {}, sel["surface"] or {}
     by = f"chosen by {chosen['criterion']}" if chosen["criterion"] else "given, not chosen"
     lam = None if chosen["lam"] is None else f", λ = {show(chosen['lam'])}"
+    if chosen.get("for_each_row"):
+        lam += ", the geometric mean, since each row has its own"
     words = [el("p", "The kernel is ", el("code", rounded(chosen["kernel"])), lam, f"; {by}.")]
     if chosen.get("message"):
         words.append(remark(chosen["message"]))
@@ -76,7 +78,7 @@ def effects(s):
     head = ["column", "importance", "beside the strongest", "length scale ℓ", "relevance sd/ℓ"]
     if any(one["length_scale"] is not None for one in e["columns"]):
         words.append(remark("Relevance says how many length scales one standard deviation of the column spans; near 0 "
-                            "the column does not matter."))  # fmt: skip
+                            "the column hardly matters, or acts almost linearly: importance tells which."))  # fmt: skip
     else:
         head, rows = head[:3], [row[:3] for row in rows]
     if e["more"]:
@@ -192,7 +194,8 @@ def reproduce(s):
     """What is needed to do it again."""
     r = s["reproduce"]
     command = [el("h3", "The command"), code(r["command"])] if r["command"] else []
-    call = f"model = {r['call']}\nmodel.fit(X, y)\n\n# the same model without a search\nmodel = {r['fitted']}"
+    search = "a search; predictions of the draws are not part of it" if r.get("draws") else "a search"
+    call = f"model = {r['call']}\nmodel.fit(X, y)\n\n# the same model without {search}\nmodel = {r['fitted']}"
     told = [*r["versions"].items()]
     if r["seed"] is not None:
         told.append(("seed", r["seed"]))

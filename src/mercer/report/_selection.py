@@ -6,6 +6,7 @@ from mercer.plots.lcurve import _place
 from mercer.plots.selection import _is_error, _scaled, _short
 from mercer.report._case import quietly
 from mercer.report._relevance import labels
+from mercer.report._weights import row_noise
 from mercer.report.findings import missing, plain
 from mercer.selection import Evidence, compare, path
 
@@ -32,6 +33,9 @@ def selection_section(case):
         out["surface"] = _label_surface(case) if hasattr(model, "log_marginal_likelihood") else out["path"]
         out["tried"] = _tried(model)
         return out
+    if not _constant(model):
+        out["path"] = out["surface"] = missing("The path of λ and the evidence are drawn for a constant trend or none.")
+        return out
     lam = float(model.lam_)
     rows = case.shown(PATH_ROWS)
     if case.pairwise and len(rows) < case.n:
@@ -48,6 +52,12 @@ def selection_section(case):
     return out
 
 
+def _constant(model):
+    """Whether the trend is a constant or none: a path knows no other."""
+    trend = getattr(model, "trend", None)
+    return trend is None or (isinstance(trend, str) and trend == "constant")
+
+
 def _intercept(model):
     """Whether there is an unpenalised constant."""
     return model.trend is not None if hasattr(model, "trend") else bool(model.intercept)
@@ -59,7 +69,7 @@ def _why_not(model):
     if name == "KernelInterpolator":
         return "λ is 0: the function of smallest norm through all rows has no λ to choose."
     if name == "GaussianProcessClassifier":
-        return "A Gaussian process classifier has no λ: its kernel is chosen by the evidence alone."
+        return "A Gaussian process classifier has no λ; the evidence alone can choose its kernel."
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
 
 
@@ -72,6 +82,7 @@ def _chosen(model):
     out = {
         "kernel": repr(kernel),
         "lam": getattr(model, "lam_", None),
+        "for_each_row": row_noise(model) is not None,
         "values": values,
         "bounds": bounds,
         "errors": None,
@@ -195,8 +206,8 @@ def _surface(case, lam):
     lams = np.geomspace(lam / REACH, lam * REACH, LAMS)
     theta, columns = case.kernel.theta, []
     for factor in FACTORS:
-        moved = np.clip(theta + lengths * np.log(factor), *case.kernel.theta_bounds.T)
-        columns.append(_evidence(case, case.kernel.with_theta(moved), data, lams, criterion))
+        moved = case.kernel.with_theta(theta + lengths * np.log(factor))  # beyond bounds too: they bind the search
+        columns.append(_evidence(case, moved, data, lams, criterion))
         if case.budget.over():
             return case.budget.skips("evidence surface")
     loss = np.array(columns).T
@@ -228,11 +239,12 @@ def _evidence(case, kernel, data, lams, criterion):
 
 
 def _rows(case, rows):
-    """(X, Y, weights) of some rows, all targets; rows of weight 0 are no part of the fit."""
-    if case.weight is not None:
-        rows = rows[case.weight[rows] > 0]
+    """(X, Y, weights) of some rows, all targets; rows of weight 0 are no part of the fit, λᵢ is the weight λ/λᵢ."""
+    weight = case.precision
+    if weight is not None:
+        rows = rows[weight[rows] > 0]
     X = case.X if len(rows) == case.n else case.take(rows)
-    return X, case.Y[rows], None if case.weight is None else case.weight[rows]
+    return X, case.Y[rows], None if weight is None else weight[rows]
 
 
 def _label_surface(case):
@@ -254,7 +266,7 @@ def _label_surface(case):
         for b, factor in enumerate(factors):
             moved = theta + lengths * np.log(factor)
             moved[j] += np.log(amplitude)
-            loss[a, b] = -quietly(case.model.log_marginal_likelihood, np.clip(moved, *kernel.theta_bounds.T))
+            loss[a, b] = -quietly(case.model.log_marginal_likelihood, moved)
     loss = np.minimum(loss - np.nanmin(loss), 1e6)
     base = float(np.exp(theta[lengths][0])) if lengths.sum() == 1 else 1.0
     return {

@@ -1,8 +1,9 @@
-"""The weights of the rows: those given to the page, else those that the fit remembers."""
+"""What rows count: weights given to the page, else those that the fit remembers, and noise variances."""
 
 import numpy as np
 
 GIVEN, REMEMBERED, UNKNOWN = "given", "remembered", "unknown"
+LARGEST = 1e150  # stands for λ = ∞, the constant model
 
 
 def weights_of(model, n, given=None):
@@ -19,12 +20,42 @@ def weights_of(model, n, given=None):
 
 
 def _remembered(model, n):
-    """The weights that a fit keeps, 0 for rows that it left out; None where it keeps none, or noise variances."""
-    if np.ndim(getattr(model, "lam", None)) or np.ndim(getattr(model, "noise", None)):
-        return None
+    """The weights that a fit keeps, 0 for rows that it left out; None where it keeps none."""
     found = getattr(model, "row_weight_", None)
-    # another number: these are not the rows of the fit; what follows says so
-    return found if found is not None and len(found) == n else None
+    if found is None or len(found) != n:  # another number: these are not the rows of the fit; what follows says so
+        return None
+    noise = row_noise(model, n)
+    if noise is None:
+        return found
+    found = found * noise / shared_lam(model)  # wᵢ of wᵢλ/λᵢ, whole where it was
+    whole = np.rint(found)
+    return np.where(np.abs(found - whole) <= 1e-12 * whole, whole, found)
+
+
+def noise_name(model):
+    """The parameter that is one λ for all rows, or one for each: lam or noise; None where there is none."""
+    return next((name for name in ("lam", "noise") if hasattr(model, name)), None)
+
+
+def shared_lam(model):
+    """λ of the fit as a finite number; of one λ for each row the geometric mean."""
+    return float(min(model.lam_, LARGEST))
+
+
+def row_noise(model, n=None):
+    """λᵢ of the n rows with the common factor that was learnt; None where all rows share λ."""
+    weight, name = getattr(model, "row_weight_", None), noise_name(model)
+    if weight is None or name is None or not np.ndim(getattr(model, name)):
+        return None
+    if n is not None and len(weight) != n:
+        raise ValueError(
+            f"the model was fitted on {len(weight)} rows with a {name} for each, X and y have {n}: a report needs the "
+            "rows of the fit."
+        )
+    given = np.asarray(getattr(model, name), dtype=float)
+    if len(given) == len(weight):
+        return given * (shared_lam(model) / float(np.exp(np.log(given).mean())))
+    return shared_lam(model) / np.where(weight > 0, weight, 1.0)  # rows that joined or left later
 
 
 def _counts_otherwise(model, n):

@@ -94,7 +94,7 @@ def numbers_of(made):
         return None
     same = [m for m in made["marks"] if m["kind"] in ("line", "points", "band") and m["x"] == mark["x"]]
     head, columns = [made["x"]["label"]], [mark["x"]]
-    for m in same:
+    for m in _once(same):
         if m["kind"] == "band":
             head += [f"{m['name'] or 'band'}, low", "high"]
             columns += [m["low"], m["high"]]
@@ -103,6 +103,18 @@ def numbers_of(made):
             columns.append(m["y"])
     pick = np.unique(np.linspace(0, len(mark["x"]) - 1, min(len(mark["x"]), 12)).round().astype(int))
     return head, [[column[i] for column in columns] for i in pick]
+
+
+def _once(marks):
+    """The marks without those that repeat another: of a line and points in the same places the one with a name."""
+    kept = []
+    for mark in marks:
+        twin = next((k for k, one in enumerate(kept) if "y" in mark and one.get("y") == mark["y"]), None)
+        if twin is None or (mark["name"] and kept[twin]["name"]):
+            kept.append(mark)
+        elif mark["name"]:
+            kept[twin] = mark
+    return kept
 
 
 def _level_numbers(made):

@@ -94,6 +94,11 @@ CHECKS = (
         look.weights,
     ),
     Check(
+        "M108", PROBLEM, "Constant target",
+        "Check how the target was read and joined. If it is right, no model is needed, and no score can be given.",
+        look.constant_target,
+    ),
+    Check(
         "M201", PROBLEM, "No better than a constant",
         "Do not use the model. The columns may not hold the answer; check the target, the joins and the "
         "units.",
@@ -134,8 +139,9 @@ CHECKS = (
     ),
     Check(
         "M301", WARNING, "Intervals do not hold what they state",
-        "Use predict_interval(..., method='split') with rows set aside, or multiply the stated variance by "
-        "the mean square of the z-scores.",
+        "Set rows aside. Intervals: predict_interval(..., method='split') on them, or multiply the stated variance by "
+        "the mean square of the z-scores. Quantiles: choose λ by their loss on these rows, or shift each quantile by "
+        "what it misses there.",
         look.coverage,
     ),
     Check(

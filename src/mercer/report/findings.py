@@ -9,6 +9,7 @@ import numpy as np
 SCHEMA = 1
 LARGEST = 2_000_000  # characters of JSON; what `collect` writes stays far below
 NAME, TEXT = 80, 4000  # characters of a name and of a text that are kept
+MOST, LEAST = 60_000, 8  # bytes of many names together, and characters that each of them keeps at least
 DIGITS = 6  # significant digits of the numbers in lists: more than a picture shows
 
 
@@ -110,6 +111,21 @@ def short(text, limit=NAME):
     text = "".join(c if c.isprintable() else " " for c in str(text)[: 4 * limit])
     text = " ".join(text.split()) or "(no name)"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def all_short(texts, limit=NAME, most=MOST, drawn=None):
+    """Names cut at a bound, and further where those that are drawn would fill the page with more bytes than most."""
+    cut = [short(text, limit) for text in texts]
+    share = 1.0 if drawn is None or not cut else min(1.0, drawn / len(cut))
+    while limit > LEAST and share * sum(map(_bytes, cut)) > most:
+        limit //= 2
+        cut = [short(text, limit) for text in cut]
+    return cut
+
+
+def _bytes(text):
+    """Bytes of a text in the data block of the page, where signs of markup take six."""
+    return len(text.encode(errors="replace")) + 5 * sum(text.count(sign) for sign in "<>&")
 
 
 def missing(why):

@@ -79,7 +79,8 @@ def render(findings, lite=False):
     size, limit = len(page.encode()), LARGEST[plotly is None]
     if size > limit:
         raise ValueError(
-            f"the page has {size} bytes, more than {limit}: these findings are larger than collect makes them."
+            f"the page has {size} bytes, more than {limit}. Give collect fewer or shorter notes, feature_names, target "
+            "names and row_labels."
         )
     return page
 
