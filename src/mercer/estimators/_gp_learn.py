@@ -173,7 +173,7 @@ class LearnMixin:
             count = data.weight.sum() if criterion.weights == "repeats" else len(data.y)
             return value + log * (count - data.H.shape[1]) * data.y.shape[1] - self._offset()
         if getattr(criterion, "score", None) == "log_density":
-            return value + log
+            return value + log * (data.y.size if criterion.summed else 1)
         return value * self._unit ** {"absolute": 1, "crps": 1}.get(getattr(criterion, "score", ""), 2)
 
 

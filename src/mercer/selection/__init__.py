@@ -3,7 +3,7 @@
 from mercer.selection.base import Choice, Criterion, Rule, SmoothCriterion
 from mercer.selection.compare import Comparison, compare
 from mercer.selection.criteria import GCV, LOO, Evidence
-from mercer.selection.folds import GroupKFold, KFold
+from mercer.selection.folds import FoldDensity, GroupKFold, KFold
 from mercer.selection.nested import NestedResult, nested_cv
 from mercer.selection.path import Path, path
 from mercer.selection.priors import LogNormal, Priors, weak_priors
@@ -21,6 +21,7 @@ __all__ = [
     "Discrepancy",
     "Evidence",
     "Explicit",
+    "FoldDensity",
     "GroupKFold",
     "KFold",
     "LCurve",
