@@ -23,7 +23,7 @@ WARM, WARM_FIT = 600, 60  # rows of a first evaluation or fit that fills caches 
 
 def load(library):
     """Mercer's compiled loops, which a fit of WARM_FIT rows is not worth."""
-    if library == "mercer":
+    if library.startswith("mercer"):
         from mercer import _loops  # noqa: F401
 
 

@@ -108,6 +108,8 @@ class Criterion(Rule):
         Whether C > 0, so that a search may work with log C.
     summed : bool
         Whether C grows with the number of rows and targets, as a likelihood does; else it is a mean.
+    by_levels : bool
+        Whether an optimum on few rows leads to that on all; else a search also begins on all, if they are not many.
 
     Examples
     --------
@@ -121,6 +123,7 @@ class Criterion(Rule):
 
     positive = False
     summed = False
+    by_levels = True
 
     @abstractmethod
     def value(self, Kinv, y, weight=None):
