@@ -30,7 +30,7 @@ help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
 demo: $(VENV)/.installed-plots  ## install into .venv and run the main job on bundled data
-	@$(PY) -m mercer demo
+	@$(PY) -m mercer demo --force
 
 test: $(VENV)/.installed-test  ## install into .venv and run the tests, doctests included
 	@$(PY) -m pytest -m "not slow and not browser" $(PYTEST_ARGS)

@@ -36,6 +36,8 @@ def test_compare(run, cars, tmp_path):
     assert found["schema"] == "mercer.compare/1"
     assert found["rules"]["LOO()"]["lam"] > 0
     assert run("compare", cars, "-t", "dist", "--plot", tmp_path / "p.svg")[0] == 2
+    assert run("compare", cars, "-t", "dist", "--plot", "-")[0] == 2
+    assert run("compare", cars, "-t", "dist", "--categorical", "dist")[0] == 2
 
 
 def test_plan(run):
@@ -45,6 +47,7 @@ def test_plan(run):
     assert json.loads(run("plan", "--rows", "500", "--json")[1])["solver"] == "cholesky"
     assert run("plan", "--rows", "-5")[0] == 2
     assert run("plan", "--rows", "2.5")[0] == 2
+    assert run("plan", "--rows", "1e300")[0] == 2
 
 
 def test_without_a_command_it_says_how(run):
@@ -84,6 +87,9 @@ def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_pa
     code, out, _ = run("demo", "--text")
     assert code == 0
     assert "o the cars, · the fit" in out
+    (tmp_path / "mercer_demo.png").write_text("mine")
+    assert run("demo")[0] == 2
+    assert run("demo", "--output", "other.png", "--text", "--force")[0] == 0
 
 
 def test_progress_after_two_seconds_on_a_terminal_only(monkeypatch, capsys):
@@ -131,6 +137,25 @@ def test_pipes_and_exit_codes_of_a_real_process(fitted):
         out, err = done.communicate((fitted / "cars.csv").read_bytes(), timeout=100)
     assert done.returncode == 0, err
     assert len(out.decode().splitlines()) == 25
+
+
+def test_a_closed_pipe_is_no_error_of_a_real_process(fitted):
+    for arguments in (("predict", fitted / "model.mercer", fitted / "cars.csv"), ("--help",)):
+        with process(*arguments) as done:
+            done.stdout.close()
+            err = done.stderr.read()
+        assert (done.returncode, err) == (0, b"")
+
+
+def test_the_demo_does_not_overwrite(run, tmp_path):
+    path = tmp_path / "cars.png"
+    path.write_text("mine")
+    code, _, err = run("demo", "--output", path)
+    assert code == 2
+    assert "--force replaces it" in err
+    assert path.read_text() == "mine"
+    assert run("demo", "--output", path, "--force")[0] == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_ctrl_c_in_the_middle_of_a_fit(tmp_path):

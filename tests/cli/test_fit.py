@@ -1,6 +1,7 @@
 """`mercer fit`: what it prints and keeps, and what it refuses, with which exit code."""
 
 import json
+import os
 
 import polars as pl
 import pytest
@@ -187,12 +188,23 @@ USAGE = [
     (["-t", "dist", "--report", "page.pdf"], ".html"),
     (["-t", "dist", "-o", "no/such/folder/m.mercer"], "no folder"),
     (["-t", "dist", "--flod", "2"], "--flod"),
+    (["-t", "dist", "-o", "-"], "- is no file"),
+    (["-t", "dist", "-o", "same.json", "--card", "same.json"], "is the file of --output, too"),
+    (["-t", "dist", "--max-rows", "2"], "--max-rows must be from 3"),
+    (["-t", "dist", "--seed", "99999999999"], "--seed"),
+    (["-t", "dist", "--separator", ";;"], "--separator"),
+    (["-t", "dist", "--separator", '"'], "--separator"),
+    (["-t", "dist", "--ignore", "dist"], "this is the target"),
+    (["-t", "dist", "--numeric", "dist"], "this is the target"),
+    (["-t", "dist", "--categorical", "dist", "--model", "ridge"], "use --model gpc"),
+    (["-t", "dist", "-o", "m" * 300], "cannot be written"),
     ([], "--target"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "said"), USAGE, ids=[" ".join(a) for a, _ in USAGE])
-def test_wrong_usage_is_one_line_and_exit_code_2(run, cars, arguments, said):
+def test_wrong_usage_is_one_line_and_exit_code_2(run, cars, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)  # where a file that should not be written does no harm
     code, out, err = run("fit", cars, *arguments)
     assert (code, out) == (2, "")
     lines = [line for line in err.splitlines() if not line.startswith(("note", "warning"))]
@@ -269,3 +281,133 @@ def test_hyper_parameters_are_called_by_the_names_of_their_columns(run, tmp_path
     _, _, err = run("fit", path, "-t", "y", "--no-score")
     assert "the length scale of 'a'" in err or "the length scale of 'b'" in err
     assert "length_scale[" not in err
+
+
+# ------------------------------------------------------------------------------------- a fit that is not judged
+def numbers(path, columns, n=12):
+    """A table of columns of functions of the row."""
+    rows = [",".join(str(make(i)) for make in columns.values()) for i in range(n)]
+    path.write_text("\n".join([",".join(columns), *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_rows_that_are_too_few_after_max_rows_are_not_judged(run, cars):
+    code, out, err = run("fit", cars, "-t", "dist", "--max-rows", "5", *QUICK[2:])
+    assert code == 0
+    assert "fewer than 10 rows: not judged by cross-validation" in out
+    assert "judged by" not in err
+
+
+def test_a_fold_that_fails_does_not_cost_the_model(run, cars, tmp_path, monkeypatch):
+    def broken(*arguments, **options):
+        raise ValueError("a fold of nothing")
+
+    monkeypatch.setattr("mercer.tabular.scoring._fold_by_fold", broken)
+    code, out, _ = run("fit", cars, "-t", "dist", *QUICK, "-o", tmp_path / "m.mercer")
+    assert code == 0
+    assert "not judged by cross-validation, as a fit without some of the rows failed: a fold of nothing" in out
+    assert (tmp_path / "m.mercer").exists()
+
+
+def test_a_class_of_one_row_is_not_judged_and_a_number_of_one_row_is(run, tmp_path):
+    path = numbers(tmp_path / "t.csv", {"x": lambda i: i, "w": lambda i: int(i == 3), "c": lambda i: "ab"[i == 5]})
+    code, out, _ = run("fit", path, "-t", "c", *QUICK)
+    assert code == 0
+    assert "one class alone has two rows or more: not judged" in out
+    kernel = ("-k", "Gaussian().on('x') + Linear().on('w')", "--fix-kernel", "--folds", "3", "--ignore", "c")
+    code, out, _ = run("fit", numbers(path, {"w": lambda i: int(i == 3), "c": lambda i: "b", "x": lambda i: i,
+                                             "y": lambda i: i * i}), "-t", "y", *kernel)  # fmt: skip
+    assert code == 0
+    assert "nested cross-validation, 3 folds" in out
+
+
+# ------------------------------------------------------------------------------------------------- the target
+def test_a_target_of_categories_gets_a_classifier(run, tmp_path):
+    path = numbers(tmp_path / "t.csv", {"x": lambda i: i, "y": lambda i: int(i > 5)})
+    code, out, _ = run("fit", path, "-t", "y", "--categorical", "y", *QUICK, "-o", tmp_path / "m.mercer")
+    assert code == 0
+    assert "the target 'y' is categories: a classifier is fitted" in out
+    assert json.loads(run("evaluate", tmp_path / "m.mercer", path, "--json")[1])["accuracy"] == 1.0
+
+
+def test_remedies_for_a_mixed_target_are_some_that_help(run, tmp_path):
+    path = numbers(tmp_path / "t.csv", {"x": lambda i: i, "y": lambda i: "bad" if i == 4 else i / 2}, 30)
+    code, _, err = run("fit", path, "-t", "y")
+    assert code == 3
+    assert "except for row 5: 'bad'" in err
+    assert "or --categorical 'y' for labels." in err
+    assert "--ignore" not in err
+
+
+def test_rows_are_those_of_the_file_where_some_have_no_target(run, tmp_path):
+    columns = {"x": lambda i: "1e999" if i == 7 else i, "y": lambda i: "" if i < 3 else i}
+    code, _, err = run("fit", numbers(tmp_path / "t.csv", columns, 20), "-t", "y")
+    assert code == 3
+    assert "in row 8." in err
+
+
+# -------------------------------------------------------------------------------------------------- the files
+def test_neither_the_table_nor_another_output_is_replaced(run, cars, tmp_path):
+    before = cars.read_bytes()
+    for other in (cars, tmp_path / "." / "cars.csv"):
+        code, _, err = run("fit", cars, "-t", "dist", *QUICK, "-o", other, "--force")
+        assert code == 2
+        assert "is the file of DATA, too" in err
+    assert cars.read_bytes() == before
+
+
+def test_a_device_or_a_pipe_is_not_replaced(run, cars, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    code, _, err = run("fit", cars, "-t", "dist", *QUICK, "-o", tmp_path / "pipe", "--force")
+    assert code == 2
+    assert "pipe is no plain file" in err
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_all_files_or_none(run, cars, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    old = tmp_path / "c.md"
+    old.write_text("old")
+    monkeypatch.setattr("mercer.files.save", interrupted)
+    paths = ("-o", tmp_path / "m.mercer", "--report", tmp_path / "r.html", "--card", old, "--lite", "--force")
+    code, _, err = run("fit", cars, "-t", "dist", *QUICK, *paths)
+    assert code == 130
+    assert "nothing was written" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.md", "cars.csv"]
+    assert old.read_text() == "old"
+
+
+def test_an_interrupt_after_the_files_says_so(run, cars, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.cli._fit_text.page", interrupted)
+    code, _, err = run("fit", cars, "-t", "dist", *QUICK, "-o", tmp_path / "m.mercer")
+    assert code == 130
+    assert "m.mercer had been written" in err
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_fit(run, cars, tmp_path, monkeypatch):
+    def refused(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)
+    code, _, err = run("fit", cars, "-t", "dist", "-o", tmp_path / "m.mercer")
+    assert code == 2
+    assert "cannot be written: Permission denied" in err
+    assert "kernel ridge regression" not in err
+
+
+def test_a_plan_in_json_has_the_notes_of_the_text(run, cars):
+    found = json.loads(run("fit", cars, "-t", "dist", "--dry-run", "--json")[1])
+    assert any("'name' is left out" in note for note in found["notes"])
+
+
+def test_a_list_in_a_config_file(run, cars, tmp_path):
+    config = tmp_path / "fit.toml"
+    config.write_text('target = "dist"\nignore = "class"\n')
+    code, _, err = run("fit", cars, "--config", config)
+    assert code == 2
+    assert 'write ignore = ["class"]' in err

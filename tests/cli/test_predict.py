@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from mercer import load
+from mercer.cli import main
 from mercer.tabular import read_table
 
 
@@ -138,3 +139,97 @@ def test_a_model_that_was_not_made_here(run, tmp_path):
     assert "Not made by `mercer fit`" in run("inspect", path)[1]
     assert run("predict", path, path)[0] == 3
     assert run("report", path)[0] == 3
+
+
+@pytest.mark.parametrize("harm", ["a section", "a kind", "the schema"])
+def test_damaged_findings_are_data(run, model, tmp_path, harm):
+    from mercer import KernelRidge, files
+
+    found = files.read_header(model)["note"]["findings"]
+    if harm == "a section":
+        found.pop("uncertainty")
+    elif harm == "a kind":
+        found["fit"] = ["none"]
+    else:
+        found["schema"] = 99
+    path = tmp_path / "harmed.mercer"
+    files.save(KernelRidge().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]), path, note={"findings": found})
+    code, _, err = run("report", path, "--lite")
+    assert code == 3
+    assert "harmed.mercer: " in err
+    assert ("schema 99" if harm == "the schema" else "findings are damaged") in err
+    assert not path.with_suffix(".html").exists()
+    path.with_suffix(".html").write_text("mine")
+    assert run("report", path, "--lite")[0] == 2
+
+
+# ---------------------------------------------------------------------------------------------- what is kept
+@pytest.fixture(scope="module")
+def european(tmp_path_factory):
+    """A folder with a table of decimal commas, dates with slashes, truth values and odd identifiers, and its model."""
+    folder = tmp_path_factory.mktemp("european")
+    rows = [f"{('NA', 'None', '007')[i % 3]};{i % 5 + 1},126;{i % 28 + 1:02d}/04/2020;{str(i % 2 == 0).lower()};{i},5"
+            for i in range(20)]  # fmt: skip
+    (folder / "t.csv").write_text("\n".join(["id;x;when;b;y", *rows]) + "\n", encoding="utf-8")
+    arguments = ["fit", str(folder / "t.csv"), "-t", "y", "--ignore", "id", "--kernel", "Gaussian(1.0)", "--no-score"]
+    assert main([*arguments, "-q", "-o", str(folder / "m.mercer")]) == 0
+    return folder
+
+
+def test_kept_columns_are_those_of_the_file_and_change_nothing(run, european, tmp_path):
+    given = (european / "m.mercer", european / "t.csv")
+    keep = [part for name in ("id", "x", "when", "b", "x") for part in ("--keep", name)]
+    assert run("predict", *given, "-o", tmp_path / "plain.csv")[0] == 0
+    assert run("predict", *given, *keep, "-o", tmp_path / "kept.csv")[0] == 0
+    plain, kept = (pl.read_csv(tmp_path / name, infer_schema=False) for name in ("plain.csv", "kept.csv"))
+    raw = pl.read_csv(european / "t.csv", separator=";", infer_schema=False)
+    assert kept.columns == ["id", "x", "when", "b", "prediction"]
+    assert kept.select("id", "x", "when", "b").equals(raw.select("id", "x", "when", "b"))
+    assert kept["prediction"].equals(plain["prediction"])
+
+
+def test_days_and_months_are_those_of_the_fit(run, european, tmp_path):
+    path, text = tmp_path / "new.csv", "x;when;b\n1,126;{};true\n1,5;{};true\n"
+    path.write_text(text.format("05/04/2020", "06/04/2020"), encoding="utf-8")
+    code, slashes, err = run("predict", european / "m.mercer", path)
+    assert code == 0
+    assert "month/day" not in err
+    path.write_text(text.format("2020-04-05", "2020-04-06"), encoding="utf-8")
+    assert run("predict", european / "m.mercer", path)[1] == slashes
+
+
+def test_infinite_intervals_are_said(run, fitted, model):
+    code, out, err = run("predict", model, fitted / "cars.csv", "--interval", "0.999")
+    assert code == 0
+    assert "-inf,inf" in out
+    assert "99.9% intervals" in err
+    assert "24 rows cannot show a coverage of 0.999" in err
+
+
+def test_rows_of_an_evaluation_are_those_of_the_file(run, fitted, model, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("speed,road,dist\n10,dry,\n11,dry,30\nfast,dry,31\n", encoding="utf-8")
+    code, _, err = run("evaluate", model, path)
+    assert code == 3
+    assert "row 3 has 'fast'" in err
+
+
+def test_tabs_are_for_names_that_end_so(run, fitted, model, tmp_path):
+    assert run("predict", model, fitted / "cars.csv", "--keep", "name", "-o", tmp_path / "my.tsv_copy.csv")[0] == 0
+    assert (tmp_path / "my.tsv_copy.csv").read_text().startswith("name,prediction")
+
+
+def test_predictions_do_not_replace_the_table(run, fitted, model, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes((fitted / "cars.csv").read_bytes())
+    assert run("predict", model, path, "-o", path, "--force")[0] == 2
+    assert path.read_bytes() == (fitted / "cars.csv").read_bytes()
+
+
+def test_a_column_of_nothing_in_parquet(run, model, tmp_path):
+    frame = pl.DataFrame({"speed": [None, None], "road": ["dry", "wet"]})
+    assert frame["speed"].dtype == pl.Null
+    frame.write_parquet(tmp_path / "t.parquet")
+    code, out, err = run("predict", model, tmp_path / "t.parquet")
+    assert code == 0
+    assert "2 missing values filled" in err

@@ -192,3 +192,50 @@ def test_the_listener_hears_of_evaluations_and_folds(frame):
 def test_too_few_rows_to_judge(frame):
     with pytest.raises(ValueError, match="9 rows are too few"):
         score(KernelRidge(), frame[:9].select("x", "z").to_numpy(), frame["y"][:9])
+
+
+ONE_ROW = {
+    "a number that one row alone has": (KernelRidge(Gaussian().on("x") + Linear().on("w"), 0.1), {"w": np.eye(40)[3]}),
+    "one missing number": (KernelRidge(Gaussian([1.0, 1.0]).on(["m"]), 0.1), {"m": [None, *np.arange(39.0)]}),
+    "text that is numbers in most rows": (
+        KernelRidge(Gaussian().on("t"), 0.1),
+        {"t": [f"{i % 27}.5" for i in range(31)] + ["a", "b", "a", "b", "a", "b", "a", "b", "a"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_ROW)
+def test_what_a_column_is_does_not_depend_on_the_fold(frame, name):
+    estimator, columns = ONE_ROW[name]
+    table = frame.select("x", "y").with_columns(pl.Series(key, cells) for key, cells in columns.items())
+    found = score(TableModel(estimator, target="y"), table)
+    assert len(found.scores) == 5
+
+
+def test_there_are_no_more_folds_than_rows_of_the_largest_class(frame):
+    labels = pl.Series("label", [f"l{i // 3}" for i in range(40)])
+    model = TableModel(GaussianProcessClassifier(Gaussian().on("x"), optimize=False), target="label")
+    assert len(score(model, frame.with_columns(labels)[:12]).scores) == 3
+
+
+def test_rows_are_numbered_as_in_the_table(frame):
+    gone = frame.with_columns(y=pl.when(pl.int_range(40) < 5).then(None).otherwise(pl.col("y")),
+                              x=pl.when(pl.int_range(40) == 7).then(np.inf).otherwise(pl.col("x")))  # fmt: skip
+    with pytest.raises(DataError, match="'x' is infinite.* in row 8"):
+        TableModel(KernelRidge(Gaussian().on("x"), 0.1), target="y").fit(gone)
+
+
+def test_infinite_intervals_of_left_out_rows_are_said(frame):
+    model = TableModel(KernelMachine(Gaussian().on("x"), "huber", 0.1), target="y").fit(frame)
+    model.calibrate(np.linspace(-1, 1, 9))
+    with pytest.warns(UserWarning, match="9 rows cannot show a coverage of 0.95: 19 are needed"):
+        assert np.isinf(model.predict_interval(frame, 0.95)).all()
+
+
+def test_how_dates_are_written_goes_with_the_model_and_its_file(frame, tmp_path):
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 2, 9), eager=True)
+    table = frame.select("x", "y").with_columns(days.alias("when"))
+    model = TableModel(KernelRidge(lam=0.1), target="y").fit(table, dates={"when": "%d/%m/%Y"})
+    files.save(model, tmp_path / "m.mercer")
+    assert files.load(tmp_path / "m.mercer").dates == model.dates == {"when": "%d/%m/%Y"}
+    assert TableModel(KernelRidge(lam=0.1), target="y").fit(table).dates == {}

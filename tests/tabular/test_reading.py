@@ -163,3 +163,125 @@ def test_thousands_of_columns(table):
     frame = read_table(table(header + "\n" + ",".join(["1.5"] * 3000) + "\n"))
     assert frame.width == 3000
     assert frame["c2999"][0] == 1.5
+
+
+# ------------------------------------------------------------------------------------------- signs of decimals
+SIGNS = [
+    ("x;y\n" + "0.126;0.951\n" * 39 + "0,5;0.1\n", 0.951, "a typing error does not decide for the table"),
+    ('x,y\n"0,123",1\n', 1, "no group of thousands begins with 0"),
+    ('x,y\n"1.234,567",1\n', 1, "both signs"),
+    ("x;y\n1,234.567;1\n", 1, "both signs, the other way"),
+    ("x;y\n.;1,5\n.;2,5\n.;3\n", 1.5, "a point for a missing cell"),
+]
+
+
+@pytest.mark.parametrize(("content", "first", "why"), SIGNS, ids=[why for *_, why in SIGNS])
+def test_the_decimal_sign_is_that_of_the_cells_that_leave_no_doubt(table, content, first, why):
+    assert read_table(table(content))["y"][0] == first
+
+
+def test_numbers_that_were_read_a_thousand_times_too_large(table):
+    assert read_table(table('x,y\n"0,123",1\n'))["x"].to_list() == [0.123]
+    assert read_table(table('x,y\n"1.234,567",1\n'))["x"].to_list() == [1234.567]
+    found = read_table(table("x;y\n" + "0.126;0.951\n" * 3 + "0,5;0.1\n"))["x"]
+    assert found.to_list() == ["0.126"] * 3 + ["0,5"]  # text, which a recipe refuses
+
+
+def test_a_column_with_another_decimal_sign_than_the_table_is_said(table):
+    found = read(table("x;y\n1.5e-3;1,5\n2.5e-3;2,5\n1e-3;3,5\n"))
+    assert found.frame["x"].dtype == pl.String
+    assert any("'x' stays text: its numbers have a decimal point, the table a decimal comma" in n for n in found.notes)
+
+
+# --------------------------------------------------------------------------------------------- missing words
+def test_a_number_for_missing_is_one_however_it_is_written(table, tmp_path):
+    found = read(table("a,b,c\n-999.0,1,1e400\n2.5,-999,1\n"), missing=["-999", "inf"])
+    assert found.frame.to_dict(as_series=False) == {"a": [None, 2.5], "b": [1, None], "c": [None, 1.0]}
+    assert found.notes == []
+    frame = pl.DataFrame({"a": [-999.0, 1.0], "b": [3, -999], "c": pl.Series(["nix", "x"], dtype=pl.Categorical)})
+    frame.write_parquet(tmp_path / "t.parquet")
+    again = read_table(tmp_path / "t.parquet", missing=["-999", "nix"])
+    assert again.to_dict(as_series=False) == {"a": [None, 1.0], "b": [3, None], "c": [None, "x"]}
+    assert read_table(table("a;b\n-99,90;1\n1,5;2\n"), missing=["-99,9"])["a"].to_list() == [None, 1.5]
+
+
+def test_a_word_for_missing_that_no_cell_has_is_said(table):
+    notes = read(table("a,b\n1,x\n2,y\n"), missing=["-999", "x"]).notes
+    assert notes == ["no cell is '-999', which was to stand for a missing value."]
+
+
+# ---------------------------------------------------------------------------------------------------- dates
+def test_the_order_of_day_and_month_is_found_once_and_handed_on(table):
+    first = read(table("when,y\n20/03/2020,1\n05/04/2020,2\n"))
+    assert first.dates == {"when": "%d/%m/%Y"}
+    path = table("when,y\n05/04/2020,1\n")
+    assert str(read_table(path)["when"][0]) == "2020-05-04"
+    assert str(read_table(path, dates=first.dates)["when"][0]) == "2020-04-05"
+    assert read(path, dates=first.dates).notes == []
+    assert read_table(table("when,y\n04/13/2020,1\n"), dates=first.dates)["when"][0] == "04/13/2020"
+
+
+TIMES = [
+    ("10:30", "10:30:00"),
+    ("9:05:30", "09:05:30"),
+    ("2024-02-29T00:00:00Z", "2024-02-29 00:00:00"),
+    ("2024-02-29 12:30+01:00", "2024-02-29 11:30:00"),
+]
+
+
+@pytest.mark.parametrize(("cell", "time"), TIMES)
+def test_times(table, cell, time):
+    assert str(read_table(table(f"when,y\n{cell},1\n"))["when"][0]) == time
+
+
+# ---------------------------------------------------------------------------------------------------- cells
+def test_raw_cells_are_those_of_the_file(table, tmp_path):
+    content = "id;x;when;b\nNA;1,126;20/03/2020;true\nNone;1,5;05/04/2020;false\n007;2;;true\n"
+    found = read(table(content), raw=["id", "x", "when", "b", "not there"])
+    assert found.raw.rows() == [
+        ("NA", "1,126", "20/03/2020", "true"),
+        ("None", "1,5", "05/04/2020", "false"),
+        ("007", "2", None, "true"),
+    ]
+    assert found.frame["x"].to_list() == [1.126, 1.5, 2.0]
+    frame = pl.DataFrame({"a": [-999, 2], "b": ["NA", "1"]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", missing=["-999"], raw=["b", "a"]).raw.equals(frame.select("b", "a"))
+
+
+def test_a_header_longer_than_the_sample(table):
+    header = ",".join(f"a_rather_long_name_{i}" for i in range(6000))
+    assert read_table(table(header + "\n" + ",".join(["1.5"] * 6000) + "\n")).width == 6000
+
+
+def test_a_quotation_mark_inside_a_cell_is_a_letter(table):
+    assert read_table(table('a,b\n5" pipe,1\nx,2\n3" p,3\n')).to_dict(as_series=False) == {
+        "a": ['5" pipe', "x", '3" p'],
+        "b": [1, 2, 3],
+    }
+
+
+@pytest.mark.parametrize("cell", ["x", '"x, y"'])
+def test_blank_lines_are_no_rows_wherever_they_are(table, cell):
+    found = read_table(table(f"\n\na,b\n{cell},1\n\n\nz,2\n\n"))
+    assert found.to_dict(as_series=False) == {"a": [cell.strip('"'), "z"], "b": [1, 2]}
+    assert read_table(table("a\n1\n\n3\n"))["a"].to_list() == [1, None, 3]
+
+
+def test_lines_are_counted_from_the_first_line_of_the_file(table):
+    with pytest.raises(DataError, match="line 6: 3 cells"):
+        read_table(table("\n\na,b\n1,2\n\n3,4,5\n"))
+
+
+@pytest.mark.parametrize("separator", [";;", '"', "\n", "ß"])
+def test_what_is_no_separator(table, separator):
+    with pytest.raises(DataError, match="one ASCII character"):
+        read_table(table(PLAIN), separator=separator)
+
+
+def test_parquet_without_rows_and_with_numbers_as_text(tmp_path):
+    pl.DataFrame({"a": [1.0]}).clear().write_parquet(tmp_path / "none.parquet")
+    with pytest.raises(DataError, match=r"\('a'\) and no rows"):
+        read_table(tmp_path / "none.parquet")
+    pl.DataFrame({"a": ["1", "2"], "b": ["x", "y"]}).write_parquet(tmp_path / "t.parquet")
+    assert "1 column of text hold" in read(tmp_path / "t.parquet").notes[0]

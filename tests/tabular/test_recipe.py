@@ -153,3 +153,97 @@ def test_text_where_the_fit_had_numbers(rng):
 def test_a_column_of_huge_numbers_does_not_overflow():
     recipe = Recipe().fit(pl.DataFrame({"x": [1e300, -1e300, 5e299]}))
     assert np.isfinite(recipe.transform(pl.DataFrame({"x": [1e300, 0.0, -1e300]}))).all()
+
+
+# ---------------------------------------------------------------------------------------- text that is numbers
+def test_mixed_columns_of_a_table_with_decimal_commas():
+    cells = [f"{i},5" for i in range(30)]
+    with pytest.raises(DataError, match=r"numbers except for row 5: 'n\.d\.'"):
+        Recipe().fit(pl.DataFrame({"x": [*cells[:4], "n.d.", *cells[5:]]}))
+    with pytest.raises(DataError, match=r"all its cells are numbers with a decimal comma.*--decimal ,"):
+        Recipe().fit(pl.DataFrame({"x": [*cells, "-"]}))
+    codes = [f"{i:05d}" for i in range(30)] * 2
+    assert Recipe(most_levels=40).fit(pl.DataFrame({"x": codes})).columns_[0]["role"] == "categorical"
+
+
+def test_numeric_overrules_leading_zeros():
+    recipe = Recipe(numeric=["x"]).fit(pl.DataFrame({"x": ["007", "12", "100", "-"]}))
+    assert recipe.columns_[0]["low"] == 7.0
+    assert recipe.columns_[0]["missing"] == 1
+
+
+PREDICTED = [
+    ("x", ["-"], None),
+    ("x", ["05", "12"], None),
+    ("x", ["5", "abc", "6"], r"'x' must hold numbers, but row 2 has 'abc'"),
+    ("x", ["1,5"], "decimal comma"),
+    ("x", pl.Series([None], dtype=pl.Null), None),
+    ("b", ["true", "-"], None),
+    ("when", ["-", "03/02/2024"], None),
+    ("when", ["20/03/2024", "31/02/2024"], r"'when' must hold dates.*row 2 has '31/02/2024'"),
+    ("when", ["04/13/2024", "20/03/2024"], r"dates \(day/month/year, as in the fit\), but row 1 has '04/13/2024'"),
+]
+
+
+@pytest.mark.parametrize(("name", "cells", "said"), PREDICTED, ids=[str(cells) for _, cells, _ in PREDICTED])
+def test_text_where_the_model_wants_something_else(name, cells, said):
+    start = datetime.date(2024, 1, 1)
+    dates = [start + datetime.timedelta(days=31 * i) for i in range(4)]
+    frame = pl.DataFrame({"x": [1.0, 5.0, 12.0, 30.0], "b": [True, False, True, False], "when": dates})
+    recipe = Recipe().fit(frame, dates={"when": "%d/%m/%Y"})
+    table = frame[: len(cells)].with_columns(pl.Series(name, cells))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if said is None:
+            assert np.isfinite(recipe.transform(table)).all()
+        else:
+            with pytest.raises(DataError, match=said):
+                recipe.transform(table)
+
+
+def test_dates_of_text_are_read_as_in_the_fit():
+    frame = pl.DataFrame({"when": [datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)]})
+    recipe = Recipe().fit(frame, dates={"when": "%d/%m/%Y"})
+    assert recipe.columns_[0]["style"] == "%d/%m/%Y"
+    texts, april = pl.DataFrame({"when": ["05/04/2024"]}), pl.DataFrame({"when": [datetime.date(2024, 4, 5)]})
+    np.testing.assert_array_equal(recipe.transform(texts), recipe.transform(april))
+
+
+def test_dates_out_of_range_are_told_as_dates():
+    recipe = Recipe().fit(pl.DataFrame({"when": [datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)]}))
+    with pytest.warns(DataWarning, match="the range of the fit, 2024-01-01 to 2024-12-31"):
+        recipe.transform(pl.DataFrame({"when": [datetime.date(2030, 1, 1)]}))
+
+
+# ------------------------------------------------------------------------------------------------- some rows
+def test_refit_keeps_the_columns_and_learns_the_moments():
+    n = 30
+    cells = {"x": np.arange(n, dtype=float), "w": np.eye(n)[3], "c": ["a", "b", "c"] * 10}
+    frame = pl.DataFrame(cells | {"m": [None, *range(1, n)]})
+    recipe = Recipe().fit(frame)
+    part = frame[10:20]
+    again = recipe.refit(part)
+    assert again.feature_names_ == recipe.feature_names_
+    X = again.transform(part)
+    np.testing.assert_allclose(X[:, 0], (part["x"].to_numpy() - 14.5) / part["x"].to_numpy().std())
+    np.testing.assert_array_equal(X[:, 1], 0.0)  # constant in these rows
+    assert recipe.columns_[0]["centre"] == 14.5 - 0.0  # the mean of 0 to 29: the recipe itself is as it was
+    empty = recipe.refit(frame[:1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(empty.transform(frame)).all()
+
+
+def test_infinite_numbers_are_categories_where_these_are_asked_for():
+    assert Recipe(categorical=["k"]).fit(pl.DataFrame({"k": [1.0, np.inf, 2.0, 1.0]})).columns_[0]["levels"] == [
+        "1", "2", "inf"
+    ]  # fmt: skip
+
+
+def test_names_of_columns_that_are_there_already():
+    frame = pl.DataFrame({"a": [1.0, None, 3.0], "a (missing)": [4.0, 5.0, 7.0], "s": ["x", "y", "x"]})
+    recipe = Recipe().fit(frame, objects={"s": "string"})
+    assert recipe.feature_names_[:3] == ["a", "a (missing)", "a (missing) (2)"]
+    X = recipe.transform(frame)
+    assert list(X["a (missing)"]) == [0.0, 1.0, 0.0]
+    assert "a (missing) (2)" in recipe.units

@@ -64,8 +64,11 @@ def _plan(settings):
 
 
 def _demo(settings):
+    from mercer.cli._tables import check_free
     from mercer.demo import run
 
+    if not settings.text:
+        check_free(settings.output, "--output", settings.force)
     run(output=None if settings.text else settings.output)
     return 0
 
@@ -94,7 +97,7 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
     "plan": (_plan, "Say what a fit of so many rows would take.", {
         "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
     "demo": (_demo, "Fit the bundled stopping distances of cars.", {
-        "output": "mercer_demo.png", "text": False, "debug": False}),
+        "output": "mercer_demo.png", "text": False, "force": False, "debug": False}),
 }  # fmt: skip
 
 
@@ -125,10 +128,11 @@ def _function(name, work, defaults, known, command):
     """A function with the options of a command as its parameters, which is what typer reads."""
 
     def run(**given):
+        settings = SimpleNamespace(**given, command=command, written=())
         try:
-            return work(SimpleNamespace(**given, command=command))
+            return work(settings)
         except KeyboardInterrupt:  # told apart from what typer makes of it
-            raise Interrupted from None
+            raise Interrupted(settings.written) from None
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     kinds = {option: getattr(known, option) for option in defaults}

@@ -10,6 +10,7 @@ COST = {"ridge": 1.0, "gp": 3.0, "svr": 3.0}  # of a fit, in fits of a ridge reg
 ITERATED = 20.0
 EVALUATIONS, GRADIENT = 30, 3.0  # of a search, at least; and the cost of each, in fits
 FEWEST = 250  # rows of a search
+FEWEST_FITTED = 3  # rows of a fit
 
 
 class Budget:
@@ -19,7 +20,7 @@ class Budget:
         self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
         self.page = bool(settings.report or settings.output)
         self.memory = bytes_of(settings.memory, "--memory")
-        self.most_rows = whole(settings.max_rows, "--max-rows")
+        self.most_rows = whole(settings.max_rows, "--max-rows", FEWEST_FITTED)
 
     @property
     def left(self):

@@ -16,7 +16,8 @@ def apply_config(context, value):
         raise Usage(f"--config: there is no file {value}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Usage(f"--config {value}: {error}") from None
-    known = [parameter.name for parameter in context.command.params if parameter.name != "config"]
+    several = {one.name: getattr(one, "multiple", False) for one in context.command.params if one.name != "config"}
+    known = list(several)
     defaults = {}
     for key, given in found.items():
         name = key.replace("-", "_")
@@ -28,6 +29,8 @@ def apply_config(context, value):
             raise Usage(f"--config {value}: `mercer {context.info_name}` has no option {key!r}{hint}")
         if isinstance(given, dict):
             raise Usage(f"--config {value}: {key} must be a value, not a section")
+        if isinstance(given, str) and several[name]:
+            raise Usage(f'--config {value}: {key} is a list: write {key} = ["{given}"]')
         defaults[name] = given
     context.default_map = {**(context.default_map or {}), **defaults}
     return value

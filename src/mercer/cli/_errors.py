@@ -6,4 +6,8 @@ class Usage(Exception):
 
 
 class Interrupted(Exception):
-    """Ctrl-C: typer would take a KeyboardInterrupt for itself."""
+    """Ctrl-C, after so many files were written: typer would take a KeyboardInterrupt for itself."""
+
+    def __init__(self, written=()):
+        super().__init__()
+        self.written = [path for path in written if path]

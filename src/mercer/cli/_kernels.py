@@ -48,7 +48,7 @@ def kernel_objects(kernel, frame, target):
         raise Usage(f"--kernel: {error}") from None
 
 
-def check_kernel(kernel, recipe, frame, rows):
+def check_kernel(kernel, recipe, frame):
     """Refuse a kernel that cannot read the columns, and columns that a kernel on objects cannot read."""
     if kernel is None:
         return
@@ -70,9 +70,9 @@ def check_kernel(kernel, recipe, frame, rows):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a table does not differ from itself
-        X, few = recipe.transform(frame[rows]), recipe.transform(frame[rows[:2]])
+        X, few = recipe.transform(frame), recipe.transform(frame[:2])
     try:
-        check_readable(kernel, X, rows)
+        check_readable(kernel, X)
         kernel(kernel.validate(few))
     except (TypeError, ValueError) as error:
         from mercer.exceptions import DataError

@@ -27,25 +27,19 @@ RULES = {  # of each model, the default first
 
 def model_name(settings, column, notes):
     """The name of the model: for "auto", one for numbers or one for labels, as the target is."""
-    from mercer.tabular._columns import is_text
-    from mercer.tabular._types import refuse_mixed
+    from mercer.tabular._columns import check_mixed, is_text
 
     name = settings.model
     if name not in MODELS:
         raise Usage(f"--model: there is no model {name!r}{meant(name, MODELS)} There are {', '.join(MODELS)}")
-    labels = (is_text(column) and column.null_count() < len(column)) or str(column.dtype) == "Boolean"
-    if labels and is_text(column):
-        import polars as pl
-
-        said = refuse_mixed(column.cast(pl.String))
-        if said:
-            from mercer.exceptions import DataError
-
-            raise DataError(said)
+    asked = column.name in (settings.categorical or ())
+    labels = asked or (is_text(column) and column.null_count() < len(column)) or str(column.dtype) == "Boolean"
+    if is_text(column) and not asked:
+        check_mixed(column, target=True)
     if name == "auto":
         name = "gpc" if labels else "ridge"
         if labels:
-            kind = "text" if is_text(column) else "true or false"
+            kind = "categories" if asked else "text" if is_text(column) else "true or false"
             notes.append(f"the target {column.name!r} is {kind}: a classifier is fitted (--model gpc).")
     if labels and name not in LABELS:
         raise Usage(f"--model {name} predicts numbers, but the target {column.name!r} is labels; use --model gpc or "

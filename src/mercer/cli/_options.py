@@ -34,7 +34,7 @@ def options():
         time_budget=option(str | None, "--time-budget", "Time for the whole command: 60s, 5m, 2h.", metavar="TIME"),
         memory=option(str | None, "--memory", "Memory the fit may use: 500MB, 8GB.", metavar="SIZE"),
         max_rows=option(str | None, "--max-rows", "Rows to fit on, at most, drawn at random.", metavar="N"),
-        seed=option(int, "--seed", "Seed of folds and samples.", min=0),
+        seed=option(int, "--seed", "Seed of folds and samples.", min=0, max=2**32 - 1),
         folds=option(int, "--folds", "Folds of the cross-validation that judges.", min=2),
         no_score=option(bool, "--no-score", "Do not judge the model by cross-validation."),
         output=option(str | None, "--output -o", "File to write.", metavar="FILE"),

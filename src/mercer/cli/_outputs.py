@@ -1,30 +1,51 @@
 """The files of `mercer fit`: the model, the page about it, the card beside it."""
 
 import json
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
 
 from mercer.cli._fit_text import as_it_is
 from mercer.cli._session import plain
-from mercer.cli._tables import write_bytes
+from mercer.tabular._drift import shown
 
 CARD_ENDINGS = (".md", ".json")
 
 
 def write_outputs(settings, fitted, result, findings):
-    """Write what was asked for; return {what: path}."""
+    """Write what was asked for, all files or none; return {what: path}."""
+    from mercer.files._atomic import replacing
+
     written = {"model": settings.output, "report": settings.report, "card": settings.card}
-    if settings.report:
-        from mercer.report import write
+    settings.written, file = [], {}
+    with ExitStack() as stack:  # all are whole before the first is put in its place
+        for what, path in written.items():
+            if path:
+                stack.push(lambda kind, *_, path=path: settings.written.append(path) if kind is None else None)
+                file[what] = stack.enter_context(replacing(path, settings.force))
+        if "report" in file:
+            from mercer.report import render
 
-        write(findings, settings.report, lite=settings.lite, force=settings.force)
-    if settings.card:
-        text = card(result) if settings.card.lower().endswith(".md") else card_json(result)
-        write_bytes(text.encode(), settings.card, settings.force)
-    if settings.output:
-        from mercer import files
-
-        note = {"command": settings.command, "result": plain(result), "findings": plain(findings.to_dict())}
-        files.save(fitted, settings.output, force=settings.force, note=note)
+            file["report"].write(render(findings, lite=settings.lite).encode())
+        if "card" in file:
+            text = card(result) if settings.card.lower().endswith(".md") else card_json(result)
+            file["card"].write(text.encode())
+        if "model" in file:
+            _save(fitted, settings, result, findings, file["model"])
     return written
+
+
+def _save(fitted, settings, result, findings, file):
+    """The model file, written beside its place and copied into the open file."""
+    from mercer import files
+
+    note = {"command": settings.command, "result": plain(result), "findings": plain(findings.to_dict())}
+    with tempfile.TemporaryDirectory(dir=Path(settings.output).parent, prefix=".mercer-") as folder:
+        path = Path(folder, "model.mercer")
+        files.save(fitted, path, note=note)
+        with open(path, "rb") as whole:
+            shutil.copyfileobj(whole, file)
 
 
 def card_json(result):
@@ -98,7 +119,7 @@ def _row(column):
     elif column["role"] == "categorical":
         known = f"{len(column['levels'])} levels"
     else:
-        known = f"{column['low']:.6g} to {column['high']:.6g}"
+        known = f"{shown(column['low'], column, 6)} to {shown(column['high'], column, 6)}"
     return f"| {_cell(column['name'])} | {column['role']} | {known} | {column['missing']} |"
 
 

@@ -16,13 +16,18 @@ def run(arguments):
         code = _command(arguments) or DONE
         sys.stdout.flush()
         return code
-    except (KeyboardInterrupt, Interrupted):
-        print("\ninterrupted: nothing was written.", file=sys.stderr)
+    except (KeyboardInterrupt, Interrupted) as end:
+        written = getattr(end, "written", ())
+        what = f"{', '.join(written)} had been written" if written else "nothing was written"
+        print(f"\ninterrupted: {what}.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # who read our output has had enough
         _close_output()
         return DONE
-    except SystemExit:
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # which typer takes for a failure
+            _close_output()
+            return DONE
         raise
     except Exception as error:
         if debug:

@@ -1,22 +1,33 @@
 """What the commands share about tables: reading them as the options say, and the model's own columns."""
 
+import os
+import stat
 import sys
+import tempfile
+from pathlib import Path
 
 from mercer.cli._errors import Usage
+from mercer.exceptions import DataError
 from mercer.tabular import read
+from mercer.tabular._dialect import check_separator
 from mercer.tabular._words import count, listed, meant
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
 
 
-def read_input(settings, session, source, text=(), strings=()):
-    """The table of a file, read as the options say; what was decided is said."""
+def read_input(settings, session, source, **columns):
+    """The `Reading` of a file, as the options say; what was decided is said. ``columns`` are more options of `read`."""
     if settings.decimal not in (None, ".", ","):
         raise Usage(f"--decimal must be . or , and not {settings.decimal!r}")
     separator = {"tab": "\t", "\\t": "\t"}.get(settings.separator, settings.separator)
+    if separator is not None:
+        try:
+            check_separator(separator)
+        except DataError as error:
+            raise Usage(f"--separator: {error}") from None
     options = {"separator": separator, "decimal": settings.decimal, "missing": tuple(settings.missing or ())}
-    found = read(source, header=not settings.no_header, text=text, strings=strings, **options)
+    found = read(source, header=not settings.no_header, **columns, **options)
     for note in found.notes:
         session.say(f"note: {note}")
     return found
@@ -29,11 +40,13 @@ def check_target(frame, target, option="--target"):
         raise Usage(f"{option}: there is no column {target!r}{end} There are {listed(frame.columns)}")
 
 
-def check_names(settings, frame):
-    """Refuse names of columns that are not there."""
+def check_names(settings, frame, labels=False):
+    """Refuse names of columns that are not there, and the target; ``labels``: --categorical TARGET means labels."""
     for option in ("ignore", "categorical", "numeric"):
         for name in getattr(settings, option) or ():
             check_target(frame, name, f"--{option}")
+            if name == settings.target and not (labels and option == "categorical"):
+                raise Usage(f"--{option} {name}: this is the target; the option is for the other columns")
 
 
 def as_recipe(settings):
@@ -47,7 +60,6 @@ def as_recipe(settings):
 def load_model(path):
     """(model, header) of a model file."""
     from mercer import files
-    from mercer.exceptions import DataError
     from mercer.tabular import TableModel
 
     header = files.read_header(path)
@@ -58,9 +70,9 @@ def load_model(path):
 
 
 def read_for(model, settings, session, keep=()):
-    """The table of a command, read for a model: what was text in the fit is text."""
-    text = (*model.text_columns_, *keep)
-    return read_input(settings, session, settings.data, text, tuple(model.string_columns)).frame
+    """The `Reading` of a command, for a model: what was text in the fit is text, and dates are written alike."""
+    columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "dates": model.dates}
+    return read_input(settings, session, settings.data, raw=keep, **columns)
 
 
 def say_differences(model, frame, session, keep=()):
@@ -70,19 +82,42 @@ def say_differences(model, frame, session, keep=()):
         session.say(f"note: {count(len(extra), 'column')} that the model does not know, not used: {listed(extra)}.")
 
 
-def check_free(path, option, force, endings=()):
-    """Refuse a file to write that is there, has no folder, or has a wrong ending."""
-    from pathlib import Path
-
-    if path is None or path == "-":
+def check_free(path, option, force, endings=(), pipe=False):
+    """Refuse a file that is there or cannot be written, or has a wrong ending; ``pipe``: - is standard output."""
+    if path is None or (pipe and path == "-"):
         return
     target = Path(path)
+    if path == "-":
+        raise Usage(f"{option}: - is no file, and standard output is for the result")
     if endings and not str(path).lower().endswith(tuple(endings)):
         raise Usage(f"{option} {path}: the name must end in {', '.join(endings)}")
-    if target.is_dir() or not target.parent.is_dir():
-        raise Usage(f"{option}: {path} is a folder" if target.is_dir() else f"{option}: no folder {target.parent}")
-    if target.exists() and not force:
+    folder = os.path.isdir(target)
+    if folder or not os.path.isdir(target.parent):
+        raise Usage(f"{option}: {path} is a folder" if folder else f"{option}: no folder {target.parent}")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):  # before hours of work
+            there = os.lstat(target).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Usage(f"{option}: {path} cannot be written: {error.strerror}") from None
+    if not (stat.S_ISREG(there) or stat.S_ISLNK(there)):
+        raise Usage(f"{option}: {path} is no plain file")
+    if not force:
         raise Usage(f"{option}: {path} is there already; --force replaces it")
+
+
+def check_apart(settings, outputs, inputs):
+    """Refuse two options with one file, of which one is to be written; --force does not help."""
+    met = {}
+    for option in (*inputs, *outputs):
+        path = getattr(settings, option, None)
+        if path is None or path == "-":
+            continue
+        name = option.upper() if option in ("data", "model") else f"--{option}"
+        other = met.setdefault(os.path.realpath(path), name)
+        if other != name and option in outputs:
+            raise Usage(f"{name}: {path} is the file of {other}, too; give it another name")
 
 
 def write_bytes(data, path, force):
@@ -108,7 +143,7 @@ def write_table(frame, path, force):
         frame.write_parquet(buffer)
         data = buffer.getvalue()
     else:
-        data = _csv(frame, "\t" if ".tsv" in name else ",")
+        data = _csv(frame, "\t" if name.removesuffix(".gz").endswith(".tsv") else ",")
         data = gzip.compress(data, mtime=0) if name.endswith(".gz") else data
     write_bytes(data, path, force)
 

@@ -1,8 +1,9 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
+from mercer.cli._budget import FEWEST_FITTED
 from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strings_of
 from mercer.cli._session import Session, print_json
-from mercer.cli._tables import as_recipe, check_free, check_names, check_target, read_input
+from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input
 from mercer.cli._units import whole
 
 MOST = 2000  # rows: one eigen-decomposition
@@ -11,8 +12,9 @@ MOST = 2000  # rows: one eigen-decomposition
 def run(settings):
     """Print what each rule chooses."""
     check_free(settings.plot, "--plot", settings.force, (".png", ".svg", ".pdf"))
+    check_apart(settings, ("plot",), ("data", "config"))
     kernel = read_kernel(settings.kernel)
-    most = whole(settings.max_rows, "--max-rows") or MOST
+    most = whole(settings.max_rows, "--max-rows", FEWEST_FITTED) or MOST
     with Session(settings) as session:
         frame = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target)).frame
         check_target(frame, settings.target)
@@ -36,6 +38,7 @@ def _inputs(settings, frame, kernel, most, session):
     from mercer import KernelRidge
     from mercer.selection import LOO
     from mercer.tabular import TableModel
+    from mercer.tabular._bad_rows import numbered
     from mercer.tabular._targets import usable_rows
 
     notes = []
@@ -46,7 +49,8 @@ def _inputs(settings, frame, kernel, most, session):
     else:
         rows, _ = usable_rows(frame, settings.target, False, [])
         objects = kernel_objects(kernel, frame, settings.target)
-        check_kernel(kernel, as_recipe(settings).fit(frame[rows], settings.target, objects), frame, rows)
+        with numbered(rows):
+            check_kernel(kernel, as_recipe(settings).fit(frame[rows], settings.target, objects), frame[rows])
         estimator = KernelRidge(kernel, lam=1.0)  # for its rows and its columns: λ is what is compared
     options = {"target": settings.target, "fit_rows": most, "search_rows": most, "random_state": settings.seed}
     model = TableModel(estimator, as_recipe(settings), **options).fit(frame, session.listener)
@@ -71,3 +75,4 @@ def _draw(found, settings):
     buffer = io.BytesIO()
     figure.savefig(buffer, format=settings.plot.rsplit(".", 1)[1].lower(), dpi=150)
     write_bytes(buffer.getvalue(), settings.plot, settings.force)
+    settings.written = [settings.plot]

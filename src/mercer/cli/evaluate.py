@@ -10,7 +10,7 @@ def run(settings):
     """Judge a model file by a table."""
     with Session(settings) as session:
         model, _ = load_model(settings.model)
-        frame = read_for(model, settings, session)
+        frame = read_for(model, settings, session).frame
         say_differences(model, frame, session)
         found = measures(model, frame, session)
     result = {"schema": "mercer.evaluate/1", "model": settings.model, "data": settings.data, **found}
@@ -23,14 +23,21 @@ def run(settings):
 
 def measures(model, frame, session):
     """R², RMSE, MAE and coverage; or accuracy and log loss."""
-    import numpy as np
-    from sklearn.base import is_classifier
+    from mercer.tabular._bad_rows import numbered
 
     notes = []
     rows, y = model.targets(frame, notes)
     for note in notes:
         session.say(f"note: {note}")
-    part = frame[rows]
+    with numbered(rows):
+        return _measures(model, frame[rows], y)
+
+
+def _measures(model, part, y):
+    """The measures on rows that have a target."""
+    import numpy as np
+    from sklearn.base import is_classifier
+
     found = {"rows": len(y), "target": model.target_}
     if is_classifier(model.estimator_):
         X = model.inputs(part)
@@ -60,11 +67,13 @@ def measures(model, frame, session):
 
 
 def quiet_interval(model, part, coverage=COVERAGE):
-    """Intervals; what is to be said of the table was said by the prediction."""
+    """Intervals; what is to be said of the table was said by the prediction, of the intervals it is said here."""
     import warnings
 
+    from mercer.exceptions import DataWarning
+
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", DataWarning)
         return model.predict_interval(part, coverage)
 
 

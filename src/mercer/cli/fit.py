@@ -8,7 +8,15 @@ from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strin
 from mercer.cli._models import LABELS, TITLES, criterion_name, make_estimator, model_name
 from mercer.cli._outputs import CARD_ENDINGS, write_outputs
 from mercer.cli._session import Session, print_json
-from mercer.cli._tables import as_recipe, check_free, check_names, check_target, read_input, say_differences
+from mercer.cli._tables import (
+    as_recipe,
+    check_apart,
+    check_free,
+    check_names,
+    check_target,
+    read_input,
+    say_differences,
+)
 
 LEAST_SCORED = 10  # rows of the cross-validation
 
@@ -17,6 +25,7 @@ def run(settings):
     """Fit a model to a table."""
     for option, endings in (("output", ()), ("report", (".html", ".htm")), ("card", CARD_ENDINGS)):
         check_free(getattr(settings, option), f"--{option}", settings.force, endings)
+    check_apart(settings, ("output", "report", "card"), ("data", "test", "config"))
     if settings.test == "-" and settings.data == "-":
         raise Usage("only one of DATA and --test can be standard input")
     kernel = read_kernel(settings.kernel)
@@ -24,15 +33,15 @@ def run(settings):
         budget = Budget(settings, session)
         reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))
         check_target(reading.frame, settings.target)
-        check_names(settings, reading.frame)
-        test = _read_test(settings, session, reading.frame, strings_of(kernel, settings.target))
+        check_names(settings, reading.frame, labels=True)
+        test = _read_test(settings, session, reading, strings_of(kernel, settings.target))
         model, facts = _model(settings, reading.frame, kernel, budget)
         facts |= {"file": settings.data, "sha256": reading.sha256, "reading": reading.notes}
         if settings.dry_run:
             return _dry_run(settings, facts)
         session.say(_fit_text.announcement(facts))
         session.stages(1 + (0 if facts["folds"] == 0 else facts["folds"]))
-        fitted = _fit(model, reading.frame, session)
+        fitted = _fit(model, reading, session)
         scores = _scores(model, fitted, reading.frame, facts, settings, session, budget)
         session.close_bar()
         session.flush()
@@ -45,14 +54,15 @@ def run(settings):
     return 0
 
 
-def _read_test(settings, session, frame, strings):
-    """The test table, text where the other one has text; None if there is none."""
+def _read_test(settings, session, reading, strings):
+    """The test table, text where the other one has text, its dates written alike; None if there is none."""
     from mercer.tabular._columns import is_text
 
     if settings.test is None:
         return None
-    texts = tuple(column.name for column in frame.get_columns() if is_text(column))
-    test = read_input(settings, session, settings.test, texts, strings).frame
+    texts = tuple(column.name for column in reading.frame.get_columns() if is_text(column))
+    columns = {"text": texts, "strings": strings, "dates": reading.dates}
+    test = read_input(settings, session, settings.test, **columns).frame
     check_target(test, settings.target, "--test")
     return test
 
@@ -62,6 +72,7 @@ def _model(settings, frame, kernel, budget):
     import numpy as np
 
     from mercer.tabular import TableModel
+    from mercer.tabular._bad_rows import numbered
     from mercer.tabular._targets import usable_rows
 
     notes = []
@@ -69,10 +80,11 @@ def _model(settings, frame, kernel, budget):
     labels = name in LABELS
     rows, y = usable_rows(frame, settings.target, labels, notes)
     objects = kernel_objects(kernel, frame, settings.target)
-    recipe = as_recipe(settings).fit(frame[rows], settings.target, objects)
-    check_kernel(kernel, recipe, frame, rows)
+    with numbered(rows):
+        recipe = as_recipe(settings).fit(frame[rows], settings.target, objects)
+        check_kernel(kernel, recipe, frame[rows])
     criterion = criterion_name(settings, name)
-    folds = 0 if settings.no_score or len(y) < LEAST_SCORED else min(settings.folds, len(y) // 2)
+    folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
     notes += said
     _check_values(settings, name, y, notes)
@@ -95,6 +107,19 @@ def _model(settings, frame, kernel, budget):
         "recipe": recipe,
     }
     return TableModel(estimator, as_recipe(settings), **options), facts
+
+
+def _folds(settings, y, labels, budget, notes):
+    """Folds that can judge the model: none of few rows, nor of classes that would be whole in one fold."""
+    import numpy as np
+
+    used = min(len(y), budget.most_rows or len(y))
+    if settings.no_score or used < LEAST_SCORED:
+        return 0
+    if labels and sorted(np.unique(y, return_counts=True)[1])[-2:][0] < 2:
+        notes.append("one class alone has two rows or more: not judged by cross-validation.")
+        return 0
+    return min(settings.folds, used // 2)
 
 
 def _check_values(settings, name, y, notes):
@@ -123,21 +148,22 @@ def _dry_run(settings, facts):
     if settings.json:
         from mercer.cli.plan import plan_dict
 
-        kept = ("title", "criterion", "rows", "target_rows", "features", "folds", "notes")
+        kept = ("title", "criterion", "rows", "target_rows", "features", "folds")
         found = {key: facts[key] for key in kept} | {"feature_names": facts["recipe"].feature_names_}
+        found["notes"] = [*facts["notes"], *facts["recipe"].notes_]
         print_json({"schema": "mercer.plan/1", "model": facts["name"], **found, "plan": plan_dict(facts["plan"])})
     else:
         print(_fit_text.dry_run(facts))
     return 0
 
 
-def _fit(model, frame, session):
+def _fit(model, reading, session):
     """The fitted model."""
     from sklearn.base import clone
 
     from mercer.tabular.kernels import length_scales
 
-    fitted = clone(model).fit(frame, session.listener)
+    fitted = clone(model).fit(reading.frame, session.listener, reading.dates)
     known = length_scales(fitted.estimator_.kernel_, fitted.recipe_, of_all=True)
     session.names = {name: f"the length scale of {column!r}" for name, column, _ in known}
     session.listener(1, 1)
@@ -147,17 +173,24 @@ def _fit(model, frame, session):
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
     from mercer.tabular import score
+    from mercer.tabular._bad_rows import numbered
 
     notes, folds = facts["notes"], facts["folds"]
     if (fitted.selection_ or {}).get("status") == "time_budget":
         notes.append("the search was stopped when its share of the time budget was spent; the best so far is kept.")
-    if not folds:
-        if facts["target_rows"] < LEAST_SCORED:
-            notes.append(f"fewer than {LEAST_SCORED} rows: not judged by cross-validation.")
+    few = len(fitted.rows_) < LEAST_SCORED
+    if few and not settings.no_score:
+        notes.append(f"fewer than {LEAST_SCORED} rows: not judged by cross-validation.")
+    if few or not folds:
         return None
     rows = some_rows(len(fitted.rows_), settings.seed)
     options = {"outer": folds, "random_state": settings.seed, "listener": session.listener}
-    found = score(model, frame[fitted.rows_[rows]], fitted=fitted, time_budget=budget.folds, **options)
+    try:
+        with numbered(fitted.rows_[rows]):
+            found = score(model, frame[fitted.rows_[rows]], fitted=fitted, time_budget=budget.folds, **options)
+    except ValueError as error:  # of some rows: the model on all of them is there, and is kept
+        notes.append(f"not judged by cross-validation, as a fit without some of the rows failed: {error}")
+        return None
     if len(rows) < len(fitted.rows_) and found is not None:
         notes.append(
             f"judged on {len(rows):,} of {len(fitted.rows_):,} rows, drawn at random; with all of them it would rather "
@@ -167,8 +200,10 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
         notes.append("the time budget was spent before a fold could begin: not judged by cross-validation.")
         return None
     done = len(found.scores)
-    if done < folds:
-        notes.append(f"the time budget was spent after {done} of {folds} folds: the score is of {_these(done)}.")
+    if done < found.planned:
+        notes.append(
+            f"the time budget was spent after {done} of {found.planned} folds: the score is of {_these(done)}."
+        )
     return found, rows
 
 

@@ -4,6 +4,7 @@ from mercer.cli._errors import Usage
 from mercer.cli._session import Session
 from mercer.cli._tables import (
     ENDINGS,
+    check_apart,
     check_free,
     check_target,
     load_model,
@@ -24,18 +25,21 @@ def run(settings):
     """Write the predictions of a table."""
     if settings.interval is not None and not 0 < settings.interval < 1:
         raise Usage(f"--interval must be between 0 and 1, got {settings.interval:g}")
-    check_free(settings.output, "--output", settings.force, ENDINGS)
+    check_free(settings.output, "--output", settings.force, ENDINGS, pipe=True)
+    check_apart(settings, ("output",), ("model", "data", "config"))
     with Session(settings) as session:
         model, _ = load_model(settings.model)
-        keep = tuple(settings.keep or ())
-        frame = read_for(model, settings, session, keep)
+        keep = tuple(dict.fromkeys(settings.keep or ()))
+        reading = read_for(model, settings, session, keep)
+        frame = reading.frame
         for name in keep:
             check_target(frame, name, "--keep")
         say_differences(model, frame, session, keep)
         columns = _columns(settings, model, frame, session)
         session.flush()
-        write_table(_beside(frame, keep, columns), settings.output, settings.force)
+        write_table(_beside(reading.raw, columns), settings.output, settings.force)
         if settings.output != "-":
+            settings.written = [settings.output]
             session.say(f"{frame.height:,} rows written to {settings.output}.")
     return 0
 
@@ -62,17 +66,17 @@ def _columns(settings, model, frame, session):
         from mercer.cli.evaluate import quiet_interval
 
         method = model.interval_method()
-        session.say(f"note: {settings.interval:.0%} intervals {METHODS[method]}.")
+        session.say(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
     return found
 
 
-def _beside(frame, keep, columns):
-    """The columns to keep, and the predictions beside them."""
+def _beside(kept, columns):
+    """The columns to keep, cell by cell as they are in the file, and the predictions beside them."""
     import polars as pl
 
-    clash = [name for name in keep if name in columns]
+    clash = [name for name in kept.columns if name in columns]
     if clash:
         raise Usage(f"--keep {clash[0]}: a column of that name is written; rename it first")
-    return pl.DataFrame([*(frame[name] for name in keep), *(pl.Series(name, v) for name, v in columns.items())])
+    return pl.DataFrame([*kept.get_columns(), *(pl.Series(name, v) for name, v in columns.items())])

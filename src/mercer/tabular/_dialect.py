@@ -54,9 +54,16 @@ def rows_of(text, separator):
 
 
 def sample_of(data):
-    """The first lines of a file, whole ones only."""
-    text = data[:SAMPLE].decode("utf-8", errors="ignore")
-    return text if len(data) <= SAMPLE or "\n" not in text else text[: text.rindex("\n") + 1]
+    """The first lines of a file, whole ones only: the first of them, however long it is."""
+    first = re.match(rb"\n*[^\n]*\n?", data).end()
+    end = max(data.rfind(b"\n", 0, SAMPLE) + 1, first) if len(data) > SAMPLE else len(data)
+    return data[:end].decode("utf-8", errors="ignore")
+
+
+def check_separator(separator):
+    """Refuse what cannot stand between cells."""
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise DataError(f"the separator must be one ASCII character, no quotation mark or line end, got {separator!r}.")
 
 
 def separator_of(sample):
@@ -98,6 +105,14 @@ def refuse_twice(names, where):
     twice = next(name for name in names if names.count(name) > 1)
     places = [str(i) for i, name in enumerate(names, start=1) if name == twice]
     raise DataError(f"{where} has {len(places)} columns named {twice!r} ({', '.join(places)}); rename all but one.")
+
+
+def whole_rows(data, separator, name):
+    """All rows of a file, as lists of cells; for what polars does not read."""
+    try:
+        return [row for row in csv.reader(io.StringIO(data.decode("utf-8")), delimiter=separator) if row]
+    except csv.Error as error:
+        raise DataError(f"{name} cannot be read as CSV: {error}; put cells with quotes in quotes.") from None
 
 
 def ragged(data, separator, width, name):

@@ -20,18 +20,26 @@ def of_numbers(values, kept):
         shift = abs(middle - kept["centre"]) / spread
         ratio = float(values.std()) / spread if abs(values).max() < 1e150 else np.inf
         if shift > FAR or ratio > RATIO:
+            date = kept["kind"] == "date"
             return [
-                f"column {name!r} is on another scale than in the fit: median {middle:.4g} (fit: mean "
-                f"{kept['centre']:.4g}, sd {spread:.3g}). Is it in another unit?"
+                f"column {name!r} is on another scale than in the fit: median {shown(middle, kept)} (fit: mean "
+                f"{shown(kept['centre'], kept)}, sd {spread:.3g}{' days' * date}). Is it in another unit?"
             ]
     room = BEYOND * (kept["high"] - kept["low"])
     outside = int(((values < kept["low"] - room) | (values > kept["high"] + room)).sum())
     if not outside:
         return []
     return [
-        f"column {name!r}: {count(outside, 'row')} of {len(values):,} outside the range of the fit, {kept['low']:.4g} "
-        f"to {kept['high']:.4g}; predictions there are extrapolations."
+        f"column {name!r}: {count(outside, 'row')} of {len(values):,} outside the range of the fit, "
+        f"{shown(kept['low'], kept)} to {shown(kept['high'], kept)}; predictions there are extrapolations."
     ]
+
+
+def shown(value, kept, digits=4):
+    """A value of a column in its own words: a date, or a number with so many digits."""
+    if kept["kind"] == "date":
+        return str(np.datetime64(int(np.floor(value + kept["origin"])), "D"))
+    return f"{value:.{digits}g}"
 
 
 def of_levels(unseen, rows, kept):

@@ -7,19 +7,9 @@ from mercer.tabular._columns import GONE, as_floats, as_texts
 from mercer.tabular._words import count
 
 
-def centre_and_scale(present, kind):
-    """Mean and standard deviation, such that no square overflows; 0 and 1 for truth values."""
-    if kind == "boolean":
-        return 0.0, 1.0
-    size = float(np.abs(present).max()) or 1.0
-    part = present / size
-    sd = float(part.std()) * size
-    return float(part.mean()) * size, sd if sd > 1e-14 * size else 1.0
-
-
 def standard(column, kept, said):
     """(x − mean)/sd with missing values filled, and 0/1 for whether they were, if the fit has seen some."""
-    values = as_floats(column, kept["kind"], kept["origin"])
+    values = as_floats(column, kept["kind"], kept["origin"], kept.get("style"))
     gone = np.isnan(values)
     if gone.any() and not kept["marked"]:
         said.append(

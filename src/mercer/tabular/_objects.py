@@ -7,9 +7,10 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.kernels import Graph, Table
+from mercer.tabular._bad_rows import BadRows
 from mercer.tabular._columns import GONE, as_floats, as_texts, is_text
 from mercer.tabular._reads import CATEGORY, GRAPH, NUMBER, STRING
-from mercer.tabular._words import count, listed, rows_named
+from mercer.tabular._words import count, listed
 
 MOST_KNOWN = 10_000  # categories that are remembered, to tell new ones
 MOST_NODES = 100_000  # of a graph in a cell
@@ -61,9 +62,10 @@ def _read(column, kind):
         values = as_floats(column)
         gone = np.flatnonzero(np.isnan(values)).tolist()
     if gone and kind != STRING:
-        raise DataError(
-            f"column {column.name!r} is missing in {rows_named(gone)}, and the kernel has no value for it: fill these "
-            "cells, or take the rows out."
+        raise BadRows(
+            f"column {column.name!r} is missing in ",
+            gone,
+            ", and the kernel has no value for it: fill these cells, or take the rows out.",
         )
     if kind == NUMBER:
         return values, 0
@@ -89,7 +91,7 @@ def _graphs(texts, name):
             bad.append(row)
             why = why or str(error)
     if bad:
-        raise DataError(f"column {name!r}, {rows_named(bad)}: {why:.200}. A graph is written as {FORM}.")
+        raise BadRows(f"column {name!r}, ", bad, f": {why:.200}. A graph is written as {FORM}.")
     return found
 
 
@@ -110,23 +112,30 @@ def _graph(text):
 
 
 # ---------------------------------------------------------------------------------------------------- bad rows
-def check_readable(kernel, X, rows=None):
-    """DataError that names the rows of the table which a kernel cannot read; ``rows`` are their numbers.
+def check_readable(kernel, X):
+    """DataError that names the rows of the table which a kernel cannot read.
 
     A kernel stops at the first row it cannot read, and knows nothing of the file; a user wants to know all of them.
     """
     try:
         kernel.validate(X)
     except (TypeError, ValueError) as error:
-        rows, first, bad = np.arange(len(X)) if rows is None else rows, None, []
+        first, bad = None, []
         for i in range(min(len(X), TRIED)):
             try:
                 kernel.validate(Table({name: X[name][i : i + 1] for name in X.columns}))
             except (TypeError, ValueError) as one:
-                bad.append(rows[i])
+                bad.append(i)
                 first = first or str(one)
         if bad:
-            said = first.replace(" of X:", f", {rows_named(bad)}:", 1).replace(" row 0:", "", 1)
-            raise DataError(f"{said} Correct or leave out {'this row' if len(bad) == 1 else 'these rows'}.") from error
-        said = re.sub(r"\brow (\d+)", lambda found: f"row {rows[int(found[1])] + 1}", str(error))
-        raise DataError(said.replace(" of X:", ":", 1)) from error
+            before, known, after = first.replace(" row 0:", "", 1).partition(" of X:")
+            before, after = (f"{before}, ", after) if known else ("", f" {first}")
+            these = "this row" if len(bad) == 1 else "these rows"
+            raise BadRows(before, bad, f":{after} Correct or leave out {these}.") from error
+        raise _said_of(str(error)) from error
+
+
+def _said_of(text):
+    """The error for what a kernel says of rows that are at fault together, such as one with and one without labels."""
+    parts = re.split(r"\brow (\d+)", text.replace(" of X:", ":", 1))
+    return BadRows(*([int(part)] if i % 2 else part for i, part in enumerate(parts)))

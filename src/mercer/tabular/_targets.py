@@ -3,8 +3,7 @@
 import numpy as np
 
 from mercer.exceptions import DataError
-from mercer.tabular._columns import as_floats, as_texts, is_text
-from mercer.tabular._types import refuse_mixed
+from mercer.tabular._columns import as_floats, as_texts, check_mixed, is_text
 from mercer.tabular._words import count, listed
 
 LEAST = 3  # rows with which something can be left out and judged
@@ -53,8 +52,6 @@ def usable_rows(frame, target, labels, notes, least=LEAST):
 
 def _refuse_labels(column):
     """DataError for a target that is text, where numbers are needed."""
-    import polars as pl
-
-    said = refuse_mixed(column.cast(pl.String))
+    check_mixed(column, target=True)
     shown = listed(column.drop_nulls().unique(maintain_order=True), 3)
-    raise DataError(said or f"the target {column.name!r} is text ({shown}), and the model is one for numbers.")
+    raise DataError(f"the target {column.name!r} is text ({shown}), and the model is one for numbers.")

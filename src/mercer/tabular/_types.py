@@ -1,38 +1,72 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
-from mercer.tabular._words import count, listed, rows_named
+from mercer.tabular._dates import dates_in
+from mercer.tabular._words import count, listed
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil")
 DASHES = ("-", "--", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
 GROUPS = r"'’ \u00a0\u2009\u202f"  # beside the sign that is not the decimal one
 CODE = r"^0\d+$"  # 00123: a number would lose its zeros
 INTEGER = r"^[+-]?\d{1,15}$"
-DATES = (  # pattern, format, whether it has a time
-    (r"^\d{4}-\d{1,2}-\d{1,2}$", "%Y-%m-%d", False),
-    (r"^\d{4}/\d{1,2}/\d{1,2}$", "%Y/%m/%d", False),
-    (r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d.%m.%Y", False),
-    (r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}$", "%Y-%m-%dT%H:%M", True),
-    (r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}$", "%Y-%m-%dT%H:%M:%S", True),
-    (r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}\.\d+$", "%Y-%m-%dT%H:%M:%S%.f", True),
+SIGNS = {".": "point", ",": "comma"}
+POINTS = (  # numbers that leave no doubt, of a table with decimal points
+    r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+)$"
 )
-SLASHES = r"^(\d{1,2})/(\d{1,2})/\d{4}$"
-MONTHS = r"^\d{4}-\d{2}$"
+COMMAS = r"^[+-]?(\d[\d.]*,(\d{1,2}|\d{4,})|0?,\d+|\d{1,3}(\.\d{3})+,\d+|\d{4,},\d+|\d+,\d*[eE][+-]?\d+)$"
+DOUBTFUL = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
 
-def typed(frame, decimal, missing, text, notes, strings=()):
-    """The frame with each column of strings as what it is; ``strings`` stay, and only their empty cells are missing."""
+def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
+    """The frame with each column of strings as what it is; ``strings`` stay, and only their empty cells are missing.
+
+    ``styles`` are those of `dates_in`. A word of ``missing`` that is a number is missing in columns of numbers, however
+    it is written there.
+    """
     import polars as pl
     import polars.selectors as cs
 
+    styles = {} if styles is None else styles
     kept = [name for name in strings if frame.schema.get(name) == pl.String]
+    sorts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
+    before = frame = frame.with_columns(pl.col(sorts).cast(pl.String))
+    kept += sorts
     frame = frame.with_columns(_without_missing(cs.string() - cs.by_name(kept), (*MISSING, *missing)),
                                _without_missing(cs.by_name(kept), ("", *missing)))  # fmt: skip
-    if any(word.lower() in ("inf", "infinity") for word in missing):
-        frame = frame.with_columns(pl.when(cs.float().is_infinite()).then(None).otherwise(cs.float()).name.keep())
-    names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings}]
+    names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings, *sorts}]
     plain = _plain_numbers(frame.select(names)) if decimal == "." else {}
-    others = [_typed_column(frame[name], decimal, notes) for name in names if name not in plain]
-    return frame.with_columns([*plain.values(), *others])
+    others = [_typed_column(frame[name], decimal, notes, styles) for name in names if name not in plain]
+    frame = frame.with_columns([*plain.values(), *others])
+    if not missing:
+        return frame
+    notes += _not_there(before, frame, missing, decimal)
+    values = [value for word in missing for value in _values(word, decimal)]
+    gone = cs.numeric().cast(pl.Float64).is_in(values)
+    return frame.with_columns(pl.when(gone).then(None).otherwise(cs.numeric()).name.keep())
+
+
+def _values(word, decimal):
+    """The numbers that a word for missing values stands for: none or one, both infinities for inf."""
+    word = str(word).strip().lower()
+    try:
+        value = float(word.replace(",", ".") if decimal == "," else word)
+    except ValueError:
+        return []
+    return [value, -value] if word in ("inf", "infinity") else [value] if value == value else []
+
+
+def _not_there(before, frame, missing, decimal):
+    """A sentence for each word that no cell has, and that is not missing anyway."""
+    import polars as pl
+    import polars.selectors as cs
+
+    said = []
+    for word in dict.fromkeys(str(word).strip() for word in missing):
+        cells = before.select((cs.string().str.strip_chars().str.to_lowercase() == word.lower()).any())
+        numbers = frame.select(cs.numeric().cast(pl.Float64).is_in(_values(word, decimal)).any())
+        found = any(part.width and any(part.row(0)) for part in (cells, numbers))
+        if not found and word.lower() not in MISSING:
+            said.append(f"no cell is {word!r}, which was to stand for a missing value.")
+    return said
 
 
 def _without_missing(columns, missing):
@@ -62,8 +96,8 @@ def _plain_numbers(frame):
     return found
 
 
-def _typed_column(column, decimal, notes):
-    """A column of strings as whole numbers, floats, truth values or dates, where all its cells are that."""
+def _typed_column(column, decimal, notes, styles):
+    """A column of strings as whole numbers, floats, truth values, dates or times, where all its cells are that."""
     present = column.drop_nulls()
     if not len(present):
         return column
@@ -72,15 +106,23 @@ def _typed_column(column, decimal, notes):
         return found
     if present.str.to_lowercase().is_in(["true", "false"]).all():
         return (column.str.to_lowercase() == "true").alias(column.name)
-    dates = _dates(column, present, notes)
-    return column if dates is None else dates
+    dates = dates_in(column, notes, styles)
+    if dates is not None:
+        return dates
+    other = "," if decimal == "." else "."
+    if is_number(column, other).all() and not is_number(column, decimal).all():
+        notes.append(
+            f"column {column.name!r} stays text: its numbers have a decimal {SIGNS[other]}, the table a decimal "
+            f"{SIGNS[decimal]}."
+        )
+    return column
 
 
 # ---------------------------------------------------------------------------------------------- numbers
 def pattern(decimal):
     """What a number looks like, with groups of thousands, a currency sign or a percent sign."""
     groups = GROUPS + ("," if decimal == "." else ".")
-    digits = rf"(\d+|\d{{1,3}}([{groups}]\d{{3}})+)"
+    digits = rf"(\d+|[1-9]\d{{0,2}}([{groups}]\d{{3}})+)"  # no group of thousands begins with 0
     point = rf"\{decimal}"
     return rf"^[+-]?[$€£]?\s?[+-]?({digits}({point}\d*)?|{point}\d+)([eE][+-]?\d+)?\s?%?$|^[+-]?(?i:inf|infinity)$"
 
@@ -92,27 +134,38 @@ def is_number(column, decimal="."):
 
 def numbers_in(column, decimal, notes):
     """The column as numbers, or None if it has cells that are none."""
+    plain = without_dashes(column, decimal)
+    good = is_number(plain, decimal)
+    if not good.any() or not good.all():
+        return None
+    gone = column.filter(plain.is_null() & column.is_not_null())
+    if len(gone):
+        notes.append(
+            f"column {column.name!r}: {count(len(gone), 'cell')} {listed(gone.unique().sort())} read as missing."
+        )
+    if plain.str.contains(CODE).any():
+        notes.append(f"column {column.name!r} has numbers with leading zeros: codes, unless numbers are asked for.")
+        return None
+    return converted(plain, decimal, notes)
+
+
+def without_dashes(column, decimal="."):
+    """The column with null for - and the like, if there is a number or nothing else."""
     import polars as pl
 
-    good = is_number(column, decimal)
-    if not good.any():
-        return None
-    others = column.filter(~good).unique()
-    if not others.is_in(DASHES).all():
-        return None
-    if len(others):
-        gone = ~good
-        notes.append(
-            f"column {column.name!r}: {count(int(gone.sum()), 'cell')} {listed(others.sort())} read as missing."
-        )
-        column = pl.select(pl.when(gone).then(None).otherwise(column).alias(column.name)).to_series()
-    if column.str.contains(CODE).any():
-        notes.append(f"column {column.name!r} has numbers with leading zeros: it is read as codes, not as numbers.")
-        return None
-    return _converted(column, decimal, notes)
+    dash = column.is_in(DASHES)
+    if not dash.any() or not (is_number(column, decimal).any() or dash.all()):
+        return column
+    return pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
 
 
-def _converted(column, decimal, notes):
+def sign_of(column):
+    """(sign, which cells are numbers with it): the decimal sign with which more cells of a column are numbers."""
+    points, commas = (is_number(column, sign) for sign in SIGNS)
+    return (",", commas) if commas.sum() > points.sum() else (".", points)
+
+
+def converted(column, decimal, notes):
     """Strings that are all numbers, as whole numbers or floats."""
     import polars as pl
 
@@ -141,11 +194,7 @@ def decimal_of(frame, separator, notes):
     cell = pl.all().str.strip_chars()
     points, commas, doubtful = (
         sum(count or 0 for count in frame.select(cell.str.contains(form).sum()).row(0))
-        for form in (
-            r"^[+-]?[\d,]*\.(\d{1,2}|\d{4,})?$",
-            r"^[+-]?[\d.]*,(\d{1,2}|\d{4,})$|^[+-]?\d{4,},\d+$",
-            r"^[+-]?\d{1,3},\d{3}$",
-        )
+        for form in (POINTS, COMMAS, DOUBTFUL)
     )
     if commas and commas >= points:
         notes.append("numbers have a decimal comma.")
@@ -154,45 +203,3 @@ def decimal_of(frame, separator, notes):
         notes.append("numbers such as 1,234 are read with a decimal comma; if these are thousands, say --decimal .")
         return ","
     return "."
-
-
-# ------------------------------------------------------------------------------------------------ dates
-def _dates(column, present, notes):
-    """The column as dates, or None."""
-    import polars as pl
-
-    for form, style, timed in DATES:
-        if present.str.contains(form).all():
-            cells = column.str.replace(" ", "T", literal=True) if timed else column
-            kind = pl.Datetime("us") if timed else pl.Date
-            return _parsed(cells, kind, style)
-    if present.str.contains(MONTHS).all():
-        return _parsed(column + "-01", pl.Date, "%Y-%m-%d")
-    if present.str.contains(SLASHES).all():
-        first, second = (present.str.extract(SLASHES, i).cast(pl.Int64).max() for i in (1, 2))
-        if first <= 12 and second <= 12:
-            notes.append(f"column {column.name!r}: dates such as {present[0]} are read as month/day/year.")
-        return _parsed(column, pl.Date, "%d/%m/%Y" if first > 12 else "%m/%d/%Y")
-    return None
-
-
-def _parsed(column, kind, style):
-    """The dates, or None if one of them does not exist (30 February)."""
-    found = column.str.strptime(kind, style, strict=False)
-    return found if found.null_count() == column.null_count() else None
-
-
-def refuse_mixed(column, decimal="."):
-    """A sentence on the rows of a column of text that are not numbers, while most are; None if most are not."""
-    good = is_number(column, decimal)
-    present = len(column) - column.null_count()
-    if not present or good.sum() < 0.8 * present or column.filter(good).n_unique() <= 20:
-        return None
-    bad = (~good).fill_null(False).arg_true().to_list()
-    cells = column.gather(bad).unique(maintain_order=True)
-    words = " ".join(f"--missing {cell!r}" for cell in cells[:2])
-    return (
-        f"column {column.name!r} is numbers except for {rows_named(bad)}: {listed(cells, 4)}. Correct these cells, or "
-        f"say {words} if they stand for nothing, --categorical {column.name!r} for categories, or --ignore "
-        f"{column.name!r}."
-    )

@@ -11,6 +11,7 @@ from mercer.exceptions import DataError
 from mercer.kernels import Kernel, Matern32
 from mercer.kernels.inputs import named_columns
 from mercer.tabular import _choose
+from mercer.tabular._bad_rows import numbered
 from mercer.tabular._columns import is_text
 from mercer.tabular._objects import check_readable
 from mercer.tabular._reads import GRAPH, STRING, check_reads, objects_of, placed
@@ -18,6 +19,7 @@ from mercer.tabular._targets import usable_rows
 from mercer.tabular._words import listed, meant
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.recipe import Recipe
+from mercer.uncertainty import split
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
 
@@ -87,7 +89,7 @@ class TableModel(BaseEstimator):
         self.optimize = optimize
         self.random_state = random_state
 
-    def fit(self, frame, listener=None):
+    def fit(self, frame, listener=None, dates=None):
         """Learn the recipe, choose what is open, and fit.
 
         Parameters
@@ -96,11 +98,17 @@ class TableModel(BaseEstimator):
             With the target.
         listener : callable, default=None
             Called after each evaluation of a search; a true answer stops it.
+        dates : dict, default=None
+            ``Reading.dates``: how dates with slashes were written in the file.
 
         Returns
         -------
         self
         """
+        return self._fit(frame, listener, dates)
+
+    def _fit(self, frame, listener=None, dates=None, recipe=None):
+        """Fit; with a fitted recipe, on its columns."""
         notes = []
         target = self.target_of(frame)
         rows, y = usable_rows(frame, target, is_classifier(self.estimator), notes)
@@ -110,14 +118,18 @@ class TableModel(BaseEstimator):
             notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, drawn at random.")
             rows, y = rows[chosen], y[chosen]
         table = frame[rows]
-        recipe = (Recipe() if self.recipe is None else clone(self.recipe)).fit(table, target, self._objects(table))
-        with warnings.catch_warnings():
+        with numbered(rows), warnings.catch_warnings():
+            if recipe is None:
+                recipe = Recipe() if self.recipe is None else clone(self.recipe)
+                recipe = recipe.fit(table, target, self._objects(table), dates)
+            else:
+                recipe = recipe.refit(table)
+            estimator = self._with_kernel(recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             X = recipe.transform(table)
-        estimator = self._with_kernel(recipe, len(y))
-        if recipe.has_objects:
-            X = X[named_columns(estimator.kernel)]
-            check_readable(estimator.kernel, X, rows)
+            if recipe.has_objects:
+                X = X[named_columns(estimator.kernel)]
+                check_readable(estimator.kernel, X)
         estimator, selection = self._chosen(estimator, X, y, rng, notes, listener)
         self.estimator_, self.recipe_, self.target_ = estimator, recipe, target
         self.feature_names_ = X.columns if recipe.has_objects else list(recipe.feature_names_)
@@ -187,6 +199,12 @@ class TableModel(BaseEstimator):
         objects = self.recipe_.objects_ if self.recipe_.has_objects else []
         return [kept["name"] for kept in objects if kept["kind"] in (STRING, GRAPH)]
 
+    @property
+    def dates(self):
+        """{column: how its dates with slashes were written}: another table is to be read alike."""
+        check_is_fitted(self)
+        return {kept["name"]: kept["style"] for kept in self.recipe_.columns_ if "style" in kept}
+
     def targets(self, frame, notes=None):
         """Return (rows, y): the rows of a table that have a target, and the targets.
 
@@ -217,15 +235,13 @@ class TableModel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n, 2)
+            Infinite, with a warning, where the model has seen too few rows for the coverage.
         """
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
         X, method = self.inputs(frame), self.interval_method()
         if method == "left-out":
-            f, e = self.estimator_.predict(X), np.sort(np.abs(self.left_out_))
-            rank = int(np.ceil(coverage * (len(e) + 1)))
-            reach = e[rank - 1] if rank <= len(e) else np.inf
-            return np.column_stack([f - reach, f + reach])
+            return split(self.left_out_[:, None], self.estimator_.predict(X)[:, None], coverage)[:, :, 0]
         return self.estimator_.predict_interval(X, coverage, method=method)
 
     def interval_method(self):

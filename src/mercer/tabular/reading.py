@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import re
 import sys
 import zlib
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from mercer.exceptions import DataError
 from mercer.tabular import _dialect
 from mercer.tabular._types import decimal_of, typed
-from mercer.tabular._words import listed, meant
+from mercer.tabular._words import count, listed, meant
 
 PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
 FOREIGN = {
@@ -25,14 +26,28 @@ FOREIGN = {
 
 
 class Reading(NamedTuple):
-    """A table, what was decided while reading it, and the SHA-256 of the file."""
+    """A table, what was decided while reading it, and the SHA-256 of the file.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+    notes : list of str
+    sha256 : str
+    dates : dict
+        {column: "%d/%m/%Y" or "%m/%d/%Y"} of the dates with slashes: for ``TableModel.fit``, and to read another table
+        alike.
+    raw : polars.DataFrame
+        The columns of ``raw``, cell by cell as they are in the file.
+    """
 
     frame: object
     notes: list
     sha256: str
+    dates: dict
+    raw: object
 
 
-def read_table(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=()):
+def read_table(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), dates=None):
     r"""Return a CSV or Parquet file as a polars data frame; the format is told by the content, not by the name.
 
     Separator, decimal comma, thousands separators and encoding are found out, unless given. Cells that are empty, NA,
@@ -49,12 +64,15 @@ def read_table(source, *, header=True, separator=None, decimal=None, missing=(),
     decimal : {".", ","}, default=None
         None finds out.
     missing : sequence of str, default=()
-        More words for a missing value.
+        More words for a missing value; -999 is also -999.0 in a column of numbers.
     text : sequence of str, default=()
         Columns that are not turned into numbers or dates.
     strings : sequence of str, default=()
         Columns that a kernel reads as strings: nothing is made of them, and NA, None and NaN are strings like others.
         Only an empty cell is missing, and what ``missing`` says.
+    dates : dict, default=None
+        {column: "%d/%m/%Y" or "%m/%d/%Y"} of columns whose dates have slashes, such as ``TableModel.dates``; of others
+        it is found out.
 
     Returns
     -------
@@ -71,23 +89,25 @@ def read_table(source, *, header=True, separator=None, decimal=None, missing=(),
     [1234.5, 987.25]
     """
     options = {"separator": separator, "decimal": decimal, "missing": missing, "text": text, "strings": strings}
-    return read(source, header=header, **options).frame
+    return read(source, header=header, dates=dates, **options).frame
 
 
-def read(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=()):
+def read(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), dates=None, raw=()):
     """Return the table with what was decided while reading it; parameters as for `read_table`.
 
     Parameters
     ----------
-    source, header, separator, decimal, missing, text, strings
+    source, header, separator, decimal, missing, text, strings, dates
         As for `read_table`.
+    raw : sequence of str, default=()
+        Columns of which the cells are wanted as they are in the file, too.
 
     Returns
     -------
     Reading
-        ``frame``, ``notes`` and ``sha256``.
+        ``frame``, ``notes``, ``sha256``, ``dates`` and ``raw``.
     """
-    data, name, notes = _bytes(source), _name(source), []
+    data, name, notes, styles = _bytes(source), _name(source), [], dict(dates or {})
     sha256 = hashlib.sha256(data).hexdigest()
     if data[:2] == GZIP:
         try:
@@ -95,16 +115,35 @@ def read(source, *, header=True, separator=None, decimal=None, missing=(), text=
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{name} cannot be unpacked: {error}.") from None
     if data[:4] == PARQUET:
-        frame = _parquet(data, name)
-        _dialect.refuse_twice(frame.columns, name)
-        frame = typed(frame, ".", missing, text, notes, strings)
-        return Reading(frame, notes, sha256)
+        before, decimal = _parquet(data, name), "."
+        frame = typed(before, decimal, missing, text, notes, strings, styles)
+        _say_typed(before, frame, notes)
+    else:
+        before, separator = _csv(_text(data, name), name, header, separator, notes)
+        decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
+        frame = typed(before, decimal, missing, text, notes, strings, styles)
+    styles = {column: styles[column] for column in styles if column in frame.columns}
+    return Reading(frame, notes, sha256, styles, before.select(column for column in raw if column in before.columns))
+
+
+def _text(data, name):
+    """The data, if they are not those of another program."""
     for start, what in FOREIGN.items():
         if data.startswith(start):
             raise DataError(f"{name} is {what}. Tables are read from CSV and Parquet.")
-    frame, separator = _csv(data, name, header, separator, notes)
-    decimal = decimal or decimal_of(frame.drop(strings, strict=False), separator, notes)
-    return Reading(typed(frame, decimal, missing, text, notes, strings), notes, sha256)
+    return data
+
+
+def _say_typed(before, frame, notes):
+    """Note the columns of a Parquet file that were text, and are read as something else."""
+    import polars as pl
+
+    changed = [name for name, kind in before.schema.items() if kind == pl.String and frame.schema[name] != kind]
+    if changed:
+        notes.append(
+            f"{count(len(changed), 'column')} of text hold nothing but numbers, truth values, dates or times, and "
+            f"{'is' if len(changed) == 1 else 'are'} read as such: {listed(changed)}."
+        )
 
 
 def _name(source):
@@ -130,45 +169,58 @@ def _parquet(data, name):
     import polars as pl
 
     try:
-        return pl.read_parquet(io.BytesIO(data))
+        frame = pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{name} is a Parquet file that cannot be read: {first}") from None
+    _dialect.refuse_twice(frame.columns, name)
+    if not frame.height:
+        raise DataError(f"{name} has columns ({listed(frame.columns, 4)}) and no rows.")
+    return frame
 
 
 def _csv(data, name, header, separator, notes):
     """(frame of strings, separator) of a CSV file."""
-    import polars as pl
-
     data = _dialect.decode(data, name, notes)
     if not data.strip():
         raise DataError(f"{name} is empty.")
-    data = data.strip(b"\n") + b"\n"
     sample = _dialect.sample_of(data)
     separator = separator or _dialect.separator_of(sample)
-    if len(separator) != 1 or not separator.isascii():
-        raise DataError(f"the separator must be one ASCII character, got {separator!r}.")
+    _dialect.check_separator(separator)
     first = next(row for _, row in _dialect.rows_of(sample, separator))
     if header:
         names = _dialect.header_of(first, name, notes)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
-    options = {"separator": separator, "has_header": header, "infer_schema": False, "raise_if_empty": False}
-    try:
-        frame = pl.read_csv(io.BytesIO(data), **options)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        found = _dialect.ragged(data, separator, len(names), name)
-        raise found or DataError(f"{name} cannot be read as CSV: {str(error).splitlines()[0]}") from None
-    if frame.width != len(names):
-        raise _dialect.ragged(data, separator, len(names), name) or DataError(
-            f"{name}: {frame.width} columns were read, but the first line has {len(names)} cells; put cells that "
-            "contain quotes or line breaks in quotes."
-        )
+    frame = _cells(data, name, header, separator, names)
     if not frame.height:
         raise DataError(f"{name} has a header ({listed(names, 4)}) and no rows.")
-    frame.columns = names
     if frame[names[-1]].null_count():  # rows that are too short end in missing values
         found = _dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
     return frame, separator
+
+
+def _cells(data, name, header, separator, names):
+    """The cells as strings: by polars, or row by row where quotes or blank lines are too much for it."""
+    import polars as pl
+
+    plain = data.strip(b"\n") + b"\n"
+    blank = len(names) > 1 and b"\n\n" in plain  # with one column, an empty line is a missing cell
+    if blank and b'"' not in plain:
+        plain, blank = re.sub(rb"\n+", b"\n", plain), False
+    options = {"separator": separator, "has_header": header, "infer_schema": False, "raise_if_empty": False}
+    try:
+        frame = None if blank else pl.read_csv(io.BytesIO(plain), **options)
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        frame = None
+    if frame is None or frame.width != len(names):
+        found = _dialect.ragged(data, separator, len(names), name)
+        if found:
+            raise found
+        rows = _dialect.whole_rows(data, separator, name)[bool(header) :]
+        cells = [[cell or None for cell in row] for row in rows]
+        frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
+    frame.columns = names
+    return frame

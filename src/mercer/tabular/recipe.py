@@ -3,16 +3,17 @@
 import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
 from mercer.tabular import _objects
-from mercer.tabular._columns import GONE, OTHER, as_floats, as_texts, check_mixed, is_text, kind_of, why_ignored
-from mercer.tabular._numbers import centre_and_scale, indicators, standard
+from mercer.tabular._columns import check_mixed, is_text, why_ignored
+from mercer.tabular._learn import categories_of, features_of, moments_of, numbers_of
+from mercer.tabular._numbers import indicators, standard
 from mercer.tabular._reads import CATEGORY, NUMBER, STRING, check_column
-from mercer.tabular._words import count, listed, meant
+from mercer.tabular._words import listed, meant
 
 
 class Recipe(BaseEstimator):
@@ -74,7 +75,7 @@ class Recipe(BaseEstimator):
         self.numeric = numeric
         self.most_levels = most_levels
 
-    def fit(self, frame, target=None, objects=None):
+    def fit(self, frame, target=None, objects=None, dates=None):
         """Learn what each column is.
 
         Parameters
@@ -85,6 +86,9 @@ class Recipe(BaseEstimator):
         objects : dict, default=None
             {column: "string", "category", "number" or "graph"} of the columns that a kernel reads as they are. They
             become numbers too where they can, for the simple models that a model is compared with.
+        dates : dict, default=None
+            ``Reading.dates``: how dates with slashes were written in the file. It is kept, so that another file can be
+            read alike.
 
         Returns
         -------
@@ -107,8 +111,10 @@ class Recipe(BaseEstimator):
                 kept.append(_objects.learnt(frame[name], kind, notes))
             why = "as asked" if name in self.ignore else self._why_ignored(frame[name], kind)
             if not why:
-                column = self._categories(frame[name], notes) if self._is_categorical(frame[name], kind) else None
-                columns.append(column or self._numbers(frame[name], notes))
+                if self._is_categorical(frame[name], kind):
+                    columns.append(categories_of(frame[name], self.most_levels, notes))
+                else:
+                    columns.append(numbers_of(frame[name], notes, (dates or {}).get(name)))
             elif kind is None:
                 ignored[name] = why
             else:
@@ -117,11 +123,41 @@ class Recipe(BaseEstimator):
             reasons = "; ".join(f"{name!r}: {why}" for name, why in list(ignored.items())[:5])
             raise DataError(f"no column is left to learn from ({reasons or 'there is none beside the target'}).")
         self.columns_, self.objects_, self.ignored_ = columns, kept, ignored
-        self._name_features()
+        self.feature_names_, self.blocks_ = features_of(columns, kept)
         self.notes_ = [*notes, *(f"column {name!r} is left out: {why}." for name, why in ignored.items())]
         if not columns:
             self.notes_.append("there is no column of numbers: the mean is the only simple model to compare with.")
         return self
+
+    def refit(self, frame):
+        """Return a copy with means, standard deviations and medians of another table; what the columns are stays.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            Such as some of the rows of the fit. A column may be constant, or missing in all rows.
+
+        Returns
+        -------
+        Recipe
+            Its ``transform`` gives the same columns of X.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from mercer.tabular import Recipe
+        >>> frame = pl.DataFrame({"x": [1.0, 2.0, None, 8.0]})
+        >>> again = Recipe().fit(frame).refit(frame[:2])
+        >>> again.feature_names_, again.columns_[0]["centre"]
+        (['x', 'x (missing)'], 1.5)
+        """
+        check_is_fitted(self)
+        self._check_columns(frame)
+        new = clone(self)
+        vars(new).update({name: value for name, value in vars(self).items() if name.endswith("_")})
+        changed = {c["name"]: moments_of(frame[c["name"]], c) for c in self.columns_ if c["role"] == "numeric"}
+        new.columns_ = [column | changed.get(column["name"], {}) for column in self.columns_]
+        return new
 
     def transform(self, frame):
         """X of a table with the columns of the fit, in any order; others are ignored.
@@ -207,7 +243,9 @@ class Recipe(BaseEstimator):
     @property
     def units(self):
         """{column of X: (centre, scale)}: what a column of numbers was standardised with."""
-        return {c["name"]: (c["centre"], c["scale"]) for c in self.columns_ if c["role"] == "numeric"}
+        numeric = [column for column in self.columns_ if column["role"] == "numeric"]
+        names = [self.feature_names_[self.blocks_[column["name"]][0]] for column in numeric]
+        return {name: (column["centre"], column["scale"]) for name, column in zip(names, numeric, strict=True)}
 
     @property
     def used(self):
@@ -239,75 +277,6 @@ class Recipe(BaseEstimator):
         if column.name in self.categorical or kind == CATEGORY:
             return True
         return is_text(column) and column.name not in self.numeric and kind != NUMBER
-
-    def _numbers(self, column, notes):
-        """What is kept of a column of numbers."""
-        kind = "number" if is_text(column) else kind_of(column)
-        values = as_floats(column, kind)
-        origin = float(np.floor(np.nanmin(values))) if kind == "date" else 0.0
-        values = values - origin
-        present = values[~np.isnan(values)]
-        missing = len(values) - len(present)
-        centre, scale = centre_and_scale(present, kind)
-        name = column.name
-        if missing:
-            notes.append(f"column {name!r}: {count(missing, 'missing value')} filled with the median, and marked.")
-        if kind == "date":
-            notes.append(f"column {name!r}: dates are days after {np.datetime64(int(origin), 'D')}.")
-        if kind == "time":
-            notes.append(f"column {name!r}: times are hours.")
-        return {
-            "name": name,
-            "role": "numeric",
-            "kind": kind,
-            "origin": origin,
-            "fill": float(np.median(present)),
-            "centre": centre,
-            "scale": scale,
-            "marked": bool(missing),
-            "missing": missing,
-            "low": float(present.min()),
-            "high": float(present.max()),
-            "spread": float(present.std()) if abs(present).max() < 1e150 else scale,
-        }
-
-    def _categories(self, column, notes):
-        """What is kept of a column of categories."""
-        texts = as_texts(column)
-        names, counts = np.unique([GONE if text is None else text for text in texts], return_counts=True)
-        missing, order = texts.count(None), np.argsort(-counts, kind="stable")
-        levels = [str(names[i]) for i in order]
-        pooled = levels[self.most_levels - 1 :] if len(levels) > self.most_levels else []
-        levels = sorted(level for level in levels if level not in set(pooled)) + ([OTHER] if pooled else [])
-        name = column.name
-        if missing:
-            notes.append(f"column {name!r}: {count(missing, 'missing value')} as a category of their own.")
-        if pooled:
-            notes.append(
-                f"column {name!r}: the {len(pooled):,} rarest of its {len(names):,} categories are one, {OTHER}."
-            )
-        kept = {"levels": levels, "pooled": pooled, "missing": missing, "text": is_text(column)}
-        return {"name": name, "role": "categorical", **kept}
-
-    def _name_features(self):
-        """Names of the columns of X, and which column each came from."""
-        self.feature_names_, self.blocks_ = [], {}
-        for column in self.columns_:
-            name = column["name"]
-            if column["role"] == "numeric":
-                new = [name, f"{name} (missing)"] if column["marked"] else [name]
-            elif len(column["levels"]) == 2:
-                new = [f"{name} = {column['levels'][1]}"]
-            else:
-                new = [f"{name} = {level}" for level in column["levels"]]
-            start = len(self.feature_names_)
-            self.blocks_[name] = list(range(start, start + len(new)))
-            self.feature_names_ += new
-        for kept in self.objects_:  # a column may be there twice, as numbers and as it is
-            kept["feature"] = kept["name"]
-            while kept["feature"] in self.feature_names_:
-                kept["feature"] += " (as it is)"
-            self.feature_names_.append(kept["feature"])
 
     def _check_columns(self, frame):
         """DataError with the columns that are missing."""

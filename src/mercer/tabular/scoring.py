@@ -9,6 +9,7 @@ from sklearn.base import clone, is_classifier
 
 from mercer.kernels.inputs import named_columns
 from mercer.selection._nested import assemble, check_folds, outer_folds
+from mercer.tabular._bad_rows import numbered
 from mercer.tabular._choose import fixed, leaves_open, within
 from mercer.tabular._simple import baseline, error_of, errors_of, others, score_of
 from mercer.tabular._targets import usable_rows
@@ -102,7 +103,8 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     Parameters
     ----------
     model : TableModel or estimator
-        A TableModel judges the whole procedure: the recipe too is learnt without the fold.
+        A TableModel judges the whole procedure: means, standard deviations and medians too are learnt without the
+        fold. What a column is (numbers, which categories, left out) is that of all rows.
     X : polars.DataFrame, or array-like of shape (n, d)
         For a TableModel the table with its target.
     y : array-like of shape (n,), default=None
@@ -143,10 +145,12 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
         raise ValueError(f"{len(judge.y)} rows are too few for cross-validation; at least {LEAST} are needed.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of folds: the fit on all rows has said what is to be said
-        folds = outer_folds(min(outer, len(judge.y) // 2), judge.estimator, np.zeros((len(judge.y), 1)), judge.y, None,
-                            random_state)  # fmt: skip
+        most = np.unique(judge.y, return_counts=True)[1].max() if labels else len(judge.y)  # folds that have a class
+        outer = int(min(outer, len(judge.y) // 2, most))
+        folds = outer_folds(outer, judge.estimator, np.zeros((len(judge.y), 1)), judge.y, None, random_state)
         check_folds(folds, "accuracy" if labels else "r2")
         whole = judge.fit(np.arange(len(judge.y))) if fitted is None else fitted
+        judge.recipe = getattr(whole, "recipe_", None)
         found = _fold_by_fold(judge, whole, folds, labels, listener, clock)
     done = folds[: len(found["scores"])]
     return _assembled(judge, done, found, labels, len(folds), clock) if done else None
@@ -250,7 +254,7 @@ class _Tables(_Arrays):
     """A table model on the rows of a table that have a target."""
 
     def __init__(self, model, frame, listener=None):
-        self.model, self.estimator, self.listener = model, model.estimator, listener
+        self.model, self.estimator, self.listener, self.recipe = model, model.estimator, listener, None
         target = model.target_of(frame)
         self.rows, self.y = usable_rows(frame, target, is_classifier(model.estimator), [])
         self.height, self.frame = frame.height, frame[self.rows]
@@ -258,7 +262,8 @@ class _Tables(_Arrays):
     def fit(self, rows, seconds=None):
         model = clone(self.model)
         within(model.estimator, seconds)
-        return model.fit(self.frame[rows], self.listener)
+        with numbered(self.rows[rows]):
+            return model._fit(self.frame[rows], self.listener, recipe=self.recipe)
 
     def predict(self, model, rows):
         return np.asarray(model.predict(self.frame[rows]))
