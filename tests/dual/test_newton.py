@@ -153,6 +153,26 @@ def test_budgets_are_obeyed_and_say_so(rng):
     assert [i for i, _ in seen] == list(range(1, best.iterations + 1))
 
 
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_counts_that_are_all_equal_are_solved_by_a_constant(rng, n):
+    """α = 0 solves, and a slope that is rounding has no digit to be compared with."""
+    K = TiledGram(Gaussian(1.0), rng.standard_normal((n, 2)))
+    found = newton.solve(K, Poisson(), np.full(n, 3.0), np.full(n, 5.0))
+    assert found.status == "converged" and found.violation <= 1e-6
+    assert_allclose(found.f, np.log(3.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Expectile(0.8), Logistic(), SquaredHinge(), Poisson()], ids=repr)
+def test_rows_that_are_all_equal_are_solved_at_once(loss, rng):
+    """f does not see which of the equal rows has which α: any with the right sum is a minimum."""
+    K = TiledGram(Gaussian(1.0), np.ones((20, 2)))
+    y = np.where(np.arange(20) < 8, 1.0, -1.0) if loss.classification else rng.poisson(3.0, 20).astype(float)
+    found = newton.solve(K, loss, y, np.full(20, 5.0))
+    assert found.status == "converged" and found.iterations <= 3
+    assert found.gap <= 1e-12 * abs(found.primal)
+    assert_allclose(found.alpha, -5.0 * loss.grad(y, found.f), atol=1e-8)
+
+
 def test_store_and_restrict_are_the_same_matrix(rng):
     K, _ = problem(Squared(), rng)
     index = np.array([3, 7, 20])

@@ -1,5 +1,7 @@
 """GaussianProcessClassifier: evidence, weights, classes of any kind, leave-one-out, imbalance, bad input."""
 
+import json
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,8 +10,8 @@ from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer import GaussianProcessClassifier
-from mercer.estimators import _gpc_fit
-from mercer.estimators._gpc_rows import stratified_order
+from mercer.estimators import _gpc_fit, _gpc_warnings
+from mercer.estimators._gpc_rows import left_out_losses, stratified_order
 from mercer.exceptions import NotEnoughMemory
 from mercer.kernels import Gaussian, Matern32, Pairwise, Precomputed
 from mercer.selection import LogNormal, weak_priors
@@ -140,6 +142,35 @@ def test_temperature_improves_the_leave_one_out_loss(data):
     assert_allclose(warm.predict_proba(X), expected / expected.sum(axis=1, keepdims=True), rtol=1e-10)
 
 
+def test_left_out_losses_of_frequencies_and_weights(rng):
+    prob, y, w = rng.dirichlet([2.0, 1.0], 9), np.array([0] * 8 + [1]), rng.integers(1, 4, 9)
+    own, others = left_out_losses(prob, y, np.ones(9))
+    assert_allclose(own, -np.log(prob[np.arange(9), y]).mean())
+    assert_allclose(others, -(8 * np.log(7.5 / 9) + np.log(0.5 / 9)) / 9)
+    index = np.repeat(np.arange(9), w)
+    assert_allclose(left_out_losses(prob, y, w), left_out_losses(prob[index], y[index], np.ones(w.sum())))
+
+
+def test_probabilities_worse_than_the_class_frequencies_are_said():
+    """Laplace's evidence of separable classes drives the amplitude up, and every probability towards ½."""
+    X = np.random.default_rng(0).standard_normal((100, 2))
+    y = (X[:, 0] >= np.sort(X[:, 0])[-5]).astype(int)
+    with pytest.warns(ConvergenceWarning, match=r"worse than the class frequencies\. .* Use inference='ep', or prior"):
+        report = GaussianProcessClassifier().fit(X, y).fit_report_
+    assert report["loo_log_loss"] > 1.05 * report["frequency_log_loss"]
+    held = weak_priors(1.0 * Matern32([1.0, 1.0]), X)
+    for options in ({"prior": held}, {"temperature": True}):  # the remedies: a warning would be an error
+        report = GaussianProcessClassifier(**options).fit(X, y).fit_report_
+        assert report["loo_log_loss"] < 1.05 * report["frequency_log_loss"]
+
+
+def test_a_temperature_at_the_end_of_its_range_is_said(data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(_gpc_fit, "best_temperature", lambda prob, y, weight: float(np.exp(-2.995)))
+    with pytest.warns(ConvergenceWarning, match="temperature 0.05 is at the end of its range.*50 rows"):
+        fixed(temperature=True).fit(X, y)
+
+
 # ---------------------------------------------------------------------- four ways
 def test_four_ways_on_five_points():
     X, y, new = np.array([[-2.0], [-1.0], [0.1], [1.2], [2.0]]), [0, 0, 1, 0, 1], np.linspace(-3, 3, 7)[:, None]
@@ -237,6 +268,35 @@ def test_labels_that_cannot_be_learnt(data, y, words):
     assert not hasattr(model, "classes_")
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", "b", np.nan] * 16 + ["a", "b"],
+        np.array(["a", "b", np.datetime64("NaT")] * 16 + ["a", "b"], dtype=object),
+        np.ma.array([0, 1, 1] * 16 + [0, 1], mask=[0, 0, 1] * 16 + [0, 0]),
+        np.array(["2020-01-01", "2021-01-01", "NaT"] * 16 + ["2020-01-01"] * 2, dtype="datetime64[D]"),
+    ],
+    ids=["list", "object", "masked", "dates"],
+)
+def test_missing_labels_of_every_kind(data, y):
+    with pytest.raises(ValueError, match=r"row 2 has no label \(16 such rows\)"):
+        fixed().fit(data[0], y)
+
+
+def test_missing_labels_of_pandas(data):
+    pandas = pytest.importorskip("pandas")
+    for dtype in (object, "string"):
+        y = pandas.Series(["a", "b", pandas.NA] * 16 + ["a", "b"], dtype=dtype)
+        with pytest.raises(ValueError, match="row 2 has no label"):
+            fixed().fit(data[0], y)
+
+
+@pytest.mark.parametrize("kind", [list, lambda y: np.array(y, dtype=object)], ids=["list", "object"])
+def test_numbers_and_text_are_no_labels_of_one_kind(data, kind):
+    with pytest.raises(ValueError, match="mixes numbers and text: row 0 has 1, row 1 has 'a'"):
+        fixed().fit(data[0], kind([1, "a"] * 25))
+
+
 def test_labels_with_nan(data):
     X, y = data
     y = y.astype(float)
@@ -300,6 +360,32 @@ def test_options_that_do_not_go_together(three):
         fixed(inference="quadrature", multi_class="one_vs_rest").fit(*three)
     with pytest.raises(NotEnoughMemory, match="needs"):
         fixed(memory=1000.0).fit(*three)
+    with pytest.raises(NotEnoughMemory, match="n = 45 and 3 classes"):  # K, ∂C/∂K and a factor of each class
+        fixed(memory=4.5 * 8 * 45**2, multi_class="one_vs_rest").fit(*three)
+
+
+def test_too_many_rows_are_refused_before_the_search(data, monkeypatch):
+    def search(*args, **options):
+        raise AssertionError("the search has begun")
+
+    monkeypatch.setattr(_gpc_fit, "search_latent", search)
+    with pytest.raises(ValueError, match="at most 8 rows, there are 50"):
+        GaussianProcessClassifier(1.0 * Gaussian(0.5), inference="quadrature").fit(*data)
+
+
+def test_the_gradient_of_draws_is_refused_before_they_are_drawn(data, monkeypatch):
+    model = fixed(inference="mcmc", n_samples=200).fit(*data)
+    monkeypatch.setattr(type(model._model), "fit", None)
+    with pytest.raises(ValueError, match="no gradient"):
+        model.log_marginal_likelihood(eval_gradient=True)
+
+
+def test_the_tolerance_and_the_memory_reach_the_quadrature(monkeypatch):
+    X, y = np.array([[-1.0], [0.0], [1.0]]), [0, 1, 1]
+    loose = fixed(inference="quadrature", tol=1e-2).fit(X, y).fit_report_["approximation"][0]
+    assert loose["nodes"] < fixed(inference="quadrature").fit(X, y).fit_report_["approximation"][0]["nodes"]
+    with pytest.raises(NotEnoughMemory, match="direct integration over 3 rows"):
+        fixed(inference="quadrature", memory=10_000.0).fit(X, y)
 
 
 def test_not_converged_is_a_warning_with_numbers(data):
@@ -308,6 +394,12 @@ def test_not_converged_is_a_warning_with_numbers(data):
         GaussianProcessClassifier(1e4 * Gaussian(0.3), optimize=False, max_iter=1).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"R̂ = .*n_samples \(now 20\)"):
         fixed(inference="mcmc", n_samples=20).fit(X, y)
+
+
+def test_weights_that_drown_newtons_steps_are_named(three):
+    X, y = three
+    with pytest.warns(ConvergenceWarning, match=r"largest weight times the prior variance .* is 3e\+12.*by their mean"):
+        fixed().fit(X, y, sample_weight=np.full(45, 1e12))
 
 
 def test_an_interrupted_fit_leaves_the_model_as_it_was(data):
@@ -329,20 +421,44 @@ def test_objects_and_readonly_input(data, readonly):
     assert list(model.predict(["aa", "bb"])) == ["a", "b"]
 
 
+def test_no_rows_to_predict():
+    same = Pairwise(lambda a, b: float(sum(s == t for s, t in zip(a, b, strict=True))))
+    model = GaussianProcessClassifier(same).fit(["aa", "ab", "ba", "bb"], ["a", "a", "b", "b"])
+    for method in (model.predict, model.predict_proba, model.predict_latent):
+        with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+            method([])
+
+
+def test_evidence_of_a_kernel_without_parameters(data):
+    X, y = data
+    model = GaussianProcessClassifier(Precomputed()).fit(KERNEL(X), y)
+    value, gradient = model.log_marginal_likelihood([], eval_gradient=True)
+    assert value == model.log_marginal_likelihood([]) == model.log_marginal_likelihood_value_
+    assert np.isfinite(value) and gradient.shape == (0,)
+
+
+def test_the_report_has_no_lam(data):
+    model = GaussianProcessClassifier(1.0 * Gaussian(1.0), time_budget=60.0).fit(*data)
+    assert "lam" not in str(model.selection_) and "lam" not in model.fit_report_["selection"]
+    json.dumps(model.fit_report_, allow_nan=False)
+
+
 @quiet
 def test_a_time_budget_is_kept(data):
     model = GaussianProcessClassifier(1.0 * Gaussian(1.0), time_budget=1e-6).fit(*data)
     assert model.selection_.status == "time_budget"
 
 
-def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch):
+@pytest.mark.parametrize(("inference", "effect"), [("laplace", "towards ½"), ("ep", "are 0 or 1")])
+def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch, inference, effect):
     """Classes without an error between them: the evidence grows with the amplitude, and a prior holds it."""
-    monkeypatch.setattr(_gpc_fit, "STEEP", 500.0)
+    monkeypatch.setattr(_gpc_warnings, "STEEP", 500.0)
     X = rng.uniform(-3, 3, size=(80, 1))
     X = X[np.abs(X[:, 0]) > 0.3]
     kernel, t = 1.0 * Gaussian(1.0), X[:, 0] > 0
-    with pytest.warns(ConvergenceWarning, match="prior variance of the latent function is .*weak_priors"):
-        loose = GaussianProcessClassifier(kernel).fit(X, t)
-    held = GaussianProcessClassifier(kernel, prior=weak_priors(kernel, X)).fit(X, t)  # a warning would be an error
+    with pytest.warns(ConvergenceWarning, match=f"variance of the latent function is .*{effect}.*weak_priors"):
+        loose = GaussianProcessClassifier(kernel, inference=inference).fit(X, t)
+    prior = weak_priors(kernel, X)
+    held = GaussianProcessClassifier(kernel, inference=inference, prior=prior).fit(X, t)  # a warning would be an error
     assert held.kernel_.scale < 500.0 < loose.kernel_.scale
     assert (loose.predict(X) == t).all()

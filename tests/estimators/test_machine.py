@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit
 from sklearn.svm import SVC
 
 from mercer import KernelMachine, KernelRidge
@@ -220,6 +220,20 @@ def test_one_class_and_counts_below_zero_are_refused(data):
         KernelMachine(loss="poisson").fit(X, y)
 
 
+def test_labels_that_are_missing_or_of_two_kinds(data):
+    X, y = data[0], np.where(data[1] > 0, "up", "down").astype(object)
+    model = KernelMachine(Gaussian(1.0), "logistic")
+    with pytest.raises(ValueError, match="target y is None. This estimator is a classifier"):
+        model.fit(X, None)
+    for missing in (None, np.nan):
+        with pytest.raises(ValueError, match="row 5 has no label"):
+            model.fit(X, np.where(np.arange(60) == 5, missing, y))
+    with pytest.raises(ValueError, match=r"row 0 has no label \(1 such rows\)"):
+        model.fit(X, np.ma.array(data[1] > 0, mask=np.arange(60) == 0))
+    with pytest.raises(ValueError, match="mixes numbers and text: row 5 has 1, row 0 has"):
+        model.fit(X, np.where(np.arange(60) == 5, 1, y))
+
+
 def test_poisson_predicts_the_mean(rng):
     X = rng.uniform(-2, 2, (300, 1))
     y = rng.poisson(np.exp(1 + X[:, 0])).astype(float)
@@ -284,6 +298,50 @@ def test_folds_choose_as_a_grid_search_would(data, loss):
     assert_allclose(decision(model, X), decision(grid.best_estimator_, X), atol=1e-5)
 
 
+def test_folds_of_a_softmax_choose_by_the_softmax(data):
+    X, y, _ = data
+    label = np.array(["low", "mid", "top"])[np.digitize(y, [-0.7, 0.7])]
+    folds, lams = KFold(3, shuffle=True, random_state=3), [10.0, 1.0, 0.01]
+    model = KernelMachine(Gaussian(1.0), "logistic", lams, criterion=folds, multi_class="softmax").fit(X, label)
+    once = KernelMachine(Gaussian(1.0), "logistic", multi_class="softmax")
+    grid = GridSearchCV(once, {"lam": lams}, cv=folds, scoring="neg_log_loss").fit(X, label)
+    assert model.lam_ == grid.best_params_["lam"]
+    assert_allclose(model.selection_.value, -grid.best_score_, rtol=1e-4)
+    with pytest.raises(ValueError, match="criterion='alo' is for one class against the rest.*criterion=5"):
+        KernelMachine(Gaussian(1.0), "logistic", criterion="alo", multi_class="softmax").fit(X, label)
+    KernelMachine(Gaussian(1.0), "logistic", [1.0], criterion="alo", multi_class="softmax").fit(X, label == "low")
+
+
+def test_a_splitter_sees_rows_of_weight_0(data):
+    X, y, _ = data
+    fold, weight = np.arange(60) % 3, np.where(np.arange(60) < 6, 0.0, 1.0)
+    lams = [1.0, 0.1]
+    all_rows = KernelMachine(Gaussian(1.0), "huber", lams, criterion=PredefinedSplit(fold)).fit(X, y, weight)
+    removed = KernelMachine(Gaussian(1.0), "huber", lams, criterion=PredefinedSplit(fold[6:])).fit(X[6:], y[6:])
+    assert_allclose(all_rows.selection_.value, removed.selection_.value, rtol=1e-9)
+    with pytest.raises(ValueError, match="a fold of PredefinedSplit has no row of positive weight to learn from"):
+        halves = PredefinedSplit(np.repeat([0, 1], 30))
+        KernelMachine(Gaussian(1.0), criterion=halves).fit(X, y, np.repeat([0.0, 1.0], 30))
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute", "expectile"])
+def test_leave_one_out_is_there_when_every_lam_is_as_good(loss):
+    X, y = np.arange(6.0)[:, None], np.full(6, 3.0)
+    with pytest.warns(ConvergenceWarning, match="is the last of"):
+        model = KernelMachine(Gaussian(1.0), loss, criterion="alo").fit(X, y)
+    assert_allclose(model.loo_decision_, 3.0, atol=1e-6)
+
+
+def test_a_value_that_is_not_finite_does_not_freeze_what_is_kept(data, monkeypatch):
+    from mercer.estimators import _machine_fit
+
+    X, y, _ = data
+    true, seen = _machine_fit.mean_loss, []
+    monkeypatch.setattr(_machine_fit, "mean_loss", lambda *args: seen.append(1) or [np.nan, true(*args)][len(seen) > 1])
+    model = KernelMachine(Gaussian(1.0), "huber", [1.0, 0.1], criterion="alo").fit(X, y)
+    assert model.lam_ == 0.1 and np.isfinite(model.loo_decision_).all()
+
+
 def test_the_path_goes_on_where_its_end_is_best_and_chooses_a_kernel(data):
     X, y, _ = data
     far = KernelMachine(Gaussian(1.0), "squared", 1e-7, criterion="alo").fit(X, y)
@@ -298,8 +356,9 @@ def test_the_path_goes_on_where_its_end_is_best_and_chooses_a_kernel(data):
 
 def test_a_search_that_ends_at_the_edge_says_so(rng):
     X, y = rng.standard_normal((40, 1)), np.tile([1.0, -1.0], 20)  # nothing to learn: the larger λ the better
-    with pytest.warns(ConvergenceWarning, match="is the last of"):
+    with pytest.warns(ConvergenceWarning, match="is the last of") as caught:
         KernelMachine(Matern32(0.5), "squared", criterion="alo").fit(np.sort(X, axis=0), y)
+    assert caught[0].filename == __file__  # the warning points at the caller
 
 
 def test_what_a_criterion_cannot_do_is_said(data):

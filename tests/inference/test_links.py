@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
-from scipy.special import expit, ndtr
+from scipy.special import expit, log_expit, logsumexp, ndtr
 
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import Logit, Probit, hazard
@@ -104,6 +104,34 @@ def test_tilted_moments(link, power):
     got = np.stack(link.tilted(mean, var, None if power == 1.0 else np.full(len(mean), power)), axis=1)
     for case, one in zip(cases, got, strict=True):
         assert_allclose(one, naive_moments(link, *case, power), rtol=1e-7, atol=1e-9)
+
+
+def fine_moments(mean, var, power):
+    """The same by the trapezoidal rule at a step of 0.05, far from the overflow of the plain densities."""
+    s = np.sqrt(var)
+    f = np.arange(mean - 14 * s, max(mean, min(mean + var, 60.0)) + 14 * s, 0.05)
+    log_h = power * log_expit(f) - (f - mean) ** 2 / (2 * var)
+    total = logsumexp(log_h)
+    p = np.exp(log_h - total)
+    m = p @ (f - mean)
+    v = p @ (f - mean - m) ** 2
+    return total + np.log(0.05) - 0.5 * np.log(2 * np.pi * var), m / var, (1 - v / var) / var
+
+
+@pytest.mark.parametrize(
+    ("mean", "var"),
+    [(-50, 100), (-97, 100), (-220, 225), (-440, 441), (-25, 5.5), (-60, 36), (-640, 900), (-1000, 900), (-1e4, 1e4)]
+    + [(-9000, 1e4), (-10500, 1e4), (-1200, 900), (-300, 1e4)],
+)
+def test_tilted_moments_of_a_wide_cavity_below_zero(mean, var):
+    """eᶠ N(f) peaks at μ + v, near 0, and is as wide as N: neither all in the tail nor all near the bend of σ."""
+    one = np.array([float(mean)]), np.array([float(var)])
+    got, expected = np.stack(Logit().tilted(*one))[:, 0], fine_moments(mean, var, 1.0)
+    assert_allclose(got[:2], expected[:2], rtol=1e-12)
+    assert_allclose(got[2], expected[2], atol=1e-10 / var)
+    if var < 900:
+        got = np.stack(Logit().tilted(*one, np.array([0.4])))[:, 0]
+        assert_allclose(got, fine_moments(mean, var, 0.4), rtol=1e-8, atol=1e-10)
 
 
 def test_tilted_moments_of_mixed_powers_and_of_the_deep_tail():

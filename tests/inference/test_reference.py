@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
+from mercer.exceptions import NotEnoughMemory
+from mercer.inference import quadrature as rules
 from mercer.inference.elliptical import elliptical
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
@@ -97,6 +99,36 @@ def test_a_singular_gram_matrix_has_fewer_dimensions():
     found = quadrature(KERNEL(rows), Binary(Probit(), np.concatenate([T[:3], T[:3]])))
     twice = quadrature(KERNEL(X[:3]), Binary(Probit(), T[:3], np.full(3, 2.0)))
     assert_allclose(found.log_evidence, twice.log_evidence, atol=1e-6)
+
+
+@pytest.mark.parametrize("rank", range(1, rules.LARGEST + 1))
+def test_two_rules_at_least_whatever_the_number_of_rows(rank):
+    first = rules.FIRST if rank <= rules.MANY else rules.FEWER
+    assert np.ceil(first * rules.GROWTH) ** rank <= rules.NODES
+
+
+def test_seven_rows_have_an_error(rng):
+    rows, t = rng.standard_normal((7, 2)), np.tile([1.0, -1.0], 4)[:7]
+    K, likelihood = Gaussian(1.0)(rows), Binary(Logit(), t)
+    found = quadrature(K, likelihood, tol=1e-3)
+    assert found.info["converged"] and 0.0 < found.info["error"] < 1e-3
+    assert found.info["nodes"] == 7**7
+    assert abs(expectation_propagation(K, likelihood).log_evidence - found.log_evidence) < 1e-2
+
+
+def test_memory_bounds_the_nodes():
+    K, likelihood = KERNEL(X[:4]), Binary(Probit(), T[:4])
+    with pytest.raises(NotEnoughMemory, match="direct integration over 4 rows"):
+        quadrature(K, likelihood, memory=1e5)
+    small = quadrature(K, likelihood, memory=48.0 * 4 * 12**4)
+    assert small.info["nodes"] == 12**4 < quadrature(K, likelihood).info["nodes"]
+
+
+def test_nodes_without_weight_are_dropped(reference):
+    _, found = reference
+    assert_allclose(found.weight.sum(), 1.0, rtol=1e-12)
+    assert len(found.weight) < found.info["nodes"] / 2
+    assert np.sort(found.weight)[: len(found.weight) // 100].sum() > 1e-13
 
 
 def test_too_many_rows_for_quadrature(rng):

@@ -104,6 +104,21 @@ def test_expected_softmax_against_many_draws(rng):
     assert_allclose(expected_softmax(mean, 0 * cov)[0], softmax(mean[0]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("C", [2, 3, 5])
+def test_expected_softmax_does_not_see_what_all_classes_share(rng, C):
+    A = rng.standard_normal((4, C, C))
+    mean, cov = rng.standard_normal((4, C)), 4.0 * A @ np.swapaxes(A, 1, 2) / C
+    p = expected_softmax(mean, cov)
+    assert_allclose(expected_softmax(mean + 7.0, cov + 25.0), p, rtol=1e-9)
+    assert_allclose(p, expected_softmax(mean, cov, 2**15), atol=1e-3)
+
+
+@pytest.mark.parametrize(("C", "within"), [(2, 1e-12), (3, 2e-4), (5, 1.5e-3)])
+def test_equal_classes_stay_equal(C, within):
+    p = expected_softmax(np.zeros((1, C)), 25.0 * np.eye(C)[None])
+    assert np.abs(p - 1.0 / C).max() < within
+
+
 @pytest.mark.parametrize("amplitude", [1e-6, 1e3, 1e6])
 def test_extreme_amplitudes_and_separated_classes(rng, amplitude):
     X = np.concatenate([rng.standard_normal((8, 2)) + 6 * c for c in range(3)])

@@ -22,6 +22,7 @@ DIRECT_UP_TO = 4_000  # rows; beyond, a factor in every step takes longer than t
 FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
 ARMIJO = 1e-4
 LINE_STEPS = 60
+ROUNDING = 1e-8  # of max|cy|: slopes below this (y is fitted by a constant, say) are mostly rounding
 NEAR = 0.05  # violation from which on no curvature is raised
 REPORTED = ("condition", "jitter", "rank", "residual")
 
@@ -29,8 +30,9 @@ REPORTED = ("condition", "jitter", "rank", "residual")
 class NewtonSolution(NamedTuple):
     """α, b, f = Kα + b at the rows, and how good they are, in units of Σᵢ cᵢL(yᵢ, fᵢ) + ½‖f‖².
 
-    ``gap`` is primal − dual at the feasible point a = −cL′(f); ``violation`` is max|α − a|/max|a|; ``objective`` is the
-    dual, to be maximised, as of the working-set solver; ``status`` "converged", "max_iter", "time_budget" or "stalled".
+    ``gap`` is primal − dual at the feasible point a = −cL′(f); ``violation`` is max|α − a|/max|a|, with a max|a| of
+    1e-8 max|cy| at least; ``objective`` is the dual, to be maximised, as of the working-set solver; ``status``
+    "converged", "max_iter", "time_budget" or "stalled".
     """
 
     alpha: np.ndarray
@@ -94,6 +96,8 @@ def solve(K, loss, y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=
             break
         polished = violation <= tol
         length = state.step(*system.direction(state, violation, floor if violation > NEAR else 0.0))
+        if length == 0.0 and not polished and state.project():
+            length = 1.0
         if length == 0.0 and (polished or not system.sharpen()):
             status = "converged" if polished else "stalled"
             break
@@ -112,6 +116,7 @@ class _State:
     def __init__(self, K, loss, y, c, intercept, start):
         self.K, self.loss, self.y, self.intercept = K, loss, np.asarray(y, dtype=float), intercept
         self.c = np.broadcast_to(np.asarray(c, dtype=float), self.y.shape)
+        self.least = ROUNDING * float(np.max(self.c * np.abs(self.y), initial=0.0))
         self.alpha, self.v, self.b = np.zeros(len(y)), np.zeros(len(y)), 0.0
         if start is not None:
             self.alpha, self.b = np.array(start[0], dtype=float), float(start[1])
@@ -133,8 +138,8 @@ class _State:
         self.g = self.slope(self.f)
 
     def violation(self):
-        """max|α + g|/max|g|."""
-        size = float(np.abs(self.g).max(initial=0.0))
+        """max|α + g|/max|g|, but a max|g| that is rounding."""
+        size = max(float(np.abs(self.g).max(initial=0.0)), self.least)
         worst = float(np.abs(self.alpha + self.g).max(initial=0.0))
         return worst / size if size > 0 else float(worst > 0)
 
@@ -170,6 +175,16 @@ class _State:
         self.alpha, self.v, self.b = self.alpha + t * dalpha, self.v + t * dv, self.b + t * db
         self.settle()
         return t
+
+    def project(self):
+        """α = −g where f does not see the difference (equal rows, say); whether it is so: this is then a minimum."""
+        d = self.alpha + self.g
+        Kd = self.K @ d
+        if not 0.5 * float(d @ Kd) <= 1e-14 * abs(self.primal()):
+            return False
+        self.alpha, self.v = -self.g, self.v - Kd
+        self.settle()
+        return True
 
     def solution(self, iterations, status, info):
         """With the certificate: gap = ½(α − a)ᵀK(α − a) for a = −g, by the equality of Fenchel and Young."""

@@ -1,30 +1,27 @@
 """How a Gaussian process classifier is fitted: labels, rows, the search, the posterior, the report."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
 from mercer.estimators._base import check_kernel
 from mercer.estimators._gp_fit import default_kernel
-from mercer.estimators._gpc_rows import check_labels, merge_labelled, number_labels, stratified_order
+from mercer.estimators._gpc_rows import left_out_losses, merge_labelled, number_labels, stratified_order
+from mercer.estimators._gpc_warnings import ClassifierWarnings
+from mercer.estimators._labels import check_labels
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight, check_X
 from mercer.gram import TiledGram
 from mercer.inference.links import LINKS
 from mercer.inference.models import BinaryModel, SoftmaxModel
-from mercer.inference.temperature import best_temperature
+from mercer.inference.temperature import best_temperature, tempered
 from mercer.kernels import Gaussian, as_kernel
 from mercer.selection._progress import reporter
 from mercer.selection.latent import search_latent
 from mercer.selection.priors import FEW, as_prior, weak_priors
 
-STEEP = 1e5  # prior variance of f: a link turns nearly every value of such a function into 0 or 1
 
-
-class ClassifierFit:
+class ClassifierFit(ClassifierWarnings):
     """``_fit`` of `GaussianProcessClassifier`."""
 
     def _fit(self, X, y, sample_weight):
@@ -40,20 +37,21 @@ class ClassifierFit:
         check_kernel(kernel, rows.X)
         self._check_memory(len(rows.y))
         self._model = self._make_model(rows)
+        self._model.check(TiledGram(kernel, rows.X))
         self.kernel_ = self._learn(kernel, rows)
         self.points_ = self.kernel_.retain(rows.X)
         self.point_index_ = rows.point
-        self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X))
-        self._set_results(rows, number, given)
+        self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X), self.memory)
+        losses = self._set_results(rows, number, given)
         self._posterior.release()
-        self._report(rows)
+        self._report(rows, losses)
 
     def _check_memory(self, n):
-        """K, the factor and ∂C/∂K; with C classes C of each."""
-        several = len(self.classes_) > 2 and self.multi_class == "softmax"
-        arrays = 3 if not several else 4 + 3 * len(self.classes_)
-        what = f"GaussianProcessClassifier for n = {n}" + (f" and {len(self.classes_)} classes" if several else "")
-        options = "fewer rows, or multi_class='one_vs_rest'" if several else "fewer rows"
+        """K, ∂C/∂K and a factor; one class against the rest keeps one factor each, the softmax three arrays."""
+        C, coupled = len(self.classes_), self._coupled()
+        arrays = 3 if C == 2 else 4 + 3 * C if coupled else 2 + C
+        what = f"GaussianProcessClassifier for n = {n}" + (f" and {C} classes" if C > 2 else "")
+        options = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
         check_memory(8.0 * arrays * n**2, what, self.memory, options)
 
     def _make_model(self, rows):
@@ -67,7 +65,7 @@ class ClassifierFit:
             "max_iter": self.max_iter,
             "tol": self.tol,
         }
-        if C > 2 and self.multi_class == "softmax":
+        if self._coupled():
             self._check_softmax(known)
             return SoftmaxModel(rows.y, C, rows.weight, **common)
         T = np.where(rows.y[:, None] == (np.arange(C) if C > 2 else [1]), 1.0, -1.0)
@@ -131,7 +129,7 @@ class ClassifierFit:
 
     # ---------------------------------------------------------------------- what is kept
     def _set_results(self, rows, number, weight):
-        """Coefficients, evidence, leave-one-out probabilities and the temperature."""
+        """Coefficients, evidence, leave-one-out probabilities and the temperature; returns the losses left out."""
         posterior, two = self._posterior, len(self.classes_) == 2
         self.dual_coef_ = posterior.coef[:, 0] if two else posterior.coef
         constant = posterior.constant * posterior.coef.sum(axis=0)
@@ -144,64 +142,35 @@ class ClassifierFit:
         self.loo_probabilities_ = np.full((len(number), len(self.classes_)), np.nan)
         self.loo_probabilities_[used] = posterior.loo(rows.point[used], rows.share[used])
         self.temperature_ = 1.0
+        prob, number = self.loo_probabilities_[used], number[used]
+        weight = np.ones(len(used)) if weight is None else weight[used]
         if self.temperature:
-            weight = None if weight is None else weight[used]
-            self.temperature_ = best_temperature(self.loo_probabilities_[used], number[used], weight)
+            self.temperature_ = best_temperature(prob, number, weight)
+        return left_out_losses(tempered(prob, self.temperature_), number, weight)
 
-    def _report(self, rows):
-        """Fill ``fit_report_``, and warn of what has not converged."""
+    def _report(self, rows, losses):
+        """Fill ``fit_report_``, and warn of what has not converged or is of no use."""
         used = int((rows.point >= 0).sum())
-        several = len(self.classes_) > 2
         self.fit_report_ = FitReport(
             estimator=type(self).__name__,
             kernel=repr(self.kernel_),
             inference=self.inference,
             learnt_by=self._model.learns_by if self.selection_ is not None else "nothing was learnt",
-            link="softmax" if several and self.multi_class == "softmax" else self.link,
+            link="softmax" if self._coupled() else self.link,
             classes=len(self.classes_),
             rows=len(rows.point),
             dropped_rows=len(rows.point) - used,
             merged_rows=used - len(rows.y),
             points=len(rows.y),
             log_evidence=self.log_marginal_likelihood_value_,
+            loo_log_loss=losses[0],
+            frequency_log_loss=losses[1],
             temperature=self.temperature_,
             approximation=[{key: value for key, value in info.items()} for info in self._posterior.infos],
         )
         if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
-        self._warn()
+        self._warn_of_convergence(rows)
         self._warn_of_amplitude(rows)
-
-    def _warn_of_amplitude(self, rows):
-        """Say so when the search has found nothing that holds the amplitude."""
-        if self.selection_ is None:
-            return
-        variance = float(np.mean(self.kernel_.diag(rows.X)))
-        if variance > STEEP:
-            warnings.warn(
-                f"GaussianProcessClassifier: the learnt prior variance of the latent function is {variance:.2g}. The "
-                "classes can be told apart without an error, and the evidence then hardly depends on the amplitude: "
-                "probabilities are 0 or 1 but in a thin layer between the classes. Give a prior on the parameters "
-                "(prior=weak_priors(kernel, X)), or a kernel whose amplitude is fixed.",
-                ConvergenceWarning,
-                stacklevel=7,
-            )
-
-    def _warn(self):
-        """Say what did not converge, with numbers and the remedy."""
-        bad = [info for info in self._posterior.infos if not info["converged"]]
-        if not bad:
-            return
-        info, after = bad[0], f"after {bad[0]['iterations']}"
-        text = {
-            "laplace": f"Newton's method has not converged {after} steps; use a larger max_iter (now {self.max_iter})",
-            "ep": f"expectation propagation has not converged {after} sweeps (last change "
-            f"{info.get('change', np.nan):.2g}, tol = {self.tol:.2g}); use a larger max_iter (now {self.max_iter})",
-            "mcmc": f"the chains have not mixed: R̂ = {info.get('rhat', np.nan):.3f}, effective sample size "
-            f"{info.get('ess', np.nan):.0f}; use a larger n_samples (now {self.n_samples})",
-            "quadrature": f"log evidence still changes by {info.get('error', np.nan):.2g} at "
-            f"{info.get('nodes', 0)} nodes: a large amplitude makes the integrand steep",
-        }[self.inference]
-        warnings.warn(
-            f"GaussianProcessClassifier: {text}, or a kernel of smaller amplitude.", ConvergenceWarning, stacklevel=7
-        )
+        self._warn_of_losses(rows, *losses)
+        self._warn_of_temperature()

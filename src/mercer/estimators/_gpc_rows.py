@@ -1,11 +1,8 @@
-"""Rows of a classification problem: labels checked and numbered, equal rows merged, an order with every class early."""
+"""Rows of a classification problem: labels numbered, equal rows merged, an order with every class early."""
 
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer.gram import take
 from mercer.gram.merge import duplicate_groups
@@ -23,29 +20,6 @@ class Rows(NamedTuple):
     weight: np.ndarray
     point: np.ndarray
     share: np.ndarray
-
-
-def check_labels(estimator, X, y):
-    """y as a 1-D array of labels without missing ones, as long as X."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
-            "This estimator is a classifier: call fit(X, y)."
-        )
-    if not hasattr(y, "dtype"):
-        y = np.asarray(y)
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f":
-        y = check_array(y, ensure_2d=False, dtype=None, input_name="y", ensure_min_samples=0)
-    else:
-        missing = [i for i, label in enumerate(y) if label is None or (isinstance(label, float) and label != label)]
-        if missing:
-            raise ValueError(
-                f"Input y contains NaN: row {missing[0]} has no label ({len(missing)} such rows); drop these rows."
-            )
-    check_consistent_length(X, y)
-    check_classification_targets(y)
-    return y
 
 
 def number_labels(y, weight):
@@ -79,6 +53,17 @@ def merge_labelled(X, y, weight):
     total = np.bincount(group, weights=w, minlength=first.size)
     index[keep], share[keep] = group, np.minimum(w, 1.0) / total[group]
     return Rows(take(X, first), label[first], total, index, share)
+
+
+def left_out_losses(prob, number, weight):
+    """(of the model, of the class frequencies): −Σᵢ wᵢ log p(yᵢ)/Σᵢ wᵢ, each row judged without one copy of itself.
+
+    The frequencies have half a row of each class beside the others, so that a class of one member has some.
+    """
+    one, counts = np.minimum(weight, 1.0), np.bincount(number, weights=weight, minlength=prob.shape[1])
+    others = (counts[number] - one + 0.5) / (weight.sum() - one + 0.5 * prob.shape[1])
+    own = np.maximum(prob[np.arange(len(number)), number], np.finfo(float).tiny)
+    return tuple(float(weight @ -np.log(p) / weight.sum()) for p in (own, others))
 
 
 def stratified_order(y, seed):

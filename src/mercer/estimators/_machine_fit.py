@@ -4,7 +4,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
+from scipy.special import log_softmax
 
 from mercer.dual import newton, softmax, working_set
 from mercer.dual._memory import store
@@ -37,8 +37,7 @@ def encode(y, classes):
 
 
 def label_classes(y, weight):
-    """The classes of the rows that count, sorted; ValueError for one class only, or targets that are not labels."""
-    check_classification_targets(y)
+    """The classes of the rows that count, sorted; ValueError for one class only."""
     classes = np.unique(y[weight > 0])
     if len(classes) < 2:
         raise ValueError(f"a classification loss needs at least 2 classes, got 1 class: {classes.tolist()[0]!r}.")
@@ -145,3 +144,9 @@ def mean_loss(pairs, F, weight):
     """Σᵢ wᵢ L(yᵢ, fᵢ)/Σᵢ wᵢ, averaged over the columns."""
     values = [weight @ loss.value(y, F[:, j]) / weight.sum() for j, (loss, y) in enumerate(pairs)]
     return float(np.mean(values))
+
+
+def mean_softmax_loss(pairs, F, weight):
+    """Σᵢ wᵢ (log Σ_c e^(f_ic) − f_iyᵢ)/Σᵢ wᵢ, the loss that `fit_softmax` minimises."""
+    own = np.argmax(np.column_stack([y for _, y in pairs]), axis=1)
+    return float(weight @ -log_softmax(F, axis=1)[np.arange(len(F)), own] / weight.sum())

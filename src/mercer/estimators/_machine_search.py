@@ -30,11 +30,20 @@ class Found(NamedTuple):
     warnings: list
 
 
+class Place(NamedTuple):
+    """How many rows were given, which of them count, y of all of them; whether a softmax joins the classes."""
+
+    rows: int
+    keep: np.ndarray
+    target: np.ndarray
+    joint: bool
+
+
 class Search:
     """The criterion as a function of λ for one kernel; every evaluation starts from the one before."""
 
-    def __init__(self, model, kernel, X, pairs, weight, options, deadline, report, first):
-        self.model, self.kernel, self.X, self.pairs, self.weight = model, kernel, X, pairs, weight
+    def __init__(self, model, kernel, X, pairs, weight, place, options, deadline, report, first):
+        self.model, self.kernel, self.X, self.pairs, self.weight, self.place = model, kernel, X, pairs, weight, place
         self.options, self.deadline, self.report = options, deadline, report
         self.K = machine_fit.gram(kernel, X, model.memory)
         self.values, self.kept, self.history, self.status, self.failed = {}, {}, [], "ok", 0
@@ -69,9 +78,10 @@ class Search:
             )
             starts = [(column.alpha, column.b) for column in columns]
             value = machine_fit.mean_loss(self.pairs, F, self.weight)
-            if not self.values or value < min(self.values.values()):
+            done = self._record(lam, value, columns, began)
+            if self.best() == lam:
                 self.kept = {"lam": lam, "starts": starts, "loo": F}
-            if self._record(lam, value, columns, began):
+            if done:
                 return
 
     def _fold_path(self, lams):
@@ -83,7 +93,8 @@ class Search:
                 columns = self._fit_part(train, lam, starts[i])
                 starts[i] = [(column.alpha, column.b) for column in columns]
                 seen = [(loss, y[test]) for loss, y in self.pairs]
-                loss = machine_fit.mean_loss(seen, self._at(train, test, columns), self.weight[test])
+                judge = machine_fit.mean_softmax_loss if self.place.joint else machine_fit.mean_loss
+                loss = judge(seen, self._at(train, test, columns), self.weight[test])
                 total, fitted = total + self.weight[test].sum() * loss, [*fitted, *columns]
                 if time.perf_counter() > self._limit():
                     self.status = "time_budget"  # a sum over some of the folds says nothing: no value is kept
@@ -94,6 +105,8 @@ class Search:
     def _fit_part(self, rows, lam, starts):
         """Fit all columns on some rows."""
         K, pairs = restrict(self.K, rows), [(loss, y[rows]) for loss, y in self.pairs]
+        if self.place.joint:
+            return machine_fit.fit_softmax(K, pairs, self.weight[rows], lam, self.options, self._limit())
         return machine_fit.fit_columns(K, pairs, self.weight[rows], lam, self.options, starts, self._limit())
 
     def _splits(self):
@@ -101,12 +114,25 @@ class Search:
         from sklearn.model_selection import KFold, StratifiedKFold  # slow to import
 
         cv, n = self.model.criterion, len(self.weight)
-        labels = np.argmax(np.column_stack([y for _, y in self.pairs] + [np.zeros(n)]), axis=1)
         if hasattr(cv, "get_n_splits"):
-            target = labels if self.pairs[0][0].classification else self.pairs[0][1]
-            return list(cv.split(np.zeros((n, 1)), target))
+            return self._given_splits(cv)
+        labels = np.argmax(np.column_stack([y for _, y in self.pairs] + [np.zeros(n)]), axis=1)
         kind = StratifiedKFold if self.pairs[0][0].classification else KFold
         return list(kind(cv, shuffle=True, random_state=self.model.random_state).split(np.zeros((n, 1)), labels))
+
+    def _given_splits(self, cv):
+        """Those of a splitter, which sees all rows of the fit; rows of weight 0 then leave either side."""
+        number = np.full(self.place.rows, -1)
+        number[self.place.keep] = np.arange(len(self.place.keep))
+        pairs = cv.split(np.zeros((self.place.rows, 1)), self.place.target)
+        splits = [[part[part >= 0] for part in (number[train], number[test])] for train, test in pairs]
+        splits = [(train, test) for train, test in splits if len(test)]
+        if not splits or not all(len(train) for train, _ in splits):
+            raise ValueError(
+                f"criterion: a fold of {type(cv).__name__} has no row of positive weight to learn from. Use "
+                "other folds, or a number of them: criterion=5."
+            )
+        return splits
 
     def _at(self, train, test, columns):
         """F of the columns at the rows that were left out."""
@@ -128,8 +154,13 @@ class Search:
         return self.status != "ok"
 
 
-def choose(model, kernels, X, pairs, weight, options, deadline, report=None):
+def choose(model, kernels, X, pairs, weight, place, options, deadline, report=None):
     """The kernel and λ with the smallest criterion."""
+    if model.criterion == "alo" and place.joint:
+        raise ValueError(
+            "criterion='alo' is for one class against the rest (multi_class='ovr'); with multi_class='softmax' use "
+            "folds: criterion=5."
+        )
     if model.criterion == "alo" and len(weight) > machine_fit.STORED_UP_TO:
         raise ValueError(
             f"criterion='alo' needs the inverse of an n × n matrix; n = {len(weight)} is more than "
@@ -141,7 +172,8 @@ def choose(model, kernels, X, pairs, weight, options, deadline, report=None):
     found = []
     for i, kernel in enumerate(kernels):
         share = (deadline - time.perf_counter()) * SHARE / (len(kernels) - i)
-        search = Search(model, kernel, X, pairs, weight, options, time.perf_counter() + share, report, not found)
+        until = time.perf_counter() + share
+        search = Search(model, kernel, X, pairs, weight, place, options, until, report, not found)
         one = _one(search, model.lam)
         found += [] if one is None else [one]
         if search.status == "stopped":

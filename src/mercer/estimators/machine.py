@@ -9,12 +9,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import assert_all_finite, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators import _machine_fit as machine_fit
 from mercer.estimators._base import KernelEstimator, default_kernel
+from mercer.estimators._labels import check_labels
 from mercer.estimators._machine_predict import MachinePrediction, resolve
-from mercer.estimators._machine_search import choose
+from mercer.estimators._machine_search import Place, choose
 from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
 from mercer.gram import take
@@ -43,8 +44,8 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
         λ > 0. With a criterion, the middle of the λ that are tried, or all of them as a list.
     criterion : {"alo"}, int or cross-validation splitter, default=None
         What chooses λ, and the kernel of a list: the approximate leave-one-out loss (one Newton step backwards for
-        smooth losses, the span rule for the others), or the loss on the folds; each path of λ is warm-started. None
-        takes ``kernel`` and ``lam`` as they are.
+        smooth losses, the span rule for the others; not with the softmax), or the loss on the folds; each path of λ is
+        warm-started. A splitter sees all rows, also those of weight 0. None takes ``kernel`` and ``lam`` as they are.
     intercept : bool, default=True
         Whether an unpenalised constant b is fitted.
     non_crossing : bool, default=False
@@ -214,7 +215,7 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
         deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
         loss = resolve(self.loss)
         kernels, X, y = self._inputs(loss, X, y)
-        rows = len(y)
+        rows, given = len(y), y if np.ndim(y) == 1 else y[:, 0]
         weight = check_weight(sample_weight, rows)
         weight = np.ones(rows) if weight is None else weight
         Y, flat = self._targets(loss, y, weight)
@@ -228,12 +229,13 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
         pairs = machine_fit.tasks(loss, loss.check_target(Y))
         options = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory", "solver")}
         kernel, lam, starts = kernels[0], self.lam, None
+        joint = self.multi_class == "softmax" and loss.classification and len(self.classes_) > 2
         if self.criterion is not None:
-            kernel, lam, starts = self._select(kernels, X, pairs, weight, options, deadline, (rows, keep))
+            place = Place(rows, keep, given, joint)
+            kernel, lam, starts = self._select(kernels, X, pairs, weight, place, options, deadline)
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
         K = machine_fit.gram(kernel, X, self.memory)
-        joint = self.multi_class == "softmax" and loss.classification and len(self.classes_) > 2
         if joint:
             columns = machine_fit.fit_softmax(K, pairs, weight, lam, options, deadline)
         else:
@@ -250,12 +252,9 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
             raise ValueError(f"a list of {len(self.kernel)} kernels needs at least one, and a criterion to choose by.")
         given = list(self.kernel) if several else [self.kernel]
         kernels = [clone(as_kernel(Gaussian() if k is None else k), safe=False) for k in given]
-        if loss.classification and y is not None:
+        if loss.classification:
             X = check_X(self, X, reset=True, kernel=kernels[0])
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            if len(y) != len(X):
-                raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+            y = check_labels(self, X, y)
         else:
             X, y = check_X_y(self, X, y, kernels[0])
             y = column_or_1d(y, warn=True) if loss.positive_only else y
@@ -274,15 +273,14 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
         Y = machine_fit.encode(known, self.classes_)
         return Y, Y.shape[1] == 1
 
-    def _select(self, kernels, X, pairs, weight, options, deadline, place):
+    def _select(self, kernels, X, pairs, weight, place, options, deadline):
         """(kernel, λ, starts) as the criterion chooses them."""
-        found = choose(self, kernels, X, pairs, weight, options, deadline, reporter(self))
-        self.selection_ = found.result.warn(stacklevel=6)
+        found = choose(self, kernels, X, pairs, weight, place, options, deadline, reporter(self))
+        self.selection_ = found.result.warn(stacklevel=7)
         self._trial_warnings = found.warnings
         if found.loo is not None:
-            rows, keep = place
-            self.loo_decision_ = np.full((rows, len(pairs)), np.nan)
-            self.loo_decision_[keep] = found.loo
+            self.loo_decision_ = np.full((place.rows, len(pairs)), np.nan)
+            self.loo_decision_[place.keep] = found.loo
             if len(pairs) == 1:
                 self.loo_decision_ = self.loo_decision_[:, 0]
         return found.result.kernel, found.result.lam, found.starts

@@ -1,14 +1,16 @@
 """Tilted moments: log Z, its slope and curvature in μ, of Z(μ) = ∫ σ(f)^power N(f | μ, v) df."""
 
 import numpy as np
-from scipy.special import expit, log_expit, log_ndtr, logsumexp
+from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
 
 WIDE = 2.0
 Z = np.arange(-46, 47) * 0.25  # in units of s: the tilted peak moves by up to s <= 2 of them
 U = np.arange(-80, 81) * 0.5
 SLOPE = np.log(0.5 * expit(U) * expit(-U))
-DEEP = -38.0  # where σ(f) is eᶠ to the last digit
+DEEP = -36.0  # where σ(f) is eᶠ to the last digit
 NODES, DROP = 801, 38.0
+FAR = 30.0  # s from which on the nodes of `_grid` are too far apart for the bend of σ at 0
+LEGENDRE = np.polynomial.legendre.leggauss(120)
 BLOCK = 2048
 
 
@@ -22,13 +24,14 @@ def tilted_probit(mean, var, hazard):
 
 def tilted_logit(mean, var, link):
     """By the trapezoidal rule, to about 1e-13."""
-    s, peak = np.sqrt(var), mean + var  # where eᶠ N(f) peaks
+    s, peak = np.sqrt(var), mean + var  # where eᶠ N(f) peaks, as wide as N
     out = np.empty((3, len(mean)))
     out[0], out[1], out[2] = mean + 0.5 * var, 1.0, 0.0  # Z = E eᶠ, where all of it is deep in the tail
-    narrow, deep = s < WIDE, peak < DEEP
-    cut = ~narrow & (peak < 0) & (peak - 8.0 * s < U[0])  # the nodes of `_wide` would end too early
+    deep, narrow = peak + np.minimum(0.5 * var, 9.0 * s) < DEEP, s < WIDE
+    cut = ~(narrow | deep) & (0.5 * U[0] ** 2 - U[0] * peak < DROP * var)  # the nodes of `_wide` would end too early
     own = lambda m, s: _grid(link, m, s**2, np.ones_like(m))  # noqa: E731
-    for chosen, rule in ((narrow & ~deep, _narrow), (cut & ~deep, own), (~(narrow | cut | deep), _wide)):
+    rules = ((narrow & ~deep, _narrow), (cut & (s < FAR), own), (cut & (s >= FAR), _far))
+    for chosen, rule in (*rules, (~(narrow | cut | deep), _wide)):
         rows = np.flatnonzero(chosen)
         for i in range(0, rows.size, BLOCK):
             part = rows[i : i + BLOCK]
@@ -64,6 +67,25 @@ def _wide(mean, s):
     return log_z, slope, np.maximum(slope**2 - second, 0.0)
 
 
+def _far(mean, s):
+    """σ(f) = min(1, eᶠ) + r(f): the first part in closed form, r = −e^(−f)σ(f) or −eᶠσ(f) on either side of 0 by Gauss.
+
+    Everything is divided by the normal density at μ/s, so that nothing underflows.
+    """
+    v, half = s * s, np.sqrt(0.5 * np.pi)
+    low, high = half * erfcx((mean + v) / (s * np.sqrt(2.0))), half * erfcx(-mean / (s * np.sqrt(2.0)))
+    f = 30.0 * (LEGENDRE[0] + 1.0)
+    r = -30.0 * LEGENDRE[1] / (1.0 + np.exp(-f))
+    slant, bend = np.outer(mean / v, f), f * f / (2.0 * v[:, None])
+    right, left = (np.exp(fall - bend) * r / s[:, None] for fall in (slant - f, -slant - 2.0 * f))
+    r0, r1, r2 = (right + left).sum(axis=1), (right - left) @ f, (right + left) @ f**2
+    total = low + high + r0
+    slope = (low + (r1 - mean * r0) / v) / total
+    second = (low - 1.0 / s + (r2 - 2.0 * mean * r1 + mean**2 * r0) / v**2 - r0 / v) / total
+    log_z = np.log(total) - 0.5 * mean**2 / v - 0.5 * np.log(2.0 * np.pi)
+    return log_z, slope, np.maximum(slope**2 - second, 0.0)
+
+
 def trapezoid_power(link, mean, var, power):
     """Any link and power, on a grid around the mode of the tilted density that ends where it has fallen by e⁻³⁸."""
     out = np.empty((3, len(mean)))
@@ -86,10 +108,10 @@ def _grid(link, mean, var, power):
 
 def _range(link, mean, var, power):
     """Where log h is within DROP of its peak: h falls at least as fast as the Gaussian around its mode."""
-    mode = mean.copy()
-    for _ in range(60):  # Newton on a concave function; the damping keeps it from stepping over the bend
-        first, second, _ = link.derivatives(mode)
-        step = (power * first - (mode - mean) / var) / (-power * second + 1.0 / var)
-        mode = mode + np.clip(step, -4.0 * np.sqrt(var) - 4.0, 4.0 * np.sqrt(var) + 4.0)
+    low, high = mean, mean + power * link.derivatives(mean)[0] * var
+    for _ in range(60):  # the slope of log h falls, and changes its sign in between; Newton would jump over the bend
+        mode = 0.5 * (low + high)
+        rising = power * link.derivatives(mode)[0] > (mode - mean) / var
+        low, high = np.where(rising, mode, low), np.where(rising, high, mode)
     reach = np.sqrt(2.0 * DROP * var)
     return mode - reach, mode + reach

@@ -13,7 +13,7 @@ from mercer.inference.elliptical import elliptical
 from mercer.inference.ep import ep_adjoint, expectation_propagation
 from mercer.inference.laplace import laplace, laplace_adjoint
 from mercer.inference.likelihood import Binary
-from mercer.inference.quadrature import quadrature
+from mercer.inference.quadrature import check_rank, quadrature
 from mercer.inference.sites import SitePosterior
 from mercer.inference.softmax import Softmax, softmax_laplace
 
@@ -55,6 +55,10 @@ class Model(ABC):
         A += self.constant
         return A
 
+    @abstractmethod
+    def check(self, K):
+        """Refuse, before any work, what the inference cannot do; K is a Gram at any hyper-parameters."""
+
     def evaluate(self, K, index, gradient):
         """(−log evidence, ∂/∂K or None) of the sorted rows ``index``; begun where the last evaluation ended."""
         return self._evaluate(self.dense(K), index, gradient)
@@ -64,11 +68,11 @@ class Model(ABC):
         """The same for an array."""
 
     @abstractmethod
-    def fit(self, K):
-        """Return the posterior for a Gram of all rows."""
+    def fit(self, K, memory=None):
+        """Return the posterior for a Gram of all rows, within so many bytes."""
 
     @abstractmethod
-    def exact(self, K, gradient):
+    def exact(self, K, gradient, memory=None):
         """(−log evidence, ∂/∂K or None) for a Gram of all rows, to the tolerance, by the inference that was chosen."""
 
 
@@ -95,6 +99,11 @@ class BinaryModel(Model):
         self.inference, self.n_samples, self.random_state = inference, n_samples, random_state
         self.learns_by = inference if inference in SEARCH else "ep"  # the others have no cheap gradient
 
+    def check(self, K):
+        """Refuse more rows than a product rule can have."""
+        if self.inference == "quadrature":
+            check_rank(self.dense(K))
+
     def _evaluate(self, K, index, gradient):
         value, W, loose = 0.0, None, max(self.tol, SEARCH[self.learns_by])
         for j, likelihood in enumerate(self.likelihoods):
@@ -113,25 +122,25 @@ class BinaryModel(Model):
         sweeps = SWEEPS * self.max_iter
         return expectation_propagation(K, likelihood, start=start, max_iter=sweeps, tol=tol)
 
-    def _one(self, K, j):
+    def _one(self, K, j, memory):
         likelihood = self.likelihoods[j]
         if self.inference == "quadrature":
-            return quadrature(K, likelihood, max_iter=SWEEPS * self.max_iter)
+            return quadrature(K, likelihood, tol=self.tol, max_iter=SWEEPS * self.max_iter, memory=memory)
         if self.inference == "mcmc":
             seed, sweeps = self.random_state, SWEEPS * self.max_iter
             return elliptical(K, likelihood, n_samples=self.n_samples, random_state=seed, max_iter=sweeps)
         return self._gaussian(self.inference, K, likelihood, self._start(j, np.arange(len(K))), self.tol)
 
-    def fit(self, K):
+    def fit(self, K, memory=None):
         """Return the posterior of every problem."""
         A = self.dense(K)
-        return BinaryPosterior([self._one(A, j) for j in range(len(self.likelihoods))], self.constant)
+        return BinaryPosterior([self._one(A, j, memory) for j in range(len(self.likelihoods))], self.constant)
 
-    def exact(self, K, gradient):
+    def exact(self, K, gradient, memory=None):
         """(−log evidence, ∂/∂K or None); without a gradient for sampling."""
-        parts, W = self.fit(K).parts, None
         if gradient and self.inference == "mcmc":
             raise ValueError("draws give no gradient of the evidence; use inference='ep', or eval_gradient=False.")
+        parts, W = self.fit(K, memory).parts, None
         if gradient:
             adjoint = {"laplace": laplace_adjoint, "ep": ep_adjoint, "quadrature": lambda part: part.adjoint()}
             W = sum(adjoint[self.inference](part) for part in parts)
@@ -156,6 +165,9 @@ class SoftmaxModel(Model):
         super().__init__(constant, max_iter, tol)
         self.likelihood = Softmax(y, classes, weight)
 
+    def check(self, K):
+        """Laplace's approximation takes any K."""
+
     def _evaluate(self, K, index, gradient):
         tol = max(self.tol, SEARCH["laplace"])
         start = self._start(0, index)
@@ -164,12 +176,12 @@ class SoftmaxModel(Model):
         self._starts[0] = index, [found.a]
         return -found.log_evidence, found.adjoint() if gradient else None
 
-    def fit(self, K):
+    def fit(self, K, memory=None):
         """Return the posterior."""
         found = softmax_laplace(self.dense(K), self.likelihood, max_iter=self.max_iter, tol=self.tol)
         return SeveralPosterior(found, self.constant)
 
-    def exact(self, K, gradient):
+    def exact(self, K, gradient, memory=None):
         """(−log evidence, ∂/∂K or None)."""
         found = self.fit(K).part
         return -found.log_evidence, found.adjoint() if gradient else None

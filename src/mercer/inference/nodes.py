@@ -30,7 +30,7 @@ class Measure:
     def __init__(self, K, likelihood, max_iter=200, tol=1e-8):
         self.likelihood = likelihood
         values, vectors = np.linalg.eigh(K)
-        kept = values > len(K) * np.finfo(float).eps * max(values[-1], 0.0)
+        kept = ranked(values)
         self.vectors, self.values = vectors[:, kept], values[kept]
         self.F = self.vectors * np.sqrt(self.values)
         sites = expectation_propagation(K, likelihood, max_iter=max_iter, tol=tol)
@@ -60,6 +60,11 @@ class Measure:
     def project(self, k):
         """c with E f(x) = cᵀz for k(x) of shape (m, n)."""
         return (k @ self.vectors) / np.sqrt(self.values)
+
+
+def ranked(values):
+    """Which eigenvalues of a Gram matrix, in ascending order, are not 0 to rounding."""
+    return values > len(values) * np.finfo(float).eps * max(values[-1], 0.0)
 
 
 class NodePosterior(ABC):

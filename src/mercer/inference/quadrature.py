@@ -3,17 +3,20 @@
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._machine import check_memory, within
 from mercer.inference.likelihood import Binary
-from mercer.inference.nodes import Measure, NodePosterior
+from mercer.inference.nodes import Measure, NodePosterior, ranked
 
 LARGEST = 8  # dimensions
 NODES = 12_000_000
-FIRST, GROWTH = 8, 1.4
+FIRST, FEWER, MANY, GROWTH = 8, 5, 6, 1.4  # beyond 6 dimensions 5 nodes at first: there are two rules to compare then
 BLOCK = 200_000
 FORGET = 34.0  # log weights this far below the largest are left out
+NEGLIGIBLE = 1e-10  # total weight of the nodes that no prediction needs
+ENOUGH, ROUGH = 1e-6, 1e-4  # changes of log Z that count as converged up to 6 dimensions, and beyond
 
 
-def quadrature(K, likelihood, *, tol=1e-8, max_iter=200):
+def quadrature(K, likelihood, *, tol=1e-8, max_iter=200, memory=None):
     """log Z = log ∫ p(y | f) N(f | 0, K) df, by Gauss–Hermite products around the Gaussian of EP.
 
     The number of nodes in each direction grows until log Z stands still.
@@ -24,9 +27,11 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200):
         n <= 8, or of rank at most 8.
     likelihood : Binary
     tol : float, default=1e-8
-        Change of log Z from one rule to the next.
+        Change of log Z from one rule to the next. Beyond 6 dimensions a change of 1e-4 counts as converged.
     max_iter : int, default=200
         Of expectation propagation.
+    memory : float, default=None
+        Bytes; a rule that needs more is not tried. None is what the machine has.
 
     Returns
     -------
@@ -45,14 +50,11 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200):
     >>> round(float(np.exp(found.log_evidence)), 9)
     0.25
     """
+    check_rank(K)
     measure = Measure(K, likelihood, max_iter)
-    if measure.rank > LARGEST:
-        raise ValueError(
-            f"direct integration is for at most {LARGEST} rows, there are {measure.rank}: the number of nodes grows "
-            "with the power of it. Use inference='ep', or 'mcmc'."
-        )
-    size, before, change, found = FIRST, np.inf, np.inf, None
-    while found is None or (change > tol and size**measure.rank <= NODES):
+    size, before, change, found = FIRST if measure.rank <= MANY else FEWER, np.inf, np.inf, None
+    most = _most_nodes(measure.rank, size, memory)
+    while found is None or (change > tol and size**measure.rank <= most):
         found = _rule(measure, size)
         change, before = abs(found[2] - before), found[2]
         used, size = size, int(np.ceil(size * GROWTH))
@@ -60,10 +62,28 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200):
     info = {
         "nodes": used**measure.rank,
         "error": change,
-        "converged": bool(change <= max(tol, 1e-6)),
+        "converged": bool(change <= max(tol, ENOUGH if measure.rank <= MANY else ROUGH)),
         "iterations": used,
     }
     return Nodes(K, measure, measure.whiten(eps), weight, log_z, info)
+
+
+def check_rank(K):
+    """Refuse more dimensions than a product rule can have."""
+    rank = int(ranked(np.linalg.eigvalsh(K)).sum())
+    if rank > LARGEST:
+        raise ValueError(
+            f"direct integration is for at most {LARGEST} rows, there are {rank}: the number of nodes grows with the "
+            "power of it. Use inference='ep', or 'mcmc'."
+        )
+
+
+def _most_nodes(rank, size, memory):
+    """The nodes that fit in memory, at most NODES; an error where those of the first rule do not."""
+    each = 48.0 * max(rank, 1)  # ε, z and what is computed of them
+    check_memory(each * size**rank, f"direct integration over {rank} rows", memory, "inference='ep', or fewer rows")
+    room = within(memory).bytes
+    return NODES if room is None else min(NODES, room / each)
 
 
 class Nodes(NodePosterior):
@@ -90,7 +110,8 @@ class Nodes(NodePosterior):
         if not rest.size:
             return float(likelihood.prob(0.0, self.K[i, i]))
         fewer = Binary(likelihood.link, likelihood.t[rest], weight[rest], likelihood.offset)
-        part = quadrature(self.K[np.ix_(rest, rest)], fewer, tol=1e-6)
+        tol = ENOUGH if rest.size <= MANY else 10.0 * ROUGH  # the third rule would take 12 times as long, for each row
+        part = quadrature(self.K[np.ix_(rest, rest)], fewer, tol=tol)
         return float(part.proba(self.K[i : i + 1, rest], self.K[i, i : i + 1])[0])
 
 
@@ -112,4 +133,7 @@ def _rule(measure, size):
     good = logs > largest - FORGET
     eps, logs = eps[good], logs[good]
     total = float(logsumexp(logs))
-    return eps, np.exp(logs - total), measure.log_mass + total
+    weight = np.exp(logs - total)
+    order = np.argsort(weight)
+    kept = np.sort(order[np.searchsorted(np.cumsum(weight[order]), NEGLIGIBLE) :])
+    return eps[kept], weight[kept] / weight[kept].sum(), measure.log_mass + total

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 RANGE = (-3.0, 3.0)  # of log T
+NEAR = 0.01  # of an end
 
 
 def tempered(prob, temperature):
@@ -25,7 +26,10 @@ def tempered(prob, temperature):
 
 
 def best_temperature(prob, y, weight=None):
-    """T that minimises −Σᵢ wᵢ log p_T(yᵢ), between e⁻³ and e³.
+    """T that minimises −Σᵢ wᵢ log p_T(yᵢ) + ½ (log T)², between e⁻³ and e³.
+
+    The second term is a prior on T, of the weight of a few rows: where every row is on its right side, or every one on
+    its wrong side, the first alone has no minimum.
 
     Parameters
     ----------
@@ -42,14 +46,27 @@ def best_temperature(prob, y, weight=None):
     >>> from mercer.inference.temperature import best_temperature
     >>> prob = np.tile([0.01, 0.99], (10, 1))
     >>> round(best_temperature(prob, np.array([1] * 9 + [0])), 3)
-    2.091
+    1.836
     """
     weight = np.ones(len(y)) if weight is None else weight
     prob = np.clip(prob, 1e-300, None)
     rows = np.arange(len(y))
 
     def loss(log_t):
-        return -float(weight @ np.log(np.clip(tempered(prob, np.exp(log_t))[rows, y], 1e-300, None)))
+        own = np.clip(tempered(prob, np.exp(log_t))[rows, y], 1e-300, None)
+        return 0.5 * log_t**2 - float(weight @ np.log(own))
 
     found = minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": 1e-6})
     return float(np.exp(found.x))
+
+
+def at_end(temperature):
+    """Whether T is at an end of the range in which it is looked for.
+
+    Examples
+    --------
+    >>> from mercer.inference.temperature import at_end
+    >>> at_end(1.0), at_end(20.05)
+    (False, True)
+    """
+    return bool(abs(np.log(temperature)) > RANGE[1] - NEAR)

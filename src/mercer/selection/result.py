@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
+from math import isnan
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -16,6 +17,7 @@ class SearchResult:
     ----------
     kernel : Kernel
     lam : float
+        nan where the model has none, as with a classifier; a report then leaves it out.
     value : float
         The criterion there, on all rows.
     status : str
@@ -68,8 +70,9 @@ class SearchResult:
     def __str__(self):
         """Return what was chosen, by what, and how surely, in a few lines."""
         failed = f", {self.failed} of them failed" if self.failed else ""
+        lam = "" if isnan(self.lam) else f"lam = {self.lam:.4g}, "
         lines = [
-            f"{self.criterion} chose lam = {self.lam:.4g}, {self.kernel!r}",
+            f"{self.criterion} chose {lam}{self.kernel!r}",
             f"value {self.value:.6g} after {self.evaluations} evaluations{failed}, {self.seconds:.2g} s; {self.status}",
         ]
         return "\n".join([*lines, self.message] if self.message else lines)
@@ -83,7 +86,7 @@ class SearchResult:
     def to_dict(self):
         """Return plain values, for a report."""
         plain = (
-            "lam",
+            *(() if isnan(self.lam) else ("lam",)),
             "value",
             "status",
             "message",
