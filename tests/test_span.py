@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import SVR
 from mercer.kernels import Gaussian
@@ -99,3 +99,15 @@ def test_wrong_calls_are_refused(rng):
         model.predict_interval(X, calibration=(X, y))
     with pytest.raises(ValueError, match="shape"):
         model.predict_interval(X, method="split", calibration=(X, y[:3]))
+
+
+def test_residuals_and_intervals_are_those_of_the_last_fit():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (40, 1))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(40)
+    model = SVR(Gaussian(0.7), C=5.0, epsilon=0.05).fit(X, y)
+    assert len(model.loo_residuals_) == 40  # kept, until there is another fit
+    model.fit(X[:30], -3.0 * y[:30])
+    fresh = SVR(Gaussian(0.7), C=5.0, epsilon=0.05).fit(X[:30], -3.0 * y[:30])
+    assert_array_equal(model.loo_residuals_, fresh.loo_residuals_)
+    assert_array_equal(model.predict_interval(X), fresh.predict_interval(X))

@@ -565,6 +565,15 @@ def test_the_constant_model():
         model.calibration()
 
 
+@pytest.mark.parametrize("method", ["conformal", "jackknife+", "split"])
+def test_weights_of_new_rows_are_counted(rows, new, method):
+    X, y, w = rows
+    model = KernelRidge(KERNEL, LAM).fit(X, y, w)
+    more = {"calibration": (X, y)} if method == "split" else {}
+    with pytest.raises(ValueError, match=rf"each of the {len(new)} new rows; got shape \({len(new) + 1},\)"):
+        model.predict_interval(new, method=method, sample_weight=np.ones(len(new) + 1), **more)
+
+
 def test_refusals_of_the_estimator(rows):
     X, y, _ = rows
     with pytest.raises(NotFittedError):

@@ -20,6 +20,9 @@ class Memory(NamedTuple):
     source: str
 
 
+NOT_ASKED = Memory(None, "not asked")
+
+
 def available_memory():
     """min(free memory of the machine, cgroup limit − usage, RLIMIT_AS − used), and which of them it is.
 
@@ -66,7 +69,11 @@ def check_memory(needed, what, limit=None, alternatives=OPTIONS):
     ...
     mercer.exceptions.NotEnoughMemory: Cholesky needs 8.0 GB, but 1.0 GB is available (the limit given). ...
     """
-    free = within(limit) if limit is not None or needed > SMALL else Memory(None, "not asked")
+    refuse_beyond(within(limit, needed), needed, what, alternatives)
+
+
+def refuse_beyond(free, needed, what, alternatives=OPTIONS):
+    """`check_memory` where it is known what is free."""
     if free.bytes is not None and needed > free.bytes:
         raise NotEnoughMemory(
             f"{what} needs {gigabytes(needed)}, but {gigabytes(free.bytes)} is available ({free.source}). "
@@ -74,10 +81,10 @@ def check_memory(needed, what, limit=None, alternatives=OPTIONS):
         )
 
 
-def within(limit=None):
-    """What is available, and at most ``limit`` bytes."""
+def within(limit=None, needed=float("inf")):
+    """What is available, and at most ``limit`` bytes; nobody asks for a little that is ``needed`` without a limit."""
     if limit is None:
-        return available_memory()
+        return available_memory() if needed > SMALL else NOT_ASKED
     given, machine = Memory(int(limit), "the limit given"), available_memory()
     return given if machine.bytes is None or given.bytes <= machine.bytes else machine
 

@@ -9,6 +9,7 @@ Results depend on the number of threads in the last digits only, and on nothing 
 import functools
 import os
 import sys
+import threading
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
@@ -85,17 +86,48 @@ def waiting_threads():
         yield
 
 
+# BLAS has one setting for the whole process, which this guards; a fork must not inherit it locked.
+_setting = threading.Lock()
+
+
+def _fresh_lock():
+    global _setting
+    _setting = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fresh_lock)
+
+
+@contextmanager
+def _limited():
+    """BLAS on one thread, unless it is already: what another thread has limited it restores, and nobody else.
+
+    A second limiter would find 1, and leave that behind if it is the last to go.
+    """
+    limiter = None
+    with _setting:
+        if max(blas_threads(), default=1) > 1:
+            limiter = _blas().limit(limits=1)
+            limiter.__enter__()
+    try:
+        yield
+    finally:
+        if limiter is not None:
+            with _setting:
+                limiter.__exit__(None, None, None)
+
+
 @contextmanager
 def one_blas_thread():
     """One level of threads: BLAS on one thread inside the block, restored even after an error.
 
-    Of several threads that ask at the same time the first decides (threadpoolctl sees to that). `run` still uses
-    all cores inside.
+    Of several threads that ask at the same time the first limits and restores. `run` still uses all cores inside.
     """
     if _cores.get() is not None:
         yield
         return
-    with waiting_threads(), _held(_cores, threads()), _blas().limit(limits=1):
+    with waiting_threads(), _held(_cores, threads()), _limited():
         yield
 
 
@@ -161,6 +193,12 @@ def _symmetrise(square):
     square *= square.dtype.type(0.5)
 
 
+def _as_floats(T):
+    """A tile as floats: the in-place halves of whole numbers would all be 0."""
+    T = np.asarray(T)
+    return T if T.dtype.kind == "f" else T.astype(float)
+
+
 def _result_dtype(X):
     return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
 
@@ -169,7 +207,7 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
     """K with Kᵢⱼ = k(xᵢ, zⱼ): the whole matrix, or (``lower``) the lower triangle of a symmetric one."""
     m, n = len(X), len(Z)
     if m * n <= SMALL and out is None:
-        K = kernel.tiles(X, Z)(slice(0, m), slice(0, n))
+        K = _as_floats(kernel.tiles(X, Z)(slice(0, m), slice(0, n)))
         if symmetric:
             _symmetrise(K)
         return K
@@ -181,7 +219,7 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
-        T = tile(slice(i0, i1), slice(j0, j1))
+        T = _as_floats(tile(slice(i0, i1), slice(j0, j1)))
         if symmetric and not lower and j1 > i0:
             _symmetrise(T[:, i0 - j0 :])
         out[i0:i1, j0:j1] = T

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from mercer import KernelInterpolator
 from mercer.exceptions import InfeasibleWarning
-from mercer.kernels import Exponential, Gaussian, Linear, Matern32, PolynomialBasis
+from mercer.kernels import Exponential, Gaussian, Linear, Matern32, PolynomialBasis, Precomputed
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.3), Exponential(), Matern32(2.0)], ids=repr)
@@ -75,3 +75,11 @@ def test_zero_kernel(rng):
     model = KernelInterpolator(FeatureMap(zero)).fit(rng.standard_normal((5, 2)), np.zeros(5))
     assert model.rank_ == 0
     assert_allclose(model.predict(rng.standard_normal((3, 2))), 0.0)
+
+
+def test_power_function_of_a_given_matrix(rng):
+    K = Gaussian()(rng.standard_normal((8, 2)))
+    model = KernelInterpolator(Precomputed()).fit(K, np.arange(8.0))
+    assert_allclose(model.power_function(K), 0.0, atol=1e-6)
+    with pytest.raises(ValueError, match="holds new inputs"):
+        model.power_function(K[:3])

@@ -6,7 +6,7 @@ import pytest
 from mercer import SVR, svr_path
 from mercer.dual import working_set
 from mercer.estimators import _svm_path
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear
 
 
 @pytest.fixture
@@ -65,3 +65,8 @@ def test_what_proves_not_to_be_a_solution_goes_on_until_it_is(rounded, rng, monk
     assert (found.status == "converged").all()
     assert found.violation.max() <= 1e-3
     np.testing.assert_allclose(found.objective, right.objective, rtol=0, atol=(found.gap + right.gap).max())
+
+
+def test_a_missing_value_in_x_is_named():
+    with pytest.raises(ValueError, match="X has a NaN or infinite entry in row 1"):
+        svr_path(Linear(), [[0.0], [np.nan], [1.0]], [0.0, 1.0, 2.0], [1.0])

@@ -1,7 +1,10 @@
 """Threads and tiles: same results on any number, errors and Ctrl-C pass through, BLAS is left as it was."""
 
+import os
+import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer import _tiles
 from mercer.gram import TiledGram
 from mercer.gram.merge import duplicate_groups, merge
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Kernel
 
 
 @pytest.fixture
@@ -69,6 +72,39 @@ def test_blas_is_restored_when_callers_overlap():
     leave.set()
     thread.join()
     assert _tiles.blas_threads() == before
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_blas_is_restored_whoever_of_two_callers_leaves_first(first_out):
+    before = _tiles.blas_threads()
+    entered, leave, seen = threading.Semaphore(0), [threading.Event(), threading.Event()], []
+
+    def one(i):
+        with _tiles.one_blas_thread():
+            seen.append(set(_tiles.blas_threads()))
+            entered.release()
+            leave[i].wait(10)
+
+    callers = [threading.Thread(target=one, args=(i,)) for i in range(2)]
+    for caller in callers:
+        caller.start()
+        assert entered.acquire(timeout=10)
+    for i in (first_out, 1 - first_out):
+        leave[i].set()
+        callers[i].join()
+    assert seen == [{1}, {1}]
+    assert _tiles.blas_threads() == before
+
+
+def test_a_fork_does_not_wait_for_a_lock_that_a_thread_it_left_behind_has_held():
+    with warnings.catch_warnings(), _tiles._setting:
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        child = os.fork()
+    if not child:
+        signal.alarm(20)
+        with _tiles.one_blas_thread():
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_our_own_limit_is_not_the_users(monkeypatch):
@@ -143,3 +179,27 @@ def test_merge_keeps_weighted_means_and_spread(rng):
     assert_allclose(weight, [w[0] + w[2], w[1] + w[4], w[3]])
     assert_allclose(mean[0], (w[0] * y[0] + w[2] * y[2]) / (w[0] + w[2]))
     assert_allclose(spread, (w[:, None] * (y - mean[group]) ** 2).sum(axis=0))
+
+
+class Common(Kernel):
+    """min(x, z) of whole numbers, as whole numbers; or whether they are equal."""
+
+    def __init__(self, equal=False):
+        self.equal = equal
+
+    def _tile(self, X, Z):
+        A, B = X[:, :1].astype(int), Z[:, 0].astype(int)
+        return A == B if self.equal else np.minimum(A, B)
+
+    def diag(self, X):
+        return np.ones(len(X)) if self.equal else X[:, 0].copy()
+
+
+@pytest.mark.parametrize("equal", [False, True])
+@pytest.mark.parametrize("size", [3, 90])
+def test_a_kernel_may_return_whole_numbers(small_tiles, equal, size):
+    x = np.arange(1.0, size + 1.0)
+    expected = np.eye(size) if equal else np.minimum(x[:, None], x)
+    assert_array_equal(Common(equal)(x[:, None]), expected)
+    assert_array_equal(Common(equal)(x[:, None], x[:, None].copy()), expected)
+    assert Common(equal)(x[:, None]).dtype == np.float64

@@ -188,3 +188,16 @@ def test_kernels_that_differ_are_not_equal():
         for j, right in enumerate(different):
             assert (left == right) is (i == j)
     assert a != "Gaussian(0.5)"
+
+
+@pytest.mark.parametrize("columns", [[], slice(5, 9), slice(2, 2), ()])
+def test_no_column_is_refused(columns):
+    with pytest.raises(ValueError, match="no column|chooses none"):
+        Gaussian().on(columns)(np.zeros((3, 2)))
+
+
+def test_the_slope_of_a_column_that_is_chosen_twice():
+    X, Z = np.array([[0.3, 1.0]]), np.array([[1.0, 2.0]])
+    once = Gaussian(1 / np.sqrt(2.0)).on(0)  # ‖(x, x) − (z, z)‖² = 2 (x − z)²
+    np.testing.assert_allclose(Gaussian().on([0, 0])(X, Z), once(X, Z))
+    np.testing.assert_allclose(Gaussian().on([0, 0]).dx(X, Z), once.dx(X, Z))

@@ -92,3 +92,19 @@ def test_a_graph_of_nodes_that_are_not_there_is_refused_on_loading(tmp_path):
     put_together(path, header, body)
     with pytest.raises(ModelFileError, match="says that it has 1073741824 nodes"):
         mercer.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1" + "0" * 400 + " * Gaussian()", "beyond the range of a float"),
+        ("1e999 * Gaussian()", "beyond the range of a float"),
+        ("Gaussian(-1e999)", "beyond the range of a float"),
+        ("Scaled(2.0, Gaussian())", "kernel must be a kernel, got float"),
+        ("Sum(Gaussian(), 1)", "right must be a kernel, got int"),
+        ("Normalised('Gaussian')", "kernel must be a kernel, got str"),
+    ],
+)
+def test_numbers_and_parts_that_are_none_are_refused_when_read(text, message):
+    with pytest.raises(ValueError, match=f"column 1.*{message}|column 10.*{message}|column 11.*{message}"):
+        parse_kernel(text)

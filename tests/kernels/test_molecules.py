@@ -1,6 +1,7 @@
 """Tanimoto and min-max on counts, dense and sparse; SMILES and the environments of atoms."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -74,9 +75,10 @@ def test_bad_counts_are_refused(rng):
         MinMax()([[1.0, 2.0], [0.0, -2.0]])
     with pytest.raises(ValueError, match="row 1 has -2"):
         MinMax()(sparse.csr_array([[1.0, 2.0], [0.0, -2.0]]))
-    with pytest.raises(ValueError, match="row 0"):
-        MinMax()([[np.nan, 2.0]])
     for kernel in (Tanimoto(), MinMax()):
+        for bad in (np.nan, np.inf):
+            with pytest.raises(ValueError, match=rf"X\[1, 0\] is {bad} \(1 entries of X are not finite\)"):
+                kernel([[1.0, 2.0], [bad, 2.0]])
         with pytest.raises(ValueError, match="not finite"):
             kernel(sparse.csr_array([[np.nan, 2.0]]))
         with pytest.raises(ValueError, match="must agree"):
@@ -217,3 +219,24 @@ def test_real_molecules_are_all_read(shared_data, name, bars):
     assert len(smiles) == bars
     phi = AtomEnvironments(1).features(smiles)
     assert phi.shape[0] == bars and (phi.sum(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CC=", "position 4: the bond '=' leads to no atom"),
+        ("C==C", "position 3: the bond '=' leads to no atom"),
+        ("C=.C", "position 3: the bond '=' leads to no atom"),
+        ("C(=)C", "position 4: the bond '=' leads to no atom"),
+        ("C=(C)C", "position 3: the bond '=' leads to no atom"),
+        ("C=1CC#1", "position 7: ring 1 opens with the bond '=' and closes with '#'"),
+    ],
+)
+def test_a_bond_leads_to_an_atom_and_a_ring_has_one_bond(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_smiles(text)
+
+
+@pytest.mark.parametrize("text", ["C=1CCCCC=1", "C=1CCCCC1", "C1CCCCC=1", "F/C=C/F", "C/1=C/CCCC1"])
+def test_rings_and_directions_that_are_well_written(text):
+    assert AtomEnvironments(1)([text])[0, 0] > 0

@@ -251,3 +251,9 @@ def test_matrix_rows_say_what_they_are_and_travel():
 def test_kernels_travel_by_pickle():
     for kernel in (Pairwise(min), 2.0 * FeatureMap(np.tanh) + Gaussian([0.5, 1.0]), 2.0 * Precomputed()):
         assert pickle.loads(pickle.dumps(kernel)) == kernel
+
+
+def test_a_square_matrix_of_new_inputs_has_no_diagonal_and_says_so(rng):
+    X, N = rng.standard_normal((6, 1)), rng.standard_normal((6, 1))
+    with pytest.raises(ValueError, match=r"must be symmetric.*6 rows are as many new inputs.*k\(x, x\) is not"):
+        Precomputed().diag(Gaussian()(N, X))

@@ -81,3 +81,15 @@ def test_inputs_may_be_lists_and_are_left_alone(readonly):
     X = readonly(np.ones((2, 3)))
     assert_allclose(Linear().dx(X, X), np.ones((2, 2, 3)))
     assert_allclose((2.0 * Gaussian() * Linear()).dx(X.tolist(), X), np.full((2, 2, 3), 2.0))
+
+
+@pytest.mark.parametrize("length_scale", [0.003, 0.03, 1.0, 30.0])
+def test_differences_find_a_length_scale_far_below_the_spread(length_scale, rng):
+    X = rng.uniform(-50, 50, (12, 2))
+    Z = X + length_scale * rng.standard_normal((12, 2))
+    exact = Gaussian(length_scale).dx(X, Z)
+    found = Gaussian(length_scale).transform(np.asarray).dx(X, Z)
+    assert_allclose(found, exact, atol=1e-6 * np.abs(exact).max())
+    alone = Gaussian(length_scale).transform(np.asarray).dx(X[:1], Z)  # whatever the other rows are
+    assert_allclose(alone, exact[:1], atol=1e-6 * np.abs(exact).max())
+    assert_allclose(Gaussian(length_scale).transform(np.asarray).dx(X[:1], X[:1]), 0.0, atol=1e-8 / length_scale)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge
+from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, _tiles
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels import (
     Gappy,
@@ -351,3 +351,10 @@ def test_promoters(shared_data):
     X, y = [row["sequence"] for row in rows], np.array([row["label"] for row in rows])
     model = KernelMachine(WeightedDegree(5, alphabet="dna").normalise(), loss="hinge", lam=0.01)
     assert cross_val_score(model, X, y, cv=10).mean() > 0.9
+
+
+def test_a_hundred_alignments_are_worth_the_compiled_loops(monkeypatch):
+    asked = []
+    monkeypatch.setattr("mercer._tiles.loops", lambda entries=0: asked.append(entries))
+    LocalAlignment(0.3)(["ACGT"] * 10, ["ACG"] * 10)
+    assert max(asked) >= _tiles.WORTH_COMPILING

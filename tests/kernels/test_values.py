@@ -93,6 +93,28 @@ def test_matern_at_half_integers(nu):
     np.testing.assert_allclose(Matern(0.8, nu=nu)(X), special(0.8)(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("nu", [0.3, 5.0, 19.9, 20.0, 50.0, 200.0, 1000.0, 1e5])
+def test_matern_is_its_mixture_of_gaussians(nu):
+    """φ = E exp(−a²/(4u)), u with the density uᵛ⁻¹e⁻ᵘ/Γ(ν): the trapezoidal rule in log u needs no Bessel function."""
+    r = np.array([1e-12, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.5, 1.0, 3.0])
+    x = np.linspace(max(-400.0 / nu, np.log(nu) - 80.0 / np.sqrt(nu)), np.log(nu + 60.0 * np.sqrt(nu) + 60.0), 100_001)
+    density = np.exp(nu * (x - np.log(nu)) - (np.exp(x) - nu))
+    slower = np.exp(-0.5 * nu * r[:, None] ** 2 * np.exp(-x))
+    expected = slower @ density / density.sum()
+    kernel = Matern(1.0, nu)
+    np.testing.assert_allclose(kernel([[0.0]], r[:, None])[0], expected, rtol=1e-12)
+    slope = (slower * -0.5 * nu * np.exp(-x)) @ density / density.sum()
+    np.testing.assert_allclose(kernel.dphi(r[1:] ** 2), slope[1:], rtol=1e-10)
+
+
+def test_matern_of_nu_1000_has_these_digits():
+    exact = [0.99994995120368776, 0.99500751165010421, 0.88239340712151242, 0.6063032030052086, 0.011171385708603401]
+    found = Matern(1.0, 1000.0)([[0.0]], [[0.01], [0.1], [0.5], [1.0], [3.0]])[0]
+    np.testing.assert_allclose(found, exact, rtol=1e-13)
+    np.testing.assert_allclose(Matern(1.0, 1000.0)(np.float32([[0.0]]), np.float32([[0.5]])), [[exact[2]]], rtol=1e-6)
+    np.testing.assert_array_equal(Matern(1.0, 1000.0).phi(np.array([0.0, np.inf, np.nan])), [1.0, 0.0, np.nan])
+
+
 def test_matern_of_large_nu_is_nearly_gaussian_and_rational_quadratic_too():
     X = np.random.default_rng(0).standard_normal((8, 2))
     np.testing.assert_allclose(Matern(nu=150.0)(X), Gaussian()(X), atol=5e-3)

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.kernels import Gaussian, Matern32, Precomputed
-from mercer.selection import LOO, GroupKFold, KFold, nested_cv
+from mercer.selection import LOO, Discrepancy, GroupKFold, KFold, nested_cv
 from mercer.selection._nested import stored_kernels
 from mercer.selection._stored import Stored, stored
 
@@ -115,6 +115,15 @@ def test_cross_val_score_gives_the_same(model, rng):
 
 
 # --------------------------------------------------------------------------------------- one K for all folds
+def test_the_noise_of_equal_rows_is_found_in_the_double_loop_too(rng):
+    X, y = smooth(rng, 20)
+    X, y = np.repeat(X, 6, axis=0), np.repeat(y, 6) + 0.3 * rng.standard_normal(120)
+    model, folds = lam_only(Gaussian(0.4), Discrepancy()), SklearnKFold(2, shuffle=True, random_state=0)
+    scores = cross_val_score(model, X, y, cv=folds)
+    np.testing.assert_allclose(nested_cv(model, X, y, outer=2).scores, scores, rtol=1e-9)
+    assert stored_kernels(lam_only(Gaussian(0.4), Discrepancy(0.3)), X, None) is not None  # nothing to look for
+
+
 def test_k_is_evaluated_once(rng):
     calls = []
 

@@ -8,7 +8,19 @@ from numpy.testing import assert_allclose
 
 from mercer.gram import DenseGram
 from mercer.kernels import Exponential, Gaussian, Linear, Precomputed
-from mercer.selection import GCV, LOO, Discrepancy, Evidence, Explicit, KFold, LCurve, Projected, compare, path
+from mercer.selection import (
+    GCV,
+    LOO,
+    Discrepancy,
+    Evidence,
+    Explicit,
+    GroupKFold,
+    KFold,
+    LCurve,
+    Projected,
+    compare,
+    path,
+)
 from mercer.selection._corner import prune
 from mercer.selection.noise import noise_level
 from selection.hansen import PROBLEMS, noisy
@@ -321,3 +333,19 @@ def test_a_nearly_constant_kernel_is_still_one(rng, length_scale):
     assert (found.eigenvalues >= 0).all()
     assert (np.diff(residual) > -1e-12 * all_of_it).all()  # λ rises along a path, and the residual with it ...
     assert 0.99 * all_of_it < residual[-1] <= all_of_it  # ... until only the constant is left
+
+
+def test_two_groupings_are_two_criteria_even_if_they_share_a_name(data):
+    X, y, _ = data
+    blocks, turns = GroupKFold(np.arange(50) // 10), GroupKFold(np.arange(50) % 5)
+    assert blocks.name == turns.name
+    found = path(Gaussian(1.0), X, y, criteria=[blocks])
+    first, second = found.values(blocks), found.values(turns)
+    assert not np.allclose(first, second)
+    assert_allclose(second, path(Gaussian(1.0), X, y, criteria=[turns]).values(turns))
+    assert found.values(GroupKFold(np.arange(50) % 5)) is second  # the same grouping again
+    assert list(found.table)[4:] == [blocks.name, f"{blocks.name} #2"]
+    chosen = compare(found, rules=[blocks, turns])
+    assert list(chosen) == [blocks.name, f"{blocks.name} #2"]
+    assert chosen[blocks] == blocks.choose(found).lam
+    assert chosen[turns] == turns.choose(found).lam != chosen[blocks]

@@ -10,6 +10,7 @@ from sklearn.model_selection import cross_val_score
 from mercer import KernelRidge
 from mercer.kernels import Gaussian, Linear, Matern52
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve, path
+from mercer.solvers import CG
 
 
 @pytest.fixture
@@ -204,3 +205,33 @@ def test_scikit_learn_callbacks_see_and_stop_the_search(data):
     quiet = Listener()
     KernelRidge(Gaussian(1.0)).set_callbacks(quiet).fit(X, y)
     assert quiet.tasks == ["setup", "fit"]
+
+
+@pytest.mark.parametrize("criterion", [LOO(), GCV(), KFold(3), Evidence(), LCurve(), Discrepancy(0.1)], ids=repr)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # nothing depends on ℓ
+def test_rows_that_are_all_equal_give_the_mean(criterion):
+    y = np.arange(6.0) ** 1.5
+    model = KernelRidge(Gaussian(1.0), criterion=criterion).fit(np.zeros((6, 1)), y)
+    assert_allclose(model.predict([[0.0]]), y.mean())
+    assert_allclose(model.loo_residuals_, y - (y.sum() - y) / 5)
+    assert_allclose(model.leverage_, 1 / 6)
+
+
+@pytest.mark.parametrize("solver", ["cg", CG()])
+def test_a_solver_that_gives_no_residuals_is_refused_before_the_search(data, solver, monkeypatch):
+    monkeypatch.setattr("mercer.estimators.ridge.search", lambda *args, **options: pytest.fail("searched"))
+    with pytest.raises(ValueError, match=r"criterion=LOO\(\) needs the diagonal.*solver=.*(cg|CG)"):
+        KernelRidge(Gaussian(), criterion=LOO(), solver=solver).fit(*data)
+
+
+@pytest.mark.parametrize("unit", [2.0**532, 2.0**-664])
+def test_y_whose_squares_are_beyond_a_float(data, unit):
+    X, y = data
+    for criterion, scaled in ((Discrepancy(0.1), Discrepancy(0.1 * unit)), (Discrepancy(), Discrepancy())):
+        plain = KernelRidge(Gaussian(), criterion=criterion).fit(X, y)
+        model = KernelRidge(Gaussian(), criterion=scaled).fit(X, unit * y)
+        assert_allclose(model.lam_, plain.lam_, rtol=1e-9)
+        assert_allclose(model.predict(X) / unit, plain.predict(X), rtol=1e-9)
+    for criterion in (Evidence(), LOO("log_density")):
+        with pytest.raises(ValueError, match="y is of the size .* depends on the unit of y: divide y by"):
+            KernelRidge(Gaussian(), criterion=criterion).fit(X, unit * y)

@@ -217,6 +217,25 @@ def test_nan_in_mid_search_is_survived(data):
     assert f"{found.failed} trials could not be evaluated" in found.message
 
 
+class Refuses(Gaussian):
+    """A Gaussian kernel that is not for all length scales."""
+
+    def tiles(self, X, Z):
+        if self.length_scale > 0.5:
+            raise ValueError(f"length_scale = {self.length_scale:g} is too long")
+        return super().tiles(X, Z)
+
+
+def test_a_kernel_may_refuse_parameters_in_mid_search(data):
+    X, y = data
+    found = search(Refuses(0.1), X, y, LOO())
+    assert found.failed > 0
+    assert found.kernel.length_scale <= 0.5
+    assert found.value < LOO().choose(path(Gaussian(0.1), X, y)).value
+    with pytest.raises(ValueError, match="too long"):  # but not those that were given: nothing has succeeded yet
+        search(Refuses(3.0), X, y, LOO())
+
+
 class Median(Criterion):
     """The median of |e|: a criterion without an adjoint."""
 

@@ -156,3 +156,18 @@ def test_auto_too_is_refused_when_nothing_fits(machine):
     machine(0.001)
     with pytest.raises(NotEnoughMemory, match="fewer rows"):
         choose("auto", 100_000, 10)
+
+
+@pytest.mark.parametrize("given", ["auto", "cholesky", "cg"])
+def test_a_small_fit_reads_no_limits(given, monkeypatch):
+    for name in ("available_memory", "cores", "_read"):
+        monkeypatch.setattr(_machine, name, lambda *args: pytest.fail("asked"))
+    solver, chosen = choose(given, 500, 3)
+    assert chosen.available_bytes is None
+    assert not any("not known" in reason for reason in chosen.reasons)
+
+
+def test_a_small_fit_obeys_the_memory_it_is_given(machine):
+    with pytest.raises(NotEnoughMemory, match="the limit given"):
+        choose("cholesky", 500, 3, memory=1e6)
+    assert choose("auto", 500, 3, memory=1.5e6)[1].solver == "mixed"

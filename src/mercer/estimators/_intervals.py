@@ -122,6 +122,11 @@ class IntervalsMixin:
             raise ValueError(f"method must be one of {[*METHODS, 'split']}, got {method!r}.")
         check_calibration(method, calibration)
         X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        if sample_weight is not None and np.shape(sample_weight) not in ((), (1,), (len(X),)):
+            raise ValueError(
+                f"sample_weight must be one number, or one for each of the {len(X)} new rows; got shape "
+                f"{np.shape(sample_weight)}."
+            )
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
         options = {"folds": folds} if method == "cv+" else {}

@@ -17,6 +17,7 @@ class SpanMixin:
         where = np.full(rows, -1)
         where[keep] = index
         self._rows = (residual, weight, np.bincount(index, minlength=len(weight)), where)
+        self.__dict__.pop("_loo", None)  # those of an earlier fit
 
     @property
     def row_weight_(self):

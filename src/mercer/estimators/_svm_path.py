@@ -103,6 +103,9 @@ def svr_path(
     """
     kernel = as_kernel(kernel)
     X = kernel.validate(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not np.isfinite(X).all():
+        row = int(np.argwhere(~np.isfinite(X))[0][0])
+        raise ValueError(f"X has a NaN or infinite entry in row {row}; leave the row out, or fill it in.")
     y = np.asarray(y, dtype=float)
     if y.shape != (len(X),) or not np.isfinite(y).all():
         raise ValueError(f"y must be finite, of shape ({len(X)},); got shape {y.shape}.")

@@ -146,6 +146,6 @@ class KernelInterpolator(KernelEstimator):
         out = np.empty(len(X))
         for i in range(0, len(X), 1024):
             block = X[i : i + 1024]
-            k = self.kernel_(self.points_, block)
+            k = self.kernel_(block, self.points_).T  # new inputs first: of training ones a kernel may keep little
             out[i : i + 1024] = squared_power(self._triangle, k, self.kernel_.diag(block))
         return np.sqrt(np.maximum(out, 0.0))

@@ -15,10 +15,11 @@ from mercer.gram import ScaledGram, TiledGram, take
 from mercer.gram.merge import merge_rows
 from mercer.kernels import as_kernel
 from mercer.selection._progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.selection.base import Rule
+from mercer.selection.base import Rule, with_rows
 from mercer.selection.residuals import constant_model, leave_one_out
+from mercer.selection.rules import Discrepancy
 from mercer.selection.search import search
-from mercer.solvers import Solver
+from mercer.solvers import CG, Solver
 from mercer.solvers.auto import choose
 
 
@@ -68,7 +69,8 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
     lam_ : float
         λ; inf is the constant model that `Discrepancy` asks for when all of y is noise.
     selection_ : SearchResult
-        With a criterion: how the kernel and λ were chosen, and how surely.
+        With a criterion: how the kernel and λ were chosen, and how surely. Where squares of y are beyond a float, its
+        values are those of y divided by a power of two near the largest |y|.
     loo_residuals_ : ndarray of shape (n,) or (n, t)
         With a criterion: yᵢ − f₋ᵢ(xᵢ) for each row under the model fitted without it; nan for rows of weight 0.
     leverage_ : ndarray of shape (n,)
@@ -169,6 +171,11 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
+        if self.criterion is not None and (self.solver == "cg" or isinstance(self.solver, CG)):
+            raise ValueError(
+                f"criterion={self.criterion!r} needs the diagonal of (K + lam I)^-1, which solver={self.solver!r} does "
+                'not give; use solver="auto", or choose lam on fewer rows and fit here with criterion=None.'
+            )
         kernels, X, y, flat = self._prepare_kernels(X, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         keep = np.flatnonzero(weight > 0)
@@ -200,11 +207,12 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
 
     def _select(self, kernels, X, y, weight, lam, keep):
         """(kernel, λ) as the criterion chooses them on the rows, equal ones not merged."""
+        unit = _extreme(y)
         self.selection_ = search(
             kernels if isinstance(self.kernel, list | tuple) else kernels[0],
             X,
-            y / _extreme(y) if self.criterion.scale_free else y,
-            self.criterion.restrict(keep),
+            y / unit,
+            _in_unit(self.criterion.restrict(keep), unit),
             lam=lam,
             weight=None if np.all(weight == 1.0) else weight,
             intercept=self.intercept,
@@ -293,6 +301,18 @@ def _extreme(y):
     """A power of two near the largest |y| where its square would overflow or vanish, else 1."""
     size = float(power_of_two(y).max())
     return size if not 1e-100 < size < 1e100 else 1.0
+
+
+def _in_unit(criterion, unit):
+    """The criterion for y/unit, which chooses the same λ; refused where there is none."""
+    if unit == 1.0 or criterion.scale_free:
+        return criterion
+    if isinstance(criterion, Discrepancy):
+        return criterion if criterion.noise is None else with_rows(criterion, noise=criterion.noise / unit)
+    raise ValueError(
+        f"y is of the size {unit:.1g}, whose square is beyond a float, and {criterion.name} depends on the unit of y: "
+        f"divide y by {unit:.1g}, or use a criterion that does not, such as LOO() or GCV()."
+    )
 
 
 def conventions(lam, n):

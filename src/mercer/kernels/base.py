@@ -308,7 +308,7 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
             return NotImplemented
         mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
         for name in mine:  # a plain loop: all() would take twice the stack in a deep tree
-            if not _same(mine[name], theirs[name]):
+            if not same(mine[name], theirs[name]):
                 return False
         return True
 
@@ -353,13 +353,13 @@ def call_repr(thing, always=()):
     shown = []
     for i, parameter in enumerate(_signature(type(thing)).values()):
         value = getattr(thing, parameter.name)
-        if (i == 0 and parameter.name in always) or not _same(value, parameter.default):
+        if (i == 0 and parameter.name in always) or not same(value, parameter.default):
             positional = len(shown) == i and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             shown.append(show(value) if positional else f"{parameter.name}={show(value)}")
     return f"{type(thing).__name__}({', '.join(shown)})"
 
 
-def _same(a, b):
+def same(a, b):
     """Whether two parameter values are equal; arrays, lists and numbers by value."""
     if a is b:
         return True

@@ -260,10 +260,15 @@ class Columns(Composite):
     def _numbered(self, X):
         """The columns of an array."""
         columns = [self.columns] if isinstance(self.columns, numbers.Integral) else self.columns
+        if np.ndim(columns) == 1 and not len(columns):
+            raise ValueError("Columns: the kernel asks for no column; give at least one.")
         try:
-            return X[:, columns]
+            chosen = X[:, columns]
         except IndexError as error:
             raise ValueError(f"Columns: X has {X.shape[1]} columns, but the kernel asks for {columns}.") from error
+        if not chosen.shape[1]:
+            raise ValueError(f"Columns: X has {X.shape[1]} columns, of which {columns} chooses none.")
+        return chosen
 
     def tiles(self, X, Z):
         """The tiles of k on the chosen columns, which are copied once."""
@@ -280,7 +285,8 @@ class Columns(Composite):
     def _dx(self, X, Z):
         out = np.zeros((len(X), len(Z), X.shape[1]))
         columns = self._numbered(np.arange(X.shape[1])[None])[0]
-        out[:, :, columns] = self.kernel.dx(self._chosen(X), self._chosen(Z))
+        slopes = self.kernel.dx(self._chosen(X), self._chosen(Z))
+        np.add.at(out, (slice(None), slice(None), columns), slopes)  # a column may be chosen twice
         return out
 
     def __repr__(self):

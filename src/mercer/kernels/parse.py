@@ -2,6 +2,7 @@
 
 import ast
 import operator
+import sys
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.limits import check_limits
@@ -101,6 +102,8 @@ class _Reader:
     def _constant(self, node):
         if not isinstance(node.value, (int, float, str, type(None))):
             raise self.error(node, f"{node.value!r} is not a number, a string, True, False or None")
+        if isinstance(node.value, (int, float)) and not abs(node.value) <= sys.float_info.max:
+            raise self.error(node, "this number is beyond the range of a float")
         return node.value
 
     def _list(self, node):
@@ -176,10 +179,18 @@ class _Reader:
         try:
             made = make(*arguments, **(keywords or {}))
             if isinstance(made, Kernel):
+                _check_parts(made)
                 check_limits(made)
             return made
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise self.error(node, str(error).rstrip(".")) from error
+
+
+def _check_parts(kernel):
+    """Refuse a part that is not a kernel: nothing else looks at it before the kernel is used."""
+    for name, part in kernel._named_parts():
+        if not isinstance(part, Kernel):
+            raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {type(part).__name__}")
 
 
 def kernel_classes():

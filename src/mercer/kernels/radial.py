@@ -6,10 +6,9 @@
 from abc import abstractmethod
 
 import numpy as np
-from scipy.special import gammaln, kve
 
 from mercer import _tiles
-from mercer.kernels import distance
+from mercer.kernels import bessel, distance
 from mercer.kernels.base import Kernel
 
 LENGTH_BOUNDS = (1e-5, 1e5)
@@ -242,26 +241,23 @@ class Matern(Radial):
         self.nu = nu
         self.length_scale_bounds = length_scale_bounds
 
-    def _bessel(self, a, order):
-        """2^(1−ν)/Γ(ν) aᵛ K_order(a), by logarithms so that neither factor overflows; nan at a = 0."""
+    def _argument(self, s):
+        """(ν, a), in float64: the logarithms of the factors are large, and cancel."""
         nu = float(self._positive("nu"))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            log = (1.0 - nu) * np.log(2.0) - gammaln(nu) + nu * np.log(a) + np.log(kve(order, a)) - a
-            return np.exp(log)
+        return nu, np.minimum(np.sqrt(2.0 * nu * s.astype(float)), bessel.FARTHEST)
 
     def phi(self, s):
-        nu = float(self._positive("nu"))
-        a = np.sqrt(2.0 * nu * s)
-        value = self._bessel(a, nu)
-        # K_ν overflows before aᵛ vanishes: below this a, 1 − φ is smaller than one rounding
-        return np.where((a < 1e-9) | ~np.isfinite(value), np.where(a < 1.0, 1.0, 0.0), value).astype(s.dtype)
+        nu, a = self._argument(s)
+        return bessel.matern(nu, a).astype(s.dtype)
 
     def dphi(self, s):
-        nu = float(self._positive("nu"))
-        a = np.sqrt(2.0 * nu * s)
+        nu, a = self._argument(s)
+        if nu > 1.0:  # d/da aᵛK_ν = −aᵛK_{ν−1},  da/ds = ν/a
+            return (-0.5 * nu / (nu - 1.0) * bessel.matern(nu - 1.0, a)).astype(s.dtype)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = -nu * self._bessel(a, nu - 1.0) / a  # d/da aᵛK_ν = −aᵛK_{ν−1},  da/ds = ν/a
-        return np.where((a < 1e-9) | ~np.isfinite(value), 0.0, value).astype(s.dtype)
+            value = -nu * bessel.scaled_bessel(nu, 1.0 - nu, a) / a
+        value[np.isinf(value) | (np.isnan(value) & ~np.isnan(a))] = 0.0
+        return value.astype(s.dtype)
 
     @classmethod
     def examples(cls):

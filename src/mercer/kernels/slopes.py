@@ -2,7 +2,9 @@
 
 import numpy as np
 
-STEP = 1e-3  # of the five-point differences, relative to the size of a column: the error is about STEP⁴
+STEP = 1e-3  # of the first five-point differences, relative to the size of a column: the error is about STEP⁴
+STEPS = 8  # how many there are at most
+AGREE = 1e-8  # relative change between two steps that is agreement
 BLOCK = 32  # rows of which a diagonal is taken at once
 
 
@@ -46,20 +48,52 @@ class InputSlopes:
 
 
 def differences(function, X):
-    """∂f(xᵢ)/∂x for f that maps rows (m, d) to (m, n), of shape (m, n, d): by five points."""
+    """∂f(xᵢ)/∂x for f that maps rows (m, d) to (m, n), of shape (m, n, d): by five points, at the step that fits."""
     steps = STEP * np.maximum(
         np.abs(X - X.mean(axis=0)).max(axis=0, initial=0.0), 1e-3 * np.abs(X).max(axis=0, initial=0.0)
     )
-    steps = np.where(steps > 0, steps, STEP)
-    slopes = []
-    for j, step in enumerate(steps):
-        total = 0.0
-        for k, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
-            moved = X.copy()
-            moved[:, j] += k * step
-            total = total + weight * function(moved)
-        slopes.append(total / (12.0 * step))
-    return np.stack(slopes, axis=-1)
+    here = function(X)
+    slopes = [_slope(function, X, here, j, step if step > 0 else STEP) for j, step in enumerate(steps)]
+    return np.stack(slopes, axis=-1) if slopes else np.zeros((*np.shape(here), 0))
+
+
+def _slope(function, X, here, j, step):
+    """∂f/∂xⱼ at steps that shrink by tens: of each entry the slope that changes least from one to the next.
+
+    The first step is that of the spread of the rows, but f may change on a scale far below it. A step is near if f
+    does not change by more than half over it; others count only where none is, and then by their relative change, for
+    beyond all that f does every slope is 0.
+    """
+    slope, near = _five_points(function, X, here, j, step)
+    best, least = slope, np.full(slope.shape, np.inf)
+    found = done = np.zeros(slope.shape, dtype=bool)  # whether a near step was found, and whether two steps agreed
+    for _ in range(STEPS - 1):
+        before, was_near, step = slope, near, step / 10.0
+        slope, near = _five_points(function, X, here, j, step)
+        gap, size = np.abs(slope - before), np.maximum(np.abs(slope), np.abs(before))
+        rounding = np.finfo(float).eps * np.abs(here) / step
+        both = near & was_near
+        change = np.where(both, gap, np.divide(gap, size, out=np.full(gap.shape, np.inf), where=size > 0))
+        better = ~done & np.where(both == found, change < least, both)  # any that is near comes before all others
+        found = found | both
+        best = np.where(better, np.where(gap > rounding, slope, before), best)
+        least = np.where(better, change, least)
+        done = done | ((gap <= AGREE * size) & (size > 0)) | (both & (gap <= rounding))  # later ones agree by chance
+        if done.all():
+            break
+    return best
+
+
+def _five_points(function, X, here, j, step):
+    """(f(x − 2h) − 8 f(x − h) + 8 f(x + h) − f(x + 2h))/(12 h) in column j, and whether these are near f(x)."""
+    total, most, largest = 0.0, 0.0, np.abs(here)
+    for k, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+        moved = X.copy()
+        moved[:, j] += k * step
+        value = function(moved)
+        total = total + weight * value
+        most, largest = np.maximum(most, np.abs(value - here)), np.maximum(largest, np.abs(value))
+    return total / (12.0 * step), most <= 0.5 * largest
 
 
 def _rows(kernel, X):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from mercer.kernels.base import Kernel
 from mercer.selection._stored import Stored, stored
 from mercer.selection.base import Rule
+from mercer.selection.rules import Discrepancy
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -106,7 +107,10 @@ def stored_kernels(model, X, scoring):
     kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
     if not kernels or not all(isinstance(k, Kernel) for k in kernels):  # None: length scales of each fold's own rows
         return None
-    moves = params.get("criterion") is not None and params.get("optimize") != "lam"
+    criterion = params.get("criterion")
+    if isinstance(criterion, Discrepancy) and criterion.noise is None:  # it looks for equal rows of X
+        return None
+    moves = criterion is not None and params.get("optimize") != "lam"
     if moves and any(k.n_theta for k in kernels):
         return None
     if callable(scoring) and not hasattr(scoring, "_score_func"):  # it may look at X

@@ -37,7 +37,7 @@ class Record:
     def __init__(self, time_budget=None, callback=None):
         self.started = time.perf_counter()
         self.time_budget, self.callback = time_budget, callback
-        self.history, self.failed, self.last_error = [], 0, None
+        self.history, self.failed, self.last_error, self.succeeded = [], 0, None, False
 
     @property
     def seconds(self):
@@ -56,9 +56,9 @@ class Record:
 class Trials(ABC):
     """z = log of what is searched ↦ (C, ∂C/∂z), with the best point, the worst value and the largest slopes seen.
 
-    Failed trials (a matrix that cannot be factored, a value or gradient that is not finite) count, and are worth a
-    little more than the worst finite one, so that a line search turns back. A subclass writes ``at``, ``rows``,
-    ``start``, ``_evaluate`` and ``_transformed``.
+    Failed trials (a matrix that cannot be factored, a θ that the kernel refuses, a value or gradient that is not
+    finite) count, and are worth a little more than the worst finite one, so that a line search turns back. A subclass
+    writes ``at``, ``rows``, ``start``, ``_evaluate`` and ``_transformed``.
 
     Parameters
     ----------
@@ -135,12 +135,16 @@ class Trials(ABC):
                 raw, gradient = self.exact(z, wanted)
                 prior = (0.0, 0.0) if self.prior is None else self.prior(self.names, z)
                 value, gradient = self._transformed(raw, gradient, prior)
-        except (NotPositiveDefinite, np.linalg.LinAlgError, FloatingPointError) as error:
+        except (NotPositiveDefinite, ValueError, FloatingPointError) as error:
+            # A kernel refuses a θ by a ValueError; before any trial has succeeded it may be the data that it refuses.
+            if not (self.record.succeeded or isinstance(error, (NotPositiveDefinite, np.linalg.LinAlgError))):
+                raise
             self.record.last_error, value, gradient = error, np.nan, np.full(len(z), np.nan)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             self.record.failed += 1
             value, gradient = self._penalty(), np.zeros(len(z))
         else:
+            self.record.succeeded = True
             self.worst = max(self.worst, value)
             if wanted:
                 self.slope = np.maximum(self.slope, np.abs(gradient))

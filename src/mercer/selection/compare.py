@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mercer.kernels.base import Kernel
 from mercer.selection.criteria import GCV, LOO, Evidence
-from mercer.selection.path import Path, path
+from mercer.selection.path import Path, numbered, path
 from mercer.selection.rules import Discrepancy, LCurve
 
 
@@ -46,7 +46,8 @@ def compare(kernel, X=None, y=None, *, rules=None, lams=None, sample_weight=None
         found = path(kernel, X, y, lams=lams, sample_weight=sample_weight, intercept=intercept, criteria=[])
     if rules is None:
         rules = default_rules(noise, plain=not isinstance(found.kernel, Kernel))
-    return Comparison(found, {rule.name: rule.choose(found) for rule in rules})
+    names = numbered(rule.name for rule in rules)
+    return Comparison(found, {name: rule.choose(found) for name, rule in zip(names, rules, strict=True)}, rules)
 
 
 def default_rules(noise=None, plain=False):
@@ -67,7 +68,7 @@ class Comparison(Mapping):
     path : Path
         What the rules looked at.
     choices : dict of Choice
-        By the name of the rule.
+        By the name of the rule; a second one of the same name is called "… #2".
 
     Examples
     --------
@@ -80,11 +81,14 @@ class Comparison(Mapping):
     (['LOO()', 'GCV()'], 'ok')
     """
 
-    def __init__(self, path, choices):
-        self.path, self.choices = path, choices
+    def __init__(self, path, choices, rules=()):
+        self.path, self.choices, self._rules = path, choices, list(rules)
 
     def __getitem__(self, rule):
-        return self.choices[rule if isinstance(rule, str) else rule.name].lam
+        if isinstance(rule, str):
+            return self.choices[rule].lam
+        own = (name for name, one in zip(self.choices, self._rules, strict=False) if one is rule)
+        return self.choices[next(own, rule.name)].lam
 
     def __iter__(self):
         return iter(self.choices)

@@ -5,12 +5,13 @@ import copy
 import numpy as np
 
 from mercer.gram import ScaledGram, TiledGram
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, same
 from mercer.selection.base import Criterion, rows_of
 from mercer.selection.criteria import GCV, LOO, Evidence
 from mercer.selection.spectrum import Spectrum
 
 POINTS = 200
+FIRST = 4  # columns of the table before those of the criteria: lam, dof, residual, norm
 
 
 def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, criteria=None):
@@ -140,7 +141,8 @@ class Path:
             if not isinstance(criterion, Criterion):
                 raise TypeError(f"criteria must be Criterion objects, got {criterion!r}.")
         self.criteria = criteria
-        self.table.update(self._columns(criteria))
+        names = numbered(criterion.name for criterion in criteria)
+        self.table.update(zip(names, self._columns(criteria), strict=True))
 
     @property
     def y(self):
@@ -160,13 +162,13 @@ class Path:
         }
 
     def _columns(self, criteria):
-        """{name: values on the grid}, all criteria in one pass."""
+        """Values on the grid of each criterion, all in one pass."""
         columns = [np.empty(len(self.lams)) for _ in criteria]
         if criteria:
             for j, point in enumerate(self.spectrum.points(self.lams)):
                 for criterion, column in zip(criteria, columns, strict=True):
                     column[j] = criterion.value(point, self.spectrum.y, self.weight)
-        return {criterion.name: column for criterion, column in zip(criteria, columns, strict=True)}
+        return columns
 
     def at(self, lam):
         """P(λ): K̃⁻¹ with the intercept projected out, an Inverse (of the scaled system, with weights)."""
@@ -177,10 +179,17 @@ class Path:
         return float(criterion.value(self.at(lam), self.spectrum.y, self.weight))
 
     def values(self, criterion):
-        """The criterion on the grid; from the table where it is there."""
-        if criterion.name not in self.table:
-            self.table.update(self._columns([criterion]))
-        return self.table[criterion.name]
+        """The criterion on the grid; from the table where it is there.
+
+        Two criteria may have one name, as those of two groupings of the rows: what they hold decides.
+        """
+        asked = self.__dict__.setdefault("_asked", list(zip(self.criteria, list(self.table)[FIRST:], strict=False)))
+        name = next((name for own, name in asked if _same_rule(own, criterion)), None)
+        if name is None:
+            name = numbered([*(own.name for own, _ in asked), criterion.name])[-1]
+            self.table[name] = self._columns([criterion])[0]
+            asked.append((criterion, name))
+        return self.table[name]
 
     def choose(self, rule):
         """Return the `Choice` of a rule or criterion."""
@@ -202,6 +211,7 @@ class Path:
         """Return the path without the eigenvectors: the table and the spectrum stay, other λ cannot be asked for."""
         other = copy.copy(self)
         other.spectrum = other.X = other.matrix = other.weight = None
+        other.__dict__.pop("_asked", None)
         return other
 
     def to_dict(self):
@@ -235,6 +245,20 @@ class Path:
         for i in shown:
             lines.append("  ".join(f"{column[i]:14.6g}" for column in self.table.values()))
         return "\n".join([repr(self), *lines])
+
+
+def numbered(names):
+    """The names, with #2, #3, … behind one that was there before."""
+    names = list(names)
+    counts = [names[:i].count(name) + 1 for i, name in enumerate(names)]
+    return [name if count == 1 else f"{name} #{count}" for name, count in zip(names, counts, strict=True)]
+
+
+def _same_rule(a, b):
+    """Whether two rules are of one class and hold the same."""
+    if type(a) is not type(b) or vars(a).keys() != vars(b).keys():
+        return a is b
+    return all(same(value, vars(b)[name]) for name, value in vars(a).items())
 
 
 def default_criteria():

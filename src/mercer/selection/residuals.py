@@ -39,11 +39,15 @@ def leave_one_out(Kinv, beta, H, points, rows):
     (array([1., 3.]), array([0.5, 0.5]))
     """
     (mean, c), (y, w, index) = points, rows
-    s = (Projected(Kinv, H) if H.shape[1] else Kinv).diag()
-    s, lam, root = np.where(s > 0, s, np.nan), Kinv.lam, np.sqrt(c)[:, None]
+    if H.shape[1] >= len(c):  # the trend goes through every point: P = 0
+        s = np.zeros(len(c))
+    else:
+        s = np.maximum((Projected(Kinv, H) if H.shape[1] else Kinv).diag(), 0.0)
+    lam, root = Kinv.lam, np.sqrt(c)[:, None]
     share = w / c[index]
     single = share == 1.0
     rest = (1.0 - share) + share * lam * s[index]
+    s = np.where(s > 0, s, np.nan)  # no fit without a row that alone determines a direction of the trend
     with np.errstate(divide="ignore", invalid="ignore"):
         merged = ((y - mean[index]) + lam * (beta / root)[index]) / rest[:, None]
         alone = (beta / root / s[:, None])[index]  # λ cancels, and may be 0

@@ -41,6 +41,11 @@ class Probe:
         quotient = np.divide(np.einsum("jt,jt->t", image, image), below, out=np.zeros(2), where=below > 0)
         return most * float(np.clip(quotient.max(), 1.0, (self._diagonal / most).sum()))
 
+    def eigenvalues(self):
+        """All eigenvalues of K, ascending, where the rows looked at are all of it; else None."""
+        rows = self._rows
+        return np.linalg.eigvalsh(rows) if len(rows) == rows.shape[1] and np.isfinite(rows).all() else None
+
     def residual(self, lam, X, B):
         """max over columns of ‖b − (K + λI)x‖/‖b‖, from the rows looked at (all of them up to n = 32)."""
         index = self._index
@@ -75,8 +80,22 @@ def smallest_eigenvalue(L):
 
 def condition_number(L, largest, lam, added=0.0):
     """κ(K + λI) from the factor of K + (λ + added) I."""
-    smallest = max(smallest_eigenvalue(L) - added, lam, np.finfo(float).eps / 2 * largest)
-    return float(max(1.0, largest / smallest))
+    return _ratio(largest, smallest_eigenvalue(L) - added, lam)
+
+
+def norm_and_condition(probe, L, lam, added=0.0):
+    """(‖K + λI‖, κ(K + λI)): from the eigenvalues where the rows looked at are all of K, else estimated."""
+    every = probe.eigenvalues()
+    if every is None:
+        norm = probe.largest_eigenvalue() + lam
+        return norm, condition_number(L, norm, lam, added)
+    norm = float(every[-1]) + lam
+    return norm, _ratio(norm, float(every[0]) + lam, lam)
+
+
+def _ratio(largest, smallest, lam):
+    """largest/smallest, where neither λ nor rounding lets the smallest be less."""
+    return float(max(1.0, largest / max(smallest, lam, np.finfo(float).eps / 2 * largest)))
 
 
 def warn_of_condition(condition, K, lam):

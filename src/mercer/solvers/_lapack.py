@@ -97,8 +97,10 @@ def _by_columns(solve, L, W):
     """solve(lib, L, V) for blocks V of columns of W, side by side where there are many."""
     n, t = check_columns(L, W)
     with threads_for(n, t):
-        parts = strips(t, float(n) * n * t, n) if t > FEW else [(0, t)]
-        side_by_side([lambda i, j: solve(blas(L.dtype), L, W[:, i:j])], parts)
+        if t <= FEW:
+            solve(blas(L.dtype), L, W)
+        else:
+            side_by_side([lambda i, j: solve(blas(L.dtype), L, W[:, i:j])], strips(t, float(n) * n * t, n))
 
 
 def _forward(lib, L, W):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import _machine
+from mercer._tiles import ONE_THREAD
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
 from mercer.solvers.cg import CG
@@ -40,7 +41,7 @@ class Plan:
     memory_bytes : float
         Predicted peak of the solver, and of K where it is stored.
     available_bytes : int or None
-        What is there; None where it is not known.
+        What is there; None where it is not known, or not asked because a fit needs so little.
     seconds : float
         Predicted time, rough: from the count of operations and the rates stated in `mercer.solvers.auto`.
     reasons : tuple of str
@@ -118,14 +119,20 @@ def plan(n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None,
     time    about ...
     - ...
     """
-    n, free = _check(n), _machine.within(memory)
     context = {"d": d, "dtype": np.dtype(dtype), "targets": targets}
+    return _fastest(_check(n), _machine.within(memory), path, inverse, context)
+
+
+def _fastest(n, free, path, inverse, context):
+    """The Plan of the fastest solver that fits in what is free."""
+    targets = context["targets"]
     room = np.inf if free.bytes is None else HEADROOM * free.bytes
 
     def fits(name):
         return SOLVERS[name]().memory(n, targets) <= room
 
-    reasons = [] if free.bytes is not None else ["The free memory is not known: it is taken to suffice."]
+    unknown = free.bytes is None and free is not _machine.NOT_ASKED
+    reasons = ["The free memory is not known: it is taken to suffice."] if unknown else []
     if path and n <= SPECTRAL_UP_TO and fits("spectral"):
         name = "spectral"
         reasons.append("All λ are wanted: one eigen-decomposition serves them all.")
@@ -165,9 +172,11 @@ def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, me
     >>> choose("cholesky", 1000)
     (Cholesky(), Plan(n=1000, solver='cholesky', gram='tiled', memory=..., time=...))
     """
+    n, context = _check(n), {"d": d, "dtype": np.dtype(dtype), "targets": targets}
     if isinstance(solver, str) and solver == "auto":
-        chosen = plan(n, d, dtype=dtype, path=path, inverse=inverse, memory=memory, targets=targets)
-        _refuse_if_too_large(SOLVERS[chosen.solver](), chosen, targets, memory)
+        free = _machine.within(memory, _need(Spectral() if path else Cholesky(), n, targets, path))
+        chosen = _fastest(n, free, path, inverse, context)
+        _refuse_if_too_large(SOLVERS[chosen.solver](), chosen, targets, free)
         if chosen.seconds > LONG:
             warnings.warn(
                 f"this fit is predicted to take {_duration(chosen.seconds)} (n = {chosen.n}, {chosen.solver!r}). "
@@ -183,17 +192,16 @@ def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, me
         solver = SOLVERS[solver]()
     if not isinstance(solver, Solver):
         raise ValueError(f"solver must be 'auto', the name of a solver or a Solver, got {solver!r}.")
-    n, free = _check(n), _machine.within(memory)
+    free = _machine.within(memory, _need(solver, n, targets, path))
     name = next((name for name, cls in SOLVERS.items() if type(solver) is cls), type(solver).__name__)
-    context = {"d": d, "dtype": np.dtype(dtype), "targets": targets}
     chosen = _plan(name, solver, n, free, path, context, [f"{solver!r} was asked for."])
-    _refuse_if_too_large(solver, chosen, targets, memory)
+    _refuse_if_too_large(solver, chosen, targets, free)
     return solver, chosen
 
 
 def predicted_seconds(name, n, d=None, dtype=np.float64, targets=1):
     """Seconds for one λ: evaluation of K, factorisation, solves; rough."""
-    cores, dtype = _machine.cores(), np.dtype(dtype).name
+    cores, dtype = 1 if n <= ONE_THREAD else _machine.cores(), np.dtype(dtype).name
     flops, single = (cores * FLOPS[kind] for kind in ("float64", "float32"))
 
     def evaluate(kind):
@@ -238,24 +246,30 @@ def _plan(name, solver, n, free, path, context, reasons):
     """The Plan of a solver: whether K is stored, the memory, the time."""
     need = solver.memory(n, context["targets"])
     room = np.inf if free.bytes is None else HEADROOM * free.bytes
-    gram = "dense" if path and need + 8.0 * n * n <= room else "tiled"
-    if gram == "dense":
-        need += 8.0 * n * n
+    both = _need(solver, n, context["targets"], path)
+    gram = "dense" if path and both <= room else "tiled"
+    need = both if gram == "dense" else need
     seconds = predicted_seconds(name, n, **context)
     return Plan(n, name, gram, need, free.bytes, seconds, tuple(reasons))
 
 
-def _refuse_if_too_large(solver, chosen, targets, memory):
+def _need(solver, n, targets, path):
+    """Bytes of a solver, and of K where all λ are wanted from it."""
+    return solver.memory(n, targets) + (8.0 * n * n if path else 0.0)
+
+
+def _refuse_if_too_large(solver, chosen, targets, free):
     """NotEnoughMemory with what would fit instead."""
-    n = chosen.n
+    n, needed = chosen.n, solver.memory(chosen.n, targets)
+    if free.bytes is None or needed <= free.bytes:
+        return  # before the others are asked, which takes longer than a small fit
     others = [
         f"solver={name!r} ({_machine.gigabytes(cls().memory(n, targets))})"
         for name, cls in SOLVERS.items()
-        if cls().memory(n, targets) < solver.memory(n, targets)
+        if cls().memory(n, targets) < needed
     ]
-    others.append("fewer rows")
     what = f"solver {chosen.solver!r} with n = {n}"
-    _machine.check_memory(solver.memory(n, targets), what, memory, ", ".join(others))
+    _machine.refuse_beyond(free, needed, what, ", ".join([*others, "fewer rows"]))
 
 
 def _check(n):

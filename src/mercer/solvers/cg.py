@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._machine import available_memory
+from mercer._machine import within
 from mercer.solvers import _lapack
 from mercer.solvers._condition import Probe
 from mercer.solvers._factor import check_finite_products, not_positive_definite
@@ -76,9 +76,9 @@ class CG(Solver):
 
     def _rank(self, n):
         """Columns of F that are asked for and fit in a quarter of the free memory."""
-        free = available_memory().bytes
-        most = n if self.rank != "auto" or free is None else int(free / 4 / (8 * max(1, n)))
-        return max(0, min(n, self._columns(n), most))
+        wanted = min(n, self._columns(n))
+        free = within(needed=4 * 8 * n * wanted).bytes if self.rank == "auto" else None
+        return max(0, wanted if free is None else min(wanted, int(free / 4 / (8 * max(1, n)))))
 
 
 class PartialCholesky:

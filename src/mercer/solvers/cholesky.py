@@ -8,7 +8,7 @@ import numpy as np
 from mercer._machine import check_memory
 from mercer.exceptions import NumericalWarning
 from mercer.solvers import _lapack
-from mercer.solvers._condition import Probe, condition_number, warn_of_condition
+from mercer.solvers._condition import Probe, norm_and_condition, warn_of_condition
 from mercer.solvers._factor import factor
 from mercer.solvers._pcg import pcg
 from mercer.solvers.base import Inverse, Solver, check_lam
@@ -57,8 +57,7 @@ class CholeskyInverse(Inverse):
         check_memory(8.0 * self.n**2, f"Cholesky for n = {self.n}")
         self._L, self._added = factor(K, self.lam, np.float64, jitter)
         self._probe = Probe(K)
-        self._norm = self._probe.largest_eigenvalue() + self.lam
-        condition = condition_number(self._L, self._norm, self.lam, self._added)
+        self._norm, condition = norm_and_condition(self._probe, self._L, self.lam, self._added)
         self.info = {
             "solver": "cholesky",
             "dtype": "float64",

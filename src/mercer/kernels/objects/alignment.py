@@ -157,6 +157,7 @@ class LocalAlignment(_OfPairs):
     """
 
     hyper = {"beta": (1e-3, 10.0)}
+    pair = 250_000  # six recursions along every row, in the place of one
 
     def __init__(self, beta=0.5, substitution=(2.0, -1.0), gap_open=3.0, gap_extend=1.0, *, log=False, alphabet=None,
                  beta_bounds=None):  # fmt: skip

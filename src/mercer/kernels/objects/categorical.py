@@ -22,7 +22,8 @@ class Categorical(Kernel):
     Parameters
     ----------
     length_scale : float or array-like of shape (d,), default=1.0
-        ℓ >= 0. One for each column is ARD; 0 is the indicator, and is left alone by a search.
+        ℓ >= 0. One for each column is ARD; 0 is the indicator. A search leaves ℓ alone if it is 0,
+        and all of them if one of several is.
     length_scale_bounds : pair or "fixed", default=None
         What a search may choose; None is (0.03, 1e5).
 

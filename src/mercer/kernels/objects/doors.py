@@ -233,7 +233,13 @@ class Precomputed(Kernel):
                 "k(x, x) is not in it: for a fit give the square matrix of the training inputs; a predictive variance "
                 "cannot be computed."
             )
-        return X.matrix[np.arange(len(X)), self._training(X)]
+        if X.asymmetry:
+            raise ValueError(
+                f"Precomputed: {X.asymmetry} That is for training inputs. If the {len(X)} rows are as many new inputs, "
+                "their k(x, x) is not in the matrix: what needs it, as a predictive variance or a probability, cannot "
+                "be computed."
+            )
+        return X.matrix[np.arange(len(X)), X.index]
 
     def sample(self, n, rng):
         """Return a random positive semi-definite matrix of n inputs."""

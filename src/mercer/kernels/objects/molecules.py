@@ -43,7 +43,12 @@ class CountRows(Kernel):
         if isinstance(X, SparseRows):
             return X
         if not sparse.issparse(X):
-            return as_vectors(X, who)
+            X = as_vectors(X, who)
+            bad = np.argwhere(~np.isfinite(X))
+            if len(bad):
+                i, j = bad[0]
+                raise ValueError(f"{who}: X[{i}, {j}] is {X[i, j]} ({len(bad)} entries of X are not finite).")
+            return X
         if X.ndim != 2 or X.dtype.kind not in "buif":
             raise ValueError(f"{who}: expected a 2-D sparse matrix of real numbers, got {X.ndim}-D of dtype {X.dtype}.")
         X = sparse.csr_array(X, dtype=np.float64, copy=True)
@@ -84,8 +89,9 @@ def _squares(A):
 
 def _ratio(part, whole):
     """part/whole in place of part; 1 where the whole is 0, as for two rows without counts."""
-    np.divide(part, whole, out=part, where=whole > 0)
-    part[~(whole > 0)] = 1.0
+    empty = whole <= 0
+    np.divide(part, whole, out=part, where=~empty)  # what is not a number stays so
+    part[empty] = 1.0
     return part
 
 
@@ -137,9 +143,9 @@ class MinMax(CountRows):
         """X as float rows, checked to be >= 0."""
         X = super().validate(X)
         A = X.matrix.data if isinstance(X, SparseRows) else X
-        if not (A.min(initial=0.0) >= 0):  # NaN too
-            row = X.matrix.nonzero()[0][A < 0][0] if isinstance(X, SparseRows) else np.argwhere(~(A >= 0))[0][0]
-            raise ValueError(f"MinMax: counts must be >= 0; row {row} has {np.nanmin(A):.4g} as the smallest or NaN.")
+        if A.min(initial=0.0) < 0:
+            row = X.matrix.nonzero()[0][A < 0][0] if isinstance(X, SparseRows) else np.argwhere(A < 0)[0][0]
+            raise ValueError(f"MinMax: counts must be >= 0; row {row} has {A.min():.4g} as the smallest.")
         return X
 
     def tiles(self, X, Z):

@@ -103,6 +103,13 @@ def _bracket(text):
     return NUMBER[symbol.capitalize()], symbol.islower(), count, -size if charge.startswith("-") else size
 
 
+def _ring_bond(first, second, number):
+    """The bond of a ring, which may be written at either end, and must be the same where it is at both."""
+    if first and second and ORDER[first] != ORDER[second]:
+        raise ValueError(f"ring {number} opens with the bond {first!r} and closes with {second!r}")
+    return first or second
+
+
 def read_smiles(text):
     """Return the `Molecule` of a SMILES, which ends at the first blank: what follows is a name.
 
@@ -132,8 +139,10 @@ def read_smiles(text):
                 if previous is not None:
                     molecule.bond(previous, len(molecule.atoms) - 1, symbol)
                 previous, symbol = len(molecule.atoms) - 1, None
+            elif symbol is not None and kind != "ring":
+                raise ValueError(f"the bond {symbol!r} leads to no atom")
             elif kind == "dot":
-                previous, symbol = None, None
+                previous = None
             elif previous is None:
                 raise ValueError(f"{token!r} follows no atom")
             elif kind == "bond":
@@ -148,13 +157,15 @@ def read_smiles(text):
                 number = int(token.strip("%"))
                 if number in rings:
                     start, first = rings.pop(number)
-                    molecule.bond(start, previous, first or symbol)
+                    molecule.bond(start, previous, _ring_bond(first, symbol, number))
                 else:
                     rings[number] = (previous, symbol)
                 symbol = None
         except ValueError as error:
             raise ValueError(f"position {at + 1}: {error}") from None
         at = match.end()
+    if symbol is not None:
+        raise ValueError(f"position {len(text) + 1}: the bond {symbol!r} leads to no atom")
     if branches or rings:
         what = f"ring {min(rings)} is" if rings else f"{len(branches)} '(' are"
         raise ValueError(f"position {len(text) + 1}: {what} not closed")
