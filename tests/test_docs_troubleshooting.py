@@ -12,7 +12,8 @@ SOURCE = ROOT / "src" / "mercer"
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 HEADINGS = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
 START = 30  # characters of a message that must be those of a heading
-INTERNAL = {"Stop", "Usage", "Mismatch"}  # caught inside, never seen by a caller
+INTERNAL = {"Stop", "Usage", "Mismatch", "Interrupted"}  # caught inside, never seen by a caller
+INTERNAL |= {"BadRows"}  # a DataError, which is explained
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
