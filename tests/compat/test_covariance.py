@@ -42,7 +42,9 @@ TRANSLATED = [
     (RBF(0.5) + WhiteKernel(0.2)) * (RationalQuadratic(0.5) + WhiteKernel(0.4)),
     DotProduct(0.4) * WhiteKernel(0.3) + RBF(1.0),  # noise that grows with x
     (RBF(0.5) + WhiteKernel(0.2)) ** 2,
+    (RBF(0.5) + WhiteKernel(0.2)) ** 2.0,
     Exponentiation(DotProduct(0.4) + WhiteKernel(0.3), 3),
+    ConstantKernel(1.5) * (DotProduct(0.4) + WhiteKernel(0.2)) * (RBF(0.7) + WhiteKernel(0.1, "fixed")) ** 2,
 ]
 OTHERS = [ExpSineSquared(0.7, 1.3), PairwiseKernel(0.4, metric="laplacian"), ConstantKernel(0.0, "fixed") + RBF(0.5)]
 

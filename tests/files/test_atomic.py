@@ -131,6 +131,27 @@ def test_places_that_cannot_be_written_to(model, tmp_path):
         model.save(tmp_path / "folder", force=True)
 
 
+@pytest.mark.parametrize("name", ["模" * 80 + ".mercer", "a" * 248 + ".mercer"], ids=["characters", "letters"])
+def test_a_name_as_long_as_the_system_takes(name, model, tmp_path):
+    model.save(tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_what_cannot_be_cleaned_up_does_not_hide_the_error(made, model, tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EPERM, "not yours", path)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    if made:
+        monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space" if made else "No such file"):
+        model.save(tmp_path / "a" if made else tmp_path / "missing" / "a")
+
+
 def test_permissions_and_links(model, tmp_path):
     path = tmp_path / "a"
     model.save(path)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mercer
+import mercer.compat
 from files import fuzz, zoo
 from files.forge import put_together, take_apart
 from mercer import files
@@ -310,6 +311,78 @@ def test_sparse_indices_are_checked(tmp_path):
     broken[offset : offset + 4] = (10**6).to_bytes(4, "little")
     with pytest.raises(ModelFileError, match="do not fit its shape"):
         mercer.load(put_together(tmp_path / "b", header, bytes(broken)))
+
+
+INTEGERS = np.random.default_rng(0).integers(0, 9, (12, 40))
+
+
+@pytest.mark.parametrize("shape", [(12, 1), (12,), (12, 40, 1)], ids=str)
+@pytest.mark.parametrize("dtype", ["i8", "f8", "f2", "b"])
+def test_training_rows_fit_the_columns_of_the_model(shape, dtype, tmp_path):
+    model = mercer.compat.KernelRidge(kernel="laplacian").fit(INTEGERS, INTEGERS[:, 0])
+    model.X_fit_ = np.resize(INTEGERS.astype(dtype), shape)
+    with pytest.raises(ModelFileError, match=r"X_fit_ has"):
+        model.save(tmp_path / "a")
+    with pytest.raises(ValueError, match="they must agree"):
+        model.predict(INTEGERS)
+
+
+def test_sparse_training_rows_fit_the_columns_of_the_model(tmp_path):
+    from scipy import sparse
+
+    X = sparse.csr_array(INTEGERS.T.astype(float))
+    for model, field in (
+        (mercer.compat.KernelRidge(kernel="rbf"), "X_fit_"),
+        (mercer.compat.SVR(), "support_vectors_"),
+    ):
+        model.fit(X, np.arange(40.0)).save(tmp_path / "a", force=True)
+        assert (mercer.load(tmp_path / "a").predict(X) == model.predict(X)).all()
+        for wrong in (getattr(model, field)[:, :3], getattr(model, field)[:3]):
+            setattr(model, field, wrong)
+            with pytest.raises(ModelFileError, match=f"{field} has 3|dual_coef_ has|_alpha has"):
+                model.save(tmp_path / "b")
+
+
+@pytest.mark.parametrize("name", ["KernelRidge", "SVR", "GaussianProcessRegressor"])
+@pytest.mark.parametrize("unit", [mercer, mercer.compat], ids=["mercer", "compat"])
+def test_a_model_that_does_not_say_its_columns(unit, name, tmp_path):
+    model = zoo.quietly(getattr(unit, name)().fit, X, Y)
+    del model.n_features_in_
+    if unit is mercer:
+        with pytest.raises(ModelFileError, match="how many columns it reads"):
+            model.save(tmp_path / "a")
+        return
+    model.save(tmp_path / "a")
+    with pytest.raises(ValueError, match="they must agree|mismatch"):
+        mercer.load(tmp_path / "a").predict(np.ones((3, 50)))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [[i * (2**61 - 1) for i in range(3000)], [{"t": [i * (2**61 - 1)]} for i in range(3000)]],
+    ids=["numbers", "tuples"],
+)
+def test_keys_with_one_hash(keys, known, tmp_path):
+    pairs = [[key, 0] for key in keys]
+    path = forged(known, "ridge Cholesky", tmp_path, lambda h: state(h, RIDGE).update(extra_={"d": pairs}))
+    with pytest.raises(ModelFileError, match="3000 keys of a dict have the same hash"):
+        mercer.load(path)
+
+
+def test_many_keys_that_are_numbers(tmp_path):
+    note = {"codes": {i: str(i) for i in range(3000)}}
+    files.save(Gaussian(), tmp_path / "a", note=note)
+    assert files.read_header(tmp_path / "a")["note"] == note
+
+
+def test_kernels_of_scikit_learn_that_explode(tmp_path):
+    from sklearn.gaussian_process.kernels import RBF
+
+    kernel = RBF()
+    for _ in range(14):
+        kernel = kernel + kernel
+    with pytest.raises(ModelFileError, match="too large when it is written out"):
+        mercer.compat.GaussianProcessRegressor(kernel).save(tmp_path / "a")
 
 
 def test_nothing_is_looked_up_outside_the_table():

@@ -1,15 +1,19 @@
 """save → load gives the same model: the same predictions to the last bit, the same attributes, the same sharing."""
 
 import copy
+import functools
 import inspect
 import os
 import pickle
 import types
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
 
 import mercer
 import mercer.compat
@@ -177,6 +181,58 @@ def test_compat(name, tmp_path):
                 mercer.load(put_together(tmp_path / "forged", header, body))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "bool"])
+@pytest.mark.parametrize("name", sorted(mercer.compat.__all__))
+def test_compat_in_every_precision(name, dtype, tmp_path):
+    rows, new = (np.round(4 * A).astype(dtype) for A in (X, NEW))
+    target = zoo.data()[2] if name.endswith("Classifier") else Y
+    options = {"alpha": 0.1} if name.endswith("Regressor") else {}
+    model = zoo.quietly(getattr(mercer.compat, name)(**options).fit, rows, target)
+    assert zoo.answers(model, new) == zoo.answers(through(model, tmp_path), new)
+
+
+def test_long_doubles_are_refused_with_what_to_do(tmp_path):
+    model = mercer.compat.KernelRidge().fit(X.astype(np.longdouble), Y)
+    same = np.dtype(np.longdouble).itemsize == 8  # on some machines it is float64
+    with nullcontext() if same else pytest.raises(ModelFileError, match="cast it to float64"):
+        model.save(tmp_path / "a")
+
+
+def test_rows_are_stored_once(tmp_path):
+    wide = np.tile(X, 50)
+    mercer.compat.GaussianProcessRegressor(alpha=0.1, optimizer=None).fit(wide, Y).save(tmp_path / "a")
+    shapes = [shape for _, shape, _ in take_apart(tmp_path / "a")[0]["arrays"]]
+    assert shapes.count(list(wide.shape)) == 1
+
+
+@pytest.mark.parametrize("dtype", [float, int])
+def test_numbers_that_are_objects(dtype, tmp_path):
+    numbers = np.arange(1, 9).astype(dtype)
+    model = KernelRidge(Pairwise(min), lam=0.1).fit(numbers, Y[:8])
+    again = through(model, tmp_path, {"smaller": min})
+    assert again.predict(numbers).tobytes() == model.predict(numbers).tobytes()
+
+
+@pytest.mark.parametrize("model", [KernelRidge(), mercer.compat.SVR(), mercer.compat.KernelRidge()], ids=repr)
+def test_which_metadata_are_asked_for(model, tmp_path):
+    with config_context(enable_metadata_routing=True):
+        model = clone(model).set_fit_request(sample_weight="w").set_score_request(sample_weight=False)
+        for again in (through(model, tmp_path), through(model.fit(X, Y), tmp_path)):
+            assert str(again.get_metadata_routing()) == str(model.get_metadata_routing())
+            assert again._metadata_request.fit.requests == {"sample_weight": "w"}
+            assert str(clone(again).get_metadata_routing()) == str(model.get_metadata_routing())
+        header, body = take_apart(tmp_path / "model.mercer")
+        for wrong in (
+            3,
+            {"d": [["fit", 3]]},
+            {"d": [["owner", {"d": [["w", True]]}]]},
+            {"d": [["fit", {"d": [["w", 3]]}]]},
+        ):
+            header["objects"][-1][1]["_metadata_request"] = wrong
+            with pytest.raises(ModelFileError):
+                mercer.load(put_together(tmp_path / "forged", header, body))
+
+
 def test_table_models(tmp_path):
     polars = pytest.importorskip("polars")
     columns = {"age": X[:, 0], "site": ["Bern", "Turin", "Oslo"] * 8, "dose": [None, *X[1:, 1]], "y": Y}
@@ -287,6 +343,69 @@ class Squares:
 
     def __call__(self, X):
         return X**self.power
+
+    def twice(self, X):
+        return 2.0 * X**self.power
+
+
+class Slotted:
+    """The same without a dict."""
+
+    __slots__ = ("power",)
+
+    def __init__(self, power):
+        self.power = power
+
+    def __call__(self, X):
+        return X**self.power
+
+
+class Plain:
+    """The same without a state."""
+
+    def __call__(self, X):
+        return X**2
+
+
+def to_the(power, X):
+    return X**power
+
+
+POWERS = np.array([1.0, 2.0])
+OBJECTS = {
+    "partial": lambda p: functools.partial(to_the, p),
+    "partial of an array": lambda p: functools.partial(to_the, p * POWERS),
+    "an array inside": lambda p: Squares(p * POWERS),
+    "slots": Slotted,
+    "slots with an array": lambda p: Slotted(p * POWERS),
+    "method": lambda p: Squares(p * POWERS).twice,
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_by_name_after_a_copy(name, tmp_path):
+    phi = OBJECTS[name](2.0)
+    model = zoo.quietly(KernelRidge(FeatureMap(phi)).fit, X, Y)
+    assert model.kernel_.phi is not phi
+    model.save(tmp_path / "a", names={"phi": phi})
+    again = mercer.load(tmp_path / "a", names={"phi": phi})
+    assert again.predict(NEW).tobytes() == model.predict(NEW).tobytes()
+    with pytest.raises(ModelFileError, match="Give it a name"):
+        model.save(tmp_path / "b", names={"phi": OBJECTS[name](3.0)})
+
+
+def test_objects_that_only_look_alike(tmp_path):
+    plain = Plain()
+    model = zoo.quietly(KernelRidge(FeatureMap(plain)).fit, X, Y)
+    model.save(tmp_path / "a", names={"phi": plain})
+    with pytest.raises(ModelFileError, match="Give it a name"):
+        model.save(tmp_path / "b", names={"phi": np.sin})
+    with pytest.raises(ModelFileError, match="Give it a name"):
+        files.save(FeatureMap(np.sin), tmp_path / "b", names={"phi": np.cos})
+    circle, other = Squares(0), Squares(0)
+    circle.power, other.power = circle, other
+    with pytest.raises(ModelFileError, match="Give it a name"):
+        files.save(FeatureMap(circle), tmp_path / "b", names={"phi": other})
 
 
 @pytest.mark.parametrize(

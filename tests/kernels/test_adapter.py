@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
 from contract import assert_passes
+from mercer import KernelRidge
 from mercer.kernels import (
     Gaussian,
     Laplacian,
@@ -153,6 +154,39 @@ def test_a_kernel_on_objects():
     words = ["abba", "cab", "bead", "a", "deed", "face"]
     assert kernel(words)[0, 1] == 1.4
     check_kernel(kernel, words)
+
+
+class Noisy(CommonLetters):
+    """The same with noise, which only kernel(X) has."""
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        found = super().__call__(X, Y, eval_gradient)
+        return found + 0.1 * np.eye(len(X)) if Y is None and not eval_gradient else found
+
+
+def test_noise_of_a_users_own_is_refused():
+    words = ["abba", "cab", "bead", "a", "deed", "face"]
+    with pytest.raises(ValueError, match=r"noise of its own: k\(x, x\) of row 0 is 2\.1 by kernel\(X\) and 2 by"):
+        SklearnKernel(Noisy())(words)
+    with pytest.raises(ValueError, match="use lam / noise"):
+        KernelRidge(Noisy()).fit(words, np.arange(6.0))
+
+
+def test_a_gradient_on_the_same_rows_asks_for_no_more_than_their_square(monkeypatch):
+    kernel, rows = SklearnKernel(gp.ConstantKernel(2.0) * gp.RBF(0.5)), []
+    W = np.random.default_rng(1).standard_normal((9, 9))
+    stacked = kernel.grad(X, X.copy(), W)
+
+    def watch(self, Y, eval_gradient=False, original=gp.Product.__call__):
+        rows.append(len(Y))
+        return original(self, Y, eval_gradient=eval_gradient)
+
+    monkeypatch.setattr(gp.Product, "__call__", watch)
+    np.testing.assert_allclose(kernel.grad(X, X, W), stacked, rtol=1e-12)
+    assert rows == [9]
+    words = ["abba", "cab", "bead"]
+    text, V = SklearnKernel(CommonLetters(0.7)), W[:3, :3]
+    np.testing.assert_allclose(text.grad(words, list(words), V), text.grad(words, ["abba", "cab", "bead"], V))
 
 
 # ---------------------------------------------------------------------- as_kernel

@@ -39,6 +39,17 @@ class Covariance:
         self.part, self.theta = translate(kernel, columns), np.array(kernel.theta, dtype=float)
         if self.part.kernel is None:  # nothing but noise
             self.part.kernel = Constant(0.0)
+        self.part.kernel.validate(X)  # a user's kernel may have noise of its own
+
+    def check_theta(self, theta):
+        """θ as an array, one entry for each free hyper-parameter."""
+        theta = np.asarray(theta, dtype=float)
+        if theta.shape != self.theta.shape:
+            raise ValueError(
+                f"theta has not the correct number of entries. Should be {len(self.theta)}; given is an array of shape "
+                f"{theta.shape}."
+            )
+        return theta
 
     def kernel(self, theta):
         """Our kernel at θ."""
@@ -49,8 +60,19 @@ class Covariance:
         return self.part.noisy(np.asarray(theta, dtype=float), X)[0]
 
     def gram(self, theta, X, alpha=0.0):
-        """K + diag(α + d) of the rows X at θ, as a `NoisyGram`."""
-        theta = np.asarray(theta, dtype=float)
+        """K + diag(α + d) of the rows X at θ, as a `NoisyGram`.
+
+        Raises
+        ------
+        NotPositiveDefinite
+            If a hyper-parameter is 0 or not finite in float64; a search turns back from there.
+        """
+        theta = self.check_theta(theta)
+        ours = np.asarray(self.part.factor) * theta[self.part.index] if self.part.index else theta
+        with np.errstate(over="ignore", under="ignore"):
+            values = np.exp([*theta, *ours])
+        if not (np.isfinite(values) & (values > 0)).all():
+            raise NotPositiveDefinite(f"a hyper-parameter, exp(θ), is 0 or not finite at θ = {theta.tolist()}.")
         noise, slopes = self.part.noisy(theta, X)
         return NoisyGram(self.part.at(theta), X, alpha + noise, slopes)
 
@@ -101,6 +123,12 @@ def factored(K):
     return Factored(L, 0.0, {"solver": "cholesky", "dtype": "float64", "jitter": 0.0})
 
 
+def log_density(Kinv, y):
+    """log N(y; 0, K), summed over the columns of y, by the inverse of K."""
+    with few_threads(Kinv.n), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return np.float64(-Evidence().value(Kinv, y))
+
+
 def log_evidence(covariance, theta, X, y, alpha, gradient):
     """log N(y; 0, K + diag(α + d)), summed over the columns of y, and its derivative with respect to θ.
 
@@ -112,6 +140,6 @@ def log_evidence(covariance, theta, X, y, alpha, gradient):
     K = covariance.gram(theta, X, alpha)
     with few_threads(K.n), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if not gradient:
-            return np.float64(-Evidence().value(factored(K), y))
+            return log_density(factored(K), y)
         value, W = Evidence().value_and_adjoint(invert(K, 0.0), y)
         return np.float64(-value), -covariance.pull(K, W)

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from mercer.compat._covariance import Covariance, log_evidence
+from mercer.compat._rows import same_columns
 from mercer.exceptions import NumericalWarning
 from mercer.inference.posterior import clip, draw
 
@@ -63,6 +64,7 @@ class PredictMixin:
     def _moments(self, X, return_std, return_cov):
         """Mean, and the std or the covariance, in the units of the normalised y."""
         f = self._posterior
+        same_columns(X, f.points)
         if not (return_std or return_cov):
             return f.mean(X), None
         noise = Covariance(self.kernel_, X).noise(self._theta, X)
@@ -120,11 +122,13 @@ class PredictMixin:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
-        theta, X = np.asarray(theta, dtype=float), self._rows(self.X_train_)
+        X = self._rows(self.X_train_)
+        covariance = Covariance(self.kernel_, X)
+        theta = covariance.check_theta(theta)
         if not clone_kernel:
             self.kernel_.theta = theta
         y = self.y_train_.reshape(len(self.y_train_), -1).astype(float)
-        return evidence(Covariance(self.kernel_, X), theta, X, y, self._alphas(len(y)), eval_gradient)
+        return evidence(covariance, theta, X, y, self._alphas(len(y)), eval_gradient)
 
 
 def evidence(covariance, theta, X, y, noise, gradient):

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 
+from mercer.compat._rows import same_columns
 from mercer.gram import DenseGram, TiledGram, apply, take
 from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Scaled
 
+SMALLEST = 1.0 / np.finfo(np.float64).max  # γ down to which 1/γ is finite
 ENTRIES = 2**22  # of a block of rows of a whole matrix, or of sparse rows that are made dense: 32 MB
 
 
@@ -43,9 +46,12 @@ def by_name(name, gamma, degree, coef0):
     if name in ("rbf", "laplacian"):
         if gamma == 0:
             return Constant(1.0)
-        return Gaussian(float(np.sqrt(0.5 / gamma))) if name == "rbf" else Laplacian(1.0 / gamma)
+        if name == "rbf":
+            return Gaussian(float(np.sqrt(0.5 / gamma) if gamma > SMALLEST else np.sqrt(0.5) / np.sqrt(gamma)))
+        return Laplacian(1.0 / gamma) if gamma > SMALLEST else Constant(1.0)  # γ‖x − z‖₁ is 0
     if name in ("poly", "polynomial") and degree >= 1 and degree == int(degree) and coef0 >= 0 and gamma > 0:
-        offset, scale = coef0 / gamma, gamma**degree  # γᵖ(xᵀz + c/γ)ᵖ
+        with np.errstate(over="ignore", under="ignore"):
+            offset, scale = np.float64(coef0) / gamma, np.float64(gamma) ** degree  # γᵖ(xᵀz + c/γ)ᵖ
         if np.isfinite(offset) and 0 < scale < np.inf:
             return Scaled(Polynomial(int(degree), float(offset)), float(scale))
     return None
@@ -73,10 +79,12 @@ class Tiles(Route):
         return TiledGram(self.kernel, dense(X))
 
     def product(self, X, Z, coef):
-        Z = dense(Z)
-        if not sp.issparse(X):
-            return apply(self.kernel, dense(X), Z, coef)
-        return np.concatenate([apply(self.kernel, dense(part), Z, coef) for part in blocks(X, X.shape[1])])
+        Z, parts = dense(Z), []
+        for part in blocks(X, X.shape[1]) if sp.issparse(X) else [X]:
+            part = dense(part)
+            same_columns(part, Z)
+            parts.append(apply(self.kernel, part, Z, coef))
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 @dataclass(frozen=True)
@@ -161,8 +169,11 @@ def blocks(X, width):
 
 
 def rows_of(X, index):
-    """Rows of an array, a sparse array or a list; X itself where they are all."""
+    """Rows of an array, a sparse array, a data frame or a list; X itself where they are all."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if len(index) == n:
         return X
-    return X[index] if sp.issparse(X) or isinstance(X, np.ndarray) else take(list(X), index)
+    if sp.issparse(X) or isinstance(X, np.ndarray):
+        return X[index]
+    # the items of a data frame are its columns
+    return _safe_indexing(X, index) if hasattr(X, "shape") else take(list(X), index)

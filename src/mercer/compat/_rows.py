@@ -17,3 +17,9 @@ class RowsMixin:
     def _rows(self, X):
         """Rows as the kernel evaluates them: float64, or the objects."""
         return np.asarray(X, dtype=np.float64) if self._vectors() else X
+
+
+def same_columns(X, Z):
+    """Refuse arrays of rows with different columns: compiled loops trust them, and a model may come from a file."""
+    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.shape[1:] != Z.shape[1:]:
+        raise ValueError(f"X has rows of shape {X.shape[1:]}, the training rows have {Z.shape[1:]}; they must agree.")

@@ -46,7 +46,16 @@ def minimise(objective, kernel, optimizer, restarts, rng, rows, report):
                 found = _descend(counted, start, bounds)
         optima.append((np.asarray(found[0], dtype=float), np.float64(found[1])))
     report.update(evaluations=counted.evaluations, failed_evaluations=counted.failed, restarts=restarts)
-    return min(optima, key=lambda found: found[1] if np.isfinite(found[1]) else np.inf)
+    best = min(optima, key=lambda found: found[1] if np.isfinite(found[1]) else np.inf)
+    if not np.isfinite(best[1]):
+        warnings.warn(
+            f"nothing was learnt: of {counted.evaluations} evaluations {counted.failed} were not finite, and the best "
+            f"log marginal likelihood is {-best[1]}; θ is {best[0].tolist()}. Scale y (normalize_y=True in a "
+            "regression) and the columns of X, or change the start of the kernel's hyper-parameters.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+    return best
 
 
 class _Counted:
@@ -83,6 +92,6 @@ def _descend(objective, start, bounds):
             f"{result.status}: {result.message}); the best of them, {best[1]:.6g}, is used. Scale the columns of X, "
             "or change the bounds or the start of the kernel's hyper-parameters.",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
     return best

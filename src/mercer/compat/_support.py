@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from mercer.compat._kernels import Given, Tiles, Whole, route, rows_of
@@ -17,6 +18,8 @@ from mercer.estimators._svm_fit import fit_target, solver_of, spread
 from mercer.kernels import Linear
 
 UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
+TRIED = 500  # rows whose matrix is looked at when a solver gives up
+ROUNDING = 1e-10  # of the largest eigenvalue: what may be negative
 FINEST = 1e-12  # of the tolerance, in units of the spread of y: rounding
 
 
@@ -57,6 +60,7 @@ class SupportVectors(RegressorMixin, Estimator):
         if callable(self.kernel):
             check_consistent_length(X, y)
             y = column_or_1d(y, warn=True, dtype=np.float64)
+            assert_all_finite(y, input_name="y")
         else:
             form = {"accept_sparse": "csr", "accept_large_sparse": False}
             X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, **form)
@@ -66,6 +70,8 @@ class SupportVectors(RegressorMixin, Estimator):
         self._route = self._make_route(X)
         K = self._route.gram(self._chosen(X, keep))
         self._take_over(self._solve(K, y[keep], weight), X, keep)
+        if self.fit_status_:
+            self._warn(K)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(y),)
 
     def _weights(self, sample_weight, X, n):
@@ -136,7 +142,7 @@ class SupportVectors(RegressorMixin, Estimator):
         self._report(found, len(keep))
 
     def _report(self, found, rows):
-        """Fill ``fit_report_``; say so when the solution is not one."""
+        """Fill ``fit_report_``."""
         info = found.solution.info
         self.fit_report_ = FitReport(
             estimator=f"compat.{type(self).__name__}",
@@ -153,17 +159,31 @@ class SupportVectors(RegressorMixin, Estimator):
             newton_steps=info["newton_steps"],
             kkt_violation=found.unit * found.solution.violation,
             dual_gap=found.gap,
+            objective=found.primal,
         )
         if self.verbose:
             print(f"[mercer] {self.fit_report_!r}")  # noqa: T201
-        if self.fit_status_:
-            warnings.warn(
-                f"Solver terminated early ({found.solution.status}, max_iter={self.max_iter}) after {self.n_iter_} "
-                f"steps with a duality gap of {found.gap:.3g} at an objective of {found.primal:.3g}. Consider "
-                "pre-processing your data with StandardScaler or MinMaxScaler, a smaller C or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
+
+    def _warn(self, K):
+        """Say that the solution is not one, and whether K is to blame."""
+        report, why = self.fit_report_, ""
+        if isinstance(self._route, Whole):
+            M = K.rows(np.arange(min(K.n, TRIED)))[:, :TRIED]
+            lowest, highest = np.linalg.eigvalsh(M)[[0, -1]]
+            if lowest < -ROUNDING * max(highest, 0.0):
+                report["lowest_eigenvalue"] = float(lowest)
+                why = (
+                    f" The kernel is not positive semi-definite: its matrix of {len(M)} rows has the eigenvalue "
+                    f"{lowest:.3g}, so that the dual has no single minimum, and the coefficients (their sum is "
+                    f"{self._alpha.sum():.3g}, for 0) may solve nothing; use another kernel."
+                )
+        warnings.warn(
+            f"Solver terminated early ({report['status']}, max_iter={self.max_iter}) after {self.n_iter_} steps with a "
+            f"duality gap of {report['dual_gap']:.3g} at an objective of {report['objective']:.3g}. Consider "
+            f"pre-processing your data with StandardScaler or MinMaxScaler, a smaller C or a larger tol.{why}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     # ---------------------------------------------------------------------- what was learnt
     @property

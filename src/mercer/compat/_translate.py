@@ -5,7 +5,6 @@ Noise is not a kernel here. k(x, z) + d(x) [x and z are the same row] is what a 
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from sklearn.gaussian_process import kernels as gp
@@ -37,13 +36,14 @@ class Part:
     """A scikit-learn kernel: ours without the noise (None: nothing is left), and the noise (None: there is none).
 
     log of our j-th hyper-parameter is ``factor[j]`` θ[``index[j]``]. The noise is a function (θ, X) ↦ (d, ∂d/∂θ) of
-    shapes (n,) and (p, n).
+    shapes (n,) and (p, n); so is the rule, of k(x, x) of a composition by those of its parts (None: it has none).
     """
 
     kernel: Kernel | None
     index: list
     factor: list
     noise: object = None
+    rule: object = None
 
     def at(self, theta):
         """Our kernel at scikit-learn's θ."""
@@ -60,6 +60,8 @@ class Part:
 
     def diagonal(self, theta, X):
         """(k(x, x), ∂/∂θ), noise left out; once for all rows where the kernel is stationary."""
+        if self.rule is not None:
+            return self.rule(theta, X)
         n, p = len(X), len(theta)
         kernel = self.at(theta)
         if kernel is None:
@@ -94,7 +96,7 @@ def translate(kernel, columns, first=0):
         return _sum(left, right) if isinstance(kernel, gp.Sum) else _product(left, right)
     if own and isinstance(kernel, gp.Exponentiation):
         inner, p = translate(kernel.kernel, columns, first), kernel.exponent
-        if isinstance(p, Integral) and p >= 1:
+        if p >= 1 and float(p).is_integer():
             return _power(inner, int(p))
         if inner.noise is not None:
             raise ValueError(f"{kernel}: the power {p} of a WhiteKernel is not a noise variance; use a whole number.")
@@ -102,7 +104,7 @@ def translate(kernel, columns, first=0):
     if leaf is not None:
         found = _place(kernel, *leaf, first)
         if found is not None:
-            return found
+            return _sum(found, Part(Linear(), [], [])) if isinstance(kernel, gp.DotProduct) else found
     for part in sklearn_parts(kernel):
         if isinstance(part, gp.CompoundKernel):
             raise ValueError("kernel cannot be a CompoundKernel: it has several outputs; give one of its kernels.")
@@ -129,9 +131,8 @@ def _leaf(kernel, columns):
         ]
     if isinstance(kernel, gp.ConstantKernel) and kernel.constant_value >= 0:
         return Constant(kernel.constant_value, value_bounds=fixed["constant_value"]), [("constant_value", 1.0)]
-    if isinstance(kernel, gp.DotProduct):  # σ₀² + xᵀz
-        offset = Constant(float(kernel.sigma_0) ** 2, value_bounds=fixed["sigma_0"])
-        return Sum(offset, Linear()), [("sigma_0", 2.0)]
+    if isinstance(kernel, gp.DotProduct):  # the σ₀² of σ₀² + xᵀz
+        return Constant(float(kernel.sigma_0) ** 2, value_bounds=fixed["sigma_0"]), [("sigma_0", 2.0)]
     return None
 
 
@@ -166,6 +167,12 @@ def _sum(left, right):
     kernels = [part.kernel for part in (left, right) if part.kernel is not None]
     kernel = Sum(*kernels) if len(kernels) == 2 else (kernels or [None])[0]
     found = Part(kernel, left.index + right.index, left.factor + right.factor)
+
+    def rule(theta, X):
+        (k, dk), (m, dm) = left.diagonal(theta, X), right.diagonal(theta, X)
+        return k + m, dk + dm
+
+    found.rule = rule
     if left.noise is not None or right.noise is not None:
 
         def noise(theta, X):
@@ -187,6 +194,12 @@ def _product(left, right):
     else:
         kernel = Product(left.kernel, right.kernel)
         found = Part(kernel, left.index + right.index, left.factor + right.factor)
+
+    def rule(theta, X):
+        (k, dk), (m, dm) = left.diagonal(theta, X), right.diagonal(theta, X)
+        return k * m, dk * m + k * dm
+
+    found.rule = rule
     if left.noise is not None or right.noise is not None:
 
         def noise(theta, X):
@@ -211,6 +224,12 @@ def _scaled(kernel, constant):
 def _power(inner, p):
     """kᵖ, and (k(x, x) + d)ᵖ − k(x, x)ᵖ."""
     found = Part(None if inner.kernel is None else Power(inner.kernel, p), inner.index, inner.factor)
+
+    def rule(theta, X):
+        k, dk = inner.diagonal(theta, X)
+        return k**p, p * k ** (p - 1) * dk
+
+    found.rule = rule
     if inner.noise is not None:
 
         def noise(theta, X):

@@ -114,10 +114,12 @@ class TwoClasses(RowsMixin, BaseEstimator):
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
-        theta, X = np.asarray(theta, dtype=float), self._rows(self.X_train_)
+        X = self._rows(self.X_train_)
+        covariance = Covariance(self.kernel_, X)
+        theta = covariance.check_theta(theta)
         if not clone_kernel:
             self.kernel_.theta = theta
-        search = _Evidence(Covariance(self.kernel_, X), X, self._likelihood(), self.max_iter_predict, self.a_cached_)
+        search = _Evidence(covariance, X, self._likelihood(), self.max_iter_predict, self.a_cached_)
         found = search.negative(theta, eval_gradient)
         return (-found[0], -found[1]) if eval_gradient else -found
 

@@ -117,9 +117,9 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Estimator):
         -------
         self
         """
-        return self._fit_all_or_nothing(X, y)
+        return self._fit_all_or_nothing(X, y, getattr(self, "base_estimator_", None))
 
-    def _fit(self, X, y):
+    def _fit(self, X, y, before):
         if isinstance(self.kernel, CompoundKernel):
             raise ValueError("kernel cannot be a CompoundKernel: it has several outputs; give one of its kernels.")
         X, y = validate_data(self, X, y, multi_output=False, **self._reads())
@@ -130,7 +130,7 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Estimator):
                 "GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only class "
                 f"{self.classes_[0]} is present)"
             )
-        self.base_estimator_ = self._base().fit(X, y)
+        self.base_estimator_ = self._base(before).fit(X, y)
         fitted = self._problems()
         self.log_marginal_likelihood_value_ = np.mean([one.log_marginal_likelihood() for one in fitted])
         self.fit_report_ = FitReport(
@@ -141,9 +141,8 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Estimator):
             problems=[dict(one.report_) for one in fitted],
         )
 
-    def _base(self):
-        """What is to be fitted."""
-        before = getattr(self, "base_estimator_", None)
+    def _base(self, before):
+        """What is to be fitted; ``before`` is what an earlier fit has left."""
         one = TwoClasses(**{name: getattr(self, name) for name in TwoClasses._get_param_names()})
         if self.n_classes_ == 2:
             if self.warm_start and isinstance(before, TwoClasses):

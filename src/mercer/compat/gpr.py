@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from mercer._machine import check_memory
-from mercer.compat._covariance import Covariance, factored
+from mercer.compat._covariance import Covariance, factored, log_density
 from mercer.compat._gpr_predict import PredictMixin, evidence
 from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
@@ -145,24 +145,24 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         y = self._normalise(y)
         self.X_train_ = np.copy(X) if self.copy_X_train else X
         self.y_train_ = np.copy(y) if self.copy_X_train else y
-        rows, targets = self._rows(X), y.reshape(len(y), -1).astype(float)
+        rows, targets = self._rows(self.X_train_), self.y_train_.reshape(len(y), -1).astype(float)
         check_memory(16.0 * len(y) ** 2, f"GaussianProcessRegressor for n = {len(y)}", None, "fewer rows")
         covariance = Covariance(self.kernel_, rows)
         self.fit_report_ = FitReport(estimator="compat.GaussianProcessRegressor", rows=len(y))
         value = self._learn(covariance, rows, targets, noise)
-        self._condition(covariance, rows, targets, noise)
-        self.log_marginal_likelihood_value_ = value
-        self.fit_report_["log_marginal_likelihood"] = float(value)
+        here = self._condition(covariance, rows, targets, noise)
+        self.log_marginal_likelihood_value_ = here if value is None else value
+        self.fit_report_["log_marginal_likelihood"] = float(self.log_marginal_likelihood_value_)
 
     def _learn(self, covariance, X, y, noise):
-        """Set the θ of ``kernel_``, and return log p(y) there."""
+        """Set the θ of ``kernel_``, and return log p(y) there; None if there is nothing to learn."""
 
         def objective(theta, eval_gradient=True):
             found = evidence(covariance, theta, X, y, noise, eval_gradient)
             return (-found[0], -found[1]) if eval_gradient else -found
 
         if self.optimizer is None or not self.kernel_.n_dims:
-            return -objective(covariance.theta, eval_gradient=False)
+            return None
         rng, restarts = check_random_state(self.random_state), self.n_restarts_optimizer
         theta, value = minimise(objective, self.kernel_, self.optimizer, restarts, rng, len(y), self.fit_report_)
         self.kernel_.theta = theta
@@ -170,7 +170,7 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         return -value
 
     def _condition(self, covariance, X, y, noise):
-        """Factor K + diag(α), and keep the posterior."""
+        """Factor K + diag(α), keep the posterior, and return log p(y)."""
         self._theta = theta = np.array(self.kernel_.theta, dtype=float)
         K = covariance.gram(theta, X, noise)
         try:
@@ -186,6 +186,7 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         self.alpha_ = alpha[:, 0] if self.y_train_.ndim == 1 else alpha
         condition = condition_number(Kinv._L, Probe(K).largest_eigenvalue(), 0.0)
         self.fit_report_.update(kernel=repr(self._posterior.kernel), condition=condition, **Kinv.info)
+        return log_density(Kinv, y)
 
     def _alphas(self, n):
         """α, a number or one for each row, checked."""

@@ -45,7 +45,8 @@ class Stored:
     def __init__(self, array, where, lower=False):
         dtype = array.dtype.newbyteorder("<") if array.dtype.itemsize > 1 else array.dtype
         if not DTYPES.fullmatch(dtype.str):
-            raise ModelFileError(f"{where}: arrays of dtype {array.dtype} are not stored; use numbers or strings.")
+            use = "cast it to float64" if array.dtype.kind == "f" else "use numbers or strings"
+            raise ModelFileError(f"{where}: arrays of dtype {array.dtype} are not stored; {use}.")
         # From the outermost axis to the innermost, so that C, Fortran and any other order come back.
         self.axes = sorted(range(array.ndim), key=lambda i: -abs(array.strides[i]))
         if array.flags.c_contiguous:

@@ -29,9 +29,10 @@ def replacing(path, force=False):
     folder, name = os.path.split(path)
     if not name or os.path.isdir(path):
         raise IsADirectoryError(f"{path!r} is a directory; give the name of a file.")
-    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    temporary, made = os.path.join(folder, f".mercer-{secrets.token_hex(8)}.tmp"), False
     try:
         with open(temporary, "xb") as file:
+            made = True
             yield file
             file.flush()
             if force:
@@ -45,8 +46,9 @@ def replacing(path, force=False):
             error.filename = path
         raise
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        if made:
+            with contextlib.suppress(OSError):  # it is in its place; or there is an error that says more
+                os.unlink(temporary)
 
 
 def _exists(path):

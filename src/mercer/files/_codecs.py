@@ -5,6 +5,7 @@ which sets a blank object up from one and raises ValueError or TypeError where i
 which know nothing of files, have theirs here.
 """
 
+from collections import Counter
 from dataclasses import fields, is_dataclass
 
 import numpy as np
@@ -14,8 +15,12 @@ from mercer.files import _registry
 
 # What belongs to a running fit, not to the model: scikit-learn's callbacks and their contexts.
 LEFT_OUT = {"_skl_callbacks", "_callback_fit_ctx", "_parent_callback_ctx", "_sklearn_version"}
+ROUTING = "_metadata_request"  # of scikit-learn: which metadata each method asks for; it refers to its estimator
 COLUMNS = 2**40  # of a matrix that a precomputed kernel has forgotten
 ALONE = 10_000  # nodes of a graph without a label and an edge
+ALIKE = 100  # keys with one hash: each is compared with all before it
+# Arguments that came after format 1, and the value that files without them mean.
+ADDED = {"selection.LOO": {"weights": "repeats"}}
 
 
 # ------------------------------------------------------------------------------------------------ writing
@@ -41,8 +46,12 @@ def state_of(value, name):
         return _sparse_state(value)
     if _registry.is_parameter(cls):
         return {field: getattr(value, field) for field in _registry.parameters(cls)}
-    state = value.__getstate__()
-    return {field: item for field, item in (state or {}).items() if field not in LEFT_OUT}
+    state = {field: item for field, item in (value.__getstate__() or {}).items() if field not in LEFT_OUT}
+    if ROUTING in state and _registry.is_estimator(cls):
+        state[ROUTING] = {
+            method: dict(part.requests) for method, part in vars(state[ROUTING]).items() if method != "owner"
+        }
+    return state
 
 
 def _sparse_state(value):
@@ -88,6 +97,13 @@ def check_fields(cls, state, where):
         )
 
 
+def check_keys(keys, where):
+    """Refuse many keys with one hash, which take quadratic time: whole numbers have the hash that somebody wants."""
+    hashes = Counter(hash(key) for key in keys if not isinstance(key, str | bytes))
+    if hashes and max(hashes.values()) > ALIKE:
+        raise ModelFileError(f"{where}: {max(hashes.values())} keys of a dict have the same hash, more than {ALIKE}.")
+
+
 def restore(cls, state, where):
     """The object of a class with a state; the class refuses what is no good."""
     try:
@@ -112,7 +128,20 @@ def _restore(cls, state):
         return _restore_parameters(cls, state)
     blank = cls.__new__(cls)
     blank.__dict__.update(state)
+    if ROUTING in state and _registry.is_estimator(cls):
+        _restore_routing(blank, blank.__dict__.pop(ROUTING))
     return blank
+
+
+def _restore_routing(blank, requests):
+    """Set which metadata each method of an estimator asks for."""
+    made = blank._get_metadata_request()
+    for method, asked in requests.items():
+        for param, alias in asked.items():
+            if method not in vars(made) or not isinstance(param, str):
+                raise ModelFileError(f"{method!r:.40} cannot ask for {param!r:.40}.")
+            getattr(made, method).add_request(param=param, alias=alias)
+    setattr(blank, ROUTING, made)
 
 
 def _restore_parameters(cls, state):
@@ -120,6 +149,7 @@ def _restore_parameters(cls, state):
     from mercer.kernels.base import Kernel
     from mercer.kernels.limits import check_limits
 
+    state = {**ADDED.get(_registry.name_of(cls), {}), **state}
     if set(state) != set(_registry.parameters(cls)):
         raise ModelFileError(f"{cls.__name__} takes {_registry.parameters(cls)}, not {sorted(state)!r:.200}.")
     made = cls(**state)
@@ -163,11 +193,15 @@ def _restore_table(cls, names, read, n):
     from mercer.kernels.objects.tables import _Store
 
     plain = isinstance(names, list) and isinstance(read, dict) and type(n) is int and n >= 0
-    if not plain or not all(isinstance(name, str | int) for name in names) or len(set(names)) < len(names):
+    if not plain or not all(isinstance(name, str | int) for name in names):
         raise ModelFileError("a table has names, columns and a length.")
+    check_keys(names, "a table")
+    known = set(names)
+    if len(known) < len(names):
+        raise ModelFileError("a table has a name twice.")
     for name, column in read.items():
         shaped = isinstance(column, list) or (isinstance(column, np.ndarray) and column.ndim == 1)
-        if name not in names or not shaped or len(column) != n:
+        if name not in known or not shaped or len(column) != n:
             raise ModelFileError(f"column {name!r:.60} of a table of {n} rows does not fit.")
     return cls._of(_Store(names, read, n))
 

@@ -94,6 +94,7 @@ class Decoder:
     def _dict(self, items, where, depth):
         pairs = [tuple(pair) for pair in self._items(items, where, depth) if isinstance(pair, list) and len(pair) == 2]
         try:
+            _codecs.check_keys([key for key, _ in pairs], where)
             found = dict(pairs)
         except TypeError:
             raise ModelFileError(f"{where}: a key of a dict cannot be one.") from None

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from mercer.files._schema import anything, array, each, either, factor, maybe, number, of, rows, shaped, size
+from mercer.files._schema import anything, array, each, either, factor, maybe, number, of, rows, shaped, size, sparse
 
 
 @cache
@@ -174,27 +174,25 @@ def _same_points(cls):
 
 def _compat():
     """The same for the estimators with scikit-learn's signatures; their inputs may be sparse."""
-    from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix
-
     from mercer.inference.posterior import Posterior
     from mercer.inference.sites import SitePosterior
     from mercer.kernels import Kernel
 
-    sparse = of(csr_array, csr_matrix, csc_array, csc_matrix)
-    vectors = either(sparse, array(0, 0), array("m", "d"))  # none are kept for a precomputed kernel
+    vectors = either(sparse("m", "d"), array(0, 0), array("m", "d"))  # none are kept for a precomputed kernel
     machine = {"n_features_in_": size("d"), "support_vectors_": vectors, "_alpha": array("m")}
     loose = {
         "compat.KernelRidge": {
-            "n_features_in_": size("d"), "X_fit_": either(sparse, rows("n", "d")),
+            "n_features_in_": size("d"), "X_fit_": either(sparse("n", "d"), array("n", "d", kinds="biuf")),
             "dual_coef_": either(array("n"), array("n", "t")),
         },
         "compat.SVR": machine,
         "compat.NuSVR": machine,
         "compat.GaussianProcessRegressor": {
-            "n_features_in_": size("d"), "X_train_": rows("n", "d"), "_posterior": _same_points(Posterior),
+            "n_features_in_": size("d"), "X_train_": rows("n", "d", itemsize=2), "_posterior": _same_points(Posterior),
         },
         "compat.TwoClasses": {
-            "X_train_": rows("n", "d"), "_kernel": of(Kernel), "_posterior": shaped("a", "n", classes=[SitePosterior]),
+            "X_train_": rows("n", "d", itemsize=2), "_kernel": of(Kernel),
+            "_posterior": shaped("a", "n", classes=[SitePosterior]),
         },
     }  # fmt: skip
     return {name: (fields, False) for name, fields in loose.items()}

@@ -47,7 +47,12 @@ def is_parameter(cls):
     from mercer.selection import LogNormal, Priors, Rule
     from mercer.solvers import Solver
 
-    return issubclass(cls, Kernel | Loss | Rule | Solver | LogNormal | Priors) or _outside(cls) == "gp"
+    return issubclass(cls, Kernel | Loss | Rule | Solver | LogNormal | Priors) or is_sklearn_kernel(cls)
+
+
+def is_sklearn_kernel(cls):
+    """Whether this is a kernel of scikit-learn's own."""
+    return _outside(cls) == "gp"
 
 
 def is_estimator(cls):

@@ -6,6 +6,7 @@ A shape is written with letters (``array("n", "t")``); a letter is the same numb
 """
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mercer.exceptions import ModelFileError
 
@@ -45,18 +46,31 @@ def factor(letter):
     return array(letter, letter, order="C", itemsize=8)
 
 
-def rows(letter, columns=None):
-    """A collection of inputs: an array of rows of floats, or objects with a length."""
+def rows(letter, columns="columns", itemsize=4):
+    """A collection of inputs: an array of rows of numbers, floats of so many bytes, or objects with a length."""
 
     def check(value, dims):
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            if value.ndim != 2 or value.dtype.itemsize < 4:
-                raise Mismatch(f"is no array of rows but has shape {value.shape} and dtype {value.dtype}")
-            if columns is not None:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+            short = value.dtype.kind == "f" and value.dtype.itemsize < itemsize
+            if value.ndim == 2 and not short:
                 _bind(dims, columns, value.shape[1])
+            elif value.ndim == 2 or columns in dims:  # else numbers that are objects
+                raise Mismatch(f"is no array of rows but has shape {value.shape} and dtype {value.dtype}")
         elif not isinstance(value, np.ndarray | list) and not _is_collection(value):
             raise Mismatch(f"is no collection of inputs but {kind(value)}")
         _bind(dims, letter, len(value))
+
+    return check
+
+
+def sparse(letter, columns):
+    """A sparse array of a shape."""
+
+    def check(value, dims):
+        if not issparse(value):
+            raise Mismatch(f"is no sparse array but {kind(value)}")
+        _bind(dims, letter, value.shape[0])
+        _bind(dims, columns, value.shape[1])
 
     return check
 
@@ -127,7 +141,8 @@ def either(*choices):
             else:
                 dims.update(trial)
                 return
-        raise Mismatch(problems[-1])
+        # of the right kind but of a wrong shape says more than of another kind
+        raise Mismatch(next((text for text in reversed(problems) if text.startswith("has")), problems[-1]))
 
     return check
 
@@ -180,3 +195,5 @@ def _check_vectors(cls, state, where):
         vectors = getattr(state.get(kernel), "domain", None) == "vectors"
         if vectors and X is not None and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
             raise ModelFileError(f"{where}: {cls.__name__}.{points} is no array of rows of floats but {kind(X)}.")
+        if vectors and X is not None and points == "points_" and "n_features_in_" not in state:
+            raise ModelFileError(f"{where}: {cls.__name__} does not say how many columns it reads.")

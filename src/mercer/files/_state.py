@@ -6,8 +6,10 @@ object 3.
 """
 
 import base64
+import contextlib
 import math
 import types
+from numbers import Number
 
 import numpy as np
 
@@ -32,9 +34,36 @@ def same(a, b):
     if type(a) is not type(b) or isinstance(a, types.FunctionType | type | np.ndarray):
         return False
     try:
-        return bool(a == b) or (hasattr(a, "__dict__") and bool(vars(a) == vars(b)) and bool(vars(a)))
-    except (TypeError, ValueError):
+        return _alike(a, b)
+    except (TypeError, ValueError, RecursionError):  # what cannot be compared, or copied, is not an equal copy
         return False
+
+
+def _alike(a, b):
+    """Whether two values are equal, or copies of each other: made by the same call with equal contents."""
+    if a is b:
+        return True
+    if type(a) is not type(b) or isinstance(a, types.FunctionType | type):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    with contextlib.suppress(TypeError, ValueError):
+        if a == b:
+            return True
+    plain = isinstance(a, str | bytes | Number | np.generic)
+    return bool(a != a and b != b) if plain else _alike(_made_by(a), _made_by(b))
+
+
+def _made_by(value):
+    """The call and the contents by which a copy of a value is made; or its name."""
+    found = value.__reduce_ex__(4)
+    if isinstance(found, str):
+        return found
+    return [list(part) if i in (3, 4) and part is not None else part for i, part in enumerate(found)]  # iterators
 
 
 class Sizes:
@@ -47,7 +76,7 @@ class Sizes:
         """Count one more object, which refers to earlier ones."""
         depth = 1 + max((self._depth[i] for i in references), default=0)
         size = 1 + sum(self._size[i] for i in references)
-        kernel = issubclass(cls, Kernel)
+        kernel = issubclass(cls, Kernel) or _registry.is_sklearn_kernel(cls)
         if depth > (NESTED_KERNELS if kernel else NESTED) or size > (EXPANDED_KERNELS if kernel else EXPANDED):
             raise ModelFileError(f"{where} is nested too deeply, or too large when it is written out.")
         self._depth.append(depth)

@@ -4,6 +4,7 @@ scikit-learn's kernels are imported only by a user who has one.
 """
 
 import inspect
+import operator
 import sys
 
 import numpy as np
@@ -15,6 +16,8 @@ from mercer.kernels.objects.doors import Pairwise
 DEEPEST = 200  # levels of a kernel tree: more, and Python's own recursion limit is near
 LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is evaluated
 GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
+TRIED = 3  # rows on which a user's kernel is asked twice, for noise of its own
+SAME = 1e-10  # relative: what rounding may make of one value computed in two ways
 PROVED = {
     "RBF",
     "Matern",
@@ -41,7 +44,8 @@ class SklearnKernel(Kernel):
     """k(x, z) of a kernel object of ``sklearn.gaussian_process.kernels``, with its hyper-parameters.
 
     scikit-learn gives derivatives as an n × n × p array only; here they are made for small tiles and contracted at
-    once. Its ``WhiteKernel`` is refused: noise is not a kernel, it is ``lam`` (or ``noise``) of the model.
+    once. Its ``WhiteKernel`` is refused, and so is a kernel of your own whose ``kernel(X)`` is not ``kernel(X, X)``:
+    noise is not a kernel, it is ``lam`` (or ``noise``) of the model.
 
     Parameters
     ----------
@@ -101,15 +105,17 @@ class SklearnKernel(Kernel):
 
     def validate(self, X):
         """X as a float array, or the objects."""
-        self._inner()
-        return as_vectors(X, "SklearnKernel") if self.domain == "vectors" else as_collection(X, "SklearnKernel")
+        kernel = self._inner()
+        X = as_vectors(X, "SklearnKernel") if self.domain == "vectors" else as_collection(X, "SklearnKernel")
+        if len(X) and not all(map(is_sklearns_own, sklearn_parts(kernel))):
+            _refuse_noise(kernel, X[:TRIED])
+        return X
 
     def _tile(self, X, Z):
         kernel = self._inner()
         if not len(X) or not len(Z):  # which some of them refuse
             return np.zeros((len(X), len(Z)), dtype=result_dtype(X))
-        K = kernel(X) if Z is X else kernel(X, Z)
-        return np.array(K, dtype=result_dtype(X))
+        return np.array(kernel(X, Z), dtype=result_dtype(X))
 
     def diag(self, X):
         """k(x, x)."""
@@ -164,8 +170,11 @@ class SklearnKernel(Kernel):
         for i in range(0, len(X), side):
             for j in range(0, len(Z), side):
                 A, B = X[i : i + side], Z[j : j + side]
-                _, D = self._inner()(_stacked(A, B), eval_gradient=True)
-                block = D[: len(A), len(A) :]
+                if _same_rows(A, B):
+                    _, block = self._inner()(A, eval_gradient=True)
+                else:
+                    _, D = self._inner()(_stacked(A, B), eval_gradient=True)
+                    block = D[: len(A), len(A) :]
                 total += np.einsum("ij,ijp->p", W[i : i + side, j : j + side], block)
         return total
 
@@ -223,6 +232,27 @@ def _sklearn_repr(kernel):
             inside.append(f"{name}={show(value)}")
     prefix = "gp." if is_sklearns_own(kernel) else ""
     return f"{prefix}{type(kernel).__name__}({', '.join(inside)})"
+
+
+def _refuse_noise(kernel, X):
+    """Refuse a user's kernel that adds something to the diagonal when it is given one collection."""
+    again = X.copy() if isinstance(X, np.ndarray) else list(X)
+    alone, pairs = (np.diagonal(np.asarray(K, dtype=float)) for K in (kernel(X), kernel(X, again)))
+    off = np.abs(alone - pairs)
+    if (off > SAME * np.maximum(np.abs(alone), np.abs(pairs))).any():
+        i = int(np.argmax(off))
+        raise ValueError(
+            f"SklearnKernel: {kernel} has noise of its own: k(x, x) of row {i} is {alone[i]:.6g} by kernel(X) and "
+            f"{pairs[i]:.6g} by kernel(X, Z). Noise is not a kernel: leave it out of yours, and use lam / noise of the "
+            "estimator; in mercer.compat add a WhiteKernel, or give alpha for each row."
+        )
+
+
+def _same_rows(A, B):
+    """Whether two collections are the same rows in memory."""
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
+        return A.__array_interface__ == B.__array_interface__
+    return len(A) == len(B) and all(map(operator.is_, A, B))
 
 
 def _stacked(A, B):
