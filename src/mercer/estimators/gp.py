@@ -46,8 +46,8 @@ class GaussianProcessRegressor(
         at 1 % of the variance of y.
     criterion : {"evidence", "loo"}, Criterion or None, default="evidence"
         What the hyper-parameters are chosen by: the evidence log p(y) (restricted, if there is a trend), the
-        leave-one-out log density, or any `mercer.selection` criterion; where that compares errors, the amplitude that it
-        cannot see is the one of the highest evidence. None learns nothing.
+        leave-one-out log density, or any `mercer.selection` criterion; where that compares errors, the amplitude, which
+        it cannot see, is the one of the highest evidence. None learns nothing.
     trend : {"constant", "linear"}, Features or None, default="constant"
         h(x): 1; 1 and x; the features of a basis of `mercer.kernels`; nothing.
     optimize : {"all", "noise", "kernel"}, default="all"
