@@ -7,6 +7,8 @@ VENV ?= .venv
 BENCH ?= .venv-bench
 DOCS ?= .venv-docs
 PYTEST_ARGS ?=
+# A process for each core; `make test PYTEST_ARGS="-n 0"` runs in one, as a debugger needs.
+WORKERS := -n auto --maxprocesses 4 --dist worksteal
 BENCH_ARGS ?=
 
 # The first interpreter that is new enough; where none is, plain python3, so that the message below can name its version.
@@ -33,10 +35,10 @@ demo: $(VENV)/.installed-plots  ## install into .venv and run the main job on bu
 	@$(PY) -m mercer demo --force
 
 test: $(VENV)/.installed-test  ## install into .venv and run the tests, doctests included
-	@$(PY) -m pytest -m "not slow and not browser" $(PYTEST_ARGS)
+	@$(PY) -m pytest -m "not slow and not browser" $(WORKERS) $(PYTEST_ARGS)
 
 test-all: $(VENV)/.installed-test  ## the tests, with the slow ones
-	@$(PY) -m pytest -m "not browser" $(PYTEST_ARGS)
+	@$(PY) -m pytest -m "not browser" $(WORKERS) $(PYTEST_ARGS)
 
 test-browser: $(VENV)/.installed-browser  ## the report in a real browser; chromium is the system's, installed as root if missing
 	@{ $(chromium); } >/dev/null

@@ -282,7 +282,7 @@ def test_s12_masked_arrays_and_matrices(model, data):
         model.fit(np.asmatrix(X), y)
 
 
-@pytest.mark.parametrize("X", [None, "text", {"a": 1}, (i for i in range(3)), 5], ids=str)
+@pytest.mark.parametrize("X", [None, "text", {"a": 1}, (i for i in range(3)), 5], ids=lambda X: type(X).__name__)
 def test_s13_not_data(model, X):
     with pytest.raises((TypeError, ValueError)):
         model.fit(X, np.ones(3))
