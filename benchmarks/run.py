@@ -187,7 +187,9 @@ def markdown(results, machine, seen, scripts=()):
 def made(entry):
     """How and when the tables of a script were made."""
     seconds = f", {entry['seconds']} s" if entry.get("seconds") else ""
-    return f"`{entry['command']}`{seconds}, {entry['when']}" if entry.get("when") else f"`{entry['command']}`"
+    cpu = entry.get("versions", {}).get("cpu")
+    where = f", on {cpu}" if cpu else ""
+    return f"`{entry['command']}`{seconds}, {entry['when']}{where}" if entry.get("when") else f"`{entry['command']}`"
 
 
 def fraction(result):

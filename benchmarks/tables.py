@@ -117,7 +117,7 @@ def limits():
 
 
 def versions():
-    """Python, the packages, the cores, and the thread counts that were set from outside."""
+    """Python, the packages, the processor, and the thread counts that were set from outside."""
     found = {}
     for name in PACKAGES:
         try:
@@ -125,4 +125,14 @@ def versions():
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
     threads = {name: os.environ[name] for name in THREADS if name in os.environ}
-    return {"python": platform.python_version(), **found, "cores": os.cpu_count(), **threads}
+    return {"python": platform.python_version(), **found, "cores": os.cpu_count(), "cpu": cpu(), **threads}
+
+
+def cpu():
+    """The processor by its name, and whether it has AVX-512: ratios to libraries that are compiled for it differ."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    name = next((line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")), "")
+    return f"{name or platform.machine()} {'with' if 'avx512f' in text else 'without'} AVX-512"
