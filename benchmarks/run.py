@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import tables
-from tables import HERE, limits, versions
+from tables import HERE, cpu, limits, versions
 
 STORE = HERE / "results.json"
 
@@ -132,7 +132,7 @@ def row(title, task, dtype, ours, peers, rounds, machine):
         for impl in implementations:
             runs[impl].append(measure(task, impl, dtype))
     result = {"title": title, "task": task, "dtype": dtype, "when": now(), "ours": best(runs[ours]), "peers": []}
-    result["at limit"] = seconds_at_limit(task, dtype, machine)
+    result |= {"at limit": seconds_at_limit(task, dtype, machine), "cpu": cpu()}
     for peer, bar in peers:
         other = best(runs[peer])
         entry = {"peer": peer, "bar": bar, "run": other}
@@ -169,7 +169,7 @@ def markdown(results, machine, seen, scripts=()):
                 lines.append(f"| {result['title']} | | | | {entry['peer']} | not run | | | {entry['bar']:.2f} | | |")
                 continue
             lines.append(
-                f"| {result['title']} | {min(ours['seconds']):.3g} | {ours['peak MB']} "
+                f"| {result['title']}{place(result)} | {min(ours['seconds']):.3g} | {ours['peak MB']} "
                 f"| {fraction(result)} | {entry['peer']} "
                 f"| {min(other['seconds']):.3g} | {other['peak MB']} | {entry['ratio']:.2f} | {entry['bar']:.2f} "
                 f"| {'yes' if entry['met'] else 'no'} | {accuracy(ours)}; {accuracy(other)} {extra(entry)} |"
@@ -187,9 +187,14 @@ def markdown(results, machine, seen, scripts=()):
 def made(entry):
     """How and when the tables of a script were made."""
     seconds = f", {entry['seconds']} s" if entry.get("seconds") else ""
-    cpu = entry.get("versions", {}).get("cpu")
-    where = f", on {cpu}" if cpu else ""
+    on = entry.get("versions", {}).get("cpu")
+    where = f", on {on}" if on else ""
     return f"`{entry['command']}`{seconds}, {entry['when']}{where}" if entry.get("when") else f"`{entry['command']}`"
+
+
+def place(result):
+    """On which processor, where that is known."""
+    return f" ({result['cpu']})" if result.get("cpu") else ""
 
 
 def fraction(result):
