@@ -47,23 +47,14 @@ def test_shades_over_a_plane(rng, classes):
     assert again.ax_ is not ax
 
 
-def test_frames_and_no_rows(rng):
-    pd = pytest.importorskip("pandas")
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_and_no_rows(rng, library):
     _, X, y = fitted(rng, 2, 2)
-    frame = pd.DataFrame(X, columns=["width", "length"])
+    frame = pytest.importorskip(library).DataFrame({"width": X[:, 0], "length": X[:, 1]})
     model = GaussianProcessClassifier(2.0 * Gaussian(1.0), optimize=False).fit(frame, y)
     display = ProbabilityDisplay.from_estimator(model, frame)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "length")
     assert display.points_ == []
-
-
-def test_frames_of_polars(rng):
-    polars = pytest.importorskip("polars")
-    _, X, y = fitted(rng, 2, 2)
-    frame = polars.DataFrame(X, schema=["width", "length"])
-    model = GaussianProcessClassifier(2.0 * Gaussian(1.0), optimize=False).fit(frame, y)
-    display = ProbabilityDisplay.from_estimator(model, frame)
-    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "length")
 
 
 def test_a_classifier_of_scikit_learn_and_a_constant_one(rng):

@@ -51,8 +51,8 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
             ends = [descend(level, start, box, COARSE["ftol"]) for start in _begun(level, kept, box)]
         else:
             ends = _follow(before, level, kept, box, LEFT * level.fine["ftol"])
-    if not getattr(getattr(objective, "criterion", None), "by_levels", True) and 1 < len(sizes) and n <= FEW_ROWS:
-        starts = [np.clip(level.start(*guess), *box.T) for guess in (*guesses[:1], *noisy[:1])]
+    if not objective.by_levels and 1 < len(sizes) and n <= FEW_ROWS:
+        starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
         ends += [descend(level, begin(level, z, box), box, LEFT * level.fine["ftol"]) for z in starts]
     if noisy:
         ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)

@@ -10,7 +10,7 @@ from mercer._tiles import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import ScaledGram, TiledGram, take
 from mercer.selection._starts import has_amplitude
-from mercer.selection.base import total_weight
+from mercer.selection.base import Criterion, total_weight
 from mercer.selection.path import trend as constant
 from mercer.selection.projected import Projected, invert
 
@@ -73,6 +73,8 @@ class Trials(ABC):
     smooth : bool, default=True
         Whether there is a gradient.
     """
+
+    by_levels = True  # whether an optimum on few rows leads to that on all
 
     def __init__(self, kernel, X, n, names, record, prior=None, smooth=True):
         self.kernel, self.X, self.n, self.names, self.record = kernel, X, n, names, record
@@ -181,6 +183,7 @@ class Objective(Trials):
         names = [*np.array(kernel.names)[self.free], "lam"] if self.free.any() else ["lam"]
         super().__init__(kernel, X, len(y), names, record, prior, criterion.smooth)
         self.criterion, self.weight, self.trend = criterion, weight, trend
+        self.by_levels = criterion.by_levels if isinstance(criterion, Criterion) else True
         self.s = None if weight is None else np.sqrt(weight)
         self.y = y if self.s is None else self.s[:, None] * y
         self.H = constant(weight, len(y), intercept) if trend is None else scaled(self.s, trend)
