@@ -14,8 +14,9 @@ class EvidenceSurfaceDisplay(Display):
     """log p(y | θ) over two hyper-parameters on a log grid, all others as they were learnt.
 
     How to read: each contour is a loss of log evidence against the chosen point (the cross). A loss of 2 is weak
-    evidence against a point, 10 is strong. The ellipse is one standard error, from the curvature: where the contours
-    are far from ellipses, do not believe it. A long ridge says that the data see only a combination of the two.
+    evidence against a point, 10 is strong. The ellipse is one standard error, from the curvature, with the other
+    hyper-parameters free: it reaches beyond the contours where those make up for a change. Where the contours are far
+    from ellipses, do not believe it. A long ridge says that the data see only a combination of the two.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ class EvidenceSurfaceDisplay(Display):
         self.ellipse_ = None
         if self.covariance is not None and np.isfinite(self.covariance).all():
             x, y = _ellipse(self.chosen, self.covariance)
-            (self.ellipse_,) = ax.plot(x, y, color=ORANGE, linewidth=1.8, label="one standard error")
+            (self.ellipse_,) = ax.plot(x, y, color=ORANGE, linewidth=1.8, label="one standard error, the others free")
         self.chosen_ = ax.scatter(*self.chosen, marker="P", s=70, color=ORANGE, edgecolor="white", zorder=4,
                                   label=f"chosen: {number(self.chosen[0])}, {number(self.chosen[1])}")  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])
