@@ -6,6 +6,7 @@ below fails the run: a test that did not run has shown nothing.
 """
 
 import os
+import signal
 from pathlib import Path
 
 # Both are read at the first import of SciPy and of matplotlib, so they come before everything else.
@@ -17,6 +18,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it for a job in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Reasons that may stand even in CI: array libraries and devices that the test extra cannot bring.
 ACCEPTED_SKIPS = (
