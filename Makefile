@@ -54,7 +54,7 @@ docs: $(DOCS)/.installed  ## the pages and the gallery, into docs/_build/html
 	@$(DOCS)/bin/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
 	@echo "The pages are in docs/_build/html/index.html."
 
-bench: $(BENCH)/.installed  ## every table, side by side with the peers, in hours; BENCH_ARGS="--only gp" some, --full all
+bench: $(BENCH)/.installed  ## every table, side by side with the peers, in two hours; BENCH_ARGS="--only gp" some, --full the long ones
 	@$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
 bench-quick: $(BENCH)/.installed  ## the short tasks, once, in about 3 minutes

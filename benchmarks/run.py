@@ -2,8 +2,9 @@
 
 Each (task, implementation) runs in a process of its own, one after the other, in turn over several rounds, so that
 a busy moment of the machine hits all of them. Ratios are of the best times. Results go to ``docs/benchmarks.md``
-and ``benchmarks/results.json``, each as soon as it is there. ``--full`` takes ten splits and the slow peers: many
-hours, in one go or in several: ``--older WHEN`` leaves alone what was measured since then.
+and ``benchmarks/results.json``, each as soon as it is there. A whole run takes two hours. ``--full`` makes the tables
+with ten splits, the largest data and the slow peers instead, which have a part of the page of their own: many hours,
+in one go or in several: ``--older WHEN`` leaves alone what was measured since then.
 """
 
 import argparse
@@ -18,24 +19,26 @@ import tables
 from tables import HERE, cpu, limits, versions
 
 STORE = HERE / "results.json"
+LONG_PART = "## Long runs\n\nMade by `make bench BENCH_ARGS=--full`: ten splits, the largest data, the slow peers."
+LONG = ", long"  # after the name of a table that --full made: it does not take the place of the short one
 
-# (title, task, dtype, ours, [(peer, bar)], quick?)
+# (title, task, dtype, ours, [(peer, bar)], when): when is "quick" for every run, "usual" for all but --quick, "full".
 TABLE = [
-    ("RBF Gram, n = 10 000, d = 10, float64", "gram", "float64", "mercer", [("sklearn", 4.0)], True),
-    ("RBF Gram, n = 10 000, d = 10, float32", "gram", "float32", "mercer", [("sklearn", 5.0)], True),
+    ("RBF Gram, n = 10 000, d = 10, float64", "gram", "float64", "mercer", [("sklearn", 4.0)], "quick"),
+    ("RBF Gram, n = 10 000, d = 10, float32", "gram", "float32", "mercer", [("sklearn", 5.0)], "quick"),
     ("KernelRidge fit, protein 10 000 rows, default", "krr", "float64", "mercer",
-     [("sklearn", 3.0), ("potrf", 1 / 0.75)], True),
+     [("sklearn", 3.0), ("potrf", 1 / 0.75)], "quick"),
     ("KernelRidge fit, protein 10 000 rows, float64 only", "krr", "float64", "mercer float64",
-     [("potrf", 1 / 1.15)], True),
+     [("potrf", 1 / 1.15)], "quick"),
     ("K v, n = 100 000, d = 10, float64", "matvec", "float64", "mercer",
-     [("numpy", 2.5), ("jax", 1.0), ("pykeops", 3.0)], False),
+     [("numpy", 2.5), ("jax", 1.0), ("pykeops", 3.0)], "usual"),
     ("K v, n = 100 000, d = 10, float32", "matvec", "float32", "mercer",
-     [("numpy", 2.5), ("jax", 1.0), ("pykeops", 10.0)], False),
-    ("predict 100 000 rows from 10 000 points", "predict", "float64", "mercer", [("sklearn", 4.0)], True),
-    ("50-row fit + predict, cold start", "cold", "float64", "mercer", [("sklearn", 1 / 1.3)], True),
+     [("numpy", 2.5), ("jax", 1.0), ("pykeops", 10.0)], "usual"),
+    ("predict 100 000 rows from 10 000 points", "predict", "float64", "mercer", [("sklearn", 4.0)], "quick"),
+    ("50-row fit + predict, cold start", "cold", "float64", "mercer", [("sklearn", 1 / 1.3)], "quick"),
     ("keggundirected, first 30 000 rows, merged", "duplicates", "float64", "merged 30k",
-     [("unmerged 30k", 1.0)], False),
-    ("keggundirected, all 63 608 rows, merged", "duplicates", "float64", "merged", [("unmerged", 10.0)], False),
+     [("unmerged 30k", 1.0)], "usual"),
+    ("keggundirected, all 63 608 rows, merged", "duplicates", "float64", "merged", [("unmerged", 10.0)], "full"),
 ]  # fmt: skip
 
 # What a task cannot do without: (limit of the machine, how much of it), a symmetric matrix counted once.
@@ -46,32 +49,32 @@ WORK = {
     "predict": ("numpy exp", 10_000 * 100_000),
 }
 
-# (name, arguments, what --full adds or None if the table is for --full only, quick?): scripts that print tables.
+# (name, arguments or None, what --full adds or None, quick?): scripts that print tables; None: not in such a run.
 # The last value of an argument given twice counts. Those that take hours with --full are last.
 SCRIPTS = [
-    ("selection loo", "", "", False),
-    ("selection gradient", "", "", False),
-    ("selection rules", "", "", False),
-    ("gp usps", "", "", False),
-    ("gp evaluation", "", "", False),
+    ("selection loo", "", None, False),
+    ("selection gradient", "", None, False),
+    ("selection rules", "", None, False),
+    ("gp usps", "", None, False),
+    ("gp evaluation", "", None, False),
     ("gp fit", "", "--slow", False),
-    ("gp gpc", "", "", False),
-    ("gp inference", "", "", True),
+    ("gp gpc", "", None, False),
+    ("gp inference", "", None, True),
     ("objects_tables", "", "--rows 3000 --splits 10", False),
-    ("objects_measures bags", "", "", False),
+    ("objects_measures bags", "", None, False),
     ("objects_measures molecules", "--splits 2", "--splits 10", False),
     ("objects_measures qm7", "--splits 1", "--splits 5", False),
-    ("objects_measures speed", "", "", False),
+    ("objects_measures speed", "", None, False),
     ("objects_sequences mutag", "--repeats 2", "--repeats 10", False),
     ("objects_sequences strings", "--repeats 2", "--repeats 10", False),
-    ("objects_sequences gram", "", "", True),
+    ("objects_sequences gram", "", None, True),
     ("svr", "small protein fine path unscaled prediction", "kin40k", False),
     ("machine mcycle", "--repeats 1", "--repeats 3", False),
     ("machine flights", None, "50000", False),
-    ("fails_safely", "", "", True),
+    ("fails_safely", "", None, True),
     ("selection uci", "--names airfoil wine concrete energy --splits 2 --peer-splits 1",
      "--names airfoil wine concrete energy sml --splits 10 --peer-splits 10", False),
-    ("gp uci", "--splits 2", "--splits 10 --slow --slow-splits 1", False),
+    ("gp uci", "--splits 1", "--splits 10 --slow --slow-splits 1", False),
     ("gp exact", None, "--splits 2", False),
 ]  # fmt: skip
 
@@ -176,12 +179,18 @@ def markdown(results, machine, seen, scripts=()):
             )
     days = sorted(result["when"] for result in results if result.get("when"))
     lines += ["", f"`python benchmarks/foundation.py`, {days[0]} to {days[-1]}"] if days else []
-    for entry in scripts:
+    for entry in sorted(scripts, key=is_long):
+        lines += ["", LONG_PART] if is_long(entry) and LONG_PART not in lines else []
         for table in entry["tables"]:
             lines += [*tables.markdown(table), "", made(entry)]
     lines += ["", "## Limits of the machine in the same run", ""]
     lines += [f"- {key}: {value}" for key, value in {**machine, **seen}.items()]
     return "\n".join(lines) + "\n"
+
+
+def is_long(entry):
+    """Whether --full made it."""
+    return entry["name"].endswith(LONG)
 
 
 def made(entry):
@@ -218,7 +227,7 @@ def main():
     parser.add_argument(
         "--only", help="tasks and scripts with this in the name; they replace their part of the last run"
     )
-    parser.add_argument("--full", action="store_true", help="ten splits, the largest data, the slow peers: many hours")
+    parser.add_argument("--full", action="store_true", help="the long tables: ten splits, slow peers; many hours")
     parser.add_argument("--older", default="9999", help="'YYYY-MM-DD HH:MM', UTC: only what was measured before")
     parser.add_argument("--rounds", type=int, default=None)
     arguments = parser.parse_args()
@@ -226,21 +235,22 @@ def main():
     machine, seen, results, scripts = limits(), versions(), [], []
     store = (lambda *_: (results, scripts)) if arguments.quick else keep
     recent = {} if arguments.quick else since(arguments.older)
+    kinds = {"quick"} if arguments.quick else {"full"} if arguments.full else {"quick", "usual"}
 
-    def wanted(name, quick):
-        return (quick or not arguments.quick) and (arguments.only or "") in name and name not in recent
+    def wanted(name):
+        return (arguments.only or "") in name and name not in recent
 
-    for title, task, dtype, ours, peers, quick in TABLE:
-        if wanted(title, quick):
+    for title, task, dtype, ours, peers, kind in TABLE:
+        if kind in kinds and wanted(title):
             once = 1 if task == "duplicates" else rounds
             results.append(row(title, task, dtype, ours, peers, once, machine))
             print(markdown(results[-1:], {}, {}).split("---|\n", 1)[1].split("\n\n")[0], flush=True)
             store(results, scripts, machine, seen)  # at once: the next one may take an hour
     for name, short, full, quick in SCRIPTS:
-        options = f"{short or ''} {full}" if arguments.full else short
-        if options is not None and wanted(name, quick):
-            found = script(name, options)
-            scripts += [found | {"machine": machine, "versions": seen}] if found else []
+        if (quick or not arguments.quick) and (full if arguments.full else short) is not None:
+            title = name + LONG if arguments.full else name
+            found = script(name, f"{short or ''} {full}" if arguments.full else short) if wanted(title) else None
+            scripts += [found | {"name": title, "machine": machine, "versions": seen}] if found else []
             store(results, scripts, machine, seen)
     results, scripts = store(results, scripts, machine, seen)
     print(markdown(results, machine, seen, scripts))
@@ -257,7 +267,8 @@ def keep(results, scripts, machine, seen):
     """Save the run; with --only, in place of the same lines and tables of the last one."""
     old = json.loads(STORE.read_text()) if STORE.exists() else {}
     results = merged(old.get("results", []), results, "title", [line[0] for line in TABLE])
-    scripts = merged(old.get("scripts", []), scripts, "name", [line[0] for line in SCRIPTS])
+    names = [line[0] for line in SCRIPTS]
+    scripts = merged(old.get("scripts", []), scripts, "name", [*names, *(name + LONG for name in names)])
     text = json.dumps({"machine": machine, "versions": seen, "results": results, "scripts": scripts}, indent=1)
     STORE.write_text(text)
     (HERE.parent / "docs" / "benchmarks.md").write_text(markdown(results, machine, seen, scripts))
