@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import get_lapack_funcs
 
 from mercer._tiles import one_blas_thread
-from mercer.solvers import _lapack, _pieces, _triangles
+from mercer.solvers import _lapack, _pieces, _program, _triangles
 from mercer.solvers._blas import MAX_ORDER, blas
 from solvers.plain import gaussian
 
@@ -21,6 +21,12 @@ DTYPES = [np.float64, np.float32]
 B, R = _lapack.BLOCK, _lapack.ROWS
 SIZES = [0, 1, 2, 3, 5, 10, 50, 127, 128, 129, B - 1, B, B + 1, 2 * B + 3, R + 1, 2 * R + 1]
 RATIO = 30  # LAPACK's own tests pass a scaled residual below this
+
+
+@pytest.fixture(autouse=True)
+def pieces(monkeypatch):
+    """What Python gives out piece by piece; ``test_program`` has the other way, for the orders in between."""
+    monkeypatch.setattr(_program, "MOST", 0)
 
 
 def positive_definite(n, dtype, rng):

@@ -5,7 +5,7 @@ Nothing here is imported before a problem is large enough to pay for a compiler 
 so a result does not depend on how the tiles fall.
 """
 
-from mercer._loops import dual, graphs, nu, strings
+from mercer._loops import dual, graphs, nu, strings, tasks
 from mercer._loops.core import clear_lower, exp
 from mercer._loops.pairs import (
     EXPONENTIAL,
@@ -41,6 +41,7 @@ __all__ = [
     "radial_contract_product",
     "radial_from_product",
     "strings",
+    "tasks",
     "transport_plan",
     "weighted_abs",
 ]

@@ -36,6 +36,7 @@ def _routine(name):
 # Most builds of SciPy speak to a BLAS with 32-bit integers; the signature says so.
 _integer = ctypes.c_int if b" int *" in _signature("dgemm")[1] else ctypes.c_int64
 MAX_ORDER = int(np.iinfo(np.dtype(_integer)).max)
+ROUTINES = ("gemm", "syrk", "trsm", "trmm", "gemv", "trsv", "potrf", "trtri", "lauum")
 
 
 def _int(value):
@@ -67,7 +68,7 @@ class Blas:
         # So many right-hand sides are faster one by one than by a matrix product, which first copies the matrix.
         self._few = 4 if dtype == np.float32 else 1
         self._real, self._one, self._minus = real, ctypes.byref(real(1.0)), ctypes.byref(real(-1.0))
-        for name in ("gemm", "syrk", "trsm", "trmm", "gemv", "trsv", "potrf", "trtri", "lauum"):
+        for name in ROUTINES:
             setattr(self, f"_{name}", _routine(prefix + name))
 
     # ------------------------------------------------------------------ updates of the lower triangle

@@ -11,6 +11,7 @@ threads gain little on pieces this small, and lose much when the machine is busy
 import numpy as np
 
 from mercer._tiles import loops, run
+from mercer.solvers import _program
 from mercer.solvers._blas import MAX_ORDER, blas
 from mercer.solvers._pieces import FEW, pieces, side_by_side, strips, threads_for, wedges
 from mercer.solvers._triangles import (
@@ -51,7 +52,8 @@ def cholesky_lower(A, progress=None):
     n = check_square(A)
     with threads_for(n):
         _clear_tiny(A, n)
-        return _cholesky(blas(A.dtype), A, n, progress)
+        compiled = _program.compiled_for(n) if progress is None else None
+        return _cholesky(blas(A.dtype), A, n, progress) if compiled is None else _program.cholesky(compiled, A)
 
 
 def _cholesky(lib, A, n, progress):
@@ -139,7 +141,11 @@ def inverse_from_lower(L, full=True):
     """
     n = check_square(L)
     with threads_for(n):
-        _sweep(blas(L.dtype), L, n)
+        compiled = _program.compiled_for(n)
+        if compiled is None:
+            _sweep(blas(L.dtype), L, n)
+        else:
+            _program.inverse(compiled, L)
     return mirror(L) if full else L
 
 

@@ -1,0 +1,92 @@
+"""BLAS calls written down instead of made, for ``_loops.tasks``: phases of tasks of calls."""
+
+import ctypes
+import mmap
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.solvers._blas import ROUTINES, Blas, _data, _int, _integer, _rows
+
+COLUMNS, ARGUMENTS = 17, 4  # of a call, and the first that is an argument: as in ``_loops.tasks``, not loaded here
+FAILED, FIRST = 0, 1  # entries of the state
+NOWHERE, MATRIX, INFOS = range(3)  # from what an argument is counted
+
+
+class Program(NamedTuple):
+    """Calls, tasks and phases as ``_loops.tasks`` reads them; ``origins`` says from what an entry of a call counts."""
+
+    calls: np.ndarray
+    origins: np.ndarray
+    tasks: np.ndarray
+    phases: np.ndarray
+    infos: int
+    kept: tuple  # what the addresses in calls belong to
+
+    def start(self, A):
+        """(calls, infos, state) of one run on A: a program may be at work in several threads of the user's."""
+        infos = np.zeros(max(1, self.infos), dtype=_integer)
+        at = np.array([0, _data(A), _data(infos)], dtype=np.int64)
+        return self.calls + at[self.origins], infos, np.zeros(FIRST + 2 * len(self.phases), dtype=np.int64)
+
+
+class _Info(NamedTuple):
+    """Where a call says how it went, and what is added to that where it failed."""
+
+    entry: int
+    added: int
+
+
+class Recorder(Blas):
+    """`Blas` for blocks of ``matrix``, of order n with ``width`` entries from row to row: calls become a `Program`."""
+
+    def __init__(self, n, width, dtype):
+        super().__init__(dtype)
+        # Only addresses are wanted: memory that is never touched, and that nobody counts as used.
+        memory = mmap.mmap(-1, np.dtype(dtype).itemsize * n * width)
+        self.matrix = np.frombuffer(memory, dtype=dtype).reshape(n, width)[:, :n]
+        self._calls, self._origins, self._tasks, self._phases, self._kept, self._infos = [], [], [], [0], {}, 0
+        for name in ROUTINES:
+            routine = self._kept[name] = getattr(self, f"_{name}")
+            address = ctypes.cast(routine, ctypes.c_void_p).value
+            setattr(self, f"_{name}", lambda *arguments, address=address: self._write(address, arguments))
+
+    def task(self, do, *arguments, **options):
+        """What ``do(*arguments, **options)`` calls is one task."""
+        self._tasks.append(len(self._calls))
+        do(*arguments, **options)
+
+    def end_phase(self):
+        """What follows waits for all tasks so far."""
+        if len(self._tasks) > self._phases[-1]:
+            self._phases.append(len(self._tasks))
+
+    def pivot(self, k, e):
+        """Factor the block from k to e on the diagonal; where that fails, the run ends with the index in the matrix."""
+        block = self.matrix[k:e, k:e]
+        self._potrf(b"U", _int(e - k), _data(block), _rows(block), _Info(self._infos, k))
+        self._infos += 1
+
+    def program(self):
+        """All that was written."""
+        self.end_phase()
+        calls, origins = (np.array(rows, dtype=np.int64).reshape(-1, COLUMNS) for rows in (self._calls, self._origins))
+        tasks, phases = (np.array(ends, dtype=np.int64) for ends in ([*self._tasks, len(calls)], self._phases))
+        return Program(calls, origins, tasks, phases, self._infos, tuple(self._kept.values()))
+
+    def _write(self, routine, arguments):
+        """Write down one call."""
+        info = next((a for a in arguments if isinstance(a, _Info)), _Info(-1, 0))
+        places, rest = [self._place(a) for a in arguments], [0] * (COLUMNS - ARGUMENTS - len(arguments))
+        self._calls.append([routine, len(arguments), *info, *(at for _, at in places), *rest])
+        self._origins.append([NOWHERE] * ARGUMENTS + [origin for origin, _ in places] + rest)
+
+    def _place(self, argument):
+        """(origin, address counted from it) of an argument as `Blas` passes it to ctypes."""
+        if isinstance(argument, _Info):
+            return INFOS, argument.entry * ctypes.sizeof(_integer)
+        if isinstance(argument, int):
+            return MATRIX, argument - _data(self.matrix)
+        thing = ctypes.c_char(argument) if isinstance(argument, bytes) else argument._obj
+        thing = self._kept.setdefault((type(thing), thing.value), thing)
+        return NOWHERE, ctypes.addressof(thing)
