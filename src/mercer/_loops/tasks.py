@@ -14,7 +14,7 @@ from mercer._loops.core import OPTIONS
 
 ARGUMENTS = 4  # the first column of them
 FAILED, FIRST = 0, 1  # entries of the state; from FIRST on two for each phase: tasks taken, tasks done
-PATIENCE = 20_000  # looks at a phase that others are at, some 10 µs; then Python may run
+PATIENCE = 100_000  # looks at a phase that others are at, some 50 µs; then Python may run
 PHASES = 8  # after so many Python may run, for Ctrl-C
 
 _WORD, _POINTER = ir.IntType(64), ir.IntType(8).as_pointer()

@@ -4,6 +4,7 @@ Between a hundred pieces of a tenth of a millisecond the cores would wait for Py
 as long as they work. The pieces are those of `_lapack`, in narrower panels; they are written down once for each order.
 """
 
+import os
 import time
 from functools import lru_cache
 
@@ -12,7 +13,7 @@ import numpy as np
 from mercer._tiles import loops, run, threads
 from mercer.solvers._record import FAILED, Recorder
 
-LEAST, MOST = 400, 2048  # orders for which it pays
+LEAST, MOST = 280, 2048  # orders for which it pays
 WIDTH = 128  # of a panel
 SHARES = 2  # pieces of an update for each thread: the second makes up for a first that took long
 WORTH = 2e6  # operations of a piece
@@ -43,12 +44,21 @@ def _done(compiled, A, written):
     def share(index, worker):
         phase = 0
         while phase < end:
-            phase = compiled.tasks.work(calls, program.tasks, program.phases, infos, state, phase)
-            if phase < end:
-                time.sleep(0)  # others may need this core for what is to be done first
+            before = phase
+            phase = compiled.tasks.work(calls, program.tasks, program.phases, infos, state, before)
+            if phase == before:
+                _give_way()  # what others are at takes long: they may need this core for it
 
     run(share, workers)
     return int(state[FAILED])
+
+
+def _give_way():
+    """Let another thread have this core."""
+    if hasattr(os, "sched_yield"):
+        os.sched_yield()  # sleeping for 0 s takes 50 µs and more on Linux
+    else:
+        time.sleep(0)
 
 
 @lru_cache(maxsize=32)
