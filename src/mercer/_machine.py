@@ -90,8 +90,9 @@ def within(limit=None, needed=float("inf")):
 
 
 def gigabytes(number):
-    """Bytes as a person reads them: 12.8 GB, 3.2 MB."""
-    return f"{number / 1e9:.1f} GB" if number >= 1e8 else f"{number / 1e6:.1f} MB"
+    """Bytes as a person reads them: 12.8 GB, 3.2 MB, 1.0 kB."""
+    unit, size = next((pair for pair in (("GB", 1e9), ("MB", 1e6)) if number >= pair[1] / 10), ("kB", 1e3))
+    return f"{number / size:.1f} {unit}"
 
 
 def cores():

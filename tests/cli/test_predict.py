@@ -56,6 +56,28 @@ def test_missing_extra_and_new(run, model, tmp_path):
     assert "no column 'speed', which the model needs; did you mean 'sped'" in err
 
 
+def test_words_for_missing_values_mean_what_they_meant_in_the_fit(run, cars, tmp_path):
+    lines = cars.read_text(encoding="utf-8").splitlines()
+    for i in (3, 9):
+        name, _, rest = lines[i].split(",", 2)
+        lines[i] = f"{name},-999,{rest}"
+    cars.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    made = tmp_path / "m.mercer"
+    options = ["--target", "dist", "--ignore", "class", "--no-score", "--kernel", "Gaussian(1.0)", "--fix-kernel"]
+    assert run("fit", cars, *options, "--missing", "-999", "--missing", "gone", "-o", made)[0] == 0
+    new = tmp_path / "new.csv"
+    new.write_text("speed,road\n10,dry\n-999.0,dry\n", encoding="utf-8")
+    code, out, err = run("predict", made, new)
+    assert code == 0
+    assert "missing as in the fit: '-999', 'gone'" in err
+    assert "outside" not in err  # as a number it would be far from all others
+    assert "no cell is" not in err  # a word of the fit need not be there again
+    again = run("predict", made, new, "--missing", "-999", "--missing", "none of them")
+    assert again[1] == out
+    assert "no cell is 'none of them'" in again[2]
+    assert run("evaluate", made, cars)[0] == 0
+
+
 def test_what_it_refuses(run, fitted, model, tmp_path):
     data = fitted / "cars.csv"
     for arguments, code, said in (

@@ -41,6 +41,7 @@ def _save(fitted, settings, result, findings, file):
     from mercer import files
 
     note = {"command": settings.command, "result": plain(result), "findings": plain(findings.to_dict())}
+    note["missing"] = [str(word) for word in settings.missing or ()]  # what they meant in the fit they mean later
     with tempfile.TemporaryDirectory(dir=Path(settings.output).parent, prefix=".mercer-") as folder:
         path = Path(folder, "model.mercer")
         files.save(fitted, path, note=note)

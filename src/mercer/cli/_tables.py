@@ -10,14 +10,19 @@ from mercer.cli._errors import Usage
 from mercer.exceptions import DataError
 from mercer.tabular import read
 from mercer.tabular._dialect import check_separator
+from mercer.tabular._types import not_there
 from mercer.tabular._words import count, listed, meant
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
 
 
-def read_input(settings, session, source, **columns):
-    """The `Reading` of a file, as the options say; what was decided is said. ``columns`` are more options of `read`."""
+def read_input(settings, session, source, missing=(), **columns):
+    """The `Reading` of a file, as the options say; what was decided is said.
+
+    ``missing`` are words for a missing value beside those of the option, which need not be in the table; ``columns``
+    are more options of `read`.
+    """
     if settings.decimal not in (None, ".", ","):
         raise Usage(f"--decimal must be . or , and not {settings.decimal!r}")
     separator = {"tab": "\t", "\\t": "\t"}.get(settings.separator, settings.separator)
@@ -26,10 +31,14 @@ def read_input(settings, session, source, **columns):
             check_separator(separator)
         except DataError as error:
             raise Usage(f"--separator: {error}") from None
-    options = {"separator": separator, "decimal": settings.decimal, "missing": tuple(settings.missing or ())}
+    given = tuple(settings.missing or ())
+    more = [word for word in missing if word not in given]
+    options = {"separator": separator, "decimal": settings.decimal, "missing": (*given, *more)}
     found = read(source, header=not settings.no_header, **columns, **options)
+    quiet = {not_there(word) for word in more}
     for note in found.notes:
-        session.say(f"note: {note}")
+        if note not in quiet:
+            session.say(f"note: {note}")
     return found
 
 
@@ -69,10 +78,15 @@ def load_model(path):
     return model, header
 
 
-def read_for(model, settings, session, keep=()):
-    """The `Reading` of a command, for a model: what was text in the fit is text, and dates are written alike."""
+def read_for(model, header, settings, session, keep=()):
+    """The `Reading` of a command, for a model: what was text or missing in the fit is so, dates are written alike."""
     columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "dates": model.dates}
-    return read_input(settings, session, settings.data, raw=keep, **columns)
+    note = header["note"] if isinstance(header["note"], dict) else {}  # whatever a file holds
+    words = note.get("missing") if isinstance(note.get("missing"), list) else []
+    words = [word for word in words if isinstance(word, str)]
+    if words:
+        session.say(f"note: missing as in the fit: {listed(words)}.")
+    return read_input(settings, session, settings.data, words, raw=keep, **columns)
 
 
 def say_differences(model, frame, session, keep=()):

@@ -9,8 +9,8 @@ COVERAGE = 0.9
 def run(settings):
     """Judge a model file by a table."""
     with Session(settings) as session:
-        model, _ = load_model(settings.model)
-        frame = read_for(model, settings, session).frame
+        model, header = load_model(settings.model)
+        frame = read_for(model, header, settings, session).frame
         say_differences(model, frame, session)
         found = measures(model, frame, session)
     result = {"schema": "mercer.evaluate/1", "model": settings.model, "data": settings.data, **found}

@@ -28,9 +28,9 @@ def run(settings):
     check_free(settings.output, "--output", settings.force, ENDINGS, pipe=True)
     check_apart(settings, ("output",), ("model", "data", "config"))
     with Session(settings) as session:
-        model, _ = load_model(settings.model)
+        model, header = load_model(settings.model)
         keep = tuple(dict.fromkeys(settings.keep or ()))
-        reading = read_for(model, settings, session, keep)
+        reading = read_for(model, header, settings, session, keep)
         frame = reading.frame
         for name in keep:
             check_target(frame, name, "--keep")

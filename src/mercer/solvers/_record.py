@@ -1,10 +1,10 @@
 """BLAS calls written down instead of made, for ``_loops.tasks``: phases of tasks of calls."""
 
 import ctypes
-import mmap
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from mercer.solvers._blas import ROUTINES, Blas, _data, _int, _integer, _rows
 
@@ -42,9 +42,9 @@ class Recorder(Blas):
 
     def __init__(self, n, width, dtype):
         super().__init__(dtype)
-        # Only addresses are wanted: memory that is never touched, and that nobody counts as used.
-        memory = mmap.mmap(-1, np.dtype(dtype).itemsize * n * width)
-        self.matrix = np.frombuffer(memory, dtype=dtype).reshape(n, width)[:, :n]
+        one = np.empty(1, dtype)
+        # Only addresses are wanted: there is nothing behind most of them, and nothing is read or written.
+        self.matrix = as_strided(one, (n, n), (width * one.itemsize, one.itemsize), writeable=False)
         self._calls, self._origins, self._tasks, self._phases, self._kept, self._infos = [], [], [], [0], {}, 0
         for name in ROUTINES:
             routine = self._kept[name] = getattr(self, f"_{name}")

@@ -65,9 +65,14 @@ def _safe_inverse(lib, L):
     """L⁻¹ of a leaf, or None where its growth would spoil the last digits."""
     k = len(L)
     M = np.where(TRIANGLE[:k, :k], L, L.dtype.type(0.0))
-    norm = float(np.vdot(M, M))
+    norm = _sum_of_squares(M)
     lib.invert_triangle(M)
-    return M if np.sqrt(norm * float(np.vdot(M, M))) <= GROWTH * k else None
+    return M if np.sqrt(norm * _sum_of_squares(M)) <= GROWTH * k else None
+
+
+def _sum_of_squares(M):
+    """‖M‖², without BLAS: NumPy has one of its own, whose threads would wake and spin where SciPy's are at work."""
+    return float(np.einsum("ij,ij->", M, M))
 
 
 def subtract_square(lib, C, A, first, last):

@@ -65,8 +65,13 @@ def _not_there(before, frame, missing, decimal):
         numbers = frame.select(cs.numeric().cast(pl.Float64).is_in(_values(word, decimal)).any())
         found = any(part.width and any(part.row(0)) for part in (cells, numbers))
         if not found and word.lower() not in MISSING:
-            said.append(f"no cell is {word!r}, which was to stand for a missing value.")
+            said.append(not_there(word))
     return said
+
+
+def not_there(word):
+    """The sentence for a word that no cell has."""
+    return f"no cell is {str(word).strip()!r}, which was to stand for a missing value."
 
 
 def _without_missing(columns, missing):
