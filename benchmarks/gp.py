@@ -19,6 +19,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PEERS = ["scikit-learn", "GPyTorch", "GPy"]
 OURS = ["mercer", "mercer, FoldDensity"]  # the default, and the criterion for predictions
 LARGE = {"sml", "parkinsons"}  # peers take minutes there: only with --slow
+ROUNDS = 3  # of what takes a second
 TIE = 0.1  # nats by which two optima of the evidence may differ and still be as high
 
 
@@ -194,14 +195,14 @@ def fit(options):
     table = Table(
         "Whole fit to an evidence at least as high, ARD Gaussian, split 0",
         "data | n | library | s | peer/mercer | bar | evidence | evaluations | peak MB | met",
-        "The libraries in turn, the best of three rounds; on sml and parkinsons one, and scikit-learn is ended at "
+        f"The libraries in turn, the best of {ROUNDS} rounds; on sml and parkinsons one, and scikit-learn is ended at "
         f"its best point after {cap:g} s of optimisation (marked): its ratio is then a lower bound. Compiled and "
         "loaded before the clock starts (0.6 s of mercer's first larger fit "
         f"in a process). Met: as fast as the bar asks, and mercer's evidence is not more than {TIE} below.",
     )
     for name in options.names or ["energy", "concrete", "airfoil", *(["sml", "parkinsons"] if options.slow else [])]:
         libraries, runs = ["mercer", *(options.peers or ["scikit-learn"])], {}
-        for library in libraries * (1 if options.most or name in LARGE else 3):
+        for library in libraries * (1 if options.most or name in LARGE else ROUNDS):
             job = dict(task="fit", library=library, kernel="gaussian", name=name, most=options.most, mean=None)
             if library == "scikit-learn":
                 job["cap"] = cap if name in LARGE else options.timeout
@@ -249,12 +250,13 @@ def gpc(options):
         "data | n | kernel | library | s | peer/mercer | bar | evidence | own value | errors | log density | "
         "peak MB | met",
         "Evidence: by scikit-learn's code at the hyper-parameters each ended with. Compiled and loaded before the "
-        f"clock starts. Met: as fast as the bar asks, and mercer's evidence is not more than {TIE} below.",
+        f"clock starts. One ℓ: the libraries in turn, the best of {ROUNDS} rounds. Met: as fast as the bar asks, and "
+        f"mercer's evidence is not more than {TIE} below.",
     )
     for data, ard, bar in [("breast cancer", False, 5.0), ("breast cancer", True, 20.0), ("moons", False, 8.0)]:
         job, ours = dict(task="classify", data=data, ard=ard, most=options.most), None
-        for library in ["mercer", "scikit-learn"]:
-            run = alone("gp_jobs.py", job | {"library": library}, options.timeout)
+        best = in_turn(["mercer", "scikit-learn"], job, 1 if ard or data == "moons" else ROUNDS, options)
+        for library, run in best.items():
             head = [data, run.get("n"), "ARD" if ard else "one ℓ", library]
             if "failed" in run:
                 table.add(*head, f"failed: {run['failed']}", *[None] * 8)
@@ -269,6 +271,15 @@ def gpc(options):
                       f"{run['own evidence']:.3f}", f"{run['errors']} of {run['tests']}", run["log density"],
                       round(run["peak MB"]), met)  # fmt: skip
     return [table]
+
+
+def in_turn(libraries, job, rounds, options):
+    """{library: its best run} of a job, the libraries in turn."""
+    best = {}
+    for library in libraries * (1 if options.most else rounds):
+        run = alone("gp_jobs.py", job | {"library": library}, options.timeout)
+        best[library] = min(run, best.get(library, run), key=lambda one: one.get("seconds", np.inf))
+    return best
 
 
 # ---------------------------------------------------------------------- four ways to do one integral

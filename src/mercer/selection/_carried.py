@@ -25,7 +25,7 @@ FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 BEFORE = 0.3  # of the coarse tolerance: how far the best goes before its curvature is measured
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian is believed
 CHEAP = 1e-4  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
-LEFT = 2.0  # what may be left in all, in units of what `_levels` lets the last iteration gain
+LEFT = 10.0  # what may be left in all, in units of what `_levels` lets the last iteration gain: a hundredth of a nat
 
 
 def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=()):
