@@ -201,13 +201,10 @@ def fit(options):
         f"in a process). Met: as fast as the bar asks, and mercer's evidence is not more than {TIE} below.",
     )
     for name in options.names or ["energy", "concrete", "airfoil", *(["sml", "parkinsons"] if options.slow else [])]:
-        libraries, runs = ["mercer", *(options.peers or ["scikit-learn"])], {}
-        for library in libraries * (1 if options.most or name in LARGE else ROUNDS):
-            job = dict(task="fit", library=library, kernel="gaussian", name=name, most=options.most, mean=None)
-            if library == "scikit-learn":
-                job["cap"] = cap if name in LARGE else options.timeout
-            run = alone("gp_jobs.py", job, None if "cap" in job else options.timeout)
-            runs[library] = min(run, runs.get(library, run), key=lambda one: one.get("seconds", np.inf))
+        job = dict(task="fit", kernel="gaussian", name=name, most=options.most, mean=None)
+        capped = {"scikit-learn": job | {"cap": cap if name in LARGE else options.timeout}}
+        jobs = {library: capped.get(library, job) for library in ["mercer", *(options.peers or ["scikit-learn"])]}
+        runs = in_turn(jobs, 1 if name in LARGE else ROUNDS, options)
         for run in runs.values():
             if "failed" not in run:
                 run["evidence"] = evidence(name, options.most, run)
@@ -255,8 +252,8 @@ def gpc(options):
     )
     for data, ard, bar in [("breast cancer", False, 5.0), ("breast cancer", True, 20.0), ("moons", False, 8.0)]:
         job, ours = dict(task="classify", data=data, ard=ard, most=options.most), None
-        best = in_turn(["mercer", "scikit-learn"], job, 1 if ard or data == "moons" else ROUNDS, options)
-        for library, run in best.items():
+        jobs = dict.fromkeys(["mercer", "scikit-learn"], job)
+        for library, run in in_turn(jobs, 1 if ard or data == "moons" else ROUNDS, options).items():
             head = [data, run.get("n"), "ARD" if ard else "one ℓ", library]
             if "failed" in run:
                 table.add(*head, f"failed: {run['failed']}", *[None] * 8)
@@ -273,11 +270,12 @@ def gpc(options):
     return [table]
 
 
-def in_turn(libraries, job, rounds, options):
-    """{library: its best run} of a job, the libraries in turn."""
+def in_turn(jobs, rounds, options):
+    """{library: its best run} of {library: its job}, the libraries in turn; a job with a cap ends by itself."""
     best = {}
-    for library in libraries * (1 if options.most else rounds):
-        run = alone("gp_jobs.py", job | {"library": library}, options.timeout)
+    for library in list(jobs) * (1 if options.most else rounds):
+        job = jobs[library] | {"library": library}
+        run = alone("gp_jobs.py", job, None if "cap" in job else options.timeout)
         best[library] = min(run, best.get(library, run), key=lambda one: one.get("seconds", np.inf))
     return best
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import get_lapack_funcs
 
 from mercer import _loops, _tiles
-from mercer.solvers import _lapack, _program
+from mercer.solvers import _lapack, _program, _record
 from mercer.solvers._record import Recorder
 from solvers.plain import gaussian
 
@@ -145,6 +145,21 @@ def test_the_wait_for_python_is_short():
     start = time.perf_counter()
     assert 0 < _loops.tasks.work(calls, program.tasks, program.phases, infos, state, 0) < len(program.phases) - 1
     assert time.perf_counter() - start < 5.0
+
+
+def test_what_reads_a_program_agrees_with_what_writes_it():
+    for name in ("ARGUMENTS", "FAILED", "FIRST"):
+        assert getattr(_record, name) == getattr(_loops.tasks, name)
+
+
+def test_a_triangle_that_lapack_refuses_changes_no_later_run():
+    L = np.eye(300)
+    L[200, 200] = 0.0
+    _program.inverse(_loops, L)
+    L = np.linalg.cholesky(positive_definite(300))
+    found = np.array(L, order="C")
+    _program.inverse(_loops, found)
+    assert_allclose(np.tril(found), np.tril(np.linalg.inv(L @ L.T)), rtol=1e-9, atol=1e-12)
 
 
 def test_what_is_written_counts_from_the_matrix():

@@ -47,11 +47,15 @@ def _shares(n, operations):
 
 def strips(count, operations, n):
     """Ranges of equal length; none of nothing."""
-    ends = np.linspace(0, count, _shares(n, operations) + 1).astype(int)
-    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
+    return ranges(np.linspace(0, count, _shares(n, operations) + 1))
 
 
 def wedges(count, k, n):
     """Ranges of rows of a lower triangle with equal areas; an update of rank k costs k operations for each entry."""
-    ends = (count * np.sqrt(np.linspace(0, 1, _shares(n, float(count) * count * k) + 1))).round().astype(int)
-    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
+    return ranges((count * np.sqrt(np.linspace(0, 1, _shares(n, float(count) * count * k) + 1))).round())
+
+
+def ranges(ends):
+    """[(i, j), …] from each end to the next, without empty ones."""
+    ends = [int(end) for end in ends]
+    return [(i, j) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from mercer._tiles import loops, run, threads
+from mercer.solvers._pieces import ranges
 from mercer.solvers._record import FAILED, Recorder
 
 LEAST, MOST = 280, 2048  # orders for which it pays
@@ -72,7 +73,7 @@ def _program(written, n, width, dtype, workers):
 def _cholesky(lib, n, workers):
     """Right-looking; the next diagonal block is factored beside the update of the rest."""
     A = lib.matrix
-    lib.task(lib.pivot, 0, min(WIDTH, n))
+    lib.task(lib.factor, A[:WIDTH, :WIDTH])
     lib.end_phase()
     for k in range(0, n - WIDTH, WIDTH):
         e, f = k + WIDTH, min(k + 2 * WIDTH, n)
@@ -88,7 +89,7 @@ def _cholesky(lib, n, workers):
 def _next_pivot(lib, A, k, e, f):
     """The block from e to f on the diagonal, which needs the panel from k to e."""
     lib.subtract_square(A[e:f, e:f], A[e:f, k:e])
-    lib.pivot(e, f)
+    lib.factor(A[e:f, e:f])
 
 
 def _update(lib, A, k, e, i, j):
@@ -136,13 +137,11 @@ def _square(lib, C, row, i, j):
 def _strips(first, last, cost, workers):
     """Ranges of equal length, of items of ``cost`` operations."""
     count = int(np.clip((last - first) * cost / WORTH, 1, workers))
-    ends = np.linspace(first, last, count + 1).astype(int)
-    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
+    return ranges(np.linspace(first, last, count + 1))
 
 
 def _wedges(e, first, last, rank, workers):
     """Ranges of rows of equal area of a lower triangle that begins at column e; a rank costs that for each entry."""
     low, high = float(first - e) ** 2, float(last - e) ** 2
     count = int(np.clip((high - low) * rank / WORTH, 1, SHARES * workers))
-    ends = e + np.sqrt(np.linspace(low, high, count + 1)).round().astype(int)
-    return [(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
+    return ranges(e + np.sqrt(np.linspace(low, high, count + 1)).round())

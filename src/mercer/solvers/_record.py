@@ -1,13 +1,15 @@
 """BLAS calls written down instead of made, for ``_loops.tasks``: phases of tasks of calls."""
 
 import ctypes
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from mercer.solvers._blas import ROUTINES, Blas, _data, _int, _integer, _rows
+from mercer.solvers._blas import ROUTINES, Blas, _data, _integer
 
+LAPACK = {"potrf", "trtri", "lauum"}  # the last argument is where such a routine says how it went
 COLUMNS, ARGUMENTS = 17, 4  # of a call, and the first that is an argument: as in ``_loops.tasks``, not loaded here
 FAILED, FIRST = 0, 1  # entries of the state
 NOWHERE, MATRIX, INFOS = range(3)  # from what an argument is counted
@@ -30,13 +32,6 @@ class Program(NamedTuple):
         return self.calls + at[self.origins], infos, np.zeros(FIRST + 2 * len(self.phases), dtype=np.int64)
 
 
-class _Info(NamedTuple):
-    """Where a call says how it went, and what is added to that where it failed."""
-
-    entry: int
-    added: int
-
-
 class Recorder(Blas):
     """`Blas` for blocks of ``matrix``, of order n with ``width`` entries from row to row: calls become a `Program`."""
 
@@ -48,8 +43,7 @@ class Recorder(Blas):
         self._calls, self._origins, self._tasks, self._phases, self._kept, self._infos = [], [], [], [0], {}, 0
         for name in ROUTINES:
             routine = self._kept[name] = getattr(self, f"_{name}")
-            address = ctypes.cast(routine, ctypes.c_void_p).value
-            setattr(self, f"_{name}", lambda *arguments, address=address: self._write(address, arguments))
+            setattr(self, f"_{name}", partial(self._write, name, ctypes.cast(routine, ctypes.c_void_p).value))
 
     def task(self, do, *arguments, **options):
         """What ``do(*arguments, **options)`` calls is one task."""
@@ -61,12 +55,6 @@ class Recorder(Blas):
         if len(self._tasks) > self._phases[-1]:
             self._phases.append(len(self._tasks))
 
-    def pivot(self, k, e):
-        """Factor the block from k to e on the diagonal; where that fails, the run ends with the index in the matrix."""
-        block = self.matrix[k:e, k:e]
-        self._potrf(b"U", _int(e - k), _data(block), _rows(block), _Info(self._infos, k))
-        self._infos += 1
-
     def program(self):
         """All that was written."""
         self.end_phase()
@@ -74,17 +62,19 @@ class Recorder(Blas):
         tasks, phases = (np.array(ends, dtype=np.int64) for ends in ([*self._tasks, len(calls)], self._phases))
         return Program(calls, origins, tasks, phases, self._infos, tuple(self._kept.values()))
 
-    def _write(self, routine, arguments):
-        """Write down one call."""
-        info = next((a for a in arguments if isinstance(a, _Info)), _Info(-1, 0))
-        places, rest = [self._place(a) for a in arguments], [0] * (COLUMNS - ARGUMENTS - len(arguments))
-        self._calls.append([routine, len(arguments), *info, *(at for _, at in places), *rest])
+    def _write(self, name, routine, *arguments):
+        """Write down one call; where one of LAPACK fails, the run ends with the index in the matrix."""
+        told, row, rest = -1, 0, [0] * (COLUMNS - ARGUMENTS - len(arguments))
+        places = [self._place(argument) for argument in arguments]
+        if name in LAPACK:  # an entry of its own in every run: several threads may be at work
+            told, row = self._infos, next(at for origin, at in places if origin == MATRIX) // self.matrix.strides[0]
+            places[-1] = INFOS, told * ctypes.sizeof(_integer)
+            self._infos += 1
+        self._calls.append([routine, len(arguments), told, row, *(at for _, at in places), *rest])
         self._origins.append([NOWHERE] * ARGUMENTS + [origin for origin, _ in places] + rest)
 
     def _place(self, argument):
         """(origin, address counted from it) of an argument as `Blas` passes it to ctypes."""
-        if isinstance(argument, _Info):
-            return INFOS, argument.entry * ctypes.sizeof(_integer)
         if isinstance(argument, int):
             return MATRIX, argument - _data(self.matrix)
         thing = ctypes.c_char(argument) if isinstance(argument, bytes) else argument._obj
