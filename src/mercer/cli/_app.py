@@ -4,7 +4,7 @@ import inspect
 import shlex
 from types import SimpleNamespace
 
-from mercer.cli._errors import Interrupted
+from mercer.cli._interrupt import interrupted
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 
@@ -129,10 +129,8 @@ def _function(name, work, defaults, known, command):
 
     def run(**given):
         settings = SimpleNamespace(**given, command=command, written=())
-        try:
+        with interrupted(settings):  # told apart from what typer makes of it
             return work(settings)
-        except KeyboardInterrupt:  # told apart from what typer makes of it
-            raise Interrupted(settings.written) from None
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     kinds = {option: getattr(known, option) for option in defaults}
