@@ -264,8 +264,8 @@ def product(kernel, X, Z, V, symmetric):
     return functools.reduce(np.add, partial) if workers > 1 else partial[0]
 
 
-def contract(grad, X, Z, W, symmetric, size, s=None):
-    """Σ over tiles of grad(X_I, Z_J, W_IJ), added in a fixed order; of a symmetric W the lower triangle counts twice.
+def contract(kernel, X, Z, W, symmetric, s=None):
+    """Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ by tiles, added in a fixed order; of a symmetric W the lower triangle counts twice.
 
     Of a symmetric W only the lower triangle and the squares on the diagonal are read. With ``s`` it is S W S.
     """
@@ -281,18 +281,18 @@ def contract(grad, X, Z, W, symmetric, size, s=None):
         return part
 
     if m * n <= (ROWS * COLUMNS if symmetric else SMALL):
-        return grad(X, Z, weights(0, m, 0, n))
+        return kernel.grad(X, Z, weights(0, m, 0, n))
     loops(m * n)
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
-    parts = np.zeros((len(tiles), size))
+    tile, parts = kernel.grad_tiles(X, Z), np.zeros((len(tiles), kernel.n_theta))
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
         middle = min(j1, i0) if symmetric else j0  # left of it an entry stands for its mirror image too
         if middle > j0:
-            parts[index] += 2.0 * grad(X[i0:i1], Z[j0:middle], weights(i0, i1, j0, middle))
+            parts[index] += 2.0 * tile(slice(i0, i1), slice(j0, middle), weights(i0, i1, j0, middle))
         if j1 > middle:
-            parts[index] += grad(X[i0:i1], Z[middle:j1], weights(i0, i1, middle, j1))
+            parts[index] += tile(slice(i0, i1), slice(middle, j1), weights(i0, i1, middle, j1))
 
     run(work, len(tiles))
     return parts.sum(axis=0)

@@ -183,19 +183,19 @@ def _spread(v, a, b):
 
 
 @njit(**OPTIONS)
-def radial_contract(code, A, Bt, W, largest, sums):
-    """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)², by differences; returns Σᵢⱼ Wᵢⱼ φ(s). Bt is Bᵀ."""
+def radial_contract(code, A, Bt, first, W, largest, sums):
+    """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns Σᵢⱼ Wᵢⱼ φ(s). Bt is Bᵀ."""
     m, d = A.shape
     n = W.shape[1]
     s, slope = np.empty((1, n), dtype=A.dtype), np.empty(n, dtype=A.dtype)
     total = 0.0
     for i in range(m):
-        radial(-1, A[i : i + 1], Bt, 0, largest, s)
+        radial(-1, A[i : i + 1], Bt, first, largest, s)
         _phi_and_slope_row(code, s[0], slope)
         part, _ = _weigh(W[i], s[0], slope)
         total += part
         for k in range(d):
-            sums[k] += _spread(slope, A[i, k], Bt[k, :n])
+            sums[k] += _spread(slope, A[i, k], Bt[k, first : first + n])
     return total
 
 

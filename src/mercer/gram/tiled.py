@@ -91,7 +91,7 @@ class TiledGram(Gram):
 
     def grad(self, W, s=None):
         """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ; no s is ones."""
-        return _tiles.contract(self.kernel.grad, self.X, self.X, W, True, self.kernel.n_theta, s)
+        return _tiles.contract(self.kernel, self.X, self.X, W, True, s)
 
     def represent(self, alpha):
         """(X, α)."""

@@ -1,11 +1,12 @@
 """Kernels: what similarity means. No λ, no y, no solver."""
 
 from mercer.kernels.adapter import SklearnKernel, as_kernel
-from mercer.kernels.algebra import Composite, Exp, PolynomialOf, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Composite, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
 from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
 from mercer.kernels.inputs import Columns, Normalised, Transformed, Warped
+from mercer.kernels.laplacian import Laplacian
 from mercer.kernels.objects import (
     AtomEnvironments,
     BagMean,
@@ -40,10 +41,10 @@ from mercer.kernels.objects import (
 )
 from mercer.kernels.parse import parse_kernel
 from mercer.kernels.periodic import Cosine, Periodic
+from mercer.kernels.powers import Exp, PolynomialOf, Power
 from mercer.kernels.radial import (
     Exponential,
     Gaussian,
-    Laplacian,
     Matern,
     Matern32,
     Matern52,

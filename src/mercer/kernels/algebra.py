@@ -1,4 +1,4 @@
-"""Kernels from kernels: every closure rule of lecture 001, each with its pull-back of the weight W.
+"""Kernels from kernels: sums, products and multiples, each with its pull-back of the weight W.
 
 Composites are binary trees and are never flattened; the outermost operator decides the brackets of ``repr``.
 """
@@ -8,6 +8,7 @@ import numbers
 import numpy as np
 
 from mercer.kernels.base import Kernel, show
+from mercer.kernels.distance import EVERYTHING
 from mercer.kernels.dot import Constant, Linear
 from mercer.kernels.radial import Gaussian
 
@@ -99,6 +100,11 @@ class Sum(Composite):
     def _pull(self, X, Z, W):
         yield "left", X, Z, W
         yield "right", X, Z, W
+
+    def grad_tiles(self, X, Z):
+        """``grad`` of tiles: that of the left, then that of the right."""
+        parts = [part.grad_tiles(X, Z) for _, part in self._named_parts() if part.n_theta]
+        return lambda i, j, W: np.concatenate([part(i, j, W) for part in parts] or [np.zeros(0)])
 
     def _dx(self, X, Z):
         return self.left.dx(X, Z) + self.right.dx(X, Z)
@@ -215,16 +221,30 @@ class Scaled(Composite):
         return float(self._positive("scale")) * self.kernel.diag(X)
 
     def grad(self, X, Z, W):
-        """Σ W ∘ ∂(c k)/∂log θ: of log c it is c Σ W ∘ k, which k gives with its own in one pass."""
-        if self._own()[0][2] is None:
-            return float(self.scale) * self.kernel.grad(X, Z, W)
-        return self.weighted(X, Z, W)[1]
+        """Σ W ∘ ∂(c k)/∂log θ."""
+        return self.grad_tiles(X, Z)(EVERYTHING, EVERYTHING, W)
 
     def weighted(self, X, Z, W):
         """(c Σ W ∘ k, its derivatives)."""
-        free, c = self._own()[0][2] is not None, float(self.scale)
-        total, inner = self.kernel.weighted(X, Z, W)
-        return c * total, c * np.append(total, inner) if free else c * inner
+        return self.weighted_tiles(X, Z)(EVERYTHING, EVERYTHING, W)
+
+    def grad_tiles(self, X, Z):
+        """``grad`` of tiles: of log c it is c Σ W ∘ k, which k gives with its own in one pass."""
+        if self._own()[0][2] is not None:
+            both = self.weighted_tiles(X, Z)
+            return lambda i, j, W: both(i, j, W)[1]
+        c, inner = float(self.scale), self.kernel.grad_tiles(X, Z)
+        return lambda i, j, W: c * inner(i, j, W)
+
+    def weighted_tiles(self, X, Z):
+        """``weighted`` of tiles."""
+        free, c, inner = self._own()[0][2] is not None, float(self.scale), self.kernel.weighted_tiles(X, Z)
+
+        def part(i, j, W):
+            total, gradient = inner(i, j, W)
+            return c * total, c * np.append(total, gradient) if free else c * gradient
+
+        return part
 
     def _dx(self, X, Z):
         return float(self.scale) * self.kernel.dx(X, Z)
@@ -238,162 +258,3 @@ class Scaled(Composite):
     def examples(cls):
         """A scaled radial kernel, and one with bounds."""
         return [cls(Gaussian(), 2.0), cls(Linear(), 0.3, scale_bounds=(0.1, 10.0))]
-
-
-class Power(Composite):
-    """k(x, z)ᵖ for a whole number p >= 1.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    exponent : int, default=2
-
-    Examples
-    --------
-    >>> from mercer.kernels import Linear
-    >>> Linear() ** 2
-    Linear() ** 2
-    """
-
-    parts = ("kernel",)
-    _precedence = 3
-
-    def __init__(self, kernel, exponent=2):
-        self.kernel = kernel
-        self.exponent = exponent
-
-    def _whole(self):
-        """p, checked."""
-        if not isinstance(self.exponent, numbers.Integral) or self.exponent < 1:
-            raise ValueError(
-                f"Power: exponent must be a whole number >= 1, got {self.exponent!r}; other powers of a kernel "
-                "are in general not positive semi-definite."
-            )
-        return int(self.exponent)
-
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        return np.power(K, self._whole(), out=K)
-
-    def diag(self, X):
-        """k(x, x)ᵖ."""
-        return self.kernel.diag(X) ** self._whole()
-
-    def _pull(self, X, Z, W):
-        p = self._whole()
-        yield "kernel", X, Z, W * (p * self.kernel(X, Z) ** (p - 1))
-
-    def _dx(self, X, Z):
-        p = self._whole()
-        return (p * self.kernel(X, Z) ** (p - 1))[:, :, None] * self.kernel.dx(X, Z)
-
-    def __repr__(self):
-        return f"{self.kernel._repr_operand(4)} ** {show(self.exponent)}"
-
-    @classmethod
-    def examples(cls):
-        """The square of a sum."""
-        return [cls(Sum(Linear(), Constant(1.0)), 3), cls(Gaussian(), 2)]
-
-
-class Exp(Composite):
-    """exp(k(x, z)).
-
-    Parameters
-    ----------
-    kernel : Kernel
-
-    Examples
-    --------
-    >>> from mercer.kernels import Linear
-    >>> (0.5 * Linear()).exp()
-    (0.5 * Linear()).exp()
-    """
-
-    parts = ("kernel",)
-
-    def __init__(self, kernel):
-        self.kernel = kernel
-
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        return np.exp(K, out=K)
-
-    def diag(self, X):
-        """exp(k(x, x))."""
-        return np.exp(self.kernel.diag(X))
-
-    def _pull(self, X, Z, W):
-        yield "kernel", X, Z, W * np.exp(self.kernel(X, Z))
-
-    def _dx(self, X, Z):
-        return np.exp(self.kernel(X, Z))[:, :, None] * self.kernel.dx(X, Z)
-
-    def __repr__(self):
-        return f"{self.kernel._repr_operand(4)}.exp()"
-
-    @classmethod
-    def examples(cls):
-        """The exponential of a scaled linear kernel."""
-        return [cls(Scaled(Linear(), 0.3)), cls(Gaussian())]
-
-
-class PolynomialOf(Composite):
-    """q(k(x, z)) = Σᵢ cᵢ kⁱ with every cᵢ >= 0.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    coefficients : sequence of float
-        c₀, c₁, …, each >= 0: a negative one is refused, since q(k) need not be positive semi-definite then.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Linear
-    >>> k = Linear().polynomial([1.0, 0.0, 2.0])
-    >>> float(k([[2.0]], [[3.0]])[0, 0])
-    73.0
-    """
-
-    parts = ("kernel",)
-
-    def __init__(self, kernel, coefficients=(0.0, 1.0)):
-        self.kernel = kernel
-        self.coefficients = coefficients
-
-    def _checked(self):
-        """The coefficients as an array, checked to be >= 0."""
-        c = np.atleast_1d(np.asarray(self.coefficients, dtype=float))
-        bad = np.flatnonzero(~(c >= 0) | ~np.isfinite(c))
-        if c.ndim != 1 or bad.size:
-            at = f" coefficient {bad[0]} is {c[bad[0]]}:" if bad.size else ""
-            raise ValueError(
-                f"PolynomialOf:{at} q(k) = Σ cᵢ kⁱ is a kernel when every cᵢ >= 0 (sums and products of kernels are "
-                "kernels, differences are not)."
-            )
-        return c
-
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        return np.polynomial.polynomial.polyval(K, self._checked().astype(K.dtype))
-
-    def diag(self, X):
-        """q(k(x, x))."""
-        d = self.kernel.diag(X)
-        return np.polynomial.polynomial.polyval(d, self._checked().astype(d.dtype))
-
-    def _pull(self, X, Z, W):
-        slope = np.polynomial.polynomial.polyder(self._checked())
-        yield "kernel", X, Z, W * np.polynomial.polynomial.polyval(self.kernel(X, Z), slope)
-
-    def _dx(self, X, Z):
-        slope = np.polynomial.polynomial.polyder(self._checked())
-        return np.polynomial.polynomial.polyval(self.kernel(X, Z), slope)[:, :, None] * self.kernel.dx(X, Z)
-
-    def __repr__(self):
-        return f"{self.kernel._repr_operand(4)}.polynomial({show(self.coefficients)})"
-
-    @classmethod
-    def examples(cls):
-        """1 + 2k²."""
-        return [cls(Gaussian(), [1.0, 0.0, 2.0]), cls(Linear())]

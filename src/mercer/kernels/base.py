@@ -98,14 +98,7 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
         if own._tile is Kernel._tile and own.__call__ is Kernel.__call__:
             raise TypeError(f"{own.__name__} must define _tile(X, Z).")
         tile = self._tile if own._tile is not Kernel._tile else self
-        m, n = (0, len(X), 1), (0, len(Z), 1)
-
-        def part(i, j):
-            if i.indices(m[1]) == m and j.indices(n[1]) == n:
-                return tile(X, Z)  # the collections themselves: a kernel may see that they are one
-            return tile(X[i], Z[j])
-
-        return part
+        return lambda i, j: tile(_part(X, i), _part(Z, j))
 
     def diag(self, X):
         """The vector of k(xᵢ, xᵢ), without the matrix."""
@@ -169,6 +162,14 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
     def weighted(self, X, Z, W):
         """(Σᵢⱼ Wᵢⱼ k(xᵢ, zⱼ), Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ): an author overrides it where one pass gives both."""
         return float(np.vdot(W, self._tile(X, Z))), self.grad(X, Z, W)
+
+    def grad_tiles(self, X, Z):
+        """g with g(i, j, W) = ``grad(X[i], Z[j], W)`` for slices i and j; an author overrides it as ``tiles``."""
+        return lambda i, j, W: self.grad(_part(X, i), _part(Z, j), W)
+
+    def weighted_tiles(self, X, Z):
+        """g with g(i, j, W) = ``weighted(X[i], Z[j], W)`` for slices i and j; an author overrides it as ``tiles``."""
+        return lambda i, j, W: self.weighted(_part(X, i), _part(Z, j), W)
 
     # ------------------------------------------------------------------ θ in log space
     def _named_parts(self):
@@ -276,15 +277,15 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
         return _algebra().multiply(other, self)
 
     def __pow__(self, exponent):
-        return _algebra().Power(self, exponent)
+        return _powers().Power(self, exponent)
 
     def exp(self):
         """exp(k(x, z))."""
-        return _algebra().Exp(self)
+        return _powers().Exp(self)
 
     def polynomial(self, coefficients):
         """q(k) = Σᵢ cᵢ kⁱ with every cᵢ >= 0."""
-        return _algebra().PolynomialOf(self, coefficients)
+        return _powers().PolynomialOf(self, coefficients)
 
     def normalise(self):
         """k(x, z) / √(k(x, x) k(z, z)): the cosine in feature space."""
@@ -331,6 +332,13 @@ def _algebra():
     from mercer.kernels import algebra
 
     return algebra
+
+
+def _powers():
+    """kernels.powers, in the same way."""
+    from mercer.kernels import powers
+
+    return powers
 
 
 def _inputs():
@@ -385,3 +393,8 @@ def show(value):
     if callable(value) and not isinstance(value, Kernel):
         return getattr(value, "__name__", None) or repr(value)
     return repr(value)
+
+
+def _part(X, i):
+    """X[i]; the whole of a collection is the collection itself: a kernel may see that X and Z are one."""
+    return X if i.indices(len(X)) == (0, len(X), 1) else X[i]

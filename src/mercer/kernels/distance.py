@@ -93,30 +93,53 @@ def weighted_squares(V, A, B):
         )
 
 
-def contract(code, A, B, W):
-    """(Σᵢⱼ Wᵢⱼ φ(s), Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² for every k) with the compiled φ ``code``; None where it can not be had.
+def contraction(code, A, B):
+    """c(i, j, W) = (Σᵢⱼ Wᵢⱼ φ(s), Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² for every k) for a in A[i], b in B[j], φ the compiled one.
 
-    φ and φ′ come from one exp, and nothing of the size of W is kept.
+    φ and φ′ come from one exp, and nothing of the size of W is kept. None where it can not be had.
     """
     loops = _tiles.loops()
     if loops is None or code is None or A.dtype != np.float64:
         return None
-    size = max(_size(A), _size(B))
+    size, largest = max(_size(A), _size(B)), LARGEST[A.dtype]
     if size > PRODUCT_SAFE[A.dtype]:
         return None
-    sums = np.zeros(A.shape[1])
-    if A.shape[1] <= BY_DIFFERENCES[A.dtype] or size > MODEST:
-        return loops.radial_contract(code, A, np.ascontiguousarray(B.T), W, LARGEST[A.dtype], sums), sums
-    aa, bb = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    total, columns = 0.0, np.zeros(len(B))
-    for k in range(0, len(A), STRIP):  # the product is still in cache when φ reads it, and when it meets B again
-        part, rows = A[k : k + STRIP], np.empty(min(STRIP, len(A) - k))
-        V = part @ B.T
-        total += loops.radial_contract_product(
-            code, V, aa[k : k + STRIP], bb, part, B, NEAR[A.dtype], LARGEST[A.dtype], W[k : k + STRIP], rows, columns
-        )
-        sums += rows @ part**2 - 2.0 * np.einsum("ij,ij->j", part, V @ B)
-    return total, sums + columns @ B**2
+    if A.shape[1] > BY_DIFFERENCES[A.dtype] and size <= MODEST:
+        return _contraction_by_product(loops, code, A, B)
+    Bt = _transposed(B)
+
+    def by_differences(i, j, W):
+        sums, first = np.zeros(A.shape[1]), j.indices(len(B))[0]
+        return loops.radial_contract(code, A[i], Bt, first, W, largest, sums), sums
+
+    return by_differences
+
+
+def _contraction_by_product(loops, code, A, B):
+    """``contraction`` from products of the points."""
+    aa, bb, near, largest = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B), NEAR[A.dtype], LARGEST[A.dtype]
+
+    def by_product(i, j, W):
+        rows, points, rr, cc = A[i], B[j], aa[i], bb[j]
+        sums, total, columns = np.zeros(A.shape[1]), 0.0, np.zeros(len(points))
+        for k in range(0, len(rows), STRIP):  # the product is still in cache when φ reads it, and when it meets B again
+            strip = slice(k, k + STRIP)
+            part = rows[strip]
+            V, across = part @ points.T, np.empty(len(part))
+            total += loops.radial_contract_product(
+                code, V, rr[strip], cc, part, points, near, largest, W[strip], across, columns
+            )
+            sums += across @ part**2 - 2.0 * np.einsum("ij,ij->j", part, V @ points)
+        return total, sums + columns @ points**2
+
+    return by_product
+
+
+def _transposed(B):
+    """Bᵀ in memory; rows a power of two apart would fall into the same sets of the cache."""
+    Bt = np.empty((B.shape[1], len(B) + (8 if len(B) % 64 == 0 else 0)), dtype=B.dtype)
+    Bt[:, : len(B)] = B.T
+    return Bt
 
 
 def _size(U):
@@ -128,9 +151,7 @@ def _compiled(loops, code, A, B):
     """The tile function of the compiled loops; what does not depend on the tile is done here, once."""
     d, dtype, largest = A.shape[1], A.dtype, LARGEST[A.dtype]
     if d <= BY_DIFFERENCES[dtype] or not _product_safe(A, B):
-        # rows of Bt a power of two apart would fall into the same sets of the cache
-        Bt = np.empty((d, len(B) + (8 if len(B) % 64 == 0 else 0)), dtype=dtype)
-        Bt[:, : len(B)] = B.T
+        Bt = _transposed(B)
 
         def by_differences(i, j):
             rows = A[i]

@@ -7,9 +7,9 @@ from abc import abstractmethod
 
 import numpy as np
 
-from mercer import _tiles
 from mercer.kernels import bessel, distance
 from mercer.kernels.base import Kernel
+from mercer.kernels.distance import EVERYTHING
 
 LENGTH_BOUNDS = (1e-5, 1e5)
 
@@ -65,12 +65,12 @@ class Radial(Kernel):
     def _grad(self, X, Z, W):
         """∂s/∂ℓⱼ = −2 (xⱼ − zⱼ)²/ℓⱼ³; all d columns from one product with V = W ∘ φ′(s)."""
         A, B = self._scaled(X, Z)
-        both = distance.contract(self.loop, A, B, W)
-        if both is None:
-            V = distance.radial(self.loop_slope, A, B, self.dphi)
-            V *= W
-            return self._length_scales(distance.weighted_squares(V, A, B))
-        return self._length_scales(both[1])
+        compiled = distance.contraction(self.loop, A, B)
+        if compiled is not None:
+            return self._length_scales(compiled(EVERYTHING, EVERYTHING, W)[1])
+        V = distance.radial(self.loop_slope, A, B, self.dphi)
+        V *= W
+        return self._length_scales(distance.weighted_squares(V, A, B))
 
     def _length_scales(self, sums):
         """The derivative from Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)²."""
@@ -79,13 +79,32 @@ class Radial(Kernel):
 
     def weighted(self, X, Z, W):
         """(Σ W ∘ k, Σ W ∘ ∂k/∂log θ), from one exp for both."""
-        both = distance.contract(self.loop, *self._scaled(X, Z), W)
-        if both is None or self.hyper.keys() != {"length_scale"}:
-            return super().weighted(X, Z, W)
-        own = self._length_scales(both[1])
-        return both[0], np.concatenate(
-            [np.zeros(0), *(np.atleast_1d(own[n]) * v for n, v, b in self._own() if b is not None)]
-        )
+        both = self._both(X, Z)
+        return super().weighted(X, Z, W) if both is None else both(EVERYTHING, EVERYTHING, W)
+
+    def grad_tiles(self, X, Z):
+        """``grad`` of tiles; X and Z are scaled once."""
+        both = self._both(X, Z) if self.n_theta else None
+        return super().grad_tiles(X, Z) if both is None else lambda i, j, W: both(i, j, W)[1]
+
+    def weighted_tiles(self, X, Z):
+        """``weighted`` of tiles; X and Z are scaled once."""
+        return self._both(X, Z) or super().weighted_tiles(X, Z)
+
+    def _both(self, X, Z):
+        """``weighted`` of tiles by the compiled loop; None where there is none, or more than ℓ to learn."""
+        if self.hyper.keys() != {"length_scale"}:
+            return None
+        compiled = distance.contraction(self.loop, *self._scaled(X, Z))
+        ((_, scale, bounds),) = self._own()
+
+        def part(i, j, W):
+            total, sums = compiled(i, j, W)
+            if bounds is None:
+                return total, np.zeros(0)
+            return total, -2.0 * (sums if scale.size > 1 else sums.sum(keepdims=True))  # ∂/∂log ℓ = ℓ ∂/∂ℓ
+
+        return None if compiled is None else part
 
     def _dx(self, X, Z):
         """2 φ′(s) (x − z)/ℓ²."""
@@ -313,72 +332,3 @@ class RationalQuadratic(Radial):
     def examples(cls):
         """One length scale, and ARD."""
         return [cls(), cls(0.7, 2.0), cls([0.5, 1.0, 2.0], 0.5)]
-
-
-class Laplacian(Kernel):
-    """exp(−Σⱼ |xⱼ − zⱼ|/ℓⱼ), on the sum norm.
-
-    Parameters
-    ----------
-    length_scale : float or array-like of shape (d,), default=1.0
-        ℓ > 0; one for each column is ARD.
-    length_scale_bounds : pair or "fixed", default=None
-        What a search may choose; None is (1e-5, 1e5).
-
-    Examples
-    --------
-    >>> from mercer.kernels import Laplacian
-    >>> Laplacian(2.0)([[0.0, 0.0], [1.0, 1.0]]).round(3)
-    array([[1.   , 0.368],
-           [0.368, 1.   ]])
-    """
-
-    hyper = {"length_scale": LENGTH_BOUNDS}
-    stationary = True
-
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
-
-    def _scaled(self, X, Z):
-        """X/ℓ and Z/ℓ, centred."""
-        return distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
-
-    def _tile(self, X, Z):
-        A, B = self._scaled(X, Z)
-        loops = _tiles.loops()
-        if loops is not None:
-            out = np.empty((len(A), len(B)), dtype=A.dtype)
-            loops.laplacian(np.ascontiguousarray(A), np.ascontiguousarray(B.T), out)
-            return out
-        from scipy.spatial.distance import cdist
-
-        r = cdist(A, B, "cityblock").astype(A.dtype, copy=False)
-        return np.exp(-r, out=r)
-
-    def diag(self, X):
-        """k(x, x) = 1."""
-        return np.ones(len(X), dtype=X.dtype)
-
-    def _grad(self, X, Z, W):
-        """∂k/∂ℓⱼ = k |xⱼ − zⱼ|/ℓⱼ²."""
-        A, B = self._scaled(X, Z)
-        V = W * self._tile(X, Z)
-        scale = self._positive("length_scale", X.shape[1])
-        loops = _tiles.loops()
-        if loops is not None:
-            sums = np.zeros(A.shape[1])
-            loops.weighted_abs(np.ascontiguousarray(V), np.ascontiguousarray(A), np.ascontiguousarray(B.T), sums)
-        else:
-            sums = np.array([np.sum(V * np.abs(A[:, [j]] - B[:, j])) for j in range(A.shape[1])])
-        return {"length_scale": (sums if scale.size > 1 else sums.sum()) / scale}
-
-    def _dx(self, X, Z):
-        """−k sign(xⱼ − zⱼ)/ℓⱼ."""
-        A, B = self._scaled(X, Z)
-        return -self._tile(X, Z)[:, :, None] * np.sign(A[:, None] - B[None]) / self._positive("length_scale")
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]

@@ -170,6 +170,19 @@ def _gradient(kernel, X, rng):
         what = f"the sum of W ∘ k for ({name}) is {total} by weighted, {terms.sum()} by the values"
         _require(abs(total - terms.sum()) <= 1e-9 * np.abs(terms).sum(), kernel, "weighted", what)
         _close(again, got, _size(got), 1e-9, kernel, "weighted", f"its gradient for ({name}) is not that of grad")
+        _gradient_of_tiles(kernel, A, B, W)
+
+
+def _gradient_of_tiles(kernel, A, B, W):
+    """grad_tiles(A, B)(i, j, W[i, j]) is grad(A[i], B[j], W[i, j]), and so is weighted_tiles."""
+    grads, both, m, n = kernel.grad_tiles(A, B), kernel.weighted_tiles(A, B), len(A), len(B)
+    for a, b in ((slice(0, m), slice(0, n)), (slice(1, m), slice(0, n - 1)), (slice(0, m // 2), slice(n // 2, n))):
+        part, where = W[a, b], f"for rows {a.start}:{a.stop}, columns {b.start}:{b.stop}"
+        total, gradient = kernel.weighted(A[a], B[b], part)
+        size = _size(gradient) + np.abs(part).sum() * _size(kernel(A, B))
+        _close(grads(a, b, part), gradient, size, 1e-10, kernel, "grad_tiles", f"not grad {where}")
+        found = both(a, b, part)
+        _close(np.append(found[1], found[0]), np.append(gradient, total), size, 1e-10, kernel, "weighted_tiles", where)
 
 
 def _difference(kernel, i, A, B):
