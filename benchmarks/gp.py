@@ -163,7 +163,7 @@ def evaluation(options):
         runs = {library: [] for library in libraries}
         for _ in range(1 if options.most else 2 if slow else 3):
             for library in libraries:
-                repeats = 25 if not slow else 1 if library == "scikit-learn" else 5
+                repeats = 60 if not slow else 1 if library == "scikit-learn" else 5
                 job = dict(task="evaluation", library=library, kernel="gaussian", name=name, repeats=repeats)
                 runs[library].append(alone("gp_jobs.py", job | {"most": options.most}, options.timeout))
         best = {library: min(found, key=lambda run: run.get("seconds", np.inf)) for library, found in runs.items()}

@@ -196,3 +196,27 @@ def test_where_hardly_any_noise_is_found_none_is_tried():
         reached = []
         carried.optimise(Silent(n), box, good, 3, np.random.default_rng(0), reached, noisy=noisy)
         assert_allclose(np.exp(reached[-1].best_z[1]), noise, rtol=1.0)
+
+
+def test_a_hessian_that_is_too_steep_does_not_end_a_descent_on_a_slope(rng):
+    """On a third of the rows a valley can look like a dell: its Hessian then promises next to nothing."""
+    level = bowl(rng)
+    tolerance = carried.LEFT * level.fine["ftol"]
+    start = carried.begin(level, level.c + [1.5, -1.0, 1.0], WIDE, 1e6 * np.eye(3))
+    assert carried.step(start, WIDE)[1] <= tolerance < start.value / 10
+    end = carried.descend(level, start, WIDE, tolerance, measured=True)
+    assert end.value < start.value / 10
+    assert np.abs(end.gradient).max() <= carried.STEEP * tolerance
+
+
+def test_steps_grow_while_they_keep_what_they_promise(rng):
+    level = bowl(rng)
+    start = carried.begin(level, level.c + [1.0, 0.0, 0.0], WIDE, level.A)
+    assert start.radius == carried.FIRST
+    half = carried.begin(level, level.c + [0.5, 0.0, 0.0], WIDE)
+    d, gain = level.c - start.z, start.value
+    assert carried._radius(start, half, d, gain) == 0.5  # cut short: no further than that
+    there = carried.begin(level, level.c, WIDE)
+    far = carried.SimpleNamespace(**(vars(start) | {"z": level.c + [1.4, 0.0, 0.0], "value": 10.0}))
+    assert carried._radius(far, there, level.c - far.z, 10.0) == 2.8
+    assert carried._radius(far, there, level.c - far.z, 30.0) == carried.FIRST  # a third of the promise

@@ -11,7 +11,8 @@ import numpy as np
 
 from mercer.selection._levels import CLOSE, COARSE, GROW, MAX_ITER, SCREEN, distinct, levels, on, screen
 
-LONGEST = 3.0  # step in log θ: beyond, curvature is another
+FIRST, LONGEST = 1.7, 3.0  # step in log θ, at the beginning and ever: beyond, curvature is another
+KEPT, CUT = 0.5, 0.7  # of what a step promised, of its length
 FLAT = 1e-5  # least curvature, per row
 DIFFERENCE = 0.01  # step in log θ of the differences
 ARMIJO, HALVINGS = 1e-4, 12
@@ -25,6 +26,7 @@ FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 BEFORE = 0.3  # of the coarse tolerance: how far the best goes before its curvature is measured
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian is believed
 CHEAP = 1e-4  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
+STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
 LEFT = 10.0  # what may be left in all, in units of what `_levels` lets the last iteration gain: a hundredth of a nat
 
 
@@ -128,11 +130,11 @@ def begin(level, z, box, B=None):
     """C and its gradient at z, with the Hessian B if one is known from elsewhere."""
     z = np.clip(z, *box.T)
     value, gradient = level(z)
-    return SimpleNamespace(value=value, z=z, gradient=gradient, B=B)
+    return SimpleNamespace(value=value, z=z, gradient=gradient, B=B, radius=FIRST)
 
 
 def descend(level, start, box, tolerance, measured=False, rival=None):
-    """BFGS within the box, with a Hessian from before; until it promises less than the tolerance.
+    """BFGS within the box, with a Hessian from before; until it promises less than the tolerance, on a flat place.
 
     A Hessian that was not measured is believed only when the last step gained little, too. Beside a ``rival``, an end
     that is known, it is given up when it cannot become better than that.
@@ -140,13 +142,14 @@ def descend(level, start, box, tolerance, measured=False, rival=None):
     here, last = start, np.inf
     for _ in range(MAX_ITER):
         d, gain = step(here, box)
-        if gain <= tolerance and (measured or last <= TRUSTED * tolerance or gain == 0):
+        done = gain <= tolerance and _flat(level, here, box, tolerance)
+        if done and (measured or last <= TRUSTED * tolerance or gain == 0):
             break
         if rival and measured and _lost(here, gain, rival):
             break
         there = _line_search(level, here, d, box)
         if there is not None:
-            there.B = _updated(here, there)
+            there.B, there.radius = _updated(here, there), _radius(here, there, d, gain)
             last, here = here.value - there.value, there
         elif here.B is None:
             break
@@ -156,13 +159,13 @@ def descend(level, start, box, tolerance, measured=False, rival=None):
 
 
 def step(here, box):
-    """(d, gain): Newton's step of the free variables, at most LONGEST, and what it gains."""
+    """(d, gain): Newton's step of the free variables, at most ``here.radius`` long, and what it gains."""
     low, high = box.T
-    free = ~(((here.z <= low) & (here.gradient > 0)) | ((here.z >= high) & (here.gradient < 0)))
+    free = _free(here, box)
     B = np.eye(len(here.z)) if here.B is None else here.B
     e, U = np.linalg.eigh(B[np.ix_(free, free)])
     e, slope = np.maximum(e, FLAT), U.T @ here.gradient[free]
-    q = -slope / (e + _shift(e, slope))
+    q = -slope / (e + _shift(e, slope, here.radius))
     d = np.zeros(len(here.z))
     d[free] = U @ q
     if here.gradient @ (np.clip(here.z + d, low, high) - here.z) >= 0:  # what the box cuts off was the descent
@@ -170,14 +173,38 @@ def step(here, box):
     return d, float(-(slope @ q) - 0.5 * (e @ q**2))
 
 
-def _shift(e, slope):
-    """The least μ >= 0 with ‖(B + μI)⁻¹g‖ <= LONGEST, to a few digits: flat directions are cut short, others hardly."""
-    low, high = 0.0, float(np.linalg.norm(slope)) / LONGEST  # at the upper end it is shorter, whatever e is
-    if not np.linalg.norm(slope / e) > LONGEST:
+def _free(here, box):
+    """Which variables may go down: not those at a bound that is in the way."""
+    low, high = box.T
+    return ~(((here.z <= low) & (here.gradient > 0)) | ((here.z >= high) & (here.gradient < 0)))
+
+
+def _flat(level, here, box, tolerance):
+    """Whether, at the tolerance of all rows, no slope is left that a Hessian of fewer rows may have taken for steep.
+
+    What is a valley on all rows can be a dell on a third of them: that Hessian then promises too little.
+    """
+    final = tolerance <= LEFT * level.fine["ftol"]
+    return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * tolerance
+
+
+def _radius(here, there, d, gain):
+    """How long the next step may be: as this one if that was cut short; up to twice as long if it kept its promise."""
+    length = float(np.linalg.norm(there.z - here.z))
+    if length < CUT * np.linalg.norm(d):
+        return max(length, 0.1)
+    kept = here.value - there.value >= KEPT * gain
+    return min(max(here.radius, 2.0 * length), LONGEST) if kept else here.radius
+
+
+def _shift(e, slope, radius):
+    """The least μ >= 0 with ‖(B + μI)⁻¹g‖ <= radius, to a few digits: flat directions are cut short, others hardly."""
+    low, high = 0.0, float(np.linalg.norm(slope)) / radius  # at the upper end it is shorter, whatever e is
+    if not np.linalg.norm(slope / e) > radius:
         return 0.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.linalg.norm(slope / (e + middle)) > LONGEST else (low, middle)
+        low, high = (middle, high) if np.linalg.norm(slope / (e + middle)) > radius else (low, middle)
     return high
 
 
