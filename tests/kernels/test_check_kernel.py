@@ -93,6 +93,16 @@ class GradientOfOneSide(Sound):
         return {"weight": np.sum(W * (1.0 + X @ Z.T)) if X is Z else 0.0}
 
 
+class ForgetsTheColumn(Sound):
+    def grad_tiles(self, X, Z):
+        return lambda i, j, W: self.grad(X[i], Z[: j.stop - j.start], W)
+
+
+class WeighsTwice(Sound):
+    def weighted_tiles(self, X, Z):
+        return lambda i, j, W: self.weighted(X[i], Z[j], 2.0 * W)
+
+
 class NoNames(Sound):
     @property
     def names(self):
@@ -178,6 +188,8 @@ BROKEN = [
     (Writes(), "inputs: X or W was changed"),
     (GradientOfTheValue(), "gradient: ∂/∂log weight for .X, X. is"),
     (GradientOfOneSide(), "gradient: ∂/∂log weight for .X, Z. is 0"),
+    (ForgetsTheColumn(), "grad_tiles: not grad for rows"),
+    (WeighsTwice(), "weighted_tiles: not weighted for rows"),
     (NoNames(), "names: "),
     (ForgetsTheta(), "with_theta: "),
     (ChangesItself(), "with_theta: changed the kernel itself"),

@@ -23,9 +23,10 @@ def check_kernel(kernel, X=None, *, random_state=0):
 
     Symmetry; positive semi-definiteness; ``diag``; any tile equals the same part of the whole, empty ones included;
     ``k(X)`` is ``k(X, X)``; equal inputs are treated equally; inputs are left alone; the gradient agrees with
-    differences in log θ; ``theta``, ``theta_bounds``, ``names``, ``with_theta`` and ``fixed`` fit together; copies are
-    equal and give the same numbers; ``repr`` reads back as an equal kernel. On rows of floats also: translation (by
-    1e8 too) for stationary kernels, scale for radial ones, float32, and the derivative with respect to x.
+    differences in log θ, by tiles too; ``theta``, ``theta_bounds``, ``names``, ``with_theta`` and ``fixed`` fit
+    together; copies are equal and give the same numbers; ``repr`` reads back as an equal kernel. On rows of floats
+    also: translation (by 1e8 too) for stationary kernels, scale for radial ones, float32, and the derivative with
+    respect to x.
 
     A kernel that holds a function without a name (a lambda) is not asked for its ``repr``, and one that holds a
     function or has a class that another process could not import is not sent there.
@@ -170,19 +171,20 @@ def _gradient(kernel, X, rng):
         what = f"the sum of W ∘ k for ({name}) is {total} by weighted, {terms.sum()} by the values"
         _require(abs(total - terms.sum()) <= 1e-9 * np.abs(terms).sum(), kernel, "weighted", what)
         _close(again, got, _size(got), 1e-9, kernel, "weighted", f"its gradient for ({name}) is not that of grad")
-        _gradient_of_tiles(kernel, A, B, W)
 
 
-def _gradient_of_tiles(kernel, A, B, W):
+def _gradient_of_tiles(kernel, X, rng):
     """grad_tiles(A, B)(i, j, W[i, j]) is grad(A[i], B[j], W[i, j]), and so is weighted_tiles."""
+    A, B = X[: len(X) // 2], X[len(X) // 2 - 1 :]
     grads, both, m, n = kernel.grad_tiles(A, B), kernel.weighted_tiles(A, B), len(A), len(B)
+    W = rng.standard_normal((m, n))
     for a, b in ((slice(0, m), slice(0, n)), (slice(1, m), slice(0, n - 1)), (slice(0, m // 2), slice(n // 2, n))):
         part, where = W[a, b], f"for rows {a.start}:{a.stop}, columns {b.start}:{b.stop}"
         total, gradient = kernel.weighted(A[a], B[b], part)
         size = _size(gradient) + np.abs(part).sum() * _size(kernel(A, B))
         _close(grads(a, b, part), gradient, size, 1e-10, kernel, "grad_tiles", f"not grad {where}")
-        found = both(a, b, part)
-        _close(np.append(found[1], found[0]), np.append(gradient, total), size, 1e-10, kernel, "weighted_tiles", where)
+        found, what = both(a, b, part), f"not weighted {where}"
+        _close(np.append(found[1], found[0]), np.append(gradient, total), size, 1e-10, kernel, "weighted_tiles", what)
 
 
 def _difference(kernel, i, A, B):
@@ -271,7 +273,7 @@ def _input_gradient(kernel, X, rng):
 
 ALWAYS = (
     _shape_and_symmetry, _positive_semidefinite, _diagonal, _tiles, _same_on_both_sides, _leaves_inputs_alone,
-    _theta, _gradient, _copies, _text,
+    _theta, _gradient, _gradient_of_tiles, _copies, _text,
 )  # fmt: skip
 ON_ROWS = (_translation, _scale, _float32, _input_gradient)
 
