@@ -343,6 +343,17 @@ def test_sparse_training_rows_fit_the_columns_of_the_model(tmp_path):
                 model.save(tmp_path / "b")
 
 
+def test_a_kernel_that_refuses_its_own_parameters(tmp_path):
+    """Columns are names or numbers; whoever asks such a kernel what it reads gets a ValueError."""
+    mercer.KernelRidge(Gaussian().on([0, 1])).fit(X, Y).save(tmp_path / "a")
+    header, body = take_apart(tmp_path / "a")
+    for name, fields in header["objects"]:
+        if name == "kernels.Columns":
+            fields["columns"] = ["condition", 9.1]
+    with pytest.raises(ModelFileError, match="KernelRidge cannot be made: Columns: give names or numbers, not both"):
+        mercer.load(put_together(tmp_path / "b", header, body))
+
+
 @pytest.mark.parametrize("name", ["KernelRidge", "SVR", "GaussianProcessRegressor"])
 @pytest.mark.parametrize("unit", [mercer, mercer.compat], ids=["mercer", "compat"])
 def test_a_model_that_does_not_say_its_columns(unit, name, tmp_path):

@@ -42,8 +42,13 @@ class Decoder:
         state = {field: self.value(item, f"{where}, {field!r:.40}") for field, item in fields.items()}
         self._sizes.add(cls, self._met, where)
         _codecs.check_fields(cls, state, where)
-        check_object(name, cls, state, where)
-        return _codecs.restore(cls, state, where)
+        try:
+            check_object(name, cls, state, where)
+            return _codecs.restore(cls, state, where)
+        except (ModelFileError, MemoryError):
+            raise
+        except Exception as error:  # a part that is asked, and refuses its own parameters
+            raise ModelFileError(f"{where}: {cls.__name__} cannot be made: {str(error)[:200]}") from error
 
     def _class(self, name, where):
         if isinstance(name, str) and name.startswith("names."):
