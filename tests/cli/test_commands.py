@@ -214,9 +214,12 @@ def test_what_is_not_ctrl_c_is_told_as_ever(monkeypatch):
 
 
 def test_a_handler_of_the_caller_stays():
-    mine = signal.signal(signal.SIGINT, lambda number, frame: None)
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
         with _interrupt.interrupted(SimpleNamespace(written=())):
             signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
     finally:
-        signal.signal(signal.SIGINT, mine)
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT, signal.SIGINT]
