@@ -17,12 +17,18 @@ import numpy as np
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 0
+ENOUGH = float(os.environ.get("BENCH_ENOUGH", "inf"))  # seconds after which two measurements of a call are enough: --quick
+
+
+def more(seconds, times):
+    """Whether a call is measured once more. The first of all may be slow for its own reasons, so two are the least."""
+    return len(seconds) < times and (len(seconds) < 2 or sum(seconds) < ENOUGH)
 
 
 def repeat(call, times=3):
     """Seconds of each of several calls, and the last result."""
     seconds = []
-    for _ in range(times):
+    while more(seconds, times):
         result = None  # the previous result's memory is free before the next call
         start = time.perf_counter()
         result = call()
@@ -78,7 +84,7 @@ def krr(impl, dtype):
         K = np.asfortranarray(rbf_kernel(X, gamma=0.5 / ell**2))
         K[np.diag_indices(len(K))] += lam
         seconds = []
-        for _ in range(3):
+        while more(seconds, 3):
             A = K.copy(order="F")
             start = time.perf_counter()
             dpotrf(A, lower=1, clean=0, overwrite_a=1)
