@@ -57,7 +57,7 @@ docs: $(DOCS)/.installed  ## the pages and the gallery, into docs/_build/html
 bench: $(BENCH)/.installed  ## every table, side by side with the peers, in two hours; BENCH_ARGS="--only gp" some, --full the long ones
 	@$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
-bench-quick: $(BENCH)/.installed  ## the short tasks, once, in about 3 minutes
+bench-quick: $(BENCH)/.installed  ## the short tasks, in under 3 minutes
 	@$(BENCH)/bin/python benchmarks/run.py --quick $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and what the commands wrote

@@ -187,12 +187,10 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
                 if bounds != FIXED:
                     raise ValueError(f"{name}_bounds must be a pair or 'fixed', got {bounds!r}.")
                 bounds = None
-            elif not (value >= 0).all():
+            elif not (least := value.min(initial=np.inf)) >= 0:  # nan too
                 raise ValueError(f"{type(self).__name__}: {name} must be positive, got {getattr(self, name)}.")
-            elif not np.all(value):
-                bounds = None
             else:
-                bounds = check_bounds(name, bounds, value.size)
+                bounds = check_bounds(name, bounds, value.size) if least > 0 else None
             rows.append((name, value, bounds))
         return rows
 
@@ -250,8 +248,9 @@ class Kernel(InputSlopes, BaseEstimator, ABC):
                 setattr(other, name, float(new[0]) if np.ndim(getattr(self, name)) == 0 else new)
                 used += value.size
         for part_name, part in self._named_parts():
-            setattr(other, part_name, part.with_theta(theta[used : used + part.n_theta]))
-            used += part.n_theta
+            count = part.n_theta
+            setattr(other, part_name, part.with_theta(theta[used : used + count]))
+            used += count
         return other
 
     def fixed(self):

@@ -1,8 +1,7 @@
 """Work in pieces: cut so that Ctrl-C is heard, and shared so that short ones do not wait for threads."""
 
 from contextlib import nullcontext
-
-import numpy as np
+from math import sqrt
 
 from mercer._tiles import one_blas_thread, run, threads
 
@@ -47,12 +46,14 @@ def _shares(n, operations):
 
 def strips(count, operations, n):
     """Ranges of equal length; none of nothing."""
-    return ranges(np.linspace(0, count, _shares(n, operations) + 1))
+    shares = _shares(n, operations)
+    return ranges([count * i // shares for i in range(shares + 1)])
 
 
 def wedges(count, k, n):
     """Ranges of rows of a lower triangle with equal areas; an update of rank k costs k operations for each entry."""
-    return ranges((count * np.sqrt(np.linspace(0, 1, _shares(n, float(count) * count * k) + 1))).round())
+    shares = _shares(n, float(count) * count * k)
+    return ranges([round(count * sqrt(i / shares)) for i in range(shares + 1)])
 
 
 def ranges(ends):
