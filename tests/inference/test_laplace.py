@@ -45,13 +45,26 @@ def test_the_mode_and_the_evidence_in_the_plainest_way(problem, link):
 @both
 def test_adjoint_against_central_differences(problem, link, method):
     X, t, w = problem
+    _check_adjoint(X, Binary(link, t, w, -0.1), np.array([1.5, -0.2]), method)
+
+
+@both
+def test_adjoint_where_most_rows_are_certain(rng, link):
+    X = np.sort(rng.uniform(-9, 9, (30, 1)), axis=0)
+    theta = np.array([12.0, 3.0])
+    found = laplace(np.exp(theta[0]) * Gaussian(np.exp(theta[1]))(X), Binary(link, np.sign(X[:, 0])))
+    assert np.sum(found.s**2 < 1e-8) > 10  # so small that Σ could not be told from 1 − [B⁻¹]ᵢᵢ
+    _check_adjoint(X, Binary(link, np.sign(X[:, 0])), theta, "laplace")
+
+
+def _check_adjoint(X, likelihood, theta, method):
+    """W·∂K/∂log θ is the slope of −log Z."""
     approximate, adjoint = METHODS[method]
-    likelihood, D = Binary(link, t, w, -0.1), np.sum((X[:, None] - X) ** 2, axis=2)
+    D, h = np.sum((X[:, None] - X) ** 2, axis=2), 1e-4
 
     def K(log_theta):
         return np.exp(log_theta[0]) * np.exp(-0.5 * D / np.exp(2 * log_theta[1]))
 
-    theta, h = np.array([1.5, -0.2]), 1e-4
     W = adjoint(approximate(K(theta), likelihood, tol=1e-10))
     assert_allclose(W, W.T, atol=1e-12)
     for j in range(2):

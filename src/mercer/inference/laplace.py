@@ -83,10 +83,15 @@ def laplace_adjoint(posterior, overwrite=False):
         Whether its factor may be used up.
     """
     with few_threads(len(posterior.a)):
-        inverse = posterior.inverse(overwrite)
-        s2 = 0.5 * posterior.variances(inverse) * posterior.likelihood.derivatives(posterior.f)[2]
-        R = inverse[0]
+        R, beta = posterior.inverse(overwrite)
+        s2 = 0.5 * (1.0 - beta) * _skew(posterior)
         u = s2 - R @ (posterior.K @ s2)
         a = posterior.a
         left = np.stack([a + u, u], axis=1)
         return combine(R, left * [-0.5, 0.5], left, 0.5)  # ½ R − ½ ((a + u)(a + u)ᵀ − u uᵀ)
+
+
+def _skew(posterior):
+    """∇³log p / W, which is bounded where both vanish: Σᵢᵢ ∇³ᵢ = (1 − [B⁻¹]ᵢᵢ) ∇³ᵢ/Wᵢ then needs no Σ of such rows."""
+    _, W, third = posterior.likelihood.derivatives(posterior.f)
+    return np.divide(third, W, out=np.zeros_like(third), where=W > 0)

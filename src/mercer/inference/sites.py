@@ -78,23 +78,19 @@ class SitePosterior:
         by_rows(scale, len(R))
         return R, beta
 
-    def variances(self, inverse=None):
-        """diag((K⁻¹ + diag τ)⁻¹); ``inverse`` is what `inverse` gave, if it is there already."""
-        beta = inverse_diagonal(self.L) if inverse is None else inverse[1]
-        gone = 1.0 - beta
+    def variances(self):
+        """diag((K⁻¹ + diag τ)⁻¹)."""
+        gone = 1.0 - inverse_diagonal(self.L)
         weak = np.flatnonzero(~(gone > SMALL))
         with np.errstate(divide="ignore", invalid="ignore"):
             var = gone / self.s**2
         if weak.size:  # the site says almost nothing: K less what the others explain
-            var[weak] = np.maximum(np.diagonal(self.K)[weak] - self._explained(weak, inverse), 0.0)
+            var[weak] = np.maximum(np.diagonal(self.K)[weak] - self._explained(weak), 0.0)
         return var
 
-    def _explained(self, rows, inverse):
+    def _explained(self, rows):
         """k_iᵀ R k_i for some rows."""
-        k = self.K[rows]
-        if inverse is not None:
-            return np.einsum("ij,ij->i", k @ inverse[0], k)
-        V = np.asfortranarray((k * self.s).T)
+        V = np.asfortranarray((self.K[rows] * self.s).T)
         forward(self.L, V)
         return np.einsum("ij,ij->j", V, V)
 

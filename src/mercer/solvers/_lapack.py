@@ -25,7 +25,8 @@ from mercer.solvers._triangles import (
     subtract_square,
 )
 
-ROWS = 256  # block of rows in a solve
+ROWS = 256  # of a matrix in one pass over it
+SOLVED = 1024  # block of rows in a solve: of one right-hand side, fewer would be more calls than work
 TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 FEW_ROWS = 700  # rows up to which one pass over a matrix is not worth a thread
@@ -108,10 +109,10 @@ def _by_columns(solve, L, W):
 
 def _forward(lib, L, W):
     n = len(L)
-    for c, d in pieces(W.shape[1], 2.0 * ROWS * n):
+    for c, d in pieces(W.shape[1], 2.0 * SOLVED * n):
         V = W[:, c:d]
-        for k in range(0, n, ROWS):
-            e = min(k + ROWS, n)
+        for k in range(0, n, SOLVED):
+            e = min(k + SOLVED, n)
             if k:
                 lib.add_columns(V[k:e], L[k:e, :k], V[:k], sign=-1)
             lib.solve_columns(L[k:e, k:e], V[k:e])
@@ -119,10 +120,10 @@ def _forward(lib, L, W):
 
 def _backward(lib, L, W):
     n = len(L)
-    for c, d in pieces(W.shape[1], 2.0 * ROWS * n):
+    for c, d in pieces(W.shape[1], 2.0 * SOLVED * n):
         V = W[:, c:d]
-        for k in reversed(range(0, n, ROWS)):
-            e = min(k + ROWS, n)
+        for k in reversed(range(0, n, SOLVED)):
+            e = min(k + SOLVED, n)
             lib.solve_columns(L[k:e, k:e], V[k:e], transposed=True)
             if k:
                 lib.add_columns(V[:k], L[k:e, :k], V[k:e], transposed=True, sign=-1)
