@@ -17,7 +17,8 @@ import numpy as np
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 0
-ENOUGH = float(os.environ.get("BENCH_ENOUGH", "inf"))  # seconds after which two measurements of a call are enough: --quick
+# Seconds after which two measurements of a call are enough: ``--quick`` says so.
+ENOUGH = float(os.environ.get("BENCH_ENOUGH", "inf"))
 
 
 def more(seconds, times):
