@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dual.reference import interior_point
 from mercer import _tiles
 from mercer._loops import dual as compiled
-from mercer.dual import _active, _plain, _rounds, _search, _store, working_set
+from mercer.dual import _active, _plain, _programme, _rounds, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
@@ -244,6 +244,28 @@ def test_equal_rows_and_a_singular_matrix(rng):
         check_kkt(K, tube(y, 1.0, 0.1), found, intercept, 1e-5)
     flat = solve(DenseGram.from_matrix(np.ones((90, 90))), tube(y, 1.0, 0.1), intercept=True)
     assert flat.status == "converged"
+
+
+def test_where_only_rounding_moves_it_ends(monkeypatch):
+    rng, n = np.random.default_rng(3), 48  # another seed may end by itself
+    X, one = rng.standard_normal((n, 1)), np.ones(n)
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(n)
+    monkeypatch.setattr(working_set, "_loops", lambda n: compiled)
+    dual = Dual(y, 0 * one, 1e-10 * one, -1e10 * one, 1e10 * one)  # α of 1e10: slopes are known to 1e-5
+    found = solve(DenseGram.from_matrix(X @ X.T), dual, intercept=True, tol=1e-6, time_budget=10.0)
+    assert found.status == "stalled" and found.violation < 1e-3
+    assert found.gap < 1e-8 * found.objective
+
+
+def test_height_is_the_objective(rng):
+    X, y = data(rng, 60)
+    dual = tube(y, 2.0, 0.1)._replace(ridge=rng.uniform(0.0, 1.0, 60))
+    K = Gaussian(1.0)(X)
+    found = solve(DenseGram.from_matrix(K), dual, intercept=True)
+    g = K @ found.alpha + dual.ridge * found.alpha - y
+    height, size = _programme.Programme.check(dual, np.diagonal(K), True).height(found.alpha, g)
+    assert_allclose(height, -found.objective, rtol=1e-10)
+    assert size >= abs(height)
 
 
 def test_a_start_saves_steps_and_may_be_infeasible(rng):

@@ -93,6 +93,11 @@ class Programme:
         norm = float(a @ Ka)
         return 0.5 * norm + float(loss.sum()), -0.5 * norm - float(own.sum()), float(np.sum(own + loss + a * (Ka + b)))
 
+    def height(self, a, g):
+        """(½αᵀKα + Σ h(α), the size of its terms), from the gradient."""
+        terms = 0.5 * a * (g - self.target) + self.epsilon * np.abs(a)
+        return float(terms.sum()), float(np.abs(terms).sum())
+
     def feasible(self, start):
         """A start moved into the box, and with an intercept onto Σα = 0."""
         a = np.asarray(start, dtype=float)

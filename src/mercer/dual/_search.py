@@ -9,7 +9,8 @@ import copy
 
 import numpy as np
 
-from mercer._tiles import one_blas_thread
+from mercer._tiles import few_threads, one_blas_thread
+from mercer.dual import _plain
 from mercer.dual._active import newton
 from mercer.dual._rounds import BLOCK, one_round
 
@@ -19,6 +20,9 @@ NEAR = 0.05  # violation, relative to the spread of the targets, above which a l
 SETTLED = 0.04  # share of a block's free rows that change in a round: with more, Newton's face would be another
 SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for its own cost in rounds
 CHEAP = 2e9  # multiplications that a Newton step may cost at any time
+ROUNDING = 1e-15  # of the terms of the objective: a round that gains less, where only rounding moves, gains nothing
+STILL = 20  # such rounds in a row, Newton steps between them, after which nothing is to be gained
+WAIT = 2.0  # costs of a Newton step that a small problem spends in rounds before it
 ENTRIES = 60  # faces tried in a row in a small problem, two steps each
 STEPS = 12  # and in a large one, as long as they help
 SHRINK = 0.5  # share of the rows: with fewer to settle the search goes on with them alone
@@ -38,14 +42,20 @@ class Search:
         self.near = max(30.0 * tol, NEAR * float(np.std(programme.target)))
         self.newtons = 0
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
+        self.early = False  # whether the last Newton step was
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
         self.small = len(a) <= EXACT
+        self.plain = store.loops is _plain  # rounds in Python are slow: Newton has two thirds of the work
         self.shrunk, self.until = 0, LATE  # parts solved so far, and the round before which there is no other
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
+        with few_threads(len(self.a)):  # asked for once: a hundred short solves would each ask again
+            return self._run()
+
+    def _run(self):
         block = np.zeros(0, dtype=np.int64)
-        still = 0
+        still, lowest = 0, np.inf
         while True:
             slopes = self.programme.slopes(self.a, self.g)
             violation = self.programme.violation(*slopes)
@@ -71,9 +81,12 @@ class Search:
             now = self.programme.free(self.a)
             changed = np.setxor1d(free, now, assume_unique=True).size
             self.churn = changed / max(min(len(block), now.size), 1)
-            still = still + 1 if self.budget.steps == work else 0
+            height, size = self.programme.height(self.a, self.g)
+            lost = self.budget.steps == work or not height < lowest - ROUNDING * size
+            still, lowest = still + 1 if lost else 0, min(lowest, height)
             if still >= 2:
-                if self._newton() not in ("full", "part") or still > 6:
+                moves = self._newton(patient=True) in ("full", "part") or self.budget.steps > work
+                if not moves or still > STILL:
                     return "stalled"
 
     def _part(self, grows, falls, violation):
@@ -112,27 +125,35 @@ class Search:
         m = float(self.programme.free(self.a).size)
         return 0.08 * m**3 + 100.0 * m**2 + m * len(self.a)
 
+    def _share(self):
+        """The work of Newton's steps on a small problem, in that of the rounds before them."""
+        return 2 if self.plain else 1
+
     def _newton_is_due(self, violation):
         """Whether the rounds since the last Newton step have cost as much as one, and the face is about to settle."""
         n = len(self.a)
         if not self.small and (violation > self.near or self.churn > SETTLED):
             return False
         cost = self._cost()
-        wait = self.patience * (1.0 if self.small else np.clip(violation / (SOON * self.tol), 0.2, 4.0))
-        return cost > 0 and self.budget.work - self.last > wait * max(cost, 20.0 * n * min(n, BLOCK))
+        wait = WAIT / self._share() if self.small else np.clip(violation / (SOON * self.tol), 0.2, 4.0)
+        return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK))
 
-    def _newton(self, tol=None):
-        """Newton steps, rows let in as they ask; what comes too early or does not help makes the next wait longer."""
-        small, goal = self.small, tol or self.tol
+    def _newton(self, tol=None, patient=False):
+        """Newton steps, rows let in as they ask; what comes too early or does not help makes the next wait longer.
+
+        Unless ``patient``, the first step looks whether it is too early: a face that many rows would leave costs many
+        factorisations, and is not the last one. Rounds are cheaper then, but not for ever: the next time it is taken.
+        """
+        small, goal, patient = self.small, tol or self.tol, patient or self.early or self.plain
         spent = (self.budget.work - self.last) / max(self._cost(), 1.0)  # rounds and Newton share the time
-        most = int(np.clip(2 * spent, 4, 2 * ENTRIES)) if small else STEPS
+        most = int(np.clip(self._share() * spent, 2 * self._share(), 2 * ENTRIES)) if small else STEPS
         status, before, best, vain = "part", self._violation(), np.inf, 0
-        for _ in range(most):
+        for step in range(most):
             self.newtons += 1
             if status == "full":
                 status = self._enter()
             else:
-                status = newton(self.store, self.programme, self.a, self.g, patient=small)
+                status = newton(self.store, self.programme, self.a, self.g, patient=small and (patient or step > 0))
             violation = self._violation()
             if status in ("early", "failed") or violation <= goal or self.budget.spent():
                 break
@@ -140,6 +161,7 @@ class Search:
             best = min(best, violation)
             if not small and (status == "part" or vain > 2):
                 break
+        self.early = status == "early"
         helped = status in ("full", "part") and (small or self._violation() < 0.5 * before)
         self.patience = max(0.5, 0.5 * self.patience) if helped else 1.5 * self.patience
         self.last = self.budget.work
@@ -182,7 +204,7 @@ class Search:
             kept = self.a.copy(), self.g.copy(), self._violation()
             if kept[2] <= self.fine or self._cost() > max(CHEAP, 0.2 * start) or self.budget.spent():
                 return
-            status = self._newton(self.fine)
+            status = self._newton(self.fine, patient=True)
             if self._violation() > max(self.tol, kept[2]):
                 self.a[:], self.g[:] = kept[:2]
                 return
