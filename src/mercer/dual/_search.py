@@ -9,10 +9,11 @@ import copy
 
 import numpy as np
 
-from mercer._tiles import few_threads, one_blas_thread
+from mercer._tiles import one_blas_thread
 from mercer.dual import _plain
 from mercer.dual._active import newton
 from mercer.dual._rounds import BLOCK, one_round
+from mercer.solvers._pieces import threads_for
 
 EXACT = 2048  # rows up to which K is stored in float64
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
@@ -50,7 +51,7 @@ class Search:
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
-        with few_threads(len(self.a)):  # asked for once: a hundred short solves would each ask again
+        with threads_for(len(self.a)):  # asked for once: a hundred short solves would each ask again
             return self._run()
 
     def _run(self):
