@@ -23,6 +23,7 @@ SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for i
 CHEAP = 2e9  # multiplications that a Newton step may cost at any time
 ROUNDING = 1e-15  # of the terms of the objective: a round that gains less, where only rounding moves, gains nothing
 STILL = 20  # such rounds in a row, Newton steps between them, after which nothing is to be gained
+LONG = 12  # phases of Newton steps after which rounds have shown to be slow
 WAIT = 2.0  # costs of a Newton step that a small problem spends in rounds before it
 ENTRIES = 60  # faces tried in a row in a small problem, two steps each
 STEPS = 12  # and in a large one, as long as they help
@@ -43,7 +44,7 @@ class Search:
         self.near = max(30.0 * tol, NEAR * float(np.std(programme.target)))
         self.newtons = 0
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
-        self.early = False  # whether the last Newton step was
+        self.early, self.phases = False, 0  # whether the last Newton step came too early, and how often it was tried
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
         self.small = len(a) <= EXACT
         self.plain = store.loops is _plain  # rounds in Python are slow: Newton has two thirds of the work
@@ -128,7 +129,7 @@ class Search:
 
     def _share(self):
         """The work of Newton's steps on a small problem, in that of the rounds before them."""
-        return 2 if self.plain else 1
+        return 2 if self.plain or self.phases > LONG else 1
 
     def _newton_is_due(self, violation):
         """Whether the rounds since the last Newton step have cost as much as one, and the face is about to settle."""
@@ -145,7 +146,7 @@ class Search:
         Unless ``patient``, the first step looks whether it is too early: a face that many rows would leave costs many
         factorisations, and is not the last one. Rounds are cheaper then, but not for ever: the next time it is taken.
         """
-        small, goal, patient = self.small, tol or self.tol, patient or self.early or self.plain
+        small, goal, patient = self.small, tol or self.tol, patient or self.early or self._share() > 1
         spent = (self.budget.work - self.last) / max(self._cost(), 1.0)  # rounds and Newton share the time
         most = int(np.clip(self._share() * spent, 2 * self._share(), 2 * ENTRIES)) if small else STEPS
         status, before, best, vain = "part", self._violation(), np.inf, 0
@@ -162,7 +163,7 @@ class Search:
             best = min(best, violation)
             if not small and (status == "part" or vain > 2):
                 break
-        self.early = status == "early"
+        self.early, self.phases = status == "early", self.phases + 1
         helped = status in ("full", "part") and (small or self._violation() < 0.5 * before)
         self.patience = max(0.5, 0.5 * self.patience) if helped else 1.5 * self.patience
         self.last = self.budget.work
