@@ -44,7 +44,7 @@ def newton(store, programme, a, g, *, enter=None, patient=False):
         return "failed"
     low, high = floor - here, ceiling - here
     C = np.ones((F.size, int(programme.intercept)))
-    plain, d, status = face_minimum(A, C, s, low, high, patient)
+    plain, d, status = face_minimum(A.factor, C, s, low, high, patient)
     if status == "early":
         return status
     t = A.best_step(s, d)

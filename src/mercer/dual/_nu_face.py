@@ -31,7 +31,7 @@ def face_step(store, sides, a, g, enter=None):
         return "failed"
     here, box = a[F], sides.box[F]
     low, high = np.where(s > 0, -here, -box - here), np.where(s > 0, box - here, -here)
-    plain, d, status = face_minimum(A, C, g[F], low, high)
+    plain, d, status = face_minimum(A.factor, C, g[F], low, high)
     limit = ROUNDING * np.abs(a).sum()
     if enter is None and not float(-g[F] @ plain) > 4.0 * np.finfo(float).eps * float(np.abs(g[F]) @ np.abs(plain)):
         return "full"

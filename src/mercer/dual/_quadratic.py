@@ -18,7 +18,7 @@ class Square:
 
     def __init__(self, store, F, diag, ridge=0.0):
         shift = 4.0 * np.finfo(store.dtype).eps * np.sqrt(F.size) * max(float(np.mean(diag)), np.finfo(float).tiny)
-        self.bad, self.solved = True, 0  # right-hand sides so far: of many rows held, they are most of the work
+        self.bad = True
         for _ in range(TRIES):
             A = store.square(F)
             A = A.astype(np.float64) if A.dtype != np.float64 else A
@@ -29,11 +29,6 @@ class Square:
             if not self.bad:
                 break
             shift *= 100.0
-
-    def solve(self, B):
-        """A⁻¹B."""
-        self.solved += B.shape[1]
-        return solve_lower(self.factor, B)
 
     def __matmul__(self, d):
         """A d, from what lies above the diagonal."""
@@ -52,7 +47,7 @@ class Square:
         return -float(s @ d) - 0.5 * float(d @ (self @ d))
 
 
-def face_minimum(A, C, s, low, high, patient=True):
+def face_minimum(L, C, s, low, high, patient=True):
     """(plain Newton step, step, status): min sᵀd + ½dᵀAd with Cᵀd = 0, rows that would leave held at their ends.
 
     Held rows are equations like Cᵀd = 0: d = x − Z(CᵀZ)⁻¹(Cᵀx − v) with x = −A⁻¹s and Z = A⁻¹C. Each row held adds a
@@ -60,7 +55,7 @@ def face_minimum(A, C, s, low, high, patient=True):
     as far as the first end; or, unless ``patient``, "early" where too many rows would leave at once.
     """
     m, fixed = C.shape
-    both = A.solve(np.column_stack([-s, C]))
+    both = solve_lower(L, np.column_stack([-s, C]))
     x, Z = both[:, 0], both[:, 1:]
     held, v = np.zeros(0, dtype=np.int64), np.zeros(fixed)
     plain = None
@@ -81,7 +76,7 @@ def face_minimum(A, C, s, low, high, patient=True):
         held, v = np.concatenate([held, out]), np.concatenate([v, np.where(d < low, low, high)[out]])
         unit = np.zeros((m, out.size))
         unit[out, np.arange(out.size)] = 1.0
-        Z = np.column_stack([Z, A.solve(unit)])
+        Z = np.column_stack([Z, solve_lower(L, unit)])
     plain = np.zeros(m) if plain is None else plain
     return plain, to_first_end(plain, low, high), "part"
 
