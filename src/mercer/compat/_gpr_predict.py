@@ -1,12 +1,11 @@
 """What a Gaussian process with scikit-learn's arguments says after a fit and before one: moments, samples, log p(y)."""
 
-import warnings
-
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from mercer._warn import warn
 from mercer.compat._covariance import Covariance, log_evidence
 from mercer.compat._rows import same_columns
 from mercer.exceptions import NumericalWarning
@@ -75,11 +74,10 @@ class PredictMixin:
         mean, variance = f.moments(X)
         variance, count, worst = clip(variance + noise, np.asarray(f.kernel.diag(X), dtype=float) + noise, f.Kinv.n)
         if worst:
-            warnings.warn(
+            warn(
                 f"{count} of {len(X)} variances came out negative, by up to {worst:.1e} of the prior variance, and are "
                 "0 now: K is nearly singular. Use a larger alpha, or a WhiteKernel.",
                 NumericalWarning,
-                stacklevel=3,
             )
         return mean, np.sqrt(variance)
 

@@ -1,12 +1,11 @@
 """The search for θ as scikit-learn does it: L-BFGS-B from the given θ, restarts from the bounds, or a function."""
 
-import warnings
-
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._tiles import few_threads
+from mercer._warn import warn
 
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one, so that a line search turns back
 
@@ -48,12 +47,11 @@ def minimise(objective, kernel, optimizer, restarts, rng, rows, report):
     report.update(evaluations=counted.evaluations, failed_evaluations=counted.failed, restarts=restarts)
     best = min(optima, key=lambda found: found[1] if np.isfinite(found[1]) else np.inf)
     if not np.isfinite(best[1]):
-        warnings.warn(
+        warn(
             f"nothing was learnt: of {counted.evaluations} evaluations {counted.failed} were not finite, and the best "
             f"log marginal likelihood is {-best[1]}; θ is {best[0].tolist()}. Scale y (normalize_y=True in a "
             "regression) and the columns of X, or change the start of the kernel's hyper-parameters.",
             ConvergenceWarning,
-            stacklevel=6,
         )
     return best
 
@@ -87,11 +85,10 @@ def _descend(objective, start, bounds):
 
     result = minimize(value_and_gradient, start, method="L-BFGS-B", jac=True, bounds=bounds)
     if result.status != 0:
-        warnings.warn(
+        warn(
             f"lbfgs failed to converge after {result.nit} iterations and {result.nfev} evaluations (status "
             f"{result.status}: {result.message}); the best of them, {best[1]:.6g}, is used. Scale the columns of X, "
             "or change the bounds or the start of the kernel's hyper-parameters.",
             ConvergenceWarning,
-            stacklevel=7,
         )
     return best

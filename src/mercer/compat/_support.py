@@ -1,6 +1,5 @@
 """What SVR and NuSVR with scikit-learn's arguments share: rows, weights, γ, the solution, prediction."""
 
-import warnings
 from abc import abstractmethod
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from mercer._warn import warn
 from mercer.compat._kernels import Given, Tiles, Whole, route, rows_of
 from mercer.dual.working_set import hold
 from mercer.estimators._base import Estimator
@@ -177,12 +177,11 @@ class SupportVectors(RegressorMixin, Estimator):
                     f"{lowest:.3g}, so that the dual has no single minimum, and the coefficients (their sum is "
                     f"{self._alpha.sum():.3g}, for 0) may solve nothing; use another kernel."
                 )
-        warnings.warn(
+        warn(
             f"Solver terminated early ({report['status']}, max_iter={self.max_iter}) after {self.n_iter_} steps with a "
             f"duality gap of {report['dual_gap']:.3g} at an objective of {report['objective']:.3g}. Consider "
             f"pre-processing your data with StandardScaler or MinMaxScaler, a smaller C or a larger tol.{why}",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     # ---------------------------------------------------------------------- what was learnt

@@ -1,7 +1,5 @@
 """Two classes by Laplace's approximation, with the attributes of scikit-learn's binary classifier."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -9,6 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._warn import warn
 from mercer.compat._covariance import Covariance
 from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
@@ -59,11 +58,10 @@ class TwoClasses(RowsMixin, BaseEstimator):
     def _keep(self, found):
         """Set what was learnt."""
         if not found.info["converged"]:
-            warnings.warn(
+            warn(
                 f"the mode of the latent function was not reached in max_iter_predict={self.max_iter_predict} "
                 f"factorisations; the gradient there is {found.info['gradient']:.2g}. Raise max_iter_predict.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         self.report_.update(kernel=repr(self._kernel), **found.info)
         self.log_marginal_likelihood_value_ = np.float64(found.log_evidence)

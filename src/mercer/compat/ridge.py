@@ -1,6 +1,5 @@
 """KernelRidge with scikit-learn's arguments."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from mercer._warn import warn
 from mercer.compat._kernels import Given, Named, Tiles, Whole, route, rows_of
 from mercer.dual import ridge
 from mercer.estimators._base import Estimator
@@ -190,12 +190,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         coef, _, _, info = least_squares(A, y, np.zeros(K.n))
         self.fit_report_.update(solver="least squares", **info)
         if info["rank"] == K.n:  # where it is less, least_squares has said so
-            warnings.warn(
+            warn(
                 f"K + alpha I is not positive definite (kernel={self.kernel!r}, alpha = {lam:.3g}, n = {K.n}): the "
                 "function is no kernel on these rows, or alpha is too small. The linear system is solved all the same, "
                 "but f minimises nothing. Use another kernel or a larger alpha.",
                 NumericalWarning,
-                stacklevel=6,
             )
         return coef
 

@@ -1,10 +1,10 @@
 """How a Gaussian process learns its hyper-parameters: the criterion, priors, the search, and what it cannot see."""
 
 import copy
-import warnings
 
 import numpy as np
 
+from mercer._warn import warn
 from mercer.estimators._gp_trend import amplitudes, rescale
 from mercer.selection import LOO, Evidence
 from mercer.selection._progress import reporter
@@ -65,7 +65,7 @@ class LearnMixin:
         found.at_bound = {("noise" if name == "lam" else name): value for name, value in found.at_bound.items()}
         found.flat = ["noise" if name == "lam" else name for name in found.flat]
         kernel, lam = self._settled(found, lam, data, criterion)
-        found.warn(stacklevel=8)
+        found.warn()
         found.kernel, found.lam = kernel, lam
         if self._unit != 1.0:
             found.kernel, found.lam = rescale(kernel, self._unit**2), lam * self._unit**2
@@ -151,12 +151,11 @@ class LearnMixin:
         if scaled is not None:
             return scaled, c * lam
         if not 1 / OFF < c < OFF:
-            warnings.warn(
+            warn(
                 f"criterion={self.criterion!r} sees errors, not variances, and {kernel!r} has no amplitude to learn: "
                 f"its standard deviations seem off by a factor of {np.sqrt(c):.2g}. Write 1.0 * kernel, or use "
                 "criterion='evidence'.",
                 UserWarning,
-                stacklevel=10,
             )
         return kernel, lam
 

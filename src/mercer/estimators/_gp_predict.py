@@ -1,7 +1,6 @@
 """What a Gaussian process says at new inputs: moments, samples, intervals; the prior too."""
 
 import copy
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._warn import warn
 from mercer.estimators._gp_fit import default_kernel
 from mercer.estimators._gp_learn import NOISE
 from mercer.estimators._validation import check_X
@@ -146,12 +146,11 @@ class PredictMixin:
     def _warn_clipped(self, count, worst, rows):
         """Say so when a negative variance is more than rounding."""
         if worst:
-            warnings.warn(
+            warn(
                 f"{count} of {rows} variances came out negative, by up to {worst:.1e} of the prior variance, and are 0 "
                 f"now: K + noise I is nearly singular (noise = {self.lam_:.3g}). Use a larger noise, or shorter length "
                 "scales.",
                 NumericalWarning,
-                stacklevel=4,
             )
 
     def _posteriors(self):
@@ -260,11 +259,10 @@ class PredictMixin:
         """Draws of f, then of the noise; a covariance that is not positive semi-definite is warned of."""
         samples, clipped = draw(mean, C, n_samples, rng)
         if clipped:
-            warnings.warn(
+            warn(
                 f"the covariance at the {len(C)} rows has an eigenvalue of -{clipped:.1e} of the largest; it is taken "
                 "as 0. Use a larger noise, or shorter length scales.",
                 NumericalWarning,
-                stacklevel=4,
             )
         if noise.any():
             samples += np.sqrt(noise)[:, None, None] * rng.standard_normal(samples.shape)

@@ -1,11 +1,10 @@
 """Draws of the hyper-parameters of a Gaussian process, and what an evaluation of its criterion needs."""
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
+from mercer._warn import warn
 from mercer.estimators._gp_learn import or_none
 from mercer.estimators._gp_trend import amplitudes
 from mercer.inference.hyper_sampling import slice_sample
@@ -81,11 +80,10 @@ class SamplingMixin:
         worst = int(np.nanargmax(chains.rhat)) if np.isfinite(chains.rhat).any() else 0
         if not chains.complete or not chains.rhat[worst] <= ENOUGH:
             what = "the time budget was spent" if not chains.complete else "the chains have not mixed"
-            warnings.warn(
+            warn(
                 f"sampling of hyper-parameters: {what} after {len(found)} draws (R̂ = {chains.rhat[worst]:.3f} and "
                 f"{chains.ess[worst]:.0f} effective draws of {names[worst]}). Use more n_hyper_samples, or a prior.",
                 ConvergenceWarning,
-                stacklevel=8,
             )
 
     def _box(self, kernel, data):

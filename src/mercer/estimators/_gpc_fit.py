@@ -124,7 +124,7 @@ class ClassifierFit(ClassifierWarnings):
             time_budget=self.time_budget,
             callback=reporter(self),
             random_state=self.random_state,
-        ).warn(stacklevel=7)
+        ).warn()
         return self.selection_.kernel
 
     # ---------------------------------------------------------------------- what is kept

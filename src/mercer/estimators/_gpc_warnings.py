@@ -1,10 +1,9 @@
 """What a Gaussian process classifier warns of: no convergence, an amplitude or a temperature that nothing holds."""
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._warn import warn
 from mercer.inference.temperature import at_end
 
 STEEP = 1e5  # prior variance of f: a link turns nearly every value of such a function into 0 or 1
@@ -40,12 +39,11 @@ class ClassifierWarnings:
             effect = "probabilities are 0 or 1 but in a thin layer between the classes"
             if self.inference == "laplace":
                 effect = "Laplace's approximation then pulls all probabilities towards ½"
-            warnings.warn(
+            warn(
                 f"GaussianProcessClassifier: the learnt prior variance of the latent function is {variance:.2g}. The "
                 "classes can be told apart without an error, and the evidence then hardly depends on the amplitude: "
                 f"{effect}. Use {', '.join(self._remedies())}, or a kernel whose amplitude is fixed.",
                 ConvergenceWarning,
-                stacklevel=7,
             )
 
     def _warn_of_losses(self, rows, loss, frequencies):
@@ -53,23 +51,21 @@ class ClassifierWarnings:
         if self.selection_ is None or loss <= WORSE * frequencies:
             return
         variance = float(np.mean(self._variances(rows)))
-        warnings.warn(
+        warn(
             "GaussianProcessClassifier: the probabilities are worse than the class frequencies. Left out, a row has a "
             f"log loss of {loss:.3g} on average, and {frequencies:.3g} by the frequencies. The learnt prior variance "
             f"of the latent function is {variance:.2g}. Use {', or '.join(self._remedies())}.",
             ConvergenceWarning,
-            stacklevel=7,
         )
 
     def _warn_of_temperature(self):
         """Say so when the temperature is at an end of its range."""
         if self.temperature and at_end(self.temperature_):
-            warnings.warn(
+            warn(
                 f"GaussianProcessClassifier: the temperature {self.temperature_:.3g} is at the end of its range: the "
                 f"leave-one-out probabilities of {len(self.loo_probabilities_)} rows do not determine it. Use more "
                 "rows, temperature=False, or inference='ep'.",
                 ConvergenceWarning,
-                stacklevel=7,
             )
 
     def _warn_of_convergence(self, rows):
@@ -93,6 +89,4 @@ class ClassifierWarnings:
                 f"Newton's method has not converged {after} steps: the largest weight times the prior variance of the "
                 f"latent function is {heavy:.2g}, and its steps are lost in rounding; divide the weights by their mean"
             )
-        warnings.warn(
-            f"GaussianProcessClassifier: {text}, or a kernel of smaller amplitude.", ConvergenceWarning, stacklevel=7
-        )
+        warn(f"GaussianProcessClassifier: {text}, or a kernel of smaller amplitude.", ConvergenceWarning)

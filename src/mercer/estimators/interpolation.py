@@ -1,12 +1,12 @@
 """KernelInterpolator: the function of smallest norm through the data (λ = 0)."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._warn import warn
 from mercer.dual.ridge import power_of_two
 from mercer.estimators._base import KernelEstimator, default_kernel
 from mercer.estimators._validation import check_X
@@ -121,13 +121,12 @@ class KernelInterpolator(KernelEstimator):
             infeasibility=self.infeasibility_,
         )
         if not self.feasible_:
-            warnings.warn(
+            warn(
                 f"y is not in the range of K: its distance to it is {distance:.3g} of ‖y‖ (feasible_tol "
                 f"{self.feasible_tol:g}), and K has rank {rank} of {len(y)}. The projection of y is interpolated. "
                 "Equal inputs with different targets, or a kernel with few features, cause this: use "
                 "KernelRidge(lam > 0), or a rougher kernel or a shorter length scale.",
                 InfeasibleWarning,
-                stacklevel=4,
             )
 
     def power_function(self, X):

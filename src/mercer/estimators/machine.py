@@ -1,7 +1,6 @@
 """KernelMachine: the representer theorem as one estimator, for any convex loss."""
 
 import time
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
+from mercer._warn import warn
 from mercer.estimators import _machine_fit as machine_fit
 from mercer.estimators._base import KernelEstimator, default_kernel
 from mercer.estimators._labels import check_labels
@@ -276,7 +276,7 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
     def _select(self, kernels, X, pairs, weight, place, options, deadline):
         """(kernel, λ, starts) as the criterion chooses them."""
         found = choose(self, kernels, X, pairs, weight, place, options, deadline, reporter(self))
-        self.selection_ = found.result.warn(stacklevel=7)
+        self.selection_ = found.result.warn()
         self._trial_warnings = found.warnings
         if found.loo is not None:
             self.loo_decision_ = np.full((place.rows, len(pairs)), np.nan)
@@ -322,11 +322,10 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
             self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
         bad = [status for status in statuses if status != "converged"]
         if bad:
-            warnings.warn(
+            warn(
                 f"KernelMachine: {len(bad)} of {len(columns)} columns did not converge ({bad[0]}): violation "
                 f"{self.kkt_violation_:.1e} (asked: {self.tol:.1e}), duality gap {self.dual_gap_:.1e} of an objective "
                 f"of {self.objective_:.4g}, {self.n_iter_} iterations. Use more iterations or time, a larger lam, or "
                 "scale X.",
                 ConvergenceWarning,
-                stacklevel=6,
             )

@@ -220,7 +220,7 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
             time_budget=self.time_budget,
             callback=reporter(self),
             random_state=self.random_state,
-        ).warn(stacklevel=7)
+        ).warn()
         return self.selection_.kernel, self.selection_.lam
 
     def _solve(self, kernel, lam, X, y, weight, rows, keep, flat):

@@ -1,6 +1,5 @@
 """SVR: the ε-insensitive loss, whose α is sparse."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._warn import warn
 from mercer.dual.working_set import hold
 from mercer.estimators._base import KernelEstimator, default_kernel
 from mercer.estimators._svm_fit import deadline, fit_target, solver_of
@@ -244,13 +244,12 @@ class SVR(SpanMixin, KernelEstimator):
                 "time_budget": "Raise time_budget",
             }.get(one.solution.status, "The kernel matrix may not be positive semi-definite")
             share = one.gap / max(abs(one.primal), np.finfo(float).tiny)
-            warnings.warn(
+            warn(
                 f"SVR stopped ({one.solution.status}) after {one.solution.iterations} steps with a KKT violation of "
                 f"{one.solution.violation:.2g} (tol = {self.tol:g}, in standard deviations of y). The duality gap is "
                 f"{one.gap:.3g}, {100 * share:.2g} % of the objective: it cannot be improved by more. {advice}, or use "
                 "a smaller C, a larger epsilon or tol, or scaled columns of X.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def decision_tube(self, X):

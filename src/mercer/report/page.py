@@ -3,9 +3,9 @@
 import base64
 import hashlib
 import re
-import warnings
 from importlib import resources, util
 
+from mercer._warn import warn
 from mercer.report import _figures, _figures_effects, svg
 from mercer.report import _sections as first
 from mercer.report import _sections_model as later
@@ -74,7 +74,7 @@ def render(findings, lite=False):
     note = None
     if plotly is None and not lite:
         note = "Charts are still pictures: plotly is not installed (mercer[report])."
-        warnings.warn(note, UserWarning, stacklevel=2)
+        warn(note, UserWarning)
     page = _page(findings, plotly, note)
     size, limit = len(page.encode()), LARGEST[plotly is None]
     if size > limit:

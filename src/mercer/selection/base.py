@@ -5,7 +5,6 @@ units of y get w as ``weight``.
 """
 
 import copy
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._warn import warn
 from mercer.solvers import _lapack
 
 OK = "ok"
@@ -57,10 +57,10 @@ class Choice:
         """Whether the rule found what it looks for."""
         return self.status == OK
 
-    def warn(self, stacklevel=3):
+    def warn(self):
         """Warn with the message, unless all is well; return self."""
         if not self.ok:
-            warnings.warn(f"{self.rule}: {self.message}", ConvergenceWarning, stacklevel=stacklevel)
+            warn(f"{self.rule}: {self.message}", ConvergenceWarning)
         return self
 
 

@@ -1,11 +1,11 @@
 """What a search gives back."""
 
-import warnings
 from dataclasses import dataclass, field
 from math import isnan
 
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._warn import warn
 from mercer.kernels.base import Kernel
 
 
@@ -77,10 +77,10 @@ class SearchResult:
         ]
         return "\n".join([*lines, self.message] if self.message else lines)
 
-    def warn(self, stacklevel=3):
+    def warn(self):
         """Warn with the message where the search did not end inside; return self."""
         if self.status != "ok":
-            warnings.warn(f"{self.criterion}: {self.message}", ConvergenceWarning, stacklevel=stacklevel)
+            warn(f"{self.criterion}: {self.message}", ConvergenceWarning)
         return self
 
     def to_dict(self):

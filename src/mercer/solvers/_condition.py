@@ -1,9 +1,8 @@
 """The condition number of K + λI: largest eigenvalue from a few rows, smallest from a few solves with the factor."""
 
-import warnings
-
 import numpy as np
 
+from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers._lapack import backward, columns, forward
 from mercer.solvers.base import column_norms
@@ -102,10 +101,9 @@ def warn_of_condition(condition, K, lam):
     """Say so when few digits are left."""
     if condition > WARN_ABOVE:
         digits = max(0, int(round(15.95 - np.log10(condition))))
-        warnings.warn(
+        warn(
             f"K + lam I has condition {condition:.1e} ({K!r}, lam = {lam:.3g}): the solution has about {digits} "
             "correct digits, while the fitted values stay accurate. Use a larger lam, merge equal or nearly equal "
             "rows, or a shorter length scale.",
             NumericalWarning,
-            stacklevel=2,
         )

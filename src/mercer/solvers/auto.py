@@ -1,12 +1,12 @@
 """The rule that chooses a solver, and that can be asked before anything is allocated."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer import _machine
 from mercer._tiles import ONE_THREAD
+from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
 from mercer.solvers.cg import CG
@@ -178,12 +178,11 @@ def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, me
         chosen = _fastest(n, free, path, inverse, context)
         _refuse_if_too_large(SOLVERS[chosen.solver](), chosen, targets, free)
         if chosen.seconds > LONG:
-            warnings.warn(
+            warn(
                 f"this fit is predicted to take {_duration(chosen.seconds)} (n = {chosen.n}, {chosen.solver!r}). "
                 "Use fewer rows, more memory (a factor is faster than conjugate gradients), or name a solver to go on "
                 "without this warning.",
                 NumericalWarning,
-                stacklevel=5,
             )
         return SOLVERS[chosen.solver](), chosen
     if isinstance(solver, str):

@@ -2,12 +2,12 @@
 
 import threading
 import time
-import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import within
+from mercer._warn import warn
 from mercer.solvers import _lapack
 from mercer.solvers._condition import Probe
 from mercer.solvers._factor import check_finite_products, not_positive_definite
@@ -181,13 +181,12 @@ class CGInverse(Inverse):
         residual = float(outcome.residual.max(initial=0.0))
         self.info.update(iterations=outcome.iterations, residual=residual)
         if not outcome.converged.all():
-            warnings.warn(
+            warn(
                 f"CG stopped after {outcome.iterations} iterations with a residual of {residual:.1e} of the right-hand "
                 f"side (asked: {self._tol:.1e}); the preconditioner has rank {self.info['rank']} and leaves a trace of "
                 f"{self.info['trace_left']:.1e} (n lam = {self.n * self.lam:.1e}). Use a larger lam or rank, more "
                 "iterations, or solver='mixed' or 'cholesky' if an n × n array fits in memory.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return outcome.X
 

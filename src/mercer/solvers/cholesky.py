@@ -1,11 +1,11 @@
 """Cholesky: K + λI = L Lᵀ in float64, in the one array that held K."""
 
 import time
-import warnings
 
 import numpy as np
 
 from mercer._machine import check_memory
+from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers import _lapack
 from mercer.solvers._condition import Probe, norm_and_condition, warn_of_condition
@@ -90,12 +90,11 @@ class CholeskyInverse(Inverse):
         residual = float(outcome.residual.max(initial=0.0))
         self.info.update(iterations=outcome.iterations, residual=residual)
         if not outcome.converged.all() and not residual <= POOR:
-            warnings.warn(
+            warn(
                 f"K + lam I is singular to working precision ({self._K!r}, lam = {self.lam:.3g}): after "
                 f"{outcome.iterations} steps of refinement the residual is {residual:.1e} of the right-hand side. "
                 "Use a larger lam, or merge equal and nearly equal rows.",
                 NumericalWarning,
-                stacklevel=4,
             )
         return outcome.X
 
@@ -122,11 +121,10 @@ class CholeskyInverse(Inverse):
 
 def warn_of_jitter(added, K, lam):
     """Say what was added to the diagonal, and what to do."""
-    warnings.warn(
+    warn(
         f"K + lam I is not positive definite to working precision ({K!r}, lam = {lam:.3g}); {added:.2e} was added to "
         "its diagonal to factor it. Products with the inverse are refined to the original system; the diagonal of the "
         "inverse and the log-determinant are those of the changed matrix. Use a larger lam, or merge equal and nearly "
         "equal rows.",
         NumericalWarning,
-        stacklevel=2,
     )

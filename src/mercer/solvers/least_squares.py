@@ -1,10 +1,9 @@
 """Least squares in the primal, by QR: the normal equations would square the condition."""
 
-import warnings
-
 import numpy as np
 from scipy.linalg import qr, solve_triangular, svd
 
+from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 
 
@@ -44,11 +43,10 @@ def least_squares(A, b, penalty):
         half[order] = solve_triangular(R, np.eye(m))
         inverse = half @ half.T / np.outer(size, size)
         return theta / size[:, None], np.einsum("ij,ij->i", Q[:n], Q[:n]), inverse, info
-    warnings.warn(
+    warn(
         f"the design has rank {rank} of {m} columns, so least squares has no unique solution: the one of smallest norm "
         "is returned. Use lam > 0, fewer features, or more rows.",
         NumericalWarning,
-        stacklevel=6,
     )
     U, s, Vt = svd(full, full_matrices=False)
     keep = s > max(full.shape) * np.finfo(float).eps * s[:1].max(initial=0.0)

@@ -1,11 +1,11 @@
 """Mixed: a float32 factor of K + λI as the preconditioner of conjugate gradients in float64."""
 
 import time
-import warnings
 
 import numpy as np
 
 from mercer._machine import check_memory
+from mercer._warn import warn
 from mercer.exceptions import NotEnoughMemory, NotPositiveDefinite, NumericalWarning
 from mercer.solvers import _lapack
 from mercer.solvers._condition import Probe, condition_number, warn_of_condition
@@ -144,11 +144,10 @@ class MixedInverse(Inverse):
         return pcg(product, precondition, B, tol=self._tol, max_iter=self._max_iter, norm=self._norm)
 
     def _warn(self, iterations, residual):
-        warnings.warn(
+        warn(
             f"Mixed: the residual is {residual:.1e} of the right-hand side after {iterations} iterations (asked: "
             f"{self._tol:.1e}), and a float64 factor does not fit in memory. Use a larger lam or more iterations.",
             NumericalWarning,
-            stacklevel=4,
         )
 
     def _quad(self, B):

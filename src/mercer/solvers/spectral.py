@@ -1,11 +1,11 @@
 """Spectral: K = U Λ Uᵀ once, then every λ in O(n²)."""
 
 import time
-import warnings
 
 import numpy as np
 
 from mercer._machine import check_memory
+from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers._condition import Probe, warn_of_condition
 from mercer.solvers._factor import check_finite, not_positive_definite
@@ -107,11 +107,10 @@ class SpectralInverse(Inverse):
             "seconds": spectrum.seconds,
         }
         if not used.all():
-            warnings.warn(
+            warn(
                 f"K is singular ({spectrum._K!r}): {self.info['rank']} of {self.n} eigenvalues are above rounding. At "
                 "lam = 0 the pseudo-inverse is used; a positive lam has an inverse.",
                 NumericalWarning,
-                stacklevel=3,
             )
         warn_of_condition(condition, spectrum._K, self.lam)
 

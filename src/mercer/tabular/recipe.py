@@ -1,11 +1,10 @@
 """Recipe: how the columns of a table become numbers, learnt once, kept as data, and said in words."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
 from mercer.tabular import _objects
@@ -187,7 +186,7 @@ class Recipe(BaseEstimator):
                 X[kept["feature"]] = _objects.values_of(frame[kept["name"]], kept, said)
             X = Table(X)
         for sentence in said:
-            warnings.warn(sentence, DataWarning, stacklevel=2)
+            warn(sentence, DataWarning)
         return X
 
     def numbers(self, frame):

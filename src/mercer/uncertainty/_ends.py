@@ -1,8 +1,8 @@
 """From the scores of the rows to the ends of an interval: order statistics, and a sweep where these do not do."""
 
-import warnings
-
 import numpy as np
+
+from mercer._warn import warn
 
 
 def rank_of(coverage, n):
@@ -12,11 +12,10 @@ def rank_of(coverage, n):
     rank = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))  # 1 − 0.9 is a little less than 0.1
     if rank == 0:
         needed = int(np.ceil(coverage / (1.0 - coverage) - 1e-9))
-        warnings.warn(
+        warn(
             f"{n} rows cannot show a coverage of {coverage:g}: {needed} are needed. The intervals are infinite; use "
             "more rows or a smaller coverage.",
             UserWarning,
-            stacklevel=4,
         )
     return rank
 
