@@ -53,7 +53,7 @@ class Mercer(Library):
         from mercer import _loops  # noqa: F401  (compiled or loaded before the clock starts)
         from mercer._tiles import few_threads
         from mercer.selection import Evidence
-        from mercer.selection._objective import Objective, Record
+        from mercer.selection.search.objective import Objective, Record
 
         kernel = self._kernel(variance, length)
         objective = Objective(kernel, self.X, self.y[:, None], Evidence(), Record(), intercept=False)

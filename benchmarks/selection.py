@@ -125,7 +125,7 @@ def gradient(n=4000, d=26):
     from mercer.gram import DenseGram, TiledGram
     from mercer.kernels import Gaussian
     from mercer.selection import LOO
-    from mercer.selection._objective import Objective, Record
+    from mercer.selection.search.objective import Objective, Record
     from mercer.selection.projected import invert
 
     rng = np.random.default_rng(0)

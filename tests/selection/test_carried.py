@@ -7,7 +7,7 @@ from mercer import GaussianProcessRegressor
 from mercer.kernels import Gaussian
 from mercer.selection import Evidence, search
 from mercer.selection import _carried as carried
-from mercer.selection._objective import Record, Trials
+from mercer.selection.search.objective import Record, Trials
 
 WIDE = np.array([[-20.0, 20.0]] * 3)
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from mercer.gram.merge import merge_rows
 from mercer.kernels import Gaussian
 from mercer.selection import Evidence
-from mercer.selection._objective import Objective, Record
+from mercer.selection.search.objective import Objective, Record
 from mercer.selection.merged import MergedEvidence
 
 

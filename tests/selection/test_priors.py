@@ -7,8 +7,8 @@ from scipy.stats import multivariate_normal, norm
 
 from mercer.kernels import Gaussian, Linear
 from mercer.selection import LOO, Evidence, LogNormal, Priors, invert, search, weak_priors
-from mercer.selection._objective import Objective, Record
-from mercer.selection.latent import search_latent
+from mercer.selection.search.objective import Objective, Record
+from mercer.selection.search.latent import search_latent
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ def test_ctrl_c_leaves_the_estimator_as_it_was(data, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.selection._objective.invert", interrupt)
+    monkeypatch.setattr("mercer.selection.search.objective.invert", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y + 1.0)
     assert model.__dict__.keys() == before.keys()

@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels import Gaussian, Linear, Matern52, Pairwise, Precomputed
 from mercer.selection import GCV, LOO, Criterion, Discrepancy, Evidence, GroupKFold, KFold, LCurve, path, search
-from mercer.selection._levels import levels
-from mercer.selection._objective import Objective, Record
-from mercer.selection._starts import median_heuristic
+from mercer.selection.search.descent import levels
+from mercer.selection.search.objective import Objective, Record
+from mercer.selection.search.starts import median_heuristic
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_lam_alone_is_the_choice_on_the_path(data):
 def test_lam_alone_by_a_line_search_for_many_rows(data, monkeypatch):
     X, y = data
     exact = search(Gaussian(1.0), X, y, LOO(), optimize="lam")
-    monkeypatch.setattr("mercer.selection._lam_only.MOST", 50)
-    monkeypatch.setattr("mercer.selection._lam_only.SAMPLE", 60)
+    monkeypatch.setattr("mercer.selection.search.lam.MOST", 50)
+    monkeypatch.setattr("mercer.selection.search.lam.SAMPLE", 60)
     found = search(Gaussian(1.0), X, y, LOO(), optimize="lam")
     assert_allclose(np.log(found.lam), np.log(exact.lam), atol=0.03)
     assert found.evaluations < 25

@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose
 from scipy.linalg import get_lapack_funcs
 
 from mercer._tiles import one_blas_thread
-from mercer.solvers import _lapack, _pieces, _program, _triangles
-from mercer.solvers._blas import MAX_ORDER, blas
+from mercer.solvers.engine import blocks, lapack, recorded, shares
+from mercer.solvers.engine.blas import MAX_ORDER, blas
 from solvers.plain import gaussian
 
 DTYPES = [np.float64, np.float32]
-B, R = _lapack.BLOCK, _lapack.ROWS
+B, R = lapack.BLOCK, lapack.ROWS
 SIZES = [0, 1, 2, 3, 5, 10, 50, 127, 128, 129, B - 1, B, B + 1, 2 * B + 3, R + 1, 2 * R + 1]
 RATIO = 30  # LAPACK's own tests pass a scaled residual below this
 
@@ -26,7 +26,7 @@ RATIO = 30  # LAPACK's own tests pass a scaled residual below this
 @pytest.fixture(autouse=True)
 def pieces(monkeypatch):
     """What Python gives out piece by piece; ``test_program`` has the other way, for the orders in between."""
-    monkeypatch.setattr(_program, "MOST", 0)
+    monkeypatch.setattr(recorded, "MOST", 0)
 
 
 def positive_definite(n, dtype, rng):
@@ -38,7 +38,7 @@ def factored(A):
     """The factor in an array whose upper triangle is NaN: it must be neither read nor written."""
     L = A.copy()
     L[np.triu_indices(len(L), 1)] = np.nan
-    assert _lapack.cholesky_lower(L) == 0
+    assert lapack.cholesky_lower(L) == 0
     assert np.isnan(L[np.triu_indices(len(L), 1)]).all()
     return L
 
@@ -60,26 +60,26 @@ def test_identities(n, dtype, rng, one_thread):
 
     for t in (None, 1, 3, 70):
         right = rng.standard_normal(n if t is None else (n, t))
-        X = _lapack.solve_lower(L, right)
+        X = lapack.solve_lower(L, right)
         assert X.shape == right.shape
         assert X.dtype == dtype
         size = np.abs(exact).sum(axis=1).max(initial=0.0) * np.abs(X).max(initial=0.0)
         assert scaled(exact @ X - right, size, n, dtype) < RATIO
 
-    inverse = _lapack.inverse_from_lower(L.copy())
+    inverse = lapack.inverse_from_lower(L.copy())
     assert np.array_equal(inverse, inverse.T)
     assert scaled(exact @ inverse - np.eye(n), 1.0, n, dtype) < RATIO
     diagonal = np.diagonal(np.linalg.inv(exact))
-    assert scaled(_lapack.inverse_diagonal(L) / diagonal - 1, 1.0, n, dtype) < RATIO
-    assert scaled(_lapack.logdet(L) - np.linalg.slogdet(exact)[1], max(1, _lapack.logdet(L)), n, dtype) < RATIO
+    assert scaled(lapack.inverse_diagonal(L) / diagonal - 1, 1.0, n, dtype) < RATIO
+    assert scaled(lapack.logdet(L) - np.linalg.slogdet(exact)[1], max(1, lapack.logdet(L)), n, dtype) < RATIO
 
 
-@pytest.mark.parametrize("solve", [_lapack.forward, _lapack.backward])
+@pytest.mark.parametrize("solve", [lapack.forward, lapack.backward])
 @pytest.mark.parametrize("t", [0, 1, 3, 70])
 @pytest.mark.parametrize("n", [0, 1, 5, R + 1])
 def test_one_triangle_in_place(n, t, solve, rng):
     L = factored(positive_definite(n, np.float64, rng))
-    T = np.tril(L) if solve is _lapack.forward else np.tril(L).T
+    T = np.tril(L) if solve is lapack.forward else np.tril(L).T
     around = np.full((n, t + 2), np.nan, order="F")
     around[:, 1:-1] = right = rng.standard_normal((n, t))
     solve(L, around[:, 1:-1])
@@ -87,7 +87,7 @@ def test_one_triangle_in_place(n, t, solve, rng):
     assert np.isnan(around[:, [0, -1]]).all()  # nothing beside it was written
 
 
-@pytest.mark.parametrize("solve", [_lapack.forward, _lapack.backward])
+@pytest.mark.parametrize("solve", [lapack.forward, lapack.backward])
 def test_right_hand_sides_that_blas_would_read_beyond_are_refused(solve, rng):
     L = factored(positive_definite(6, np.float64, rng))
     fixed = np.zeros((6, 2), order="F")
@@ -107,7 +107,7 @@ def test_right_hand_sides_that_blas_would_read_beyond_are_refused(solve, rng):
         with pytest.raises(ValueError, match="square array"):
             solve(bad, np.zeros((len(bad), 2), order="F"))
     with pytest.raises(ValueError, match="right-hand sides of 6 rows"):
-        _lapack.solve_lower(L, np.zeros(5))
+        lapack.solve_lower(L, np.zeros(5))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -115,25 +115,25 @@ def test_right_hand_sides_that_blas_would_read_beyond_are_refused(solve, rng):
 def test_the_failing_pivot_is_named(pivot, dtype, rng):
     A = positive_definite(3 * B, dtype, rng)
     A[pivot - 1, pivot - 1] = -1.0
-    assert _lapack.cholesky_lower(A) == pivot
+    assert lapack.cholesky_lower(A) == pivot
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_pieces_give_the_same_answer(dtype, rng, monkeypatch, one_thread):
     A = positive_definite(900, dtype, rng)
     whole = factored(A)
-    inverse, diagonal = _lapack.inverse_from_lower(whole.copy()), _lapack.inverse_diagonal(whole)
+    inverse, diagonal = lapack.inverse_from_lower(whole.copy()), lapack.inverse_diagonal(whole)
     right = A[:, :300]
-    X = _lapack.solve_lower(whole, right)
-    for module in (_triangles, _pieces):
+    X = lapack.solve_lower(whole, right)
+    for module in (blocks, shares):
         monkeypatch.setattr(module, "WORK", 1e7)
-    monkeypatch.setattr(_lapack, "COLUMNS", 300)
+    monkeypatch.setattr(lapack, "COLUMNS", 300)
     cut = factored(A)
     tol = 100 * np.finfo(dtype).eps
     assert np.allclose(np.tril(cut), np.tril(whole), rtol=tol, atol=tol * np.abs(A).max() ** 0.5)
-    assert np.allclose(_lapack.inverse_from_lower(cut.copy()), inverse, rtol=tol, atol=tol * np.abs(inverse).max())
-    assert np.allclose(_lapack.inverse_diagonal(cut), diagonal, rtol=tol)
-    assert np.allclose(_lapack.solve_lower(cut, right), X, rtol=tol, atol=tol * 10)
+    assert np.allclose(lapack.inverse_from_lower(cut.copy()), inverse, rtol=tol, atol=tol * np.abs(inverse).max())
+    assert np.allclose(lapack.inverse_diagonal(cut), diagonal, rtol=tol)
+    assert np.allclose(lapack.solve_lower(cut, right), X, rtol=tol, atol=tol * 10)
 
 
 @pytest.mark.parametrize(("dtype", "lam"), [(np.float64, 1e-12), (np.float32, 3e-5)])
@@ -147,9 +147,9 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng, m
     T = np.tril(factored(A)).astype(float)
     error = np.abs(T @ T.T - A).max()
     assert error < 10 * np.abs(reference.T.astype(float) @ reference - A).max()
-    monkeypatch.setattr(_triangles, "GROWTH", np.inf)
+    monkeypatch.setattr(blocks, "GROWTH", np.inf)
     careless = A.copy()
-    failed = _lapack.cholesky_lower(careless) > 0
+    failed = lapack.cholesky_lower(careless) > 0
     careless = np.tril(careless).astype(float)
     assert failed or np.abs(careless @ careless.T - A).max() > 10 * error  # so the guard is needed
 
@@ -159,8 +159,8 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng, m
 def test_entries_far_below_rounding_are_zero_and_no_others(dtype, compiled, rng, monkeypatch):
     from mercer import _loops
 
-    monkeypatch.setattr(_lapack, "loops", lambda: _loops if compiled else None)
-    n, tiny = 2 * B + 3, _lapack.TINY[np.dtype(dtype).name]
+    monkeypatch.setattr(lapack, "loops", lambda: _loops if compiled else None)
+    n, tiny = 2 * B + 3, lapack.TINY[np.dtype(dtype).name]
     A = np.eye(n, dtype=dtype) * 4
     A[-1, 0], A[-1, 1], A[B, 2], A[3, 1] = 3.9 * tiny, 4.1 * tiny, -3.9 * tiny, -4.1 * tiny
     L = factored(A)
@@ -182,7 +182,7 @@ def test_a_narrow_kernel_leaves_no_subnormal_number(rng):
     L = factored(K)
     smallest = np.finfo(float).tiny
     assert not ((np.tril(L) != 0) & (np.abs(np.tril(L)) < smallest)).any()
-    inverse = _lapack.inverse_from_lower(L)
+    inverse = lapack.inverse_from_lower(L)
     assert_allclose(inverse, exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max())
 
 
@@ -190,22 +190,22 @@ def test_a_narrow_kernel_leaves_no_subnormal_number(rng):
 def test_threads_of_our_own_give_the_same_answer(workers, rng, monkeypatch):
     n = 3 * B + 17
     A = positive_definite(n, np.float64, rng)
-    monkeypatch.setattr(_pieces, "threads", lambda: workers)
+    monkeypatch.setattr(shares, "threads", lambda: workers)
     monkeypatch.setattr("mercer._tiles.threads", lambda: workers)
-    monkeypatch.setattr(_pieces, "WORTH", 1.0)
+    monkeypatch.setattr(shares, "WORTH", 1.0)
     L = factored(A)
     assert_allclose(np.tril(L) @ np.tril(L).T, A, rtol=1e-6, atol=1e-11 * n)
-    assert_allclose(_lapack.inverse_from_lower(L) @ A, np.eye(n), rtol=1e-6, atol=1e-11)
+    assert_allclose(lapack.inverse_from_lower(L) @ A, np.eye(n), rtol=1e-6, atol=1e-11)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
 @pytest.mark.parametrize("count", [0, 1, 2, 100, 1000])
 def test_shares_cover_everything_once(count, parts, monkeypatch):
-    monkeypatch.setattr(_pieces, "threads", lambda: parts)
-    for shares in (_pieces.strips(count, 1e12, 100), _pieces.wedges(count, 1e9, 100)):
+    monkeypatch.setattr(shares, "threads", lambda: parts)
+    for shares in (shares.strips(count, 1e12, 100), shares.wedges(count, 1e9, 100)):
         assert [i for part in shares for i in range(*part)] == list(range(count))
         assert len(shares) <= parts
-    areas = [j * j - i * i for i, j in _pieces.wedges(count, 1e9, 100)]
+    areas = [j * j - i * i for i, j in shares.wedges(count, 1e9, 100)]
     assert not areas or max(areas) <= count**2 / parts + 2 * count + 1
 
 
@@ -214,17 +214,17 @@ def test_add_gram_and_combine_and_mirror(rng):
     A, C = rng.standard_normal((70, n)), positive_definite(n, np.float64, rng)
     U, V = rng.standard_normal((n, 3)), rng.standard_normal((n, 3))
     found = C.copy()
-    _lapack.add_gram(found, A)
+    lapack.add_gram(found, A)
     assert_allclose(np.tril(found), np.tril(C + A.T @ A), rtol=1e-11, atol=1e-11)
     assert_allclose(np.triu(found, 1), np.triu(C, 1))
-    _lapack.mirror(found)
+    lapack.mirror(found)
     assert_allclose(found, C + A.T @ A, rtol=1e-11, atol=1e-11)
-    assert_allclose(_lapack.combine(C.copy(), U, V, -0.5), -0.5 * C + U @ V.T, rtol=1e-12, atol=1e-12)
+    assert_allclose(lapack.combine(C.copy(), U, V, -0.5), -0.5 * C + U @ V.T, rtol=1e-12, atol=1e-12)
 
 
 def test_progress_ends_at_one(rng):
     seen = []
-    _lapack.cholesky_lower(positive_definite(3 * B, np.float64, rng), progress=seen.append)
+    lapack.cholesky_lower(positive_definite(3 * B, np.float64, rng), progress=seen.append)
     assert seen == sorted(seen)
     assert len(seen) == 3
     assert seen[-1] == 1.0
@@ -233,7 +233,7 @@ def test_progress_ends_at_one(rng):
 def test_what_blas_cannot_read_is_refused():
     for A in (np.eye(3, dtype=int), np.ones((2, 3)), np.asfortranarray(np.tri(3) + np.eye(3))):
         with pytest.raises(ValueError, match="square array"):
-            _lapack.cholesky_lower(A)
+            lapack.cholesky_lower(A)
 
 
 def test_factor_and_solve_need_no_second_matrix(rng, one_thread):
@@ -242,11 +242,11 @@ def test_factor_and_solve_need_no_second_matrix(rng, one_thread):
     right = rng.standard_normal(n)
     from mercer import _loops  # noqa: F401  (what is loaded when it pays does not count)
 
-    _lapack.cholesky_lower(A.copy())
+    lapack.cholesky_lower(A.copy())
     tracemalloc.start()
     try:
-        _lapack.cholesky_lower(A)
-        _lapack.solve_lower(A, right)
+        lapack.cholesky_lower(A)
+        lapack.solve_lower(A, right)
         assert tracemalloc.get_traced_memory()[1] < 0.2 * A.nbytes
     finally:
         tracemalloc.stop()
@@ -267,32 +267,32 @@ def test_blocks_beyond_two_to_the_31_entries(n, dtype, rng):
     corner[...] = positive_definite(rows, dtype, rng)
     expected = np.linalg.cholesky(corner.astype(float))
     assert n * n > 2**31
-    assert _lapack.cholesky_lower(corner) == 0
+    assert lapack.cholesky_lower(corner) == 0
     assert np.allclose(np.tril(corner), expected, rtol=1e-3, atol=1e-3)
-    X = _lapack.solve_lower(corner, np.ones(rows))
+    X = lapack.solve_lower(corner, np.ones(rows))
     assert np.allclose(expected @ (expected.T @ X), 1.0, atol=1e-3)
-    inverse = _lapack.inverse_from_lower(corner)
+    inverse = lapack.inverse_from_lower(corner)
     assert np.allclose(inverse @ (expected @ expected.T), np.eye(rows), atol=1e-3)
-    assert _lapack.check_square(A) == n
+    assert lapack.check_square(A) == n
     del A, corner, inverse
 
 
 def test_an_order_that_blas_cannot_count_is_refused(monkeypatch):
     assert MAX_ORDER >= 2**31 - 1
-    monkeypatch.setattr(_lapack, "MAX_ORDER", 10)
+    monkeypatch.setattr(lapack, "MAX_ORDER", 10)
     with pytest.raises(ValueError, match="n = 11 is more than the integers"):
-        _lapack.cholesky_lower(np.eye(11))
+        lapack.cholesky_lower(np.eye(11))
 
 
 @pytest.mark.parametrize("n", [32767, 46341, 65537, 200_000])
 def test_no_piece_is_long(n):
     for k in (256, n // 2, n):
-        for cost in (2.0 * 256 * k, 2.0 * _lapack.ROWS * k):
-            pieces = _pieces.pieces(n, cost)
+        for cost in (2.0 * 256 * k, 2.0 * lapack.ROWS * k):
+            pieces = shares.pieces(n, cost)
             assert pieces[0][0] == 0
             assert pieces[-1][1] == n
             assert all(a[1] == b[0] for a, b in zip(pieces, pieces[1:], strict=False))
-            assert max(j - i for i, j in pieces) * cost <= max(_pieces.WORK, 64 * cost)
+            assert max(j - i for i, j in pieces) * cost <= max(shares.WORK, 64 * cost)
 
 
 # --------------------------------------------------------------------------------------- Ctrl-C and other threads
@@ -315,7 +315,7 @@ def test_ctrl_c_is_heard_at_once():
         thread.start()
         with pytest.raises(KeyboardInterrupt):
             for _ in range(100):
-                _lapack.cholesky_lower(A)
+                lapack.cholesky_lower(A)
                 A = large()
         delay = time.perf_counter() - sent[0]
         thread.join()
@@ -336,7 +336,7 @@ def test_other_threads_go_on():
     thread = threading.Thread(target=tick)
     thread.start()
     started = time.perf_counter()
-    _lapack.cholesky_lower(A)
+    lapack.cholesky_lower(A)
     seconds = time.perf_counter() - started
     done.set()
     thread.join()

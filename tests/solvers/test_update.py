@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers._update import Factored, rank_one
+from mercer.solvers.update import Factored, rank_one
 
 
 def spd(rng, n):

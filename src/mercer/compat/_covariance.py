@@ -9,8 +9,8 @@ from mercer.gram import Gram, TiledGram
 from mercer.kernels import Constant
 from mercer.selection import Evidence
 from mercer.selection.projected import invert
-from mercer.solvers import _lapack
-from mercer.solvers._update import Factored
+from mercer.solvers.engine import lapack
+from mercer.solvers.update import Factored
 
 
 class Covariance:
@@ -117,7 +117,7 @@ class NoisyGram(Gram):
 def factored(K):
     """K⁻¹ by its Cholesky factor; nothing is added to the diagonal, as scikit-learn adds nothing."""
     L = K.dense(lower=True)
-    bad = _lapack.cholesky_lower(L)
+    bad = lapack.cholesky_lower(L)
     if bad or not np.isfinite(np.diagonal(L)).all():
         raise NotPositiveDefinite(f"{K!r} could not be factored (pivot {bad}): use a larger alpha.")
     return Factored(L, 0.0, {"solver": "cholesky", "dtype": "float64", "jitter": 0.0})

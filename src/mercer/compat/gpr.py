@@ -15,11 +15,11 @@ from mercer.compat._covariance import Covariance, factored, log_density
 from mercer.compat._gpr_predict import PredictMixin, evidence
 from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
-from mercer.dual.ridge import power_of_two
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
+from mercer.gram.rows import power_of_two
 from mercer.inference.posterior import Posterior
-from mercer.solvers._condition import Probe, condition_number
+from mercer.solvers.condition import Probe, condition_number
 
 
 class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, Estimator):

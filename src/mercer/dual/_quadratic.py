@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg.blas import dsymv
 
-from mercer.solvers._lapack import cholesky_lower, solve_lower
+from mercer.solvers.engine.lapack import cholesky_lower, solve_lower
 
 TRIES = 4  # shifts of the diagonal, each 100 times the last
 DROPS = 12  # systems solved on one face

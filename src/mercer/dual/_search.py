@@ -13,7 +13,7 @@ from mercer._tiles import one_blas_thread
 from mercer.dual import _plain
 from mercer.dual._active import newton
 from mercer.dual._rounds import BLOCK, one_round
-from mercer.solvers._pieces import threads_for
+from mercer.solvers.engine.shares import threads_for
 
 EXACT = 2048  # rows up to which K is stored in float64
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at

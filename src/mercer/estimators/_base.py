@@ -74,6 +74,33 @@ class Estimator(BaseEstimator):
 
         files.save(self, path, force=force, note=note, names=names)
 
+    def state(self):
+        """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps.
+
+        Values are plain ones, arrays, kernels and other objects known by the arguments of their constructor, and
+        objects that have ``state`` and ``from_state`` themselves.
+
+        Examples
+        --------
+        >>> from mercer import KernelRidge
+        >>> sorted(KernelRidge(lam=2.0).fit([[0.0], [1.0]], [0.0, 1.0]).state())[:3]
+        ['dual_coef_', 'fit_report_', 'intercept_']
+        """
+        learnt = {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
+        return {"parameters": self.get_params(deep=False), **learnt}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the estimator that had this state."""
+        state = dict(state)
+        self = cls(**state.pop("parameters"))
+        self._restore(state)
+        return self
+
+    def _restore(self, state):
+        """Take over what was learnt; a class that keeps more than public attributes takes its own out first."""
+        vars(self).update(state)
+
     @abstractmethod
     def _fit(self, X, y):
         """Learn, and set every fitted attribute on self, which is a copy."""

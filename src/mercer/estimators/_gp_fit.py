@@ -14,7 +14,7 @@ from mercer.gram import ScaledGram, TiledGram, take
 from mercer.gram.merge import merge_rows
 from mercer.inference.posterior import Posterior
 from mercer.kernels import Matern32
-from mercer.selection._starts import median_heuristic
+from mercer.selection.search.starts import median_heuristic
 from mercer.solvers.auto import choose
 
 EXTREME = (1e-30, 1e30)  # spreads of y beyond which a model that learns nothing is rescaled too

@@ -7,11 +7,11 @@ import numpy as np
 from mercer._warn import warn
 from mercer.estimators._gp_trend import amplitudes, rescale
 from mercer.selection import LOO, Evidence
-from mercer.selection._progress import reporter
-from mercer.selection._starts import mean_diagonal
 from mercer.selection.merged import MergedEvidence
 from mercer.selection.priors import FEW, as_prior, weak_priors
+from mercer.selection.progress import reporter
 from mercer.selection.search import search
+from mercer.selection.search.starts import mean_diagonal
 
 NOISE = 1e-2  # of the variance of y, where nothing is given
 NOISE_RANGE = (1e-9, 1e3)  # of the variance of y

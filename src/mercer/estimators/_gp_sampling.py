@@ -9,7 +9,7 @@ from mercer.estimators._gp_learn import or_none
 from mercer.estimators._gp_trend import amplitudes
 from mercer.inference.hyper_sampling import slice_sample
 from mercer.selection import Evidence
-from mercer.selection._objective import Objective, Record
+from mercer.selection.search.objective import Objective, Record
 
 CHAINS, ENOUGH = 4, 1.05  # of the sampling; R̂ above this is warned of
 

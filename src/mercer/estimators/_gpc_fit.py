@@ -16,9 +16,9 @@ from mercer.inference.links import LINKS
 from mercer.inference.models import BinaryModel, SoftmaxModel
 from mercer.inference.temperature import best_temperature, tempered
 from mercer.kernels import Gaussian, as_kernel
-from mercer.selection._progress import reporter
-from mercer.selection.latent import search_latent
 from mercer.selection.priors import FEW, as_prior, weak_priors
+from mercer.selection.progress import reporter
+from mercer.selection.search.latent import search_latent
 
 
 class ClassifierFit(ClassifierWarnings):

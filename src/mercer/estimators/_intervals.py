@@ -6,8 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._validation import check_X
+from mercer.gram import Rows
 from mercer.uncertainty import Deletion
+from mercer.uncertainty.left_out import LeftOut, left_out
 
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
 
@@ -27,49 +30,90 @@ def held_residuals(model, calibration):
     return y - f
 
 
-class IntervalsMixin:
-    """Intervals, influence and calibration of a `KernelEstimator` that is linear in y.
+class LinearEstimator(KernelEstimator):
+    """A model that is linear in y: fits without a row, intervals, influence and calibration come from one inverse.
 
-    ``_fit`` calls ``_remember``. The inverse that these methods need is made at the first call, kept on the estimator,
-    and left out of copies and pickles.
+    ``_fit`` sets ``kernel_``, ``lam_``, ``point_index_``, the `Rows` as ``_rows``, and ``_left`` where it has the
+    left-out rows at hand (else None). The inverse that these methods need is made at the first call, kept on the
+    estimator, and left out of copies and pickles.
     """
+
+    _rows: Rows
+    _left: LeftOut | None
 
     def __getstate__(self):
         """Return the state without the inverse, which takes 8n² bytes and can be made again."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_deletion"}
 
-    def _remember(self, y, weight, flat):
-        """Keep what fits without a row need beside the points: targets and weights of the rows that were used."""
-        self._rows = (y[:, 0] if flat else y, None if np.all(weight == 1.0) else weight, bool(self.intercept))
+    def state(self):
+        """{name: value} of the parameters and of all that was learnt: what a file keeps."""
+        fitted = {"rows": self._rows, "left_out": self._left} if "_rows" in self.__dict__ else {}
+        return super().state() | fitted
+
+    def _restore(self, state):
+        if "rows" in state:
+            self._rows, left = state.pop("rows"), state.pop("left_out")
+            self._left = None if left is None else LeftOut(*left)
+        super()._restore(state)
 
     @property
     def row_weight_(self):
         """Weight of each row given to ``fit``: its noise variance is λ/weight; 0 for rows that were left out."""
         check_is_fitted(self)
-        kept, weight = self.point_index_ >= 0, self._rows[1]
-        out = np.zeros(len(kept))
-        out[kept] = 1.0 if weight is None else weight
-        return out
+        return self._rows.to_rows(self._rows.row_weight, 0.0)
+
+    @property
+    def row_target_(self):
+        """Target of each row given to ``fit``, of shape (n,) or (n, t); nan for rows of weight 0."""
+        check_is_fitted(self)
+        return self._shaped(self._rows.to_rows(self._rows.row_y * self._rows.unit))
+
+    def _shaped(self, values):
+        """Values without the axis of targets, if y came without one."""
+        return values[..., 0] if self.dual_coef_.ndim == 1 else values
 
     def _deleted(self):
-        """Every fit without a row; made at the first call."""
+        """Every fit without a row, in the unit of the rows; made at the first call."""
         check_is_fitted(self)
         if "_deletion" not in self.__dict__:
-            y, weight, intercept = self._rows
             if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
                 raise ValueError(
                     f"{self.kernel_!r} keeps no matrix of the training rows, so there are no fits without a row; use "
                     'the kernel itself, or predict_interval(..., method="split").'
                 )
-            index = self.point_index_[self.point_index_ >= 0]
             # λ = ∞ is the constant model, which is also that of a vanishing kernel at any λ
             finite = np.isfinite(self.lam_)
             kernel, lam = (self.kernel_, self.lam_) if finite else (1e-300 * self.kernel_, 1.0)
-            options = {"weight": weight, "index": index, "intercept": intercept}
-            self._deletion = Deletion(kernel, self.points_, y, lam, **options)
+            self._deletion = Deletion(kernel, self._rows, lam, self.dual_coef_.ndim == 1, self.memory)
         return self._deletion
 
+    # ---------------------------------------------------------------------- rows that are left out
+    def _left_out(self):
+        """Left-out rows, from the fit or from `Deletion`."""
+        check_is_fitted(self)
+        if self._left is None:
+            rows = self._rows
+            d = self._deleted()
+            self._left = left_out(d.inverse, rows, d.beta)
+        return self._left
+
+    @property
+    def loo_residuals_(self):
+        """yᵢ − f₋ᵢ(xᵢ), of shape (n,) or (n, t): under the model without row i; nan for rows of weight 0."""
+        return self._shaped(self._rows.to_rows(self._left_out().residuals * self._rows.unit))
+
+    @property
+    def leverage_(self):
+        """∂f(xᵢ)/∂yᵢ; nan for rows of weight 0."""
+        return self._rows.to_rows(self._left_out().leverage)
+
+    @property
+    def dof_(self):
+        """Σ ∂f(xᵢ)/∂yᵢ: the degrees of freedom of the fit."""
+        return float(self._left_out().leverage.sum())
+
+    # ---------------------------------------------------------------------- intervals
     def predict_interval(
         self, X, coverage=0.9, *, method="conformal", normalise=False, sample_weight=None, folds=10, calibration=None
     ):
@@ -130,8 +174,8 @@ class IntervalsMixin:
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
         options = {"folds": folds} if method == "cv+" else {}
-        fits = self._deleted()
-        return METHODS[method](fits, X, coverage, normalise=normalise, weight=sample_weight, **options)
+        found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
+        return found * self._rows.unit
 
     def _split(self, X, coverage, normalise, weight, calibration):
         """Split conformal from rows set aside."""
@@ -164,9 +208,10 @@ class IntervalsMixin:
         >>> int(model.influence().leverage.argmax())
         3
         """
-        found = uncertainty.influence(self._deleted())
+        found, unit = uncertainty.influence(self._deleted()), self._rows.unit
+        found = replace(found, loo_residuals=found.loo_residuals * unit, sigma2=found.sigma2 * unit**2)
         names = ("leverage", "loo_residuals", "cook", "dffits")
-        return replace(found, **{name: self._to_rows(getattr(found, name)) for name in names})
+        return replace(found, **{name: self._rows.to_rows(getattr(found, name)) for name in names})
 
     def calibration(self, levels=uncertainty.LEVELS):
         """zᵢ = (yᵢ − f₋ᵢ(xᵢ))/sd₋ᵢ(xᵢ): whether λ and the kernel, read as a Gaussian process, state the right errors.
@@ -195,13 +240,4 @@ class IntervalsMixin:
         if np.isinf(self.lam_):
             raise ValueError("lam_ is inf: the constant model states no finite errors that could be right or wrong.")
         found = uncertainty.calibration(fits, levels)
-        return replace(found, z=self._to_rows(found.z))
-
-    def _to_rows(self, values):
-        """Values of the rows that were used, among all rows."""
-        used = self.point_index_ >= 0
-        if used.all():
-            return values
-        out = np.full((len(used), *values.shape[1:]), np.nan)
-        out[used] = values
-        return out
+        return replace(found, z=self._rows.to_rows(found.z))

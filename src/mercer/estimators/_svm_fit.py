@@ -7,8 +7,8 @@ import numpy as np
 
 from mercer.dual._interior import few, quick_start
 from mercer.dual.nu import solve as solve_nu
-from mercer.dual.ridge import power_of_two
 from mercer.dual.working_set import DualSolution, hold, solve
+from mercer.gram.rows import power_of_two
 from mercer.losses import EpsilonInsensitive
 
 

@@ -7,11 +7,11 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.dual.ridge import power_of_two
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
+from mercer.gram.rows import power_of_two
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
 from mercer.solvers.least_squares import least_squares
 

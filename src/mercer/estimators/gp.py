@@ -15,8 +15,8 @@ from mercer.estimators._gp_sampling import SamplingMixin
 from mercer.estimators._gp_views import ViewsMixin
 from mercer.estimators._intervals import IntervalsMixin
 from mercer.kernels.basis import Features
-from mercer.selection._progress import ProgressSupport, begin, end, with_progress
 from mercer.selection.base import Criterion
+from mercer.selection.progress import ProgressSupport, begin, end, with_progress
 
 
 class GaussianProcessRegressor(

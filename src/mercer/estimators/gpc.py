@@ -12,7 +12,7 @@ from mercer.estimators._gpc_fit import ClassifierFit
 from mercer.estimators._validation import check_X
 from mercer.gram import TiledGram, take
 from mercer.inference.temperature import tempered
-from mercer.selection._progress import ProgressSupport, begin, end, with_progress
+from mercer.selection.progress import ProgressSupport, begin, end, with_progress
 
 BLOCK = 1024  # new rows at once
 

@@ -7,11 +7,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.dual.ridge import power_of_two
 from mercer.estimators._base import KernelEstimator, default_kernel
 from mercer.estimators._validation import check_X
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
+from mercer.gram.rows import power_of_two
 from mercer.solvers.pivoted import pivoted_cholesky, squared_power
 
 

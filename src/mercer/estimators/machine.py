@@ -21,7 +21,7 @@ from mercer.estimators.ridge import conventions
 from mercer.gram import take
 from mercer.kernels import Gaussian, as_kernel
 from mercer.losses import BY_NAME, Logistic, Loss
-from mercer.selection._progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Solver
 
 

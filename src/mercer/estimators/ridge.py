@@ -6,24 +6,20 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer.dual import ridge
-from mercer.dual.ridge import power_of_two
-from mercer.estimators._base import KernelEstimator, default_kernel
-from mercer.estimators._intervals import IntervalsMixin
+from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._validation import check_weight, check_X_y, shared_noise
-from mercer.gram import ScaledGram, TiledGram, take
-from mercer.gram.merge import merge_rows
+from mercer.gram import Rows
+from mercer.gram.rows import constant, safe_unit
 from mercer.kernels import as_kernel
-from mercer.selection._progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.selection.base import Rule, with_rows
-from mercer.selection.residuals import constant_model, leave_one_out
-from mercer.selection.rules import Discrepancy
-from mercer.selection.search import search
-from mercer.solvers import CG, Solver
-from mercer.solvers.auto import choose
+from mercer.selection.base import Rule
+from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.selection.search import search_rows
+from mercer.solvers import Solver, choose
+from mercer.uncertainty.left_out import constant_model, left_out
 
 
-class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
+class KernelRidge(ProgressSupport, LinearEstimator):
     """α = (K + λI)⁻¹(y − b),  f(x) = Σⱼ αⱼ k(x, xⱼ) + b: minimises Σᵢ wᵢ (yᵢ − f(xᵢ))² + λ‖f‖².
 
     Parameters
@@ -72,11 +68,12 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
         With a criterion: how the kernel and λ were chosen, and how surely. Where squares of y are beyond a float, its
         values are those of y divided by a power of two near the largest |y|.
     loo_residuals_ : ndarray of shape (n,) or (n, t)
-        With a criterion: yᵢ − f₋ᵢ(xᵢ) for each row under the model fitted without it; nan for rows of weight 0.
+        yᵢ − f₋ᵢ(xᵢ) for each row under the model fitted without it; nan for rows of weight 0. Where no criterion was
+        used, this and the next two are computed when first asked for.
     leverage_ : ndarray of shape (n,)
-        With a criterion: ∂f(xᵢ)/∂yᵢ.
+        ∂f(xᵢ)/∂yᵢ.
     dof_ : float
-        With a criterion: the sum of the leverages, the degrees of freedom of the fit.
+        The sum of the leverages, the degrees of freedom of the fit.
     rkhs_norm_ : float or ndarray of shape (t,)
         ‖f‖ = √(αᵀKα), the intercept aside.
     regularization_ : dict
@@ -171,26 +168,22 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
-        if self.criterion is not None and (self.solver == "cg" or isinstance(self.solver, CG)):
-            raise ValueError(
-                f"criterion={self.criterion!r} needs the diagonal of (K + lam I)^-1, which solver={self.solver!r} does "
-                'not give; use solver="auto", or choose lam on fewer rows and fit here with criterion=None.'
-            )
         kernels, X, y, flat = self._prepare_kernels(X, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
-        keep = np.flatnonzero(weight > 0)
+        trend = constant if self.intercept else None
+        rows = Rows(X, y, weight, trend, self.merge, safe_unit(y))
         if self.kernel is None:
-            kernels = [default_kernel(X[keep], weight[keep])]
-        rows = len(y)
-        if keep.size < rows:
-            X, y, weight = take(X, keep), y[keep], weight[keep]
+            kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
-            self._check_kernel(kernel, X)
+            check_kernel(kernel, rows.X)
+        chosen = self.criterion is not None
+        searched = rows.n if not chosen or self.criterion.merges else len(rows.index)
+        options = {"memory": self.memory, "targets": rows.t, "inverse": chosen, "search": searched if chosen else None}
+        solver, plan = choose(self.solver, rows.n, rows.d, **options)
         kernel = kernels[0]
-        if self.criterion is not None:
-            kernel, lam = self._select(kernels, X, y, weight, lam, keep)
-        self._solve(kernel, lam, X, y, weight, rows, keep, flat)
-        self._remember(y, weight, flat)
+        if chosen:
+            kernel, lam = self._select(kernels, rows, lam, solver)
+        self._solve(kernel, lam, rows, solver, plan, flat)
 
     def _prepare_kernels(self, X, y):
         """Return (kernels, X, y, flat): one kernel, or those of the list among which the criterion chooses."""
@@ -205,17 +198,14 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
             X = kernel.validate(X)
         return kernels, X, y.reshape(len(y), -1), y.ndim == 1
 
-    def _select(self, kernels, X, y, weight, lam, keep):
-        """(kernel, λ) as the criterion chooses them on the rows, equal ones not merged."""
-        unit = _extreme(y)
-        self.selection_ = search(
+    def _select(self, kernels, rows, lam, solver):
+        """(kernel, λ) as the criterion chooses them."""
+        self.selection_ = search_rows(
             kernels if isinstance(self.kernel, list | tuple) else kernels[0],
-            X,
-            y / unit,
-            _in_unit(self.criterion.restrict(keep), unit),
+            rows,
+            self.criterion.restrict(rows.used).in_unit(rows.unit),
+            solver=solver,
             lam=lam,
-            weight=None if np.all(weight == 1.0) else weight,
-            intercept=self.intercept,
             optimize=self.optimize,
             time_budget=self.time_budget,
             callback=reporter(self),
@@ -223,96 +213,52 @@ class KernelRidge(ProgressSupport, IntervalsMixin, KernelEstimator):
         ).warn()
         return self.selection_.kernel, self.selection_.lam
 
-    def _solve(self, kernel, lam, X, y, weight, rows, keep, flat):
+    def _solve(self, kernel, lam, rows, solver, plan, flat):
         """Fit at a kernel and λ, and set everything that is learnt."""
-        row_y, row_weight = y, weight
-        X, y, weight, index, _ = merge_rows(X, y, weight, self.merge)
-
-        n = len(y)
         if np.isinf(lam):
-            alpha = np.zeros_like(y)
-            b, loo, leverage = constant_model(row_y, row_weight, self.intercept)
-            norm, plan, info = np.zeros(y.shape[1]), None, {"solver": "none: the constant model"}
+            beta, info = np.zeros_like(rows.y), {"solver": "none: the constant model"}
+            b, self._left = constant_model(rows)
+            norm = np.zeros(rows.t)
         else:
-            d = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else None
-            options = {"memory": self.memory, "targets": y.shape[1], "inverse": self.criterion is not None}
-            solver, plan = choose(self.solver, n, d, **options)
-            K = TiledGram(kernel, X)
-            s = None if np.all(weight == 1.0) else np.sqrt(weight)
-            H = self._trend(n) if s is None else s[:, None] * self._trend(n)
-            Kinv = solver.resolvent(K if s is None else ScaledGram(K, s))(lam)
-            beta, b = ridge.solve(Kinv, y if s is None else s[:, None] * y, H)
-            alpha = beta if s is None else s[:, None] * beta
-            residual = lam * alpha / weight[:, None]  # y − f, from the system itself
-            norm = np.sqrt(np.maximum(np.einsum("ij,ij->j", alpha, y - residual - (b[0] if b.size else 0.0)), 0.0))
-            if self.criterion is not None:
-                loo, leverage = leave_one_out(Kinv, beta, H, (y, weight), (row_y, row_weight, index))
+            Kinv = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(lam)
+            beta, b = Kinv.regress(rows.scaled(rows.y))
+            left = rows.scaled(rows.y - rows.H @ b) - lam * beta  # S f, from the system itself
+            norm = np.sqrt(np.maximum(np.einsum("ij,ij->j", beta, left), 0.0))
+            self._left = None if self.criterion is None else left_out(Kinv, rows, beta)
             info = Kinv.info
-
-        self._set_model(kernel, X, alpha, b[0] if b.size else b, flat)
+        unit, self._rows = rows.unit, rows
+        self._set_model(kernel, rows.X, rows.scaled(beta) * unit, b[0] * unit if b.size else b, flat)
         self.lam_ = lam
-        self.rkhs_norm_ = float(norm[0]) if flat else norm
-        self.point_index_ = np.full(rows, -1)
-        self.point_index_[keep] = index
-        self.regularization_ = conventions(lam, float(weight.sum()))
-        if self.criterion is not None:
-            self._set_residuals(loo, leverage, rows, keep, flat)
-        self._report(plan, info, rows, keep.size, n)
-
-    def _set_residuals(self, loo, leverage, rows, keep, flat):
-        """Leave-one-out residuals, leverages and degrees of freedom, in the order of the rows given."""
-        self.loo_residuals_, self.leverage_ = np.full((rows, loo.shape[1]), np.nan), np.full(rows, np.nan)
-        self.loo_residuals_[keep], self.leverage_[keep] = loo, leverage
-        self.dof_ = float(leverage.sum())
-        if flat:
-            self.loo_residuals_ = self.loo_residuals_[:, 0]
+        self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
+        self.point_index_ = rows.point_index()
+        self.regularization_ = conventions(lam, rows.total)
+        self._report(plan, info, rows)
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""
         shared, relative = shared_noise(self.lam, n, "lam")
-        weight = np.ones(n) if weight is None else weight
-        return shared, weight if relative is None else weight * relative
+        if relative is None:
+            return shared, weight
+        return shared, relative if weight is None else weight * relative
 
-    def _trend(self, n):
-        """H: a column of ones with an intercept, no column without."""
-        return np.ones((n, 1 if self.intercept else 0))
-
-    def _report(self, plan, info, rows, used, points):
+    def _report(self, plan, info, rows):
         """Fill ``fit_report_``."""
         self.fit_report_.update(
             estimator=type(self).__name__,
             kernel=repr(self.kernel_),
             lam=self.lam_,
-            rows=rows,
-            dropped_rows=rows - used,
-            merged_rows=used - points,
-            points=points,
+            rows=rows.given,
+            dropped_rows=rows.given - len(rows.used),
+            merged_rows=rows.merged,
+            points=rows.n,
             gram="TiledGram",
-            reasons=[] if plan is None else list(plan.reasons),
-            memory_predicted=0.0 if plan is None else plan.memory_bytes,
-            seconds_predicted=0.0 if plan is None else plan.seconds,
+            reasons=list(plan.reasons),
+            memory_predicted=plan.memory_bytes,
+            seconds_predicted=plan.seconds,
             **info,
         )
         if self.criterion is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
-
-
-def _extreme(y):
-    """A power of two near the largest |y| where its square would overflow or vanish, else 1."""
-    size = float(power_of_two(y).max())
-    return size if not 1e-100 < size < 1e100 else 1.0
-
-
-def _in_unit(criterion, unit):
-    """The criterion for y/unit, which chooses the same λ; refused where there is none."""
-    if unit == 1.0 or criterion.scale_free:
-        return criterion
-    if isinstance(criterion, Discrepancy):
-        return criterion if criterion.noise is None else with_rows(criterion, noise=criterion.noise / unit)
-    raise ValueError(
-        f"y is of the size {unit:.1g}, whose square is beyond a float, and {criterion.name} depends on the unit of y: "
-        f"divide y by {unit:.1g}, or use a criterion that does not, such as LOO() or GCV()."
-    )
 
 
 def conventions(lam, n):

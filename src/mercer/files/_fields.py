@@ -19,9 +19,9 @@ def _inside():
     from mercer.gram.base import Gram
     from mercer.kernels.base import Kernel
     from mercer.kernels.basis import Features
-    from mercer.solvers._condition import Probe
-    from mercer.solvers._update import Factored
     from mercer.solvers.cholesky import CholeskyInverse
+    from mercer.solvers.condition import Probe
+    from mercer.solvers.update import Factored
 
     vector, table = array("n"), of(dict)
     closed = {

@@ -134,9 +134,9 @@ def _selection():
 
 
 def _solvers():
-    from mercer.solvers import _condition, _update, cg, cholesky, mixed, spectral
+    from mercer.solvers import cg, cholesky, condition, mixed, spectral, update
 
-    return _listed("solvers", _classes(cg, cholesky, mixed, spectral, _condition, _update))
+    return _listed("solvers", _classes(cg, cholesky, mixed, spectral, condition, update))
 
 
 def _gram():

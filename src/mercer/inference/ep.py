@@ -5,7 +5,7 @@ import numpy as np
 from mercer._tiles import few_threads
 from mercer.inference.laplace import laplace
 from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
-from mercer.solvers._lapack import solve_lower
+from mercer.solvers.engine.lapack import solve_lower
 
 DAMPING = (1.0, 0.05)  # the first, and the least, share of a new site that is taken over
 CALM = 1.5  # a change larger than this many times the last one is answered by more damping, and by forgetting

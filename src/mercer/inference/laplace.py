@@ -5,7 +5,7 @@ import numpy as np
 from mercer._tiles import few_threads
 from mercer.inference._newton import Newton
 from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
-from mercer.solvers._lapack import combine, solve_lower
+from mercer.solvers.engine.lapack import combine, solve_lower
 
 
 def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):

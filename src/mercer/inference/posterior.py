@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer.gram import apply
-from mercer.solvers._update import Factored
+from mercer.solvers.update import Factored
 
 ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB
 LOG_2PI = float(np.log(2.0 * np.pi))

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._tiles import few_threads, run, spans
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers._lapack import FEW_ROWS, cholesky_lower, forward, inverse_diagonal, inverse_from_lower, logdet
+from mercer.solvers.engine.lapack import FEW_ROWS, cholesky_lower, forward, inverse_diagonal, inverse_from_lower, logdet
 
 BLOCK = 64  # rows of a matrix that are scaled at once
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits

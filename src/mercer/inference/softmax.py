@@ -11,7 +11,7 @@ from mercer._tiles import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.inference._newton import Newton
 from mercer.inference.sites import SMALL, factor_sites, half_logdet
-from mercer.solvers._lapack import cholesky_lower, forward, inverse_from_lower, solve_lower
+from mercer.solvers.engine.lapack import cholesky_lower, forward, inverse_from_lower, solve_lower
 
 POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more
 BLOCK = 2**18  # points of all rows at once

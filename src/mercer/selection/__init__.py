@@ -7,7 +7,6 @@ from mercer.selection.folds import FoldDensity, GroupKFold, KFold
 from mercer.selection.nested import NestedResult, nested_cv
 from mercer.selection.path import Path, path
 from mercer.selection.priors import LogNormal, Priors, weak_priors
-from mercer.selection.projected import Explicit, Projected, invert
 from mercer.selection.result import SearchResult
 from mercer.selection.rules import Discrepancy, LCurve
 from mercer.selection.search import search
@@ -20,7 +19,6 @@ __all__ = [
     "Criterion",
     "Discrepancy",
     "Evidence",
-    "Explicit",
     "FoldDensity",
     "GroupKFold",
     "KFold",
@@ -29,12 +27,10 @@ __all__ = [
     "NestedResult",
     "Path",
     "Priors",
-    "Projected",
     "Rule",
     "SearchResult",
     "SmoothCriterion",
     "compare",
-    "invert",
     "nested_cv",
     "path",
     "search",

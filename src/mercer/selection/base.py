@@ -14,11 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warn import warn
-from mercer.solvers import _lapack
+from mercer.solvers.symmetric import add_symmetric, sandwich
 
 OK = "ok"
 FLAT = 1e-10  # relative change over the whole path below which a criterion does not see λ
-ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,12 @@ class Rule(BaseEstimator, ABC):
 
     smooth = False  # whether there is an adjoint
     scale_free = False  # whether c K̃ is worth the same as K̃ for every c > 0, so that an amplitude cannot be chosen
+    by_levels = True
+    costly = False
+    merges = False
+    density = False
+    weights = "repeats"
+    needs: frozenset = frozenset()
 
     @property
     def name(self):
@@ -89,6 +94,19 @@ class Rule(BaseEstimator, ABC):
     @abstractmethod
     def choose(self, path):
         """Return the `Choice` of λ on a `Path`; nothing is warned of here, the choice carries it."""
+
+    def extras(self, rows):
+        """What ``value`` is given of `Rows` beside y and the weights, by name."""
+        return {"spread": rows.spread} if self.merges and rows.spread.any() else {}
+
+    def in_unit(self, unit):
+        """Return the rule that chooses the same λ for y/unit; refused where there is none."""
+        if unit == 1.0 or self.scale_free:
+            return self
+        raise ValueError(
+            f"y is of the size {unit:.1g}, whose square is beyond a float, and {self.name} depends on the unit of y: "
+            f"divide y by {unit:.1g}, or use a criterion that does not, such as LOO() or GCV()."
+        )
 
     def restrict(self, index):
         """Return the rule for some of the rows; a rule that holds something for each row takes its share."""
@@ -110,20 +128,35 @@ class Criterion(Rule):
         Whether C grows with the number of rows and targets, as a likelihood does; else it is a mean.
     by_levels : bool
         Whether an optimum on few rows leads to that on all; else a search also begins on all, if they are not many.
+    costly : bool
+        Whether one λ of a path costs more than O(n²).
+    merges : bool
+        Whether equal rows may come as one point with a weight: ``value`` then also takes their ``spread``.
+    density : bool
+        Whether C is −log of a density, so that its curvature is that of a posterior.
+    weights : {"repeats", "precision"}
+        What a weight is: so many equal rows, or a row whose noise variance is λ/w.
+    needs : frozenset of {"diag", "logdet", "dense"}
+        What ``value`` asks of an inverse beside products; a gradient asks for all entries.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.gram import DenseGram
-    >>> from mercer.selection import LOO, invert
-    >>> Kinv = invert(DenseGram.from_matrix(np.eye(2)), 1.0)
+    >>> from mercer.selection import LOO
+    >>> from mercer.solvers import Cholesky
+    >>> Kinv = Cholesky().resolvent(DenseGram.from_matrix(np.eye(2)))(1.0)
     >>> round(LOO().value(Kinv, np.array([[1.0], [3.0]])), 6)  # K = I: each row is predicted by 0 without itself
     5.0
     """
 
     positive = False
     summed = False
-    by_levels = True
+    needs = frozenset({"diag"})
+
+    def with_precisions(self):
+        """Return the criterion for weights that are precisions; itself where they never count rows."""
+        return self
 
     @abstractmethod
     def value(self, Kinv, y, weight=None):
@@ -132,7 +165,7 @@ class Criterion(Rule):
         Parameters
         ----------
         Kinv : Inverse
-            K̃⁻¹, or P of `Projected` where there is a trend.
+            K̃⁻¹, or P of `mercer.solvers.Projected` where there is a trend.
         y : ndarray of shape (n, t)
             Targets; of a scaled system S y.
         weight : ndarray of shape (n,), default=None
@@ -182,11 +215,13 @@ class SmoothCriterion(Criterion):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> from mercer.gram import DenseGram
-    >>> from mercer.selection import GCV, invert
-    >>> K = DenseGram(Gaussian(), [[0.0], [1.0], [3.0]])
-    >>> value, W = GCV().value_and_adjoint(invert(K, 0.1), [[0.0], [1.0], [0.0]])
+    >>> from mercer.selection import GCV
+    >>> from mercer.solvers import Cholesky
+    >>> K = DenseGram(Gaussian(), np.array([[0.0], [1.0], [3.0]]))
+    >>> value, W = GCV().value_and_adjoint(Cholesky().resolvent(K)(0.1), [[0.0], [1.0], [0.0]])
     >>> K.grad(W).shape  # ∂C/∂log ℓ
     (1,)
     """
@@ -197,7 +232,7 @@ class SmoothCriterion(Criterion):
     def value_and_adjoint(self, Kinv, y, weight=None):
         """(C, W) with W = ∂C/∂K̃, symmetric (n, n), a fresh array.
 
-        A ``Kinv`` whose ``dense()`` gives its own array away (see `Explicit`) is used up by this.
+        A ``Kinv`` whose ``dense()`` gives its own array away (see `mercer.solvers.Explicit`) is used up by this.
         """
 
     def adjoint(self, Kinv, y, weight=None):
@@ -225,29 +260,6 @@ def pull(Kinv, alpha, g_alpha, g_s):
     p = Kinv @ g_alpha
     W = sandwich(Kinv.dense(), -np.asarray(g_s))
     return add_symmetric(W, p, alpha, -0.5)
-
-
-def sandwich(P, v):
-    """P diag(v) P; P is overwritten. One symmetric update, n³ operations, when no v is negative."""
-    n = len(P)
-    if not (v >= 0).all():
-        return (P * v) @ P
-    for i in range(0, n, ROWS):
-        P[i : i + ROWS] *= np.sqrt(v[i : i + ROWS, None])
-    W = np.zeros((n, n))
-    _lapack.add_gram(W, P)
-    return _lapack.mirror(W)
-
-
-def add_symmetric(W, p, a, factor):
-    """W ← W + factor (p aᵀ + a pᵀ), in place."""
-    return _lapack.combine(W, np.hstack([p, a]) * factor, np.hstack([a, p]), 1.0)
-
-
-def combined(Kinv, factor, U, V):
-    """factor · K̃⁻¹ + U Vᵀ as a fresh array, for any Inverse; one that can do it in one pass has ``combined``."""
-    own = getattr(Kinv, "combined", None)
-    return _lapack.combine(np.ascontiguousarray(Kinv.dense()), U, V, factor) if own is None else own(factor, U, V)
 
 
 def rows_of(y):

@@ -7,7 +7,8 @@ targets, in the units of y; ``weight`` holds w where the system is S K S + λI.
 import numpy as np
 from scipy.special import ndtr
 
-from mercer.selection.base import SmoothCriterion, add_symmetric, combined, pull, rows_of, sandwich, total_weight
+from mercer.selection.base import SmoothCriterion, pull, rows_of, total_weight, with_rows
+from mercer.solvers.symmetric import add_symmetric, sandwich
 
 TINY = np.finfo(float).tiny
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -30,7 +31,8 @@ class LOO(SmoothCriterion):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.selection import LOO, Explicit
+    >>> from mercer.selection import LOO
+    >>> from mercer.solvers import Explicit
     >>> Kinv = Explicit(np.linalg.inv([[2.0, 1.0], [1.0, 2.0]]), lam=1.0)
     >>> LOO().value(Kinv, np.array([[1.0], [3.0]]))  # from the other row: 3/2 and 1/2
     3.25
@@ -49,6 +51,14 @@ class LOO(SmoothCriterion):
     def positive(self):
         """Whether the score is an error, not a log density."""
         return self.score != "log_density"
+
+    @property
+    def density(self):
+        """Whether the score is a log density."""
+        return self.score == "log_density"
+
+    def with_precisions(self):
+        return with_rows(self, weights="precision")
 
     def value(self, Kinv, y, weight=None):
         y = rows_of(y)
@@ -124,7 +134,8 @@ class GCV(SmoothCriterion):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.selection import GCV, Explicit
+    >>> from mercer.selection import GCV
+    >>> from mercer.solvers import Explicit
     >>> GCV().value(Explicit(np.diag([0.5, 0.5]), lam=1.0), np.array([[1.0], [2.0]]))
     2.5
     """
@@ -146,7 +157,7 @@ class GCV(SmoothCriterion):
         alpha = Kinv @ rows_of(y)
         n, t = alpha.shape
         N = n * n * float(np.sum(alpha**2)) / (t * total_weight(weight, n))
-        F = squared_norm(Kinv) if self.robust == "robust" else 0.0
+        F = Kinv.squared_norm() if self.robust == "robust" else 0.0
         return alpha, N, float(Kinv.diag().sum()), F
 
     def _formula(self, N, T, F, n, lam):
@@ -190,13 +201,6 @@ class GCV(SmoothCriterion):
         return float(C), add_symmetric(W, p, alpha, -0.5)
 
 
-def squared_norm(Kinv):
-    """tr P² = ‖P‖²: from the inverse's own ``squared_norm`` where it has one, else from the array."""
-    if hasattr(Kinv, "squared_norm"):
-        return float(Kinv.squared_norm())
-    return float(np.sum(Kinv.dense() ** 2))
-
-
 class Evidence(SmoothCriterion):
     """½ yᵀK̃⁻¹y + ½ log det K̃ + (n/2) log 2π: −log p(y) of a Gaussian process with noise λ, summed over targets.
 
@@ -214,7 +218,8 @@ class Evidence(SmoothCriterion):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.selection import Evidence, Explicit
+    >>> from mercer.selection import Evidence
+    >>> from mercer.solvers import Explicit
     >>> Kinv = Explicit(np.diag([0.5, 0.5]), lam=1.0, logdet=np.log(4.0))
     >>> round(Evidence().value(Kinv, np.array([[1.0], [2.0]])), 4)
     3.781
@@ -230,13 +235,22 @@ class Evidence(SmoothCriterion):
         return bool(self.profile_scale)
 
     summed = True
+    density = True
+    needs = frozenset({"logdet"})
+
+    @property
+    def merges(self):
+        """Whether equal rows may come as one point: where they count as copies."""
+        return self.weights == "repeats" and not self.profile_scale
+
+    def with_precisions(self):
+        return with_rows(self, weights="precision")
 
     def _rows(self, weight, n):
         """(N, extra): the number of rows that count, and Σw − n copies that each add log λ."""
         if self.weights not in ("repeats", "precision"):
             raise ValueError(f"weights must be 'repeats' or 'precision', got {self.weights!r}.")
-        repeats = self.weights == "repeats"
-        extra = total_weight(weight, n) - n if repeats else 0.0
+        extra = float(np.sum(weight)) - n if weight is not None and self.weights == "repeats" else 0.0
         return n + extra, extra
 
     def _logdet(self, Kinv, weight, extra):
@@ -245,27 +259,36 @@ class Evidence(SmoothCriterion):
             logdet -= float(np.log(weight).sum())
         return logdet + (extra * np.log(max(Kinv.lam, TINY)) if extra else 0.0)
 
-    def value(self, Kinv, y, weight=None):
+    def value(self, Kinv, y, weight=None, spread=None):
+        """C; ``spread`` is Σ w (y − ȳ)² within each point, where equal rows were merged."""
         y = rows_of(y)
-        return self._value(Kinv, np.einsum("ij,ij->j", y, Kinv @ y), weight)[0]
+        return self._value(Kinv, np.einsum("ij,ij->j", y, Kinv @ y), weight)[0] + _within(spread, Kinv.lam)
 
     def _value(self, Kinv, quad, weight):
         """(C, N) from yᵀPy of each target."""
         rows, extra = self._rows(weight, Kinv.n)
-        N, logdet = rows - getattr(Kinv, "q", 0), self._logdet(Kinv, weight, extra)
-        if self.profile_scale:
-            fit = N * np.log(np.maximum(quad, TINY) / N) + N
-        else:
-            fit = quad
-        return float(0.5 * np.sum(fit + logdet + N * LOG_2PI)), N
+        N, logdet = rows - Kinv.q, self._logdet(Kinv, weight, extra)
+        fit = N * np.log(np.maximum(quad, TINY) / N) + N if self.profile_scale else quad
+        return 0.5 * (float(fit.sum()) + len(quad) * (logdet + N * LOG_2PI)), N
 
-    def explicit(self, Kinv, y, weight=None):
-        return 0.5 * self._rows(weight, Kinv.n)[1] * rows_of(y).shape[1]
+    def explicit(self, Kinv, y, weight=None, spread=None):
+        if weight is None and spread is None:
+            return 0.0
+        return 0.5 * self._rows(weight, Kinv.n)[1] * rows_of(y).shape[1] - _within(spread, Kinv.lam)
 
-    def value_and_adjoint(self, Kinv, y, weight=None):
+    def value_and_adjoint(self, Kinv, y, weight=None, spread=None):
         y = rows_of(y)
         alpha = Kinv @ y
         quad = np.einsum("ij,ij->j", y, alpha)
         value, N = self._value(Kinv, quad, weight)
-        size = N / np.maximum(quad, TINY) if self.profile_scale else np.ones(y.shape[1])
-        return value, combined(Kinv, 0.5 * y.shape[1], -0.5 * alpha * size, alpha)  # W = ½ (t P − Σ ααᵀ N/yᵀPy)
+        left = -0.5 * alpha * (N / np.maximum(quad, TINY)) if self.profile_scale else -0.5 * alpha
+        W = Kinv.combined(0.5 * y.shape[1], left, alpha)  # W = ½ (t P − Σ ααᵀ N/yᵀPy)
+        return value + _within(spread, Kinv.lam), W
+
+
+def _within(spread, lam):
+    """Σ w (y − ȳ)²/(2λ): what the rows of a point differ by is noise."""
+    if spread is None:
+        return 0.0
+    total = float(np.sum(spread))
+    return total / (2.0 * lam) if total else 0.0

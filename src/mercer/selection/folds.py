@@ -1,26 +1,27 @@
 """K-fold cross-validation without a refit: all the held-out residuals of a block from one inverse."""
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.selection.base import SmoothCriterion, add_symmetric, rows_of, total_weight, with_rows
-from mercer.selection.projected import block
-from mercer.solvers import _lapack
+from mercer.selection.base import SmoothCriterion, rows_of, total_weight, with_rows
+from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.factor import lower
+from mercer.solvers.symmetric import add_symmetric, square
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 def factors(Kinv, folds):
-    """Yield (B, Cholesky factor of P_BB) for each fold B."""
+    """Yield (B, P_BB⁻¹ as an Inverse) for each fold B."""
     for B in folds:
-        try:
-            yield B, cho_factor(block(Kinv, B), lower=True)
-        except np.linalg.LinAlgError:
+        L, bad = lower(Kinv.block(B))
+        if not bad:
+            yield B, CholeskyInverse(L, Kinv.lam)
+        else:
             raise NotPositiveDefinite(
                 f"without the {len(B)} rows of a fold the trend (intercept) is not determined by the other "
                 f"{Kinv.n - len(B)} rows, or lam is too small to tell; use smaller folds or a larger lam."
-            ) from None
+            )
 
 
 class _Folds(SmoothCriterion):
@@ -29,6 +30,7 @@ class _Folds(SmoothCriterion):
     scale_free = True
     positive = True
     costly = True  # n³/k operations for each λ of a path
+    needs = frozenset()
 
     def folds(self, n):
         """Return [rows of fold 1, rows of fold 2, …]."""
@@ -39,7 +41,7 @@ class _Folds(SmoothCriterion):
         alpha = Kinv @ rows_of(y)
         out = np.empty_like(alpha)
         for B, factor in factors(Kinv, self.folds(Kinv.n)):
-            out[B] = cho_solve(factor, alpha[B])
+            out[B] = factor @ alpha[B]
         return out
 
     def value(self, Kinv, y, weight=None):
@@ -53,8 +55,8 @@ class _Folds(SmoothCriterion):
         scale = 2.0 / (t * total_weight(weight, n))
         parts = []
         for B, factor in factors(Kinv, self.folds(n)):
-            e = cho_solve(factor, alpha[B])
-            parts.append((B, e, cho_solve(factor, scale * e)))
+            e = factor @ alpha[B]
+            parts.append((B, e, factor @ (scale * e)))
         E, U = np.zeros((n, len(parts) * t)), np.zeros((n, len(parts) * t))
         for k, (B, e, u) in enumerate(parts):
             E[B, k * t : (k + 1) * t], U[B, k * t : (k + 1) * t] = e, u
@@ -79,7 +81,8 @@ class KFold(_Folds):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.selection import LOO, Explicit, KFold
+    >>> from mercer.selection import LOO, KFold
+    >>> from mercer.solvers import Explicit
     >>> Kinv = Explicit(np.linalg.inv([[2.0, 1.0], [1.0, 2.0]]), lam=1.0)
     >>> y = np.array([[1.0], [3.0]])
     >>> round(KFold(2).value(Kinv, y) - LOO().value(Kinv, y), 12)  # two folds of one row
@@ -175,7 +178,8 @@ class FoldDensity(SmoothCriterion):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.selection import Explicit, FoldDensity
+    >>> from mercer.selection import FoldDensity
+    >>> from mercer.solvers import Explicit
     >>> Kinv = Explicit(np.diag([0.5, 0.5]), lam=1.0)  # independent rows of variance 2
     >>> round(FoldDensity().value(Kinv, np.array([[1.0], [2.0]])), 4)
     3.781
@@ -184,7 +188,8 @@ class FoldDensity(SmoothCriterion):
     summed = True
     costly = True
     by_levels = False  # half of few rows is too little to predict from: their optimum is another one
-    score = "log_density"
+    density = True
+    needs = frozenset()
 
     def __init__(self, n_splits=2, shuffle=True, random_state=0):
         self.n_splits = n_splits
@@ -199,14 +204,14 @@ class FoldDensity(SmoothCriterion):
         return self._parts(Kinv, Kinv @ rows_of(y), weight)[0]
 
     def _parts(self, Kinv, alpha, weight):
-        """(C, [(B, L of P_BB, e_B)])."""
+        """(C, [(B, P_BB⁻¹, e_B)])."""
         n, t = alpha.shape
         value = 0.5 * t * (n * LOG_2PI - (0.0 if weight is None else float(np.log(weight).sum())))
         parts = []
         for B, factor in factors(Kinv, self.folds(n)):
-            e = cho_solve(factor, alpha[B])
-            value += 0.5 * float(np.sum(e * alpha[B])) - t * float(np.log(np.diagonal(factor[0])).sum())
-            parts.append((B, factor[0], e))
+            e = factor @ alpha[B]
+            value += 0.5 * float(np.sum(e * alpha[B])) - 0.5 * t * factor.logdet()
+            parts.append((B, factor, e))
         return value, parts
 
     def value_and_adjoint(self, Kinv, y, weight=None):
@@ -217,10 +222,8 @@ class FoldDensity(SmoothCriterion):
         E = np.zeros((n, len(parts) * t))
         for k, (B, _, e) in enumerate(parts):
             E[B, k * t : (k + 1) * t] = e
-        PE, P, W = Kinv @ E, Kinv.dense(), np.zeros((n, n))
-        for B, L, _ in parts:  # in place: row block after row block becomes √(t/2) L⁻¹ P_B:
-            P[B] = solve_triangular(L, np.sqrt(0.5 * t) * P[B], lower=True)
-        _lapack.add_gram(W, P)
+        PE, P = Kinv @ E, Kinv.dense()
+        for B, factor, _ in parts:  # in place: row block after row block becomes √(t/2) L⁻¹ P_B:
+            P[B] = factor.half(np.sqrt(0.5 * t) * P[B])
         total = PE.reshape(n, len(parts), t).sum(axis=1)
-        add_symmetric(_lapack.mirror(W), np.hstack([0.5 * PE, -total]), np.hstack([PE, alpha]), 0.5)
-        return value, W
+        return value, add_symmetric(square(P), np.hstack([0.5 * PE, -total]), np.hstack([PE, alpha]), 0.5)

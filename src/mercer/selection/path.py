@@ -4,11 +4,12 @@ import copy
 
 import numpy as np
 
-from mercer.gram import ScaledGram, TiledGram
+from mercer.gram import Rows
+from mercer.gram.rows import constant
 from mercer.kernels.base import Kernel, same
 from mercer.selection.base import Criterion, rows_of
 from mercer.selection.criteria import GCV, LOO, Evidence
-from mercer.selection.spectrum import Spectrum
+from mercer.solvers.spectral import Spectral, Spectrum
 
 POINTS = 200
 FIRST = 4  # columns of the table before those of the criteria: lam, dof, residual, norm
@@ -56,27 +57,16 @@ def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, cr
             raise ValueError("path(kernel, X, y) needs y.")
         X = kernel.validate(X)
         y, w = _check(X, y, sample_weight)
-        K = TiledGram(kernel, X)
-        if w is None:
-            spectrum = Spectrum.of_gram(K, y, trend(w, len(y), intercept is not False))
-        else:
-            s = np.sqrt(w)
-            spectrum = Spectrum.of_gram(ScaledGram(K, s), s[:, None] * y, trend(w, len(y), intercept is not False))
-        return Path(spectrum, lams, w, criteria, kernel=kernel, X=X)
+        rows = Rows(X, y, w, constant if intercept is not False else None, merge=False)
+        return Path(Spectral().resolvent(rows.gram(kernel), rows.scaled(rows.H)), rows, lams, criteria, kernel=kernel)
     if y is not None:
         raise TypeError(f"kernel must be a Kernel in path(kernel, X, y), got {type(kernel).__name__}.")
     A = np.asarray(kernel, dtype=float)
     if A.ndim != 2 or not np.isfinite(A).all():
         raise ValueError(f"A must be a finite matrix, got shape {A.shape}.")
     y, w = _check(A, X, sample_weight)
-    s = np.ones(len(y)) if w is None else np.sqrt(w)
-    spectrum = Spectrum.of_matrix(s[:, None] * A, s[:, None] * y, trend(w, len(y), bool(intercept)))
-    return Path(spectrum, lams, w, criteria, matrix=A)
-
-
-def trend(weight, n, intercept):
-    """H of the scaled system: √w for an intercept, no column without."""
-    return np.ones((n, 0)) if not intercept else (np.ones(n) if weight is None else np.sqrt(weight))[:, None]
+    rows = Rows(A, y, w, constant if intercept else None, merge=False)
+    return Path(Spectrum.of_matrix(rows.scaled(A), rows.scaled(rows.H)), rows, lams, criteria, matrix=A)
 
 
 def _check(X, y, weight):
@@ -91,7 +81,7 @@ def _check(X, y, weight):
     w = np.asarray(weight, dtype=float)
     if w.shape != (len(y),) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(f"sample_weight must be {len(y)} positive numbers; leave out rows of weight 0.")
-    return y, None if np.all(w == 1.0) else w
+    return y, w
 
 
 class Path:
@@ -127,14 +117,17 @@ class Path:
     (True, 0.01)
     """
 
-    def __init__(self, spectrum, lams=None, weight=None, criteria=None, *, kernel=None, X=None, matrix=None):
-        self.spectrum, self.weight = spectrum, weight
-        self.kernel, self.X, self.matrix = kernel, X, matrix
-        self.n, self.q = spectrum.n, spectrum.q
-        self.eigenvalues, self.coefficients = spectrum.e, spectrum.c
-        left = float(np.sum(spectrum.c**2)) + spectrum.rest2
-        self.constant = left <= (1e-13**2) * float(np.sum(spectrum.y**2)) or left == 0.0
-        self.lams = default_grid(spectrum.e) if lams is None else _check_lams(lams)
+    def __init__(self, spectrum, rows, lams=None, criteria=None, *, kernel=None, matrix=None):
+        self.spectrum, self.rows = spectrum, rows
+        self.kernel, self.X, self.matrix = kernel, None if kernel is None else rows.X, matrix
+        self.n, self.q, self.weight = spectrum.n, spectrum.q, rows.weight
+        self._y = rows.scaled(rows.y)
+        self.eigenvalues = spectrum.eigenvalues[::-1]
+        self.coefficients = (spectrum.eigenvectors.T @ self._y)[::-1]
+        self.outside = float(np.sum(spectrum.left(self._y) ** 2))
+        left = float(np.sum(self.coefficients**2)) + self.outside
+        self.constant = left <= (1e-13**2) * float(np.sum(self._y**2)) or left == 0.0
+        self.lams = default_grid(self.eigenvalues) if lams is None else _check_lams(lams)
         self.table = {"lam": self.lams, **self._norms()}
         criteria = default_criteria() if criteria is None else list(criteria)
         for criterion in criteria:
@@ -147,8 +140,7 @@ class Path:
     @property
     def y(self):
         """y of shape (n, t), unscaled."""
-        y = self.spectrum.y
-        return y if self.weight is None else y / np.sqrt(self.weight)[:, None]
+        return self.rows.y
 
     def _norms(self):
         """dof, residual and norm for all λ, O(k) each."""
@@ -157,7 +149,7 @@ class Path:
         inverse = 1.0 / (e + lam)
         return {
             "dof": self.q + (e * inverse).sum(axis=0),
-            "residual": np.sqrt(((lam * inverse) ** 2 * c2).sum(axis=0) + self.spectrum.rest2),
+            "residual": np.sqrt(((lam * inverse) ** 2 * c2).sum(axis=0) + self.outside),
             "norm": np.sqrt((e * inverse**2 * c2).sum(axis=0)),
         }
 
@@ -165,18 +157,20 @@ class Path:
         """Values on the grid of each criterion, all in one pass."""
         columns = [np.empty(len(self.lams)) for _ in criteria]
         if criteria:
-            for j, point in enumerate(self.spectrum.points(self.lams)):
+            for j, point in enumerate(self.spectrum.points(self.lams, self._y)):
                 for criterion, column in zip(criteria, columns, strict=True):
-                    column[j] = criterion.value(point, self.spectrum.y, self.weight)
+                    column[j] = criterion.value(point, self._y, self.weight, **criterion.extras(self.rows))
         return columns
 
     def at(self, lam):
         """P(λ): K̃⁻¹ with the intercept projected out, an Inverse (of the scaled system, with weights)."""
-        return self.spectrum.at(lam)
+        if not lam > 0:
+            raise ValueError(f"lam must be positive on a path, got {lam}.")
+        return self.spectrum.trial(lam)
 
     def value(self, criterion, lam):
         """The criterion at one λ."""
-        return float(criterion.value(self.at(lam), self.spectrum.y, self.weight))
+        return float(criterion.value(self.at(lam), self._y, self.weight, **criterion.extras(self.rows)))
 
     def values(self, criterion):
         """The criterion on the grid; from the table where it is there.
@@ -197,20 +191,19 @@ class Path:
 
     def solution(self, lam):
         """α (n, t) of a kernel, x (p, t) = Aᵀα of a plain matrix, at λ; zero at λ = inf."""
-        alpha = np.zeros_like(self.spectrum.y) if np.isinf(lam) else self.at(lam) @ self.spectrum.y
-        alpha = alpha if self.weight is None else np.sqrt(self.weight)[:, None] * alpha
+        alpha = self.rows.scaled(np.zeros_like(self._y) if np.isinf(lam) else self.at(lam) @ self._y)
         return alpha if self.matrix is None else self.matrix.T @ alpha
 
     def loo_residuals(self, lam):
         """yᵢ − f₋ᵢ(xᵢ) of every row (n, t), in the units of y."""
         point = self.at(lam)
-        e = (point @ self.spectrum.y) / point.diag()[:, None]
+        e = (point @ self._y) / point.diag()[:, None]
         return e if self.weight is None else e / np.sqrt(self.weight)[:, None]
 
     def slim(self):
         """Return the path without the eigenvectors: the table and the spectrum stay, other λ cannot be asked for."""
         other = copy.copy(self)
-        other.spectrum = other.X = other.matrix = other.weight = None
+        other.spectrum = other.rows = other.X = other.matrix = other.weight = other._y = None
         other.__dict__.pop("_asked", None)
         return other
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.selection._starts import median_heuristic
+from mercer.selection.search.starts import median_heuristic
 
 FEW = 50  # rows below which the weak priors are on by default
 LENGTH_SD, NOISE_SD, SCALE_SD = np.sqrt(3.0), 2.0, 2.0  # of the logs: one is a factor of 6 to 8 either way

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from mercer.selection._corner import prune
-from mercer.selection.base import OK, Choice, Rule
+from mercer.selection.base import OK, Choice, Rule, with_rows
 from mercer.selection.noise import noise_level
 
 CLOSE = 0.8  # a second corner this near in curvature to the first makes the choice ambiguous
@@ -42,7 +42,7 @@ class LCurve(Rule):
         e = path.eigenvalues[:, None]
         c2 = np.sum(path.coefficients**2, axis=1)[:, None]
         inverse = 1.0 / (e + lam)
-        rho = ((lam * inverse) ** 2 * c2).sum(axis=0) + path.spectrum.rest2
+        rho = ((lam * inverse) ** 2 * c2).sum(axis=0) + path.outside
         eta = (e * inverse**2 * c2).sum(axis=0)
         slope = -2.0 * (e * inverse**3 * c2).sum(axis=0)
         with np.errstate(all="ignore"):
@@ -122,12 +122,12 @@ class Discrepancy(Rule):
     def choose(self, path):
         """Return the root."""
         delta, how = self._noise(path)
-        count = path.spectrum.y.size
+        count = path.y.size
         goal = (self.tau * delta) ** 2 * count
         e, c2 = path.eigenvalues, np.sum(path.coefficients**2, axis=1)
         inside = e > 0
-        floor = float(c2[~inside].sum()) + path.spectrum.rest2
-        whole = float(c2.sum()) + path.spectrum.rest2
+        floor = float(c2[~inside].sum()) + path.outside
+        whole = float(c2.sum()) + path.outside
         level = f"tau * noise = {self.tau * delta:.3g} ({how})"
         if path.constant or whole <= goal:
             size = np.sqrt(whole / count)
@@ -147,6 +147,9 @@ class Discrepancy(Rule):
                                 f"the largest eigenvalue {e.max():.3g}; the smallest lam of the grid, {low:.3g}, is "
                                 "taken.", path.table["residual"][0])  # fmt: skip
         return self._choice(lam, OK, "", np.sqrt(goal))
+
+    def in_unit(self, unit):
+        return self if self.noise is None or unit == 1.0 else with_rows(self, noise=self.noise / unit)
 
     def _noise(self, path):
         """(δ, where it is from)."""

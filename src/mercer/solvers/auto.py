@@ -17,6 +17,7 @@ from mercer.solvers.spectral import Spectral
 SOLVERS = {"cholesky": Cholesky, "mixed": Mixed, "spectral": Spectral, "cg": CG}
 SPECTRAL_UP_TO = 3000  # rows; one eigen-decomposition costs as much as 27 Cholesky factors
 LONG = 3600.0  # predicted seconds of a fit above which "auto" warns
+SEARCH = 2  # n × n arrays of a search at its peak
 HEADROOM = 0.9  # part of the free memory that a plan may use
 
 # Rates on which the predicted times rest, for each core: a current AVX2 core. Half or twice as fast is possible.
@@ -147,7 +148,7 @@ def _fastest(n, free, path, inverse, context):
     return _plan(name, SOLVERS[name](), n, free, path, context, reasons)
 
 
-def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None, targets=1):
+def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None, targets=1, search=None):
     """(solver, plan) for "auto", the name of a solver, or a Solver; refused here if it does not fit in memory.
 
     Parameters
@@ -155,6 +156,8 @@ def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, me
     solver : {"auto", "cholesky", "mixed", "spectral", "cg"} or Solver
     n, d, dtype, path, inverse, memory, targets
         As for `plan`.
+    search : int, default=None
+        Rows of a search of hyper-parameters that comes first; it needs two n × n arrays of float64.
 
     Returns
     -------
@@ -173,6 +176,9 @@ def choose(solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, me
     (Cholesky(), Plan(n=1000, solver='cholesky', gram='tiled', memory=..., time=...))
     """
     n, context = _check(n), {"d": d, "dtype": np.dtype(dtype), "targets": targets}
+    if search is not None:
+        what = f"a search of hyper-parameters for n = {search}"
+        _machine.check_memory(SEARCH * 8.0 * search**2, what, memory, "fewer rows, or criterion=None")
     if isinstance(solver, str) and solver == "auto":
         free = _machine.within(memory, _need(Spectral() if path else Cholesky(), n, targets, path))
         chosen = _fastest(n, free, path, inverse, context)

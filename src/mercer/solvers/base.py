@@ -1,15 +1,26 @@
 """Solver and Inverse: what a solver is given, and what it gives back. No kernel, no X, no y."""
 
+import math
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from mercer.solvers.symmetric import combine
+
+EVERYTHING = frozenset({"diag", "logdet", "dense"})
 
 
 class Solver(BaseEstimator, ABC):
     """λ ↦ (K + λI)⁻¹: how it is inverted. Configuration only; ``__init__`` only stores.
 
-    A subclass writes ``resolvent(K)`` and, if it needs other than one n × n array of float64, ``memory``.
+    A subclass writes ``resolvent(K, H)`` and, if it needs other than one n × n array of float64, ``memory``.
+
+    Attributes
+    ----------
+    gives : frozenset of {"diag", "logdet", "dense"}
+        What its inverses give beside products; a criterion that needs more is refused before the first trial.
 
     Examples
     --------
@@ -21,18 +32,21 @@ class Solver(BaseEstimator, ABC):
     array([0.5, 1. ])
     """
 
+    gives = EVERYTHING
+
     @abstractmethod
-    def resolvent(self, K):
-        """Return the function λ ↦ (K + λI)⁻¹; what is expensive and does not depend on λ is done here, once.
+    def resolvent(self, K, H=None):
+        """Return λ ↦ (K + λI)⁻¹ with H projected out; what is expensive and does not depend on λ is done here, once.
 
         Parameters
         ----------
         K : Gram
+        H : ndarray of shape (n, q) or Span, default=None
+            Unpenalised trend; see `Projected`.
 
         Returns
         -------
-        callable
-            ``resolvent(K)(lam)`` is an `Inverse`.
+        Resolvent, or another function of λ that returns an `Inverse`
         """
 
     def memory(self, n, targets=1):
@@ -40,8 +54,24 @@ class Solver(BaseEstimator, ABC):
         return 8.0 * n * n + 64.0 * n * targets
 
 
+class Weights(NamedTuple):
+    """How targets make up predictions at m new inputs; made by `Inverse.weigh`.
+
+    E : ndarray of shape (n, m)
+        f(x) = Eᵀy.
+    explained : ndarray of shape (m,)
+        What is known of f(x): its variance is k(x, x) − explained.
+    slack : ndarray of shape (q, m)
+        (HᵀK̃⁻¹H)⁻¹ (HᵀK̃⁻¹k − h): how far the trend at x is from that of the rows, as coefficients.
+    """
+
+    E: np.ndarray
+    explained: np.ndarray
+    slack: np.ndarray
+
+
 class Inverse(ABC):
-    """(K + λI)⁻¹ as an object, in float64.
+    """(K + λI)⁻¹ as an object, in float64; P of `Projected` where there is a trend. All that is asked of it is here.
 
     Attributes
     ----------
@@ -49,6 +79,8 @@ class Inverse(ABC):
         λ.
     n : int
         Number of rows.
+    q : int
+        Columns of the trend that is projected out.
     info : dict
         What was done, in plain values: solver, dtype, condition, jitter, iterations, residual, seconds, ...
 
@@ -64,6 +96,7 @@ class Inverse(ABC):
 
     lam: float
     n: int
+    q: int = 0
     info: dict
 
     @property
@@ -73,23 +106,26 @@ class Inverse(ABC):
 
     def __matmul__(self, B):
         """(K + λI)⁻¹ B for B of shape (n,) or (n, t)."""
-        B, flat = self._right_hand_side(B)
-        X = self._solve(B)
-        return X[:, 0] if flat else X
+        B = self._right_hand_side(B)
+        return self._solve(B[:, None])[:, 0] if B.ndim == 1 else self._solve(B)
 
     def quad(self, B):
         """Bᵀ(K + λI)⁻¹B: a number for B of shape (n,), a symmetric (t, t) array for (n, t)."""
-        B, flat = self._right_hand_side(B)
-        S = self._quad(B)
-        return float(S[0, 0]) if flat else (S + S.T) / 2
+        B = self._right_hand_side(B)
+        S = self._quad(B[:, None] if B.ndim == 1 else B)
+        return float(S[0, 0]) if B.ndim == 1 else (S + S.T) / 2
+
+    def regress(self, y):
+        """(α, b): α = K̃⁻¹(y − Hb), b the coefficients of the trend that is projected out; b has no rows without one."""
+        return self @ y, np.zeros((0, y.shape[1]))
 
     @abstractmethod
     def _solve(self, B):
         """(K + λI)⁻¹ B for a float64 B of shape (n, t), which is not to be changed."""
 
-    @abstractmethod
     def _quad(self, B):
         """Bᵀ(K + λI)⁻¹B, symmetric up to rounding."""
+        return B.T @ self._solve(B)
 
     @abstractmethod
     def diag(self):
@@ -103,24 +139,125 @@ class Inverse(ABC):
     def dense(self):
         """(K + λI)⁻¹ as a fresh symmetric array."""
 
+    def half(self, B):
+        """L⁻¹B with L Lᵀ = K + λI, so that ‖L⁻¹b‖² = bᵀ(K + λI)⁻¹b: where there is a triangular factor."""
+        raise TypeError(f"{type(self).__name__} has no triangular factor; use solver='cholesky'.")
+
+    def weigh(self, B, h=None):
+        """Return the `Weights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
+        E = self._solve(B)
+        return Weights(E, np.einsum("ij,ij->j", B, E), np.zeros((0, B.shape[1])))
+
+    def explained(self, B, h=None):
+        """The diagonal of Bᵀ(K + λI)⁻¹B, less what the trend takes away: see `weigh`. B may be overwritten."""
+        return self.weigh(B, h).explained
+
+    def explained_between(self, B, h=None):
+        """The same for all pairs of the m inputs: (m, m)."""
+        return self._quad(B)
+
+    def block(self, index):
+        """The rows and columns ``index`` of (K + λI)⁻¹."""
+        E = np.zeros((self.n, len(index)))
+        E[index, np.arange(len(index))] = 1.0
+        B = (self @ E)[index]
+        return (B + B.T) / 2
+
+    def squared_norm(self):
+        """tr (K + λI)⁻²."""
+        return float(np.sum(self.dense() ** 2))
+
+    def combined(self, factor, U, V):
+        """factor · (K + λI)⁻¹ + U Vᵀ, as a fresh array."""
+        return combine(np.ascontiguousarray(self.dense()), U, V, factor)
+
+    def explicit(self):
+        """Return the same with all entries at hand, made in place of what this one holds: it is used up by that."""
+        return Explicit(self.dense(), self.lam, self.logdet(), disposable=True, info=self.info)
+
     def __repr__(self):
         return f"{type(self).__name__}(n={self.n}, lam={self.lam:.4g})"
 
     def _right_hand_side(self, B):
-        """B as float64 of shape (n, t), and whether it came as a vector."""
+        """B as float64 of shape (n,) or (n, t), checked."""
         B = np.asarray(B, dtype=float)
         if B.ndim not in (1, 2) or B.shape[0] != self.n:
             raise ValueError(f"(K + lam I)^-1 is {self.n} × {self.n}, but the right-hand side has shape {B.shape}.")
-        if not np.isfinite(B).all():
+        if not math.isfinite(np.add.reduce(B, axis=None)) and not np.isfinite(B).all():
             row = int(np.argwhere(~np.isfinite(B))[0][0])
             raise ValueError(f"the right-hand side has a NaN or infinite entry in row {row}.")
-        return (B[:, None], True) if B.ndim == 1 else (B, False)
+        return B
+
+
+class Explicit(Inverse):
+    """K̃⁻¹ as an array, with its log-determinant: what a criterion with a gradient wants.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        K̃⁻¹, symmetric.
+    lam : float
+    logdet : float, default=nan
+        log det K̃.
+    disposable : bool, default=False
+        Whether ``dense()`` gives the array itself away instead of a copy. It can then be asked once, last.
+    info : dict, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import Explicit
+    >>> Explicit(np.diag([0.5, 0.25]), lam=1.0) @ np.array([2.0, 4.0])
+    array([1., 1.])
+    """
+
+    def __init__(self, matrix, lam, logdet=np.nan, *, disposable=False, info=None):
+        self.n, self.lam, self._logdet = len(matrix), check_lam(lam), float(logdet)
+        self._matrix, self._disposable = matrix, disposable
+        self._diagonal = matrix.diagonal().copy()
+        self.info = {"solver": "inverse", "dtype": "float64", "jitter": 0.0} if info is None else info
+
+    def _solve(self, B):
+        return self._matrix @ B
+
+    def diag(self):
+        """The diagonal of K̃⁻¹."""
+        return self._diagonal
+
+    def logdet(self):
+        """log det K̃."""
+        return self._logdet
+
+    def block(self, index):
+        """The rows and columns ``index`` of K̃⁻¹."""
+        return self._matrix[np.ix_(index, index)]
+
+    def squared_norm(self):
+        """tr K̃⁻²."""
+        return float(np.vdot(self._matrix, self._matrix))
+
+    def dense(self):
+        """K̃⁻¹: a copy, or the array itself if it is disposable."""
+        if not self._disposable:
+            return self._matrix.copy()
+        matrix, self._matrix = self._matrix, None
+        if matrix is None:
+            raise ValueError("this inverse has already given its array away.")
+        return matrix
+
+    def combined(self, factor, U, V):
+        """factor · K̃⁻¹ + U Vᵀ, made in the array that ``dense()`` gives."""
+        return combine(self.dense(), U, V, factor)
+
+    def explicit(self):
+        """Return itself."""
+        return self
 
 
 def check_lam(lam):
     """λ as a float, checked: finite and >= 0."""
     value = float(lam)
-    if not (np.isfinite(value) and value >= 0):
+    if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"lam must be finite and >= 0, got {lam}.")
     return value
 

@@ -8,11 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import within
 from mercer._warn import warn
-from mercer.solvers import _lapack
-from mercer.solvers._condition import Probe
-from mercer.solvers._factor import check_finite_products, not_positive_definite
-from mercer.solvers._pcg import pcg
 from mercer.solvers.base import Inverse, Solver, check_lam
+from mercer.solvers.condition import Probe
+from mercer.solvers.engine import lapack
+from mercer.solvers.factor import check_finite_products, not_positive_definite
+from mercer.solvers.pcg import pcg
+from mercer.solvers.resolvent import Resolvent
 
 MAX_ITER = 1000
 
@@ -57,13 +58,15 @@ class CG(Solver):
         self.block = block
         self.random_state = random_state
 
-    def resolvent(self, K):
+    gives = frozenset()
+
+    def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹; F is shared by all λ, and grows when a smaller λ asks for it."""
         rank = self._rank(K.n)
         block = min(100, -(-rank // 10)) if self.block == "auto" else int(self.block)
         factor = PartialCholesky(K, rank, max(1, block), self.random_state)
         max_iter = MAX_ITER if self.max_iter is None else int(self.max_iter)
-        return lambda lam: CGInverse(K, lam, factor, self.tol, max_iter)
+        return Resolvent(lambda lam: CGInverse(K, lam, factor, self.tol, max_iter), H)
 
     def memory(self, n, targets=1):
         """The factor F, a small square, and a few vectors for each target."""
@@ -150,7 +153,7 @@ class CGInverse(Inverse):
         self._small = self._F.T @ self._F
         rounding = 4 * np.sqrt(max(1, r)) * np.finfo(float).eps * self._small.max(initial=0.0)
         self._small[np.diag_indices(r)] += self._mu + rounding
-        if _lapack.cholesky_lower(self._small):
+        if lapack.cholesky_lower(self._small):
             raise ValueError(f"CG: the preconditioner of {K!r} cannot be factored; look for NaN or infinite entries.")
         self._norm = Probe(K).largest_eigenvalue() + self.lam
         self.info = {
@@ -166,7 +169,7 @@ class CGInverse(Inverse):
     def _precondition(self, R):
         if self._F.shape[1] == 0:
             return R / self._mu if self._mu > 0 else R.copy()
-        return (R - self._F @ _lapack.solve_lower(self._small, self._F.T @ R)) / self._mu
+        return (R - self._F @ lapack.solve_lower(self._small, self._F.T @ R)) / self._mu
 
     def _solve(self, B):
         def product(V):
@@ -189,9 +192,6 @@ class CGInverse(Inverse):
                 ConvergenceWarning,
             )
         return outcome.X
-
-    def _quad(self, B):
-        return B.T @ self._solve(B)
 
     def _refuse(self, what):
         raise ValueError(

@@ -6,12 +6,14 @@ import numpy as np
 
 from mercer._machine import check_memory
 from mercer._warn import warn
-from mercer.exceptions import NumericalWarning
-from mercer.solvers import _lapack
-from mercer.solvers._condition import Probe, norm_and_condition, warn_of_condition
-from mercer.solvers._factor import factor
-from mercer.solvers._pcg import pcg
-from mercer.solvers.base import Inverse, Solver, check_lam
+from mercer.exceptions import NotPositiveDefinite, NumericalWarning
+from mercer.solvers import update
+from mercer.solvers.base import Explicit, Inverse, Solver, check_lam
+from mercer.solvers.condition import Probe, norm_and_condition, warn_of_condition
+from mercer.solvers.engine import lapack
+from mercer.solvers.factor import attempt, factor
+from mercer.solvers.pcg import pcg
+from mercer.solvers.resolvent import Resolvent
 
 TOL, MAX_ITER = 1e-13, 60  # of the refinement, when the factor is that of a jittered matrix
 POOR = 1e-8  # a refined residual above this is worth a warning
@@ -43,55 +45,123 @@ class Cholesky(Solver):
     def __init__(self, jitter="auto"):
         self.jitter = jitter
 
-    def resolvent(self, K):
+    def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹, a factorisation for each λ."""
-        return lambda lam: CholeskyInverse(K, lam, self.jitter)
+        return Resolvent(lambda lam: examined(K, lam, self.jitter), H, lambda lam: as_it_is(K, lam))
+
+
+def examined(K, lam, jitter="auto"):
+    """(K + λI)⁻¹ with its condition estimated; repaired by jitter where that is allowed, and told."""
+    started = time.perf_counter()
+    lam = check_lam(lam)
+    check_memory(8.0 * K.n**2, f"Cholesky for n = {K.n}")
+    L, added = factor(K, lam, np.float64, jitter)
+    probe = Probe(K)
+    norm, condition = norm_and_condition(probe, L, lam, added)
+    info = {
+        "solver": "cholesky",
+        "dtype": "float64",
+        "condition": condition,
+        "jitter": added,
+        "seconds": time.perf_counter() - started,
+    }
+    if added:
+        warn_of_jitter(added, K, lam)
+    else:
+        warn_of_condition(condition, K, lam)
+    return CholeskyInverse(L, lam, info, probe, (K, norm) if added else None)
+
+
+def as_it_is(K, lam):
+    """(K + λI)⁻¹ for a trial: nothing is added, estimated or told."""
+    lam = check_lam(lam)
+    L, bad = attempt(K, lam, np.dtype(np.float64))
+    if bad:
+        raise NotPositiveDefinite(
+            f"K + lam I is not positive definite ({K!r}, lam = {lam:.3g}): pivot {bad} of {K.n} is not positive; use a "
+            "larger lam."
+        )
+    return CholeskyInverse(L, lam)
 
 
 class CholeskyInverse(Inverse):
-    """(K + λI)⁻¹ = L⁻ᵀL⁻¹; made by `Cholesky`."""
+    """(K + λI)⁻¹ = L⁻ᵀL⁻¹ from a factor that is kept: halves of quadratic forms, rows added and removed.
 
-    def __init__(self, K, lam, jitter="auto"):
-        started = time.perf_counter()
-        self.lam, self.n, self._K = check_lam(lam), K.n, K
-        check_memory(8.0 * self.n**2, f"Cholesky for n = {self.n}")
-        self._L, self._added = factor(K, self.lam, np.float64, jitter)
-        self._probe = Probe(K)
-        self._norm, condition = norm_and_condition(self._probe, self._L, self.lam, self._added)
-        self.info = {
-            "solver": "cholesky",
-            "dtype": "float64",
-            "condition": condition,
-            "jitter": self._added,
-            "seconds": time.perf_counter() - started,
-        }
-        if self._added:
-            warn_of_jitter(self._added, K, self.lam)
-        else:
-            warn_of_condition(condition, K, self.lam)
+    Parameters
+    ----------
+    L : ndarray of shape (n, n)
+        Lower triangular, C-ordered; what is above the diagonal is not read.
+    lam : float
+    info : dict, default=None
+    probe : Probe, default=None
+        Rows of K, from which residuals are estimated.
+    original : (Gram, float), default=None
+        K and ‖K + λI‖, where L is the factor of a changed matrix: products are then refined to the original system.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.cholesky import CholeskyInverse
+    >>> Kinv = CholeskyInverse(np.linalg.cholesky([[2.0, 1.0], [1.0, 2.0]]), lam=1.0)
+    >>> Kinv.insert(2, np.array([1.0, 0.0]), 2.0).remove(1).dense().round(4)  # of [[2, 1], [1, 2]]
+    array([[ 0.6667, -0.3333],
+           [-0.3333,  0.6667]])
+    """
+
+    def __init__(self, L, lam, info=None, probe=None, original=None):
+        self._L, self.lam, self.n = L, check_lam(lam), len(L)
+        self._probe, self._original = probe, original
+        self.info = {"solver": "cholesky", "dtype": "float64", "jitter": 0.0} if info is None else info
+
+    @property
+    def jittered(self):
+        """Whether L is the factor of a changed matrix."""
+        return self._original is not None
+
+    @property
+    def factor(self):
+        """L: what lies above its diagonal has no meaning."""
+        return self._L
+
+    def half(self, B):
+        """L⁻¹B, as a fresh array in column order."""
+        return self.half_inplace(lapack.columns(B, np.float64))
+
+    def half_inplace(self, B):
+        """B ← L⁻¹B for B in column order; returns it."""
+        lapack.forward(self._L, B)
+        return B
+
+    def other_half(self, B):
+        """L⁻ᵀB, as a fresh array in column order: after ``half`` it is the whole inverse."""
+        W = lapack.columns(B, np.float64)
+        lapack.backward(self._L, W)
+        return W
 
     def _solve(self, B):
-        if self._added:
+        if self._original is not None:
             return self._refine(B)
-        X = _lapack.solve_lower(self._L, B)
-        self.info["residual"] = self._probe.residual(self.lam, X, B)
+        X = lapack.solve_lower(self._L, B)
+        if self._probe is not None:
+            self.info["residual"] = self._probe.residual(self.lam, X, B)
         return X
 
     def _refine(self, B):
         """Solve the original system; the jittered factor is only the preconditioner."""
+        K, norm = self._original
 
         def product(V):
-            return self._K @ V + self.lam * V
+            return K @ V + self.lam * V
 
         def precondition(R):
-            return _lapack.solve_lower(self._L, R)
+            return lapack.solve_lower(self._L, R)
 
-        outcome = pcg(product, precondition, B, tol=TOL, max_iter=MAX_ITER, norm=self._norm, warm=True)
+        outcome = pcg(product, precondition, B, tol=TOL, max_iter=MAX_ITER, norm=norm, warm=True)
         residual = float(outcome.residual.max(initial=0.0))
         self.info.update(iterations=outcome.iterations, residual=residual)
         if not outcome.converged.all() and not residual <= POOR:
             warn(
-                f"K + lam I is singular to working precision ({self._K!r}, lam = {self.lam:.3g}): after "
+                f"K + lam I is singular to working precision ({K!r}, lam = {self.lam:.3g}): after "
                 f"{outcome.iterations} steps of refinement the residual is {residual:.1e} of the right-hand side. "
                 "Use a larger lam, or merge equal and nearly equal rows.",
                 NumericalWarning,
@@ -99,24 +169,61 @@ class CholeskyInverse(Inverse):
         return outcome.X
 
     def _quad(self, B):
-        if self._added:
+        if self._original is not None:
             return B.T @ self._refine(B)
-        W = _lapack.columns(B, np.float64)
-        _lapack.forward(self._L, W)
+        W = self.half(B)
         return W.T @ W
+
+    def explained(self, B, h=None):
+        """‖L⁻¹b‖² of each column b (with jitter: of the jittered matrix)."""
+        V = self.half_inplace(np.asfortranarray(B, dtype=float))
+        return np.einsum("ij,ij->j", V, V)
+
+    def explained_between(self, B, h=None):
+        """(L⁻¹B)ᵀL⁻¹B (with jitter: of the jittered matrix)."""
+        V = self.half(B)
+        return V.T @ V
 
     def diag(self):
         """The diagonal of (K + λI)⁻¹ (with jitter: of the jittered matrix)."""
-        return _lapack.inverse_diagonal(self._L)
+        return lapack.inverse_diagonal(self._L)
 
     def logdet(self):
         """log det(K + λI) (with jitter: of the jittered matrix)."""
-        return _lapack.logdet(self._L)
+        return lapack.logdet(self._L)
 
     def dense(self):
         """(K + λI)⁻¹ as a fresh symmetric array (with jitter: of the jittered matrix)."""
         check_memory(8.0 * self.n**2, f"the inverse for n = {self.n}")
-        return _lapack.inverse_from_lower(self._L.copy())
+        return lapack.inverse_from_lower(self._L.copy())
+
+    def explicit(self):
+        """Return the same with all entries at hand, made in place of the factor: this one is used up."""
+        logdet = self.logdet()
+        L, self._L = self._L, None
+        return Explicit(lapack.inverse_from_lower(L), self.lam, logdet, disposable=True, info=self.info)
+
+    def insert(self, index, row, diagonal):
+        """Return the inverse with one row and column more, before row ``index`` (n appends).
+
+        Parameters
+        ----------
+        index : int
+        row : ndarray of shape (n,)
+            Entries with the rows that are there.
+        diagonal : float
+            The new diagonal entry, λ included.
+
+        Raises
+        ------
+        NotPositiveDefinite
+            If rounding leaves nothing of a pivot: factor afresh.
+        """
+        return CholeskyInverse(update.insert(self._L, index, row, diagonal), self.lam, self.info)
+
+    def remove(self, index):
+        """Return the inverse without row and column ``index``."""
+        return CholeskyInverse(update.remove(self._L, index), self.lam, self.info)
 
 
 def warn_of_jitter(added, K, lam):

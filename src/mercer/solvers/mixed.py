@@ -7,12 +7,13 @@ import numpy as np
 from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NotEnoughMemory, NotPositiveDefinite, NumericalWarning
-from mercer.solvers import _lapack
-from mercer.solvers._condition import Probe, condition_number, warn_of_condition
-from mercer.solvers._factor import factor
-from mercer.solvers._pcg import pcg
 from mercer.solvers.base import Inverse, Solver, check_lam
-from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.cholesky import as_it_is, examined
+from mercer.solvers.condition import Probe, condition_number, warn_of_condition
+from mercer.solvers.engine import lapack
+from mercer.solvers.factor import factor
+from mercer.solvers.pcg import pcg
+from mercer.solvers.resolvent import Resolvent
 
 RANGE = (1e-30, 1e36)  # largest diagonal entry with which float32 neither overflows nor runs dry
 
@@ -48,9 +49,9 @@ class Mixed(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def resolvent(self, K):
-        """λ ↦ (K + λI)⁻¹, a float32 factorisation for each λ."""
-        return lambda lam: MixedInverse(K, lam, self.tol, self.max_iter)
+    def resolvent(self, K, H=None):
+        """λ ↦ (K + λI)⁻¹, a float32 factorisation for each λ; a trial of a search needs all of it, in float64."""
+        return Resolvent(lambda lam: MixedInverse(K, lam, self.tol, self.max_iter), H, lambda lam: as_it_is(K, lam))
 
     def memory(self, n, targets=1):
         """4n² bytes, and a few vectors for each target."""
@@ -110,7 +111,7 @@ class MixedInverse(Inverse):
                 raise
             return False
         self._L = None
-        self._exact = CholeskyInverse(self._K, self.lam)
+        self._exact = examined(self._K, self.lam)
         self.info["float64_factor"] = why
         self.info["condition"] = self._exact.info["condition"]
         self.info["jitter"] = self._exact.info["jitter"]
@@ -139,7 +140,7 @@ class MixedInverse(Inverse):
         def precondition(R):
             size = np.abs(R).max(axis=0)
             size[size == 0] = 1.0
-            return size * _lapack.solve_lower(self._L, R / size).astype(float)
+            return size * lapack.solve_lower(self._L, R / size).astype(float)
 
         return pcg(product, precondition, B, tol=self._tol, max_iter=self._max_iter, norm=self._norm)
 
@@ -149,9 +150,6 @@ class MixedInverse(Inverse):
             f"{self._tol:.1e}), and a float64 factor does not fit in memory. Use a larger lam or more iterations.",
             NumericalWarning,
         )
-
-    def _quad(self, B):
-        return B.T @ self._solve(B)
 
     def _float64(self):
         """The float64 inverse, built when first needed."""

@@ -38,7 +38,7 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True):
     >>> approximate_leave_one_out(K, np.array([0.5, 1.0]), np.array([0.5, 1.0]), np.ones(2), intercept=False)
     array([0., 0.])
     """
-    matrix = K.matrix if isinstance(K, DenseGram) else K.dense()
+    matrix = K.dense()
     curved = np.flatnonzero(h > FLAT * h.max(initial=0.0))
     straight = np.flatnonzero(~(h > FLAT * h.max(initial=0.0)))
     out = np.array(f, dtype=float)
@@ -47,18 +47,14 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True):
     lam = 1.0 / float(np.median(h[curved]))
     s = np.sqrt(lam * h[curved])
     part = matrix if curved.size == len(h) else matrix[np.ix_(curved, curved)]
-    inverse = Cholesky().resolvent(ScaledGram(DenseGram.from_matrix(part), s))(lam)
-    trend = inverse @ s
+    trend = s[:, None] if intercept else None
+    inverse = Cholesky().resolvent(ScaledGram(DenseGram.from_matrix(part), s), trend)(lam)
     P = s**2 * inverse.diag()
-    if intercept:
-        P -= (s * trend) ** 2 / (s @ trend)
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(P > 1e-13 * h[curved], 1.0 / P - 1.0 / h[curved], np.nan)
     out[curved] -= alpha[curved] * change
     if straight.size:
         cross = matrix[np.ix_(curved, straight)] * s[:, None]
-        v = np.diagonal(matrix)[straight] - np.einsum("ij,ij->j", cross, inverse @ cross)
-        if intercept:
-            v += (1.0 - trend @ cross) ** 2 / (s @ trend)
+        v = np.diagonal(matrix)[straight] - inverse.explained(cross, np.ones((straight.size, 1)))
         out[straight] -= alpha[straight] * v
     return out

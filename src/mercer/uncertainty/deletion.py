@@ -1,6 +1,6 @@
 """Every fit without a row, from the one inverse of all rows.
 
-The letters of this folder: a = P y and s = diag P, where P is K̃⁻¹ with the intercept projected out and
+The letters of this folder: a = P y and s = diag P, where P is K̃⁻¹ with the trend projected out and
 K̃ = K + λW⁻¹. At a new input x, w(x) are the weights with which the targets make up the prediction, f(x) = w(x)ᵀy, and
 κ(x) is the variance of a new target there in the Gaussian reading. With the row (x, z) added, P becomes
 [[P + wwᵀ/κ, −w/κ], [−wᵀ/κ, 1/κ]]: all formulas for fits with one row more or less follow from that.
@@ -8,9 +8,11 @@ K̃ = K + λW⁻¹. At a new input x, w(x) are the weights with which the target
 
 import numpy as np
 
-from mercer.gram import ScaledGram, TiledGram
-from mercer.solvers import Cholesky
+from mercer.solvers import choose
 from mercer.solvers.base import check_lam
+from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.factor import lower
+from mercer.uncertainty.left_out import left_out
 
 ENTRIES = 2**21  # of one array of a tile: 16 MB
 
@@ -18,28 +20,23 @@ ENTRIES = 2**21  # of one array of a tile: 16 MB
 class Deletion:
     """f₋ᵢ(x) = f(x) − wᵢ(x) aᵢ/sᵢ  with  a = P y, s = diag P: every fit without a row, from the one with all rows.
 
-    Nothing is refitted. Equal rows may come merged into points (``index``): the formulas for the rows need the
-    inverse for the points only.
+    Nothing is refitted. The formulas for the rows need the inverse for the points only.
 
     Parameters
     ----------
     kernel : Kernel
-    points : collection
-        Inputs; those of the rows when ``index`` is None.
-    y : array-like of shape (n,) or (n, t)
+    rows : Rows
+        With the trend, weights and equal rows merged.
     lam : float
         λ.
-    weight : array-like of shape (n,), default=None
-        w > 0 of the rows: λ/wᵢ is the noise variance of row i.
-    index : array-like of shape (n,), default=None
-        The point of each row.
-    intercept : bool, default=True
+    flat : bool, default=True
+        Whether results have no axis of targets where there is one target.
+    memory : float, default=None
+        Bytes that may be used.
 
     Attributes
     ----------
     y : ndarray of shape (n, t)
-    flat : bool
-        Whether y came as (n,): results then have no axis of targets.
     a : ndarray of shape (n, t)
         P y.
     s : ndarray of shape (n,)
@@ -51,89 +48,53 @@ class Deletion:
     --------
     >>> import numpy as np
     >>> from mercer import KernelRidge
+    >>> from mercer.gram import Rows
+    >>> from mercer.gram.rows import constant
     >>> from mercer.kernels import Gaussian
     >>> from mercer.uncertainty import Deletion
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0])
-    >>> Deletion(Gaussian(1.0), X, y, 0.1).residuals[:1].round(4)
+    >>> Deletion(Gaussian(1.0), Rows(X, y[:, None], trend=constant), 0.1).residuals[:1].round(4)
     array([[-0.9774]])
     >>> y[:1] - KernelRidge(Gaussian(1.0), 0.1).fit(X[1:], y[1:]).predict(X[:1]).round(4)
     array([-0.9774])
     """
 
-    def __init__(self, kernel, points, y, lam, *, weight=None, index=None, intercept=True):
-        self.kernel, self.points, self.lam = kernel, kernel.validate(points), check_lam(lam)
-        y = np.asarray(y, dtype=float)
-        self.flat, self.y = y.ndim == 1, y.reshape(len(y), -1)
-        n, size = len(y), len(self.points)
-        self.weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
-        self.index = np.arange(n) if index is None else np.asarray(index)
-        self._check(n, size, bool(intercept))
-        self._plain = size == n and bool(np.all(self.index == np.arange(n)))
-        self.total = np.bincount(self.index, weights=self.weight, minlength=size)  # weight of a point
-        self.share = self.weight / self.total[self.index]  # of a row in its point
+    def __init__(self, kernel, rows, lam, flat=True, memory=None):
+        self.kernel, self.rows, self.lam = kernel, rows, check_lam(lam)
+        self.y, self.weight, self.index = rows.row_y, rows.row_weight, rows.index
+        self.flat, n = flat and rows.t == 1, len(rows.index)
+        if n <= rows.q:
+            raise ValueError(f"there is no fit without a row when there is only {n}; give more rows.")
+        if self.lam == 0 and n > rows.n:
+            raise ValueError("with lam = 0 and equal rows in X there is no fit without a row; use lam > 0.")
+        self.total, self.share = rows.weights(), rows.shares()
         # w/λ acts on what differs within a point; at λ = 0 no two rows are equal
         self._inner = self.weight / self.lam if self.lam > 0 else np.zeros(n)
-        self._factorise(bool(intercept))
-        self._solve_for_y()
-
-    def _check(self, n, size, intercept):
-        """Refuse what has no fit without a row."""
-        if self.weight.shape != (n,) or not (np.isfinite(self.weight).all() and (self.weight > 0).all()):
-            raise ValueError(f"weight must be {n} positive numbers; leave out rows of weight 0.")
-        if self.index.shape != (n,) or not np.array_equal(np.unique(self.index), np.arange(size)):
-            raise ValueError(f"index must give one of the {size} points for each of {n} rows, and all of them.")
-        if n <= intercept:
-            raise ValueError(f"there is no fit without a row when there is only {n}; give more rows.")
-        if self.lam == 0 and n > size:
-            raise ValueError("with lam = 0 and equal rows in X there is no fit without a row; use lam > 0.")
-
-    def _factorise(self, intercept):
-        """K̃ of the points; c = K̃⁻¹1 and G = 1ᵀK̃⁻¹1, so that P = K̃⁻¹ − ccᵀ/G (G = ∞ without an intercept)."""
-        self._root = np.sqrt(self.total)[:, None]
-        K = TiledGram(self.kernel, self.points)
-        weighted = bool(np.any(self.total != 1.0))
-        self._Kinv = Cholesky().resolvent(ScaledGram(K, self._root[:, 0]) if weighted else K)(self.lam)
-        self._c = self._solve(np.ones((len(self.total), 1)))
-        self._G = float(self._c.sum()) if intercept else np.inf
-        p = self.total * self._Kinv.diag() - self._c[:, 0] ** 2 / self._G
+        solver, _ = choose("cholesky", rows.n, rows.d, memory=memory, targets=rows.t, inverse=True)
+        self.inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(self.lam)
+        self.beta, self.b = self.inverse.regress(rows.scaled(rows.y))
+        p = self.total * self.inverse.diag()
         if not np.isfinite(p).all():
-            raise ValueError(f"(K + lam I)^-1 of {self.kernel!r} is not finite for lam = {self.lam:.3g}; use more.")
+            raise ValueError(f"(K + lam I)^-1 of {kernel!r} is not finite for lam = {self.lam:.3g}; use more.")
         self.p = np.maximum(p, 0.0)  # diag P of the points
-
-    def _solve_for_y(self):
-        """α and b of the points, a and s of the rows."""
-        self.mean = self.to_points(self.y)
-        self.alpha = self.project(self.mean)
-        self._b = self._c[:, 0] @ self.mean / self._G
-        of, share = self.index, self.share
-        self.a = self._inner[:, None] * (self.y - self.mean[of]) + share[:, None] * self.alpha[of]
-        self.s = self._inner * (1.0 - share) + share**2 * self.p[of]
+        self.alpha = rows.scaled(self.beta)
+        found = left_out(self.inverse, rows, self.beta)
+        self.residuals, self.s = found.residuals, 1.0 / found.variance
         if not (self.s > 0).all():
-            row = int(np.argmin(self.s))
+            row = int(np.argmin(np.where(self.s > 0, self.s, -1.0)))
             raise ValueError(f"row {row} alone determines a part of the model: there is no fit without it.")
-        self.residuals = self.a / self.s[:, None]
+        self.a = self.residuals * self.s[:, None]
 
     # ------------------------------------------------------------------ on the points
-    def _solve(self, B):
-        """K̃⁻¹ B."""
-        return self._root * (self._Kinv @ (self._root * B))
-
     def project(self, B):
         """P B for B of shape (points, t)."""
-        return self._solve(B) - self._c @ (self._c.T @ B / self._G)
+        return self.rows.scaled(self.inverse @ self.rows.scaled(B))
 
     def columns(self, points):
         """P[:, points]."""
-        E = np.zeros((len(self.total), len(points)))
+        E = np.zeros((self.rows.n, len(points)))
         E[points, np.arange(len(points))] = 1.0
         return self.project(E)
-
-    def to_points(self, B):
-        """Weighted means, for each point, of B of shape (n, t)."""
-        if self._plain:
-            return B
-        columns = [np.bincount(self.index, self.share * column, minlength=len(self.total)) for column in B.T]
-        return np.stack(columns, axis=1)
 
     # ------------------------------------------------------------------ on the rows
     def block(self, rows):
@@ -144,6 +105,16 @@ class Deletion:
         P -= np.outer(inner, share) * (place[:, None] == place)
         P[np.diag_indices(len(rows))] += inner
         return (P + P.T) / 2
+
+    def without(self, rows):
+        """P_BB⁻¹ of some rows B, as an Inverse."""
+        L, bad = lower(self.block(rows))
+        if bad:
+            raise ValueError(
+                f"without the {len(rows)} rows of a fold the others leave the model open; use smaller folds or a "
+                "larger lam."
+            )
+        return CholeskyInverse(L, self.lam)
 
     def tiles(self, X, weight=None):
         """Yield (slice, f (m, t), w (n, m), κ (m,)) for one part of the new inputs after the other, in bounded memory.
@@ -165,16 +136,14 @@ class Deletion:
 
     def _at(self, X, noise):
         """(f, w, κ) at new inputs."""
-        k = np.asarray(self.kernel(X, self.points), dtype=float).T
+        k, h = np.asarray(self.kernel(X, self.rows.X), dtype=float).T, self.rows.trend_at(X)
         own = np.asarray(self.kernel.diag(X), dtype=float)
-        e = self._solve(k)
-        rest = (1.0 - e.sum(axis=0)) / self._G
-        latent = own - np.einsum("ij,ij->j", k, e) + rest**2 * (0.0 if np.isinf(self._G) else self._G)
-        w = e + self._c * rest
-        f = k.T @ self.alpha + self._b
+        found = self.inverse.weigh(self.rows.scaled(k), h)
+        w, f = self.rows.scaled(found.E), k.T @ self.alpha + h @ self.b
         # κ is a variance; what rounding has left of 0 is taken as rounding of k(x, x)
-        kappa = np.maximum(latent, np.finfo(float).eps * own) + noise
-        return f, w if self._plain else self.share[:, None] * w[self.index], np.maximum(kappa, np.finfo(float).tiny)
+        kappa = np.maximum(own - found.explained, np.finfo(float).eps * own) + noise
+        w = w if not self.rows.merged else self.share[:, None] * w[self.index]
+        return f, w, np.maximum(kappa, np.finfo(float).tiny)
 
     def shape(self, out):
         """Return a result without its last axis, that of the targets, if y came without one."""

@@ -1,7 +1,6 @@
 """Intervals for a new target from the fits without a row: full conformal, jackknife+, CV+; and split conformal."""
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from mercer.uncertainty._ends import conformal_ends, order_ends, rank_of
 
@@ -35,11 +34,13 @@ def conformal(fits, X, coverage=0.9, *, normalise=False, weight=None):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.gram.rows import constant
     >>> from mercer.kernels import Gaussian
     >>> from mercer.uncertainty import Deletion, conformal
     >>> X = np.linspace(0, 1, 30)[:, None]
     >>> y = np.sin(6 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(30)
-    >>> conformal(Deletion(Gaussian(0.3), X, y, 0.1), [[0.25]]).round(1)
+    >>> conformal(Deletion(Gaussian(0.3), Rows(X, y[:, None], trend=constant), 0.1), [[0.25]]).round(1)
     array([[0.7, 1.1]])
     """
     rank = rank_of(coverage, len(fits.y))
@@ -70,10 +71,12 @@ def p_value(fits, X, y, *, normalise=False, weight=None):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.gram.rows import constant
     >>> from mercer.kernels import Gaussian
     >>> from mercer.uncertainty import Deletion, p_value
     >>> X = np.linspace(0, 1, 19)[:, None]
-    >>> fits = Deletion(Gaussian(0.3), X, np.sin(6 * X[:, 0]), 0.1)
+    >>> fits = Deletion(Gaussian(0.3), Rows(X, np.sin(6 * X), trend=constant), 0.1)
     >>> p_value(fits, [[0.25]], [5.0])
     array([0.05])
     """
@@ -104,11 +107,13 @@ def jackknife_plus(fits, X, coverage=0.9, *, normalise=False, weight=None):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.gram.rows import constant
     >>> from mercer.kernels import Gaussian
     >>> from mercer.uncertainty import Deletion, jackknife_plus
     >>> X = np.linspace(0, 1, 30)[:, None]
     >>> y = np.sin(6 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(30)
-    >>> jackknife_plus(Deletion(Gaussian(0.3), X, y, 0.1), [[0.25]]).round(1)
+    >>> jackknife_plus(Deletion(Gaussian(0.3), Rows(X, y[:, None], trend=constant), 0.1), [[0.25]]).round(1)
     array([[0.7, 1.1]])
     """
     rank = rank_of(coverage, len(fits.y))
@@ -142,27 +147,28 @@ def cv_plus(fits, X, coverage=0.9, *, folds=10, normalise=False, weight=None, ra
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.gram.rows import constant
     >>> from mercer.kernels import Gaussian
     >>> from mercer.uncertainty import Deletion, cv_plus
     >>> X = np.linspace(0, 1, 30)[:, None]
     >>> y = np.sin(6 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(30)
-    >>> cv_plus(Deletion(Gaussian(0.3), X, y, 0.1), [[0.25]], folds=5).round(1)
+    >>> cv_plus(Deletion(Gaussian(0.3), Rows(X, y[:, None], trend=constant), 0.1), [[0.25]], folds=5).round(1)
     array([[0.7, 1.1]])
     """
     rank = rank_of(coverage, len(fits.y))
     folds = _folds(folds, len(fits.y), random_state)
-    factors = [_factor(fits, B) for B in folds]
+    without = [fits.without(B) for B in folds]
     r, variance = np.empty_like(fits.a), np.empty_like(fits.s)
-    for B, factor in zip(folds, factors, strict=True):
-        r[B] = cho_solve(factor, fits.a[B])
-        variance[B] = np.diagonal(cho_solve(factor, np.eye(len(B))))
+    for B, inverse in zip(folds, without, strict=True):
+        r[B], variance[B] = inverse @ fits.a[B], inverse.diag()
     out = _empty(fits, X)
     for here, f, w, kappa in fits.tiles(X, weight):
         shift, spread = np.empty((f.shape[1], *w.shape)), np.ones_like(w)
-        for B, factor in zip(folds, factors, strict=True):
+        for B, inverse in zip(folds, without, strict=True):
             shift[:, B] = (w[B].T @ r[B]).T[:, None]
             if normalise:
-                there = kappa + np.einsum("ij,ij->j", w[B], cho_solve(factor, w[B]))
+                there = kappa + np.einsum("ij,ij->j", w[B], inverse @ w[B])
                 spread[B] = np.sqrt(there / variance[B, None])
         for j in range(f.shape[1]):
             out[here, :, j] = order_ends(f[:, j] - shift[j], spread * np.abs(r[:, j, None]), rank).T
@@ -207,16 +213,6 @@ def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0):
 def _empty(fits, X):
     """Room for the two ends."""
     return np.empty((len(X), 2, fits.y.shape[1]))
-
-
-def _factor(fits, B):
-    """The factor of P_BB."""
-    try:
-        return cho_factor(fits.block(B), lower=True)
-    except np.linalg.LinAlgError:
-        raise ValueError(
-            f"without the {len(B)} rows of a fold the others leave the model open; use smaller folds or a larger lam."
-        ) from None
 
 
 def _folds(folds, n, random_state):

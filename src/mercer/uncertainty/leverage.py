@@ -102,11 +102,13 @@ def calibration(fits, levels=LEVELS):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.gram.rows import constant
     >>> from mercer.kernels import Gaussian
     >>> from mercer.uncertainty import Deletion, calibration
     >>> X = np.linspace(0, 1, 200)[:, None]
     >>> y = np.sin(6 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(200)
-    >>> print(calibration(Deletion(Gaussian(0.3), X, y, 0.01), [0.5, 0.9]))
+    >>> print(calibration(Deletion(Gaussian(0.3), Rows(X, y[:, None], trend=constant), 0.01), [0.5, 0.9]))
     mean square of the LOO z-scores  0.931
     stated  50.0%  found  49.5%
     stated  90.0%  found  92.5%
@@ -139,11 +141,13 @@ def influence(fits):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.gram.rows import constant
     >>> from mercer.kernels import Linear
     >>> from mercer.uncertainty import Deletion, influence
     >>> X, y = np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([0.0, 1.1, 1.9, 3.0])
-    >>> found = influence(Deletion(Linear(), X, y, 1e-6))  # all but a straight line: two degrees of freedom
-    >>> round(found.dof, 4), int(np.argmax(found.cook))
+    >>> found = influence(Deletion(Linear(), Rows(X, y[:, None], trend=constant), 1e-6))
+    >>> round(found.dof, 4), int(np.argmax(found.cook))  # all but a straight line: two degrees of freedom
     (2.0, 3)
     """
     lam, total, share, of = fits.lam, fits.total, fits.share, fits.index
@@ -151,7 +155,7 @@ def influence(fits):
     dof = float(leverage.sum())
     norms = total - 2.0 * lam * fits.p + lam**2 * _column_norms(fits)
     g = np.maximum(share**2 * norms[of], 0.0)  # [AᵀWA]ᵢᵢ
-    fitted = fits.mean - lam * fits.alpha / total[:, None]
+    fitted = fits.rows.y - lam * fits.alpha / total[:, None]
     e, r, w = fits.y - fitted[of], fits.residuals, fits.weight[:, None]
     rss = np.sum(w * e**2, axis=0)
     free = len(e) - 2.0 * dof + float(np.sum(g / fits.weight))

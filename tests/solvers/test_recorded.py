@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import get_lapack_funcs
 
 from mercer import _loops, _tiles
-from mercer.solvers import _lapack, _program, _record
-from mercer.solvers._record import Recorder
+from mercer.solvers.engine import lapack, recorded, recorder
+from mercer.solvers.engine.recorder import Recorder
 from solvers.plain import gaussian
 
-W = _program.WIDTH
+W = recorded.WIDTH
 SIZES = [1, 2, 100, W, W + 1, 2 * W, 3 * W - 1, 400, 5 * W + 7, 1000]
 
 
@@ -21,7 +21,7 @@ SIZES = [1, 2, 100, W, W + 1, 2 * W, 3 * W - 1, 400, 5 * W + 7, 1000]
 def workers(request, monkeypatch):
     """So many threads, whatever the machine has."""
     monkeypatch.setattr(_tiles, "threads", lambda: request.param)
-    monkeypatch.setattr(_program, "threads", lambda: request.param)
+    monkeypatch.setattr(recorded, "threads", lambda: request.param)
     return request.param
 
 
@@ -44,11 +44,11 @@ def test_factor_and_inverse(n, dtype, workers):
     A = positive_definite(n, dtype)
     around, part = within(A, n + 9)
     rtol = 1e3 * np.finfo(dtype).eps
-    assert _program.cholesky(_loops, part) == 0
+    assert recorded.cholesky(_loops, part) == 0
     assert np.isnan(around).sum() == around.size - n * (n + 1) // 2
     L = np.tril(part).astype(float)
     assert_allclose(L @ L.T, A, rtol=rtol, atol=rtol)
-    _program.inverse(_loops, part)
+    recorded.inverse(_loops, part)
     assert np.isnan(around).sum() == around.size - n * (n + 1) // 2
     inverse = np.tril(part) + np.tril(part, -1).T
     assert_allclose(inverse @ A.astype(float), np.eye(n), atol=10 * rtol)
@@ -61,7 +61,7 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, worker
     reference, info = get_lapack_funcs("potrf", (A,))(A.T, lower=0)
     assert info == 0
     L = A.copy()
-    assert _program.cholesky(_loops, L) == 0
+    assert recorded.cholesky(_loops, L) == 0
     T = np.tril(L).astype(float)
     assert np.abs(T @ T.T - A).max() < 10 * np.abs(reference.T.astype(float) @ reference - A).max()
 
@@ -71,7 +71,7 @@ def test_the_failing_pivot_is_named(pivot, workers):
     A = positive_definite(500)
     A[pivot, pivot] = -1.0
     before = A.copy()
-    assert _program.cholesky(_loops, A) == pivot + 1
+    assert recorded.cholesky(_loops, A) == pivot + 1
     first = pivot // W * W  # the rows above its block hold the factor
     assert_allclose(np.tril(A[:first, :first]), np.linalg.cholesky(before[:first, :first]), rtol=1e-9, atol=1e-12)
 
@@ -80,32 +80,32 @@ def test_the_result_is_the_same_in_every_run(workers):
     results = []
     for _ in range(5):
         A = positive_definite(700)
-        _program.cholesky(_loops, A)
-        _program.inverse(_loops, A)
+        recorded.cholesky(_loops, A)
+        recorded.inverse(_loops, A)
         results.append(A)
     for other in results[1:]:
         assert_array_equal(other, results[0])
 
 
 def test_it_agrees_with_the_pieces_python_gives_out(monkeypatch):
-    monkeypatch.setattr(_program, "threads", lambda: 2)
+    monkeypatch.setattr(recorded, "threads", lambda: 2)
     results = []
     for most in (0, 10_000):
-        monkeypatch.setattr(_program, "MOST", most)
+        monkeypatch.setattr(recorded, "MOST", most)
         A = positive_definite(600)
-        assert _lapack.cholesky_lower(A) == 0
-        results.append(_lapack.inverse_from_lower(A))
+        assert lapack.cholesky_lower(A) == 0
+        results.append(lapack.inverse_from_lower(A))
     assert_allclose(results[1], results[0], rtol=1e-10, atol=1e-12)
 
 
 def test_one_program_serves_several_threads_at_once(monkeypatch):
-    monkeypatch.setattr(_program, "threads", lambda: 2)
+    monkeypatch.setattr(recorded, "threads", lambda: 2)
     matrices = [positive_definite(500, seed=seed) for seed in range(4)]
     matrices[2][300, 300] = -1.0
     found = {}
 
     def fit(i):
-        found[i] = [_program.cholesky(_loops, matrices[i].copy()) for _ in range(5)]
+        found[i] = [recorded.cholesky(_loops, matrices[i].copy()) for _ in range(5)]
 
     threads = [threading.Thread(target=fit, args=(i,)) for i in range(4)]
     for thread in threads:
@@ -118,7 +118,7 @@ def test_one_program_serves_several_threads_at_once(monkeypatch):
 def test_a_thread_that_comes_late_or_never_is_not_missed():
     A = positive_definite(500)
     L = np.linalg.cholesky(A)
-    program = _program._program(_program._cholesky, 500, 500, A.dtype, 4)
+    program = recorded.recorded(recorded._cholesky, 500, 500, A.dtype, 4)
     calls, infos, state = program.start(A)
     end, phase = len(program.phases) - 1, 0
     while phase < end:
@@ -131,7 +131,7 @@ def test_a_thread_that_comes_late_or_never_is_not_missed():
 
 def test_whoever_waits_for_others_comes_back():
     A = positive_definite(300)
-    program = _program._program(_program._cholesky, 300, 300, A.dtype, 2)
+    program = recorded.recorded(recorded._cholesky, 300, 300, A.dtype, 2)
     calls, infos, state = program.start(A)
     state[1] = 1  # the first task is taken by a thread that never ends it
     assert _loops.tasks.work(calls, program.tasks, program.phases, infos, state, 0) == 0
@@ -140,7 +140,7 @@ def test_whoever_waits_for_others_comes_back():
 def test_the_wait_for_python_is_short():
     """Ctrl-C is heard between two calls of ``work``: none takes all phases of a long program."""
     L = np.tril(positive_definite(1500))  # any triangle will do; it is held here, for a program knows only its address
-    program = _program._program(_program._inverse, 1500, 1500, L.dtype, 2)
+    program = recorded.recorded(recorded._inverse, 1500, 1500, L.dtype, 2)
     calls, infos, state = program.start(L)
     start = time.perf_counter()
     assert 0 < _loops.tasks.work(calls, program.tasks, program.phases, infos, state, 0) < len(program.phases) - 1
@@ -149,16 +149,16 @@ def test_the_wait_for_python_is_short():
 
 def test_what_reads_a_program_agrees_with_what_writes_it():
     for name in ("ARGUMENTS", "FAILED", "FIRST"):
-        assert getattr(_record, name) == getattr(_loops.tasks, name)
+        assert getattr(recorder, name) == getattr(_loops.tasks, name)
 
 
 def test_a_triangle_that_lapack_refuses_changes_no_later_run():
     L = np.eye(300)
     L[200, 200] = 0.0
-    _program.inverse(_loops, L)
+    recorded.inverse(_loops, L)
     L = np.linalg.cholesky(positive_definite(300))
     found = np.array(L, order="C")
-    _program.inverse(_loops, found)
+    recorded.inverse(_loops, found)
     assert_allclose(np.tril(found), np.tril(np.linalg.inv(L @ L.T)), rtol=1e-9, atol=1e-12)
 
 

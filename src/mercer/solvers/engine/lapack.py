@@ -1,21 +1,20 @@
 """Cholesky factor, triangular solves and inverse, blocked: fast, in place, and never long in one call.
 
 All arrays are C-ordered and only the lower triangle of a square one is read or written (for Fortran it is the upper
-one: see `_blas`). The work is cut into BLAS calls of at most ``WORK`` operations. Between two calls Python runs signal
+one: see `blas`). The work is cut into BLAS calls of at most ``WORK`` operations. Between two calls Python runs signal
 handlers, so Ctrl-C is heard within a fraction of a second; during a call the GIL is free, so other threads go on.
 
 Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS on one thread in each: BLAS's own
 threads gain little on pieces this small, and lose much when the machine is busy. Up to 2 048 rows even Python between
-the pieces takes too long, and `_program` does without.
+the pieces takes too long, and `recorded` does without.
 """
 
 import numpy as np
 
 from mercer._tiles import loops, run
-from mercer.solvers import _program
-from mercer.solvers._blas import MAX_ORDER, blas
-from mercer.solvers._pieces import FEW, pieces, side_by_side, strips, threads_for, wedges
-from mercer.solvers._triangles import (
+from mercer.solvers.engine import recorded
+from mercer.solvers.engine.blas import MAX_ORDER, blas
+from mercer.solvers.engine.blocks import (
     BLOCK,
     add_rows,
     add_transposed_square,
@@ -24,6 +23,7 @@ from mercer.solvers._triangles import (
     invert,
     subtract_square,
 )
+from mercer.solvers.engine.shares import FEW, pieces, side_by_side, strips, threads_for, wedges
 
 ROWS = 256  # of a matrix in one pass over it
 SOLVED = 1024  # block of rows in a solve: of one right-hand side, fewer would be more calls than work
@@ -54,8 +54,8 @@ def cholesky_lower(A, progress=None):
     n = check_square(A)
     with threads_for(n):
         _clear_tiny(A, n)
-        compiled = _program.compiled_for(n) if progress is None else None
-        return _cholesky(blas(A.dtype), A, n, progress) if compiled is None else _program.cholesky(compiled, A)
+        compiled = recorded.compiled_for(n) if progress is None else None
+        return _cholesky(blas(A.dtype), A, n, progress) if compiled is None else recorded.cholesky(compiled, A)
 
 
 def _cholesky(lib, A, n, progress):
@@ -143,11 +143,11 @@ def inverse_from_lower(L, full=True):
     """
     n = check_square(L)
     with threads_for(n):
-        compiled = _program.compiled_for(n)
+        compiled = recorded.compiled_for(n)
         if compiled is None:
             _sweep(blas(L.dtype), L, n)
         else:
-            _program.inverse(compiled, L)
+            recorded.inverse(compiled, L)
     return mirror(L) if full else L
 
 

@@ -1,26 +1,25 @@
 """One evaluation of a search: (log θ, log λ) ↦ the criterion and its gradient, with a record of every trial."""
 
+import math
 import time
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg import qr
 
 from mercer._tiles import few_threads
 from mercer.exceptions import NotPositiveDefinite
-from mercer.gram import ScaledGram, TiledGram, take
-from mercer.selection._starts import has_amplitude
-from mercer.selection.base import Criterion, total_weight
-from mercer.selection.path import trend as constant
-from mercer.selection.projected import Projected, invert
+from mercer.selection.search.starts import has_amplitude
+from mercer.solvers import Cholesky
+from mercer.solvers.projected import Span, independent
+from mercer.solvers.resolvent import as_resolvent
 
 LOG_ZERO = -700.0  # log of a criterion that is exactly 0
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one
-# What ends a descent: gained in one iteration, and the largest derivative; of log C, or of a mean log density.
+# What the last iteration of a descent may gain, of log C or of a mean log density.
 # An estimate of an error is not worth more than four digits; going on would follow flat directions to their bounds.
-LOOSE = {"ftol": 1e-4, "gtol": 1e-3}
+LOOSE = 1e-4
 # A log density is a sum over rows, of which comparisons see a hundredth; for many rows TIGHT is enough.
-NATS, SLOPE, TIGHT = 1e-3, 1e-2, {"ftol": 1e-6, "gtol": 1e-5}
+NATS, TIGHT = 1e-3, 1e-6
 
 
 class Stop(Exception):
@@ -58,13 +57,13 @@ class Trials(ABC):
 
     Failed trials (a matrix that cannot be factored, a θ that the kernel refuses, a value or gradient that is not
     finite) count, and are worth a little more than the worst finite one, so that a line search turns back. A subclass
-    writes ``at``, ``rows``, ``start``, ``_evaluate`` and ``_transformed``.
+    writes ``at``, ``take``, ``start``, ``_evaluate`` and ``_transformed``.
 
     Parameters
     ----------
     kernel : Kernel
-    X : collection of n inputs
     n : int
+        Rows.
     names : list of str
         Of z.
     record : Record
@@ -76,8 +75,8 @@ class Trials(ABC):
 
     by_levels = True  # whether an optimum on few rows leads to that on all
 
-    def __init__(self, kernel, X, n, names, record, prior=None, smooth=True):
-        self.kernel, self.X, self.n, self.names, self.record = kernel, X, n, names, record
+    def __init__(self, kernel, n, names, record, prior=None, smooth=True):
+        self.kernel, self.n, self.names, self.record = kernel, n, names, record
         self.prior, self.smooth = prior, smooth
         self.best, self.best_z, self.best_value = np.inf, None, np.nan
         self.worst = -np.inf
@@ -86,11 +85,11 @@ class Trials(ABC):
 
     @property
     def fine(self):
-        """Tolerances of the last descent."""
+        """What the last iteration of a descent on all rows may gain."""
         return LOOSE
 
     @abstractmethod
-    def rows(self, index):
+    def take(self, index):
         """Return the same on some of the rows."""
 
     @abstractmethod
@@ -134,7 +133,7 @@ class Trials(ABC):
         raw, z = np.nan, np.asarray(z, dtype=float)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                raw, gradient = self.exact(z, wanted)
+                raw, gradient = self._evaluate(z, wanted)
                 prior = (0.0, 0.0) if self.prior is None else self.prior(self.names, z)
                 value, gradient = self._transformed(raw, gradient, prior)
         except (NotPositiveDefinite, ValueError, FloatingPointError) as error:
@@ -164,51 +163,39 @@ class Objective(Trials):
 
     Parameters
     ----------
-    kernel, X, record, prior
+    kernel, record, prior
         See `Trials`.
-    y : ndarray of shape (n, t)
+    rows : Rows
     criterion : Criterion
-    weight : ndarray of shape (n,), default=None
-    trend : ndarray of shape (n, q), default=None
-        Unpenalised columns; None is a constant with ``intercept``, else none.
-    intercept : bool, default=True
+    solver : Solver, default=None
+        What inverts K + λI in each trial; None is `Cholesky`.
     free : ndarray of bool, default=None
         Which of θ are searched.
     """
 
-    def __init__(
-        self, kernel, X, y, criterion, record, *, weight=None, intercept=True, trend=None, free=None, prior=None
-    ):
+    def __init__(self, kernel, rows, criterion, record, *, solver=None, free=None, prior=None):
         self.free = np.ones(kernel.n_theta, dtype=bool) if free is None else free
         names = [*np.array(kernel.names)[self.free], "lam"] if self.free.any() else ["lam"]
-        super().__init__(kernel, X, len(y), names, record, prior, criterion.smooth)
-        self.criterion, self.weight, self.trend = criterion, weight, trend
-        self.by_levels = criterion.by_levels if isinstance(criterion, Criterion) else True
-        self.s = None if weight is None else np.sqrt(weight)
-        self.y = y if self.s is None else self.s[:, None] * y
-        self.H = constant(weight, len(y), intercept) if trend is None else scaled(self.s, trend)
+        super().__init__(kernel, rows.n, names, record, prior, criterion.smooth)
+        self.rows, self.criterion, self.solver = rows, criterion, Cholesky() if solver is None else solver
+        self.by_levels = criterion.by_levels
+        self.span = Span(rows.scaled(rows.H))
+        y = rows.scaled(rows.y)
+        self.y = y - self.span.Q @ (self.span.Q.T @ y)  # beside the trend: an offset costs no digits
+        self._options = criterion.extras(rows)
+        self._theta, self._pinned = kernel.theta, has_amplitude(kernel) and not self.free[0]
 
     @property
     def fine(self):
-        """Tolerances of the last descent."""
+        """What the last iteration of a descent on all rows may gain."""
         return as_sum(self._size()) if self.criterion.summed else LOOSE
 
-    def rows(self, index):
-        """Return the same objective on some of the rows; of the trend what is independent there."""
-        w = self.weight
-        y = self.y if self.s is None else self.y / self.s[:, None]
-        return Objective(
-            self.kernel,
-            take(self.X, index),
-            y[index],
-            self.criterion.restrict(index),
-            self.record,
-            weight=None if w is None else w[index],
-            intercept=self.H.shape[1] > 0,
-            trend=None if self.trend is None else independent(self.trend[index]),
-            free=self.free,
-            prior=self.prior,
-        )
+    def take(self, index):
+        """Return the same objective on some of the points; of the trend what is independent there."""
+        rows = self.rows.take(index)
+        rows.H = independent(rows.H) if rows.q > 1 else rows.H
+        options = {"solver": self.solver, "free": self.free, "prior": self.prior}
+        return Objective(self.kernel, rows, self.criterion.restrict(index), self.record, **options)
 
     def start(self, kernel, lam):
         """z of a kernel and λ."""
@@ -216,10 +203,10 @@ class Objective(Trials):
 
     def at(self, z):
         """(kernel, λ) of z."""
-        theta = self.kernel.theta
+        theta = self._theta.copy()
         theta[self.free] = z[:-1]
         kernel = self.kernel.with_theta(theta)
-        if has_amplitude(kernel) and not self.free[0]:
+        if self._pinned:
             kernel.scale = self.kernel.scale  # to the last digit, which exp(log c) may lose
         return kernel, float(np.exp(z[-1]))
 
@@ -232,30 +219,33 @@ class Objective(Trials):
 
     def entry(self, z):
         """λ, and log θ."""
-        return {"lam": float(np.exp(z[-1])), "theta": list(map(float, z[:-1]))}
+        z = z.tolist()
+        return {"lam": math.exp(z[-1]), "theta": z[:-1]}
 
-    def inverse(self, z):
+    def inverse(self, z, whole=False):
         """(Gram, P) at z."""
         kernel, lam = self.at(z)
-        K = TiledGram(kernel, self.X)
-        K = K if self.s is None else ScaledGram(K, self.s)
-        P = invert(K, lam)
-        return K, Projected(P, self.H) if self.H.shape[1] else P
+        K = self.rows.gram(kernel)
+        return K, as_resolvent(self.solver.resolvent(K, self.span)).trial(lam, whole)
 
     def _evaluate(self, z, gradient):
+        K, P = self.inverse(z, gradient)
+        arguments = P, self.y, self.rows.weight
         if not gradient:
-            return self.criterion.value(self.inverse(z)[1], self.y, self.weight), np.zeros(len(z))
-        K, P = self.inverse(z)
-        lam = P.lam
-        direct = self.criterion.explicit(P, self.y, self.weight)
-        value, W = self.criterion.value_and_adjoint(P, self.y, self.weight)
-        del P  # its array is W's by now, or free
-        return value, np.append(K.grad(W)[self.free] if self.free.any() else [], lam * np.trace(W) + direct)
+            return self.criterion.value(*arguments, **self._options), np.zeros(len(z))
+        direct = self.criterion.explicit(*arguments, **self._options)
+        value, W = self.criterion.value_and_adjoint(*arguments, **self._options)
+        lam, slope = P.lam, np.empty(len(z))
+        del P, arguments  # its array is W's by now, or free
+        if len(z) > 1:
+            slope[:-1] = K.grad(W)[self.free]
+        slope[-1] = lam * np.trace(W) + direct
+        return value, slope
 
     def _size(self):
         """Rows times targets; a row of weight 2 is two rows, unless weights are precisions."""
-        counted = getattr(self.criterion, "weights", "repeats") == "repeats"
-        return total_weight(self.weight if counted else None, self.n) * self.y.shape[1]
+        counted = self.rows.weight is not None and self.criterion.weights == "repeats"
+        return (float(self.rows.weight.sum()) if counted else self.n) * self.rows.t
 
     def _transformed(self, value, gradient, prior):
         """log C of a positive criterion, the mean over rows and targets of a summed one; the prior is a sum."""
@@ -268,17 +258,5 @@ class Objective(Trials):
 
 
 def as_sum(size):
-    """Tolerances for the mean of a log density over ``size`` rows and targets."""
-    return {"ftol": max(NATS / size, TIGHT["ftol"]), "gtol": max(SLOPE / size, TIGHT["gtol"])}
-
-
-def scaled(s, H):
-    """S H."""
-    return H if s is None else s[:, None] * H
-
-
-def independent(H):
-    """A basis of the columns of H, for rows on which some of them depend on others."""
-    Q, R, _ = qr(H, mode="economic", pivoting=True)
-    size = np.abs(np.diagonal(R))
-    return H if (size > 1e-10 * size.max(initial=0.0)).all() else Q[:, size > 1e-10 * size.max(initial=0.0)]
+    """What the last iteration may gain of the mean of a log density over ``size`` rows and targets."""
+    return max(NATS / size, TIGHT)

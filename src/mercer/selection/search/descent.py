@@ -1,39 +1,70 @@
-"""A quasi-Newton search on more and more rows that carries the curvature along: for log densities.
+"""One descent for every criterion: BFGS within bounds, on more and more rows, with the curvature carried along.
 
-The Hessian of a log density in log θ, for each row, changes little when rows are added. It is measured by differences
-on a third of the rows, where that costs about as much as one evaluation on all of them, and saves several. It also
-says what is still to be gained, so that a descent ends without trying, and a rival is not followed in vain.
+Starts are screened on a few hundred rows and followed there; the best go on to three times as many rows, and so on, so
+that few evaluations are made on all of them. For each row the Hessian of a criterion in log θ changes little when
+rows are added: it is measured by differences on a third of the rows, where that costs about as much as one evaluation
+on all of them and saves several. It also says what is still to be gained, so that a descent ends without trying.
 """
 
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import minimize
 
-from mercer.selection._levels import CLOSE, COARSE, GROW, MAX_ITER, SCREEN, distinct, levels, on, screen
+from mercer.solvers.spectral import eigen
 
+# Levels of rows
+SCREEN, GROW = 150, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
+COARSE = 1e-3  # gained in one iteration on a sample of the rows: that is not worth more digits
+CLOSE, APART = 0.05, 1.0  # in C and in log θ: another optimum that is worth following
+# One descent
+MAX_ITER = 100
 FIRST, LONGEST = 1.7, 3.0  # step in log θ, at the beginning and ever: beyond, curvature is another
-KEPT, CUT = 0.5, 0.7  # of what a step promised, of its length
 FLAT = 1e-5  # least curvature, per row
 DIFFERENCE = 0.01  # step in log θ of the differences
 ARMIJO, HALVINGS = 1e-4, 12
 SHRINK = (0.1, 0.6)  # of a step that was too long
+# When it is done
+LEFT = 10.0  # what may be left in all, in units of what the last iteration may gain: a hundredth of a nat
+STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
+TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian that was not measured is believed
+CHEAP = 1e-4  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
+# Rivals, and data without noise
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
-SAME = 0.3  # in log θ: nearer than this to another end, a descent is on its way there
+FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 FEW_ROWS = 1500  # up to which a descent that begins without noise is worth its time
 HARDLY, NONE = (1e-5, 5e-3), 100.0  # noise that may be none, of the variance; and none, of the least λ allowed
-HOPELESS = 0.5  # nats for each row that an end on few rows may be behind
-FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
-BEFORE = 0.3  # of the coarse tolerance: how far the best goes before its curvature is measured
-TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian is believed
-CHEAP = 1e-4  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
-STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
-LEFT = 10.0  # what may be left in all, in units of what `_levels` lets the last iteration gain: a hundredth of a nat
+
+
+@dataclass
+class Place:
+    """Where a descent is: C, z, ∂C/∂z, the Hessian B if one is known, and how long the next step may be."""
+
+    value: float
+    z: np.ndarray
+    gradient: np.ndarray
+    B: np.ndarray | None = None
+    radius: float = FIRST
 
 
 def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=()):
-    """Screen, descend from the best ``count``, carry the best up to all rows: as `_levels.optimise`, with curvature.
+    """Screen the guesses on the first level, descend from the best ``count`` there, carry the best up to all rows.
 
-    ``noisy`` guesses are not screened: their values say nothing of where they lead. They replace the last other.
+    Parameters
+    ----------
+    objective : Trials
+        On all rows.
+    box : ndarray of shape (p + 1, 2)
+        Bounds of z.
+    guesses : list of (kernel, λ), or what else ``objective.start`` takes
+    count : int
+    rng : Generator
+    reached : list
+        Gets the objective of each level as it begins, so that an interrupted search knows what it has.
+    order : ndarray of int, default=None
+        A permutation of the rows: a level has the first of them. None is a random one.
+    noisy : list of guesses, default=()
+        Not screened, since their values say nothing of where they lead; they replace the last other.
     """
     n, sizes = objective.n, levels(objective.n, len(box))
     order = rng.permutation(n) if order is None else order
@@ -42,51 +73,90 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
     count, noisy = max(1, int(count)), noisy if count > 1 else ()
     points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
     points += [np.clip(level.start(*guess), *box.T) for guess in noisy]
-    ends = [descend(level, begin(level, z, box), box, COARSE["ftol"]) for z in points]
+    if not objective.smooth:
+        return _wander(objective, box, points, order, sizes[1:], reached)
+    ends = [descend(level, begin(level, z, box), box, COARSE) for z in points]
     before, kept = level, _best(ends)
     for size in sizes[1:]:
         kept = _best(ends, 2 if size == n else 3)
-        kept[0] = descend(level, kept[0], box, BEFORE * COARSE["ftol"])
         before, level = level, on(objective, order, size)
         reached.append(level)
         if size < n:  # an evaluation is cheap here: every one of them is followed
-            ends = [descend(level, start, box, COARSE["ftol"]) for start in _begun(level, kept, box)]
+            ends = [descend(level, start, box, COARSE) for start in _begun(level, kept, box)]
         else:
-            ends = _follow(before, level, kept, box, LEFT * level.fine["ftol"])
+            ends = _follow(before, level, kept, box, LEFT * level.fine)
     if not objective.by_levels and 1 < len(sizes) and n <= FEW_ROWS:
         starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
-        ends += [descend(level, begin(level, z, box), box, LEFT * level.fine["ftol"]) for z in starts]
+        ends += [descend(level, begin(level, z, box), box, LEFT * level.fine) for z in starts]
     if noisy:
-        ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
+        ends += _without_noise(level, _best(ends)[0], points[-1], box)
     if len(sizes) == 1:
-        best, few = _best(ends)[0], n < GROW * SCREEN
-        best.B = curvature(level, best, box) if few else best.B
-        descend(level, best, box, CHEAP * level.fine["ftol"], measured=few)
+        _finish(level, _best(ends)[0], box)
+    return None
 
 
-def _without_noise(before, level, there, best, noisy, box):
-    """[the end of a descent that begins without noise], where hardly any was found and it costs next to nothing.
+# ---------------------------------------------------------------------------------------- levels and rivals
+def levels(n, variables=1):
+    """Numbers of rows: from a few hundred up to n, each three times the one before."""
+    sizes, least = [n], max(SCREEN, 10 * variables)
+    while sizes[0] // GROW >= least:
+        sizes.insert(0, sizes[0] // GROW)
+    return sizes
 
-    Data without noise, as of a simulation, have an optimum there which no step leads to: λ no longer matters below it.
-    """
-    none, share = box[-1, 0] + np.log(NONE), best.z[-1] - noisy[-1]
-    if level.n > FEW_ROWS or not np.log(HARDLY[0]) < share < np.log(HARDLY[1]) or not none < best.z[-1]:
-        return []
-    silent = np.vstack([box[:-1], [none, none]])
-    end = descend(before, begin(before, np.append(noisy[:-1], none), silent), silent, COARSE["ftol"])
-    if end.value > there.value + HOPELESS:
-        return []
-    return [descend(level, begin(level, end.z, box), box, LEFT * level.fine["ftol"])]
+
+def on(objective, order, size):
+    """The objective on the first ``size`` rows of the order."""
+    return objective if size == len(order) else objective.take(np.sort(order[:size]))
+
+
+def screen(level, box, points, count):
+    """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
+    points = [np.clip(z, *box.T) for z in points]
+    distinct = [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
+    values = []
+    for z in distinct:
+        failed = level.record.failed
+        value = level.value(z)
+        values.append(np.inf if level.record.failed > failed else value)
+    if np.isfinite(values).any():
+        return [distinct[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
+    z = distinct[0]
+    for z in level.safer(distinct[0], box):
+        level.value(z)
+        if level.best_z is not None:
+            break
+    return [z]
 
 
 def _best(ends, most=1):
-    """The best end, and others where `distinct` says so."""
-    return [end[-1] for end in distinct([(end.value, end.z, end) for end in ends], most)]
+    """The best end, and others that are elsewhere with about the same value."""
+    ends = sorted(ends, key=lambda end: end.value)
+    kept = ends[:1]
+    for end in ends[1:]:
+        if end.value < kept[0].value + CLOSE and all(np.abs(end.z - other.z).max() > APART for other in kept):
+            kept.append(end)
+    return kept[:most]
 
 
 def _begun(level, kept, box):
     """Where the ends of the level before begin on this one, with their Hessians."""
     return [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
+
+
+def _checked(level, start, end, box):
+    """The start; if it fits the new rows not at all, the first of the safer points behind which they get worse again.
+
+    Equal rows with equal targets in a sample can make λ vanish there.
+    """
+    if start.value < end.value + FAR:
+        return start
+    best = start
+    for z in level.safer(start.z, box):
+        safer = begin(level, z, box)
+        if safer.value >= best.value:
+            break
+        best = safer
+    return best
 
 
 def _follow(before, level, kept, box, tolerance):
@@ -107,30 +177,50 @@ def _follow(before, level, kept, box, tolerance):
 
 def _lost(here, gain, best):
     """Whether a rival promises no more than the best end, or has come to where that is."""
-    return here.value - PROMISE * gain >= best.value or np.abs(here.z - best.z).max() < SAME
+    return here.value - PROMISE * gain >= best.value or np.abs(here.z - best.z).max() < 0.3
 
 
-def _checked(level, start, end, box):
-    """The start; if it fits the new rows not at all, the first of the safer points behind which they get worse again.
+def _without_noise(level, best, noisy, box):
+    """[the end of a descent that begins without noise], where hardly any was found and it costs next to nothing.
 
-    Equal rows with equal targets in a sample can make λ vanish there.
+    Data without noise, as of a simulation, have an optimum there which no step leads to: λ no longer matters below it.
     """
-    if start.value < end.value + FAR:
-        return start
-    best = start
-    for z in level.safer(start.z, box):
-        safer = begin(level, z, box)
-        if safer.value >= best.value:
-            break
-        best = safer
-    return best
+    none, share = box[-1, 0] + np.log(NONE), best.z[-1] - noisy[-1]
+    if level.n > FEW_ROWS or not np.log(HARDLY[0]) < share < np.log(HARDLY[1]) or not none < best.z[-1]:
+        return []
+    silent = np.vstack([box[:-1], [none, none]])
+    end = descend(level, begin(level, np.append(noisy[:-1], none), silent), silent, COARSE)
+    return [descend(level, begin(level, end.z, box), box, LEFT * level.fine)]
 
 
+def _finish(level, best, box):
+    """Go on to the last digits where that costs next to nothing."""
+    few = level.n < GROW * SCREEN
+    best.B = curvature(level, best, box) if few else best.B
+    descend(level, best, box, CHEAP * level.fine, measured=few)
+
+
+def _wander(objective, box, points, order, sizes, reached):
+    """The same without derivatives, by the simplex method: for a criterion that has no adjoint."""
+    options = {"xatol": 0.05, "maxfev": MAX_ITER * len(box)}
+
+    def one(level, z, tolerance):
+        return minimize(level.value, z, method="Nelder-Mead", bounds=box, options={"fatol": tolerance, **options}).x
+
+    for z in points:
+        one(reached[0], z, COARSE)
+    for size in sizes:
+        z = reached[-1].best_z
+        reached.append(on(objective, order, size))
+        one(reached[-1], z, COARSE if size < len(order) else objective.fine)
+
+
+# ---------------------------------------------------------------------------------------- one descent
 def begin(level, z, box, B=None):
     """C and its gradient at z, with the Hessian B if one is known from elsewhere."""
     z = np.clip(z, *box.T)
     value, gradient = level(z)
-    return SimpleNamespace(value=value, z=z, gradient=gradient, B=B, radius=FIRST)
+    return Place(value, z, gradient, B)
 
 
 def descend(level, start, box, tolerance, measured=False, rival=None):
@@ -154,7 +244,7 @@ def descend(level, start, box, tolerance, measured=False, rival=None):
         elif here.B is None:
             break
         else:  # the Hessian has led nowhere: begin without one
-            here, last, measured = SimpleNamespace(**(vars(here) | {"B": None})), np.inf, False
+            here, last, measured = replace(here, B=None), np.inf, False
     return here
 
 
@@ -163,7 +253,7 @@ def step(here, box):
     low, high = box.T
     free = _free(here, box)
     B = np.eye(len(here.z)) if here.B is None else here.B
-    e, U = np.linalg.eigh(B[np.ix_(free, free)])
+    e, U = eigen(B[np.ix_(free, free)])
     e, slope = np.maximum(e, FLAT), U.T @ here.gradient[free]
     q = -slope / (e + _shift(e, slope, here.radius))
     d = np.zeros(len(here.z))
@@ -184,16 +274,16 @@ def _flat(level, here, box, tolerance):
 
     What is a valley on all rows can be a dell on a third of them: that Hessian then promises too little.
     """
-    final = tolerance <= LEFT * level.fine["ftol"]
+    final = tolerance <= LEFT * level.fine
     return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * tolerance
 
 
 def _radius(here, there, d, gain):
     """How long the next step may be: as this one if that was cut short; up to twice as long if it kept its promise."""
     length = float(np.linalg.norm(there.z - here.z))
-    if length < CUT * np.linalg.norm(d):
+    if length < 0.7 * np.linalg.norm(d):
         return max(length, 0.1)
-    kept = here.value - there.value >= KEPT * gain
+    kept = here.value - there.value >= 0.5 * gain
     return min(max(here.radius, 2.0 * length), LONGEST) if kept else here.radius
 
 
@@ -219,7 +309,7 @@ def _line_search(level, here, d, box):
             return None
         value, gradient = level(z)
         if value <= here.value + ARMIJO * slope:
-            return SimpleNamespace(value=value, z=z, gradient=gradient)
+            return Place(value, z, gradient)
         length *= float(np.clip(_cubic(here.value, slope, value, gradient @ move), *SHRINK))
     return None
 
@@ -257,6 +347,6 @@ def curvature(level, end, box):
     if level.record.failed > failed:
         return end.B
     B, part = np.eye(p), np.ix_(moves, moves)
-    e, U = np.linalg.eigh((H[part] + H[part].T) / 2.0)
+    e, U = eigen((H[part] + H[part].T) / 2.0)
     B[part] = (U * np.maximum(np.abs(e), 10.0 * FLAT)) @ U.T
     return B

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from mercer.solvers._blas import ROUTINES, Blas, _data, _integer
+from mercer.solvers.engine.blas import ROUTINES, Blas, _data, _integer
 
 LAPACK = {"potrf", "trtri", "lauum"}  # the last argument is where such a routine says how it went
 COLUMNS, ARGUMENTS = 17, 4  # of a call, and the first that is an argument: as in ``_loops.tasks``, not loaded here

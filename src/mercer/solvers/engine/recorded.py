@@ -1,7 +1,7 @@
 """Factor and inverse of some hundred to two thousand rows, by threads that do a list of BLAS calls without Python.
 
 Between a hundred pieces of a tenth of a millisecond the cores would wait for Python, and for each other to wake up,
-as long as they work. The pieces are those of `_lapack`, in narrower panels; they are written down once for each order.
+as long as they work. The pieces are those of `lapack`, in narrower panels; they are written down once for each order.
 """
 
 import os
@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from mercer._tiles import loops, run, threads
-from mercer.solvers._pieces import ranges
-from mercer.solvers._record import FAILED, Recorder
+from mercer.solvers.engine.recorder import FAILED, Recorder
+from mercer.solvers.engine.shares import ranges
 
 LEAST, MOST = 280, 2048  # orders for which it pays
 WIDTH = 128  # of a panel
@@ -99,7 +99,7 @@ def _update(lib, A, k, e, i, j):
 
 
 def _inverse(lib, n, workers):
-    """The sweep of ``_lapack.inverse_from_lower``."""
+    """The sweep of ``lapack.inverse_from_lower``."""
     L = lib.matrix
     blocks = [(k, min(k + WIDTH, n)) for k in range(0, n, WIDTH)]
     for k, e in blocks:

@@ -1,11 +1,12 @@
 """The one place that factors K + λI: try; tell NaN apart; add to the diagonal, and say so; refuse, with a witness."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers._lapack import backward, cholesky_lower, columns
+from mercer.solvers.engine.lapack import backward, cholesky_lower, columns
 from mercer.solvers.witness import negative_witness
 
 LARGEST = {"float64": 1e-6, "float32": 1e-2}  # most that is added, relative to the largest diagonal entry
@@ -39,7 +40,7 @@ def factor(K, lam, dtype=np.float64, jitter="auto"):
         If nothing helps.
     """
     dtype = np.dtype(dtype)
-    A, bad = _attempt(K, lam, dtype)
+    A, bad = attempt(K, lam, dtype)
     if not bad:
         return Factor(A, 0.0)
     z = _negative_direction(A, bad)
@@ -52,7 +53,7 @@ def factor(K, lam, dtype=np.float64, jitter="auto"):
         for amount in amounts(K.n, largest, dtype, jitter):
             if curvature is not None and amount <= -curvature:
                 continue
-            A, bad = _attempt(K, lam + amount, dtype)
+            A, bad = attempt(K, lam + amount, dtype)
             if not bad:
                 return Factor(A, amount)
             del A
@@ -119,14 +120,19 @@ def not_positive_definite(K, lam, hint=None):
     )
 
 
-def _attempt(K, lam, dtype):
+def attempt(K, lam, dtype):
     """The buffer, and the 1-based index of the pivot that failed (0: none). A NaN shows on the diagonal of L."""
     A = K.dense(dtype, lower=True)
-    diagonal = np.einsum("ii->i", A)
-    diagonal += dtype.type(lam)
+    A.flat[:: len(A) + 1] += dtype.type(lam)
+    return lower(A)
+
+
+def lower(A):
+    """(L, 0) with A = L Lᵀ in place, or (A, the 1-based index of the pivot that failed)."""
     bad = cholesky_lower(A)
-    if not bad and not np.isfinite(diagonal).all():
-        bad = int(np.argmin(np.isfinite(diagonal))) + 1
+    if not bad and not math.isfinite(A.diagonal().sum()):
+        finite = np.isfinite(A.diagonal())
+        bad = 0 if finite.all() else int(np.argmin(finite)) + 1
     return A, bad
 
 

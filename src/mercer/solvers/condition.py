@@ -4,8 +4,8 @@ import numpy as np
 
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
-from mercer.solvers._lapack import backward, columns, forward
 from mercer.solvers.base import column_norms
+from mercer.solvers.engine.lapack import backward, columns, forward
 
 SAMPLE = 32  # rows of K that are looked at
 WARN_ABOVE = 1e12

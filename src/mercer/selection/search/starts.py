@@ -85,7 +85,8 @@ def with_amplitude(kernel, amplitude, level):
     if has_amplitude(kernel) and level > 0 and amplitude > 0:
         other = copy.copy(kernel)
         low, high = kernel._own()[0][2][0]
-        other.scale = float(np.clip(kernel.scale * amplitude / level, low, high))
+        unit = 1.0 if kernel.scale_bounds is not None else amplitude  # as `box_of` has it
+        other.scale = float(np.clip(kernel.scale * amplitude / level, unit * low, unit * high))
         return other
     return kernel
 
@@ -95,20 +96,25 @@ def has_amplitude(kernel):
     return isinstance(kernel, Scaled) and kernel._own()[0][2] is not None
 
 
-def starts(kernel, X, y, weight, lam, criterion, rng):
+def variance_of(rows):
+    """The weighted mean square of y beside its mean, over all targets; 1 where that is 0."""
+    w = rows.weights()
+    found = float(np.mean(np.average((rows.y - np.average(rows.y, axis=0, weights=w)) ** 2, axis=0, weights=w)))
+    return found if np.isfinite(found) and found > 0 else 1.0
+
+
+def starts(kernel, rows, lam, criterion, rng):
     """([(kernel, λ), …], noisy): what was given, then the median heuristic with several length scales and λ.
 
     ``noisy`` are two with λ = the variance: all of y is noise at first, and structure is taken in as it pays. That ends
     in a better optimum more often than a start with a better value.
     """
-    w = np.ones(len(y)) if weight is None else weight
-    variance = float(np.mean(np.average((y - np.average(y, axis=0, weights=w)) ** 2, axis=0, weights=w)))
-    level = mean_diagonal(kernel, X)
+    X, weight, variance, level = rows.X, rows.weight, variance_of(rows), mean_diagonal(kernel, rows.X)
 
     def scaled(k):
         return k if criterion.scale_free else with_amplitude(k, variance, level)
 
-    unit = level if criterion.scale_free or not (variance > 0 and np.isfinite(variance)) else variance
+    unit = level if criterion.scale_free else variance
     given = [(kernel, lam)] if lam else [(kernel, RATIOS[0] * unit), (scaled(kernel), RATIOS[0] * unit)]
     typical = [scaled(median_heuristic(kernel, X, weight, rng, factor)) for factor in FACTORS]
     few = [(guess, RATIOS[0] * unit) for guess in typical[1:]]

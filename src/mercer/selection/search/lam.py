@@ -3,12 +3,11 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from mercer.gram import ScaledGram, TiledGram
-from mercer.selection._objective import Stop
 from mercer.selection.base import Criterion
 from mercer.selection.path import POINTS, Path, default_grid
 from mercer.selection.result import SearchResult
-from mercer.selection.spectrum import Spectrum
+from mercer.selection.search.objective import Stop
+from mercer.solvers import Spectral
 
 MOST = 3000  # rows up to which the eigen-decomposition is the faster way
 SAMPLE = 1000  # rows whose path shows where to look
@@ -17,33 +16,32 @@ TOL = 1e-2  # in log λ
 FEW = 40  # λ on the grid of a criterion that costs more than O(n²) for each; the minimum is refined anyway
 
 
-def choose_lam(objective, bounds=None, lam=None):
+def choose_lam(objective, bounds=None, lam_name="lam"):
     """Return the `SearchResult` with the kernel as it is and λ by the rule."""
     rule = objective.criterion
-    if len(objective.y) <= MOST or not isinstance(rule, Criterion):
+    if objective.n <= MOST or not isinstance(rule, Criterion):
         found = path_of(objective, bounds)
         choice = rule.choose(found)
         result = SearchResult(objective.kernel, choice.lam, choice.value, choice.status, choice.message)
         result.path = found.slim()
         return result
-    return _line_search(objective, bounds)
+    return _line_search(objective, bounds, lam_name)
 
 
 def path_of(objective, bounds=None):
     """The path of the rows of an objective."""
-    K = TiledGram(objective.kernel, objective.X)
-    K = K if objective.s is None else ScaledGram(K, objective.s)
-    spectrum = Spectrum.of_gram(K, objective.y, objective.H)
-    points = FEW if getattr(objective.criterion, "costly", False) else POINTS
-    lams = default_grid(spectrum.e, points) if bounds is None else np.geomspace(*bounds, points)
+    rows = objective.rows
+    spectrum = Spectral().resolvent(rows.gram(objective.kernel), objective.span)
+    points = FEW if objective.criterion.costly else POINTS
+    lams = default_grid(spectrum.eigenvalues, points) if bounds is None else np.geomspace(*bounds, points)
     criteria = [objective.criterion] if isinstance(objective.criterion, Criterion) else []
-    return Path(spectrum, lams, objective.weight, criteria, kernel=objective.kernel, X=objective.X)
+    return Path(spectrum, rows, lams, criteria, kernel=objective.kernel)
 
 
-def _line_search(objective, bounds):
+def _line_search(objective, bounds, lam_name):
     """Brent's method in log λ around the λ that a sample of the rows chooses; a failed λ counts as a bad one."""
-    n = len(objective.y)
-    sample = objective.rows(np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE]))
+    n = objective.n
+    sample = objective.take(np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE]))
     found = path_of(sample, bounds)
     centre, status = np.log(found.choose(sample.criterion).lam), "ok"
     low, high = (centre - AROUND, centre + AROUND) if bounds is None else np.log(bounds)
@@ -58,11 +56,11 @@ def _line_search(objective, bounds):
     result = SearchResult(objective.kernel, float(np.exp(best)), objective.best_value, status)
     result.failed = objective.record.failed - failed
     if status != "ok":
-        result.message = f"the search was cut short ({status}); the best lam so far, {result.lam:.3g}, is kept."
+        result.message = f"the search was cut short ({status}); the best {lam_name} so far, {result.lam:.3g}, is kept."
     elif min(best - low, high - best) < 2 * TOL:
         result.status = "at_lower_edge" if best - low < high - best else "at_upper_edge"
-        result.at_bound = {"lam": result.lam}
+        result.at_bound = {lam_name: result.lam}
         result.message = (
-            f"lam = {result.lam:.3g} ended at the end of ({np.exp(low):.3g}, {np.exp(high):.3g}); give bounds."
+            f"{lam_name} = {result.lam:.3g} ended at the end of ({np.exp(low):.3g}, {np.exp(high):.3g}); give bounds."
         )
     return result

@@ -3,11 +3,11 @@
 import numpy as np
 
 from mercer.gram import TiledGram, take
-from mercer.selection._objective import Record, Trials, as_sum
-from mercer.selection._starts import FACTORS, median_heuristic, with_amplitude
-from mercer.selection._starts import mean_diagonal as level_of
 from mercer.selection.result import SearchResult
 from mercer.selection.search import climb
+from mercer.selection.search.objective import Record, Trials, as_sum
+from mercer.selection.search.starts import FACTORS, median_heuristic, with_amplitude
+from mercer.selection.search.starts import mean_diagonal as level_of
 
 AMPLITUDES = (1.0, 10.0)  # of a latent function behind a link: its scale is that of the link, not of the data
 
@@ -26,15 +26,15 @@ class LatentObjective(Trials):
     """
 
     def __init__(self, kernel, X, evaluate, index, record, prior=None):
-        super().__init__(kernel, X, len(index), list(kernel.names), record, prior)
-        self.evaluate, self.index = evaluate, index
+        super().__init__(kernel, len(index), list(kernel.names), record, prior)
+        self.X, self.evaluate, self.index = X, evaluate, index
 
     @property
     def fine(self):
-        """Tolerances of the last descent."""
+        """What the last iteration of a descent on all rows may gain."""
         return as_sum(self.n)
 
-    def rows(self, index):
+    def take(self, index):
         """Return the same on some of the rows."""
         return LatentObjective(
             self.kernel, take(self.X, index), self.evaluate, self.index[index], self.record, self.prior
@@ -60,7 +60,7 @@ class LatentObjective(Trials):
 def search_latent(
     kernel, X, evaluate, *, rows, order=None, prior=None, starts=3, time_budget=None, callback=None, random_state=0
 ):
-    """argmin C(θ) = −log evidence over the free θ of the kernel, by L-BFGS-B in log θ on more and more rows.
+    """argmin C(θ) = −log evidence over the free θ of the kernel, in log θ on more and more rows.
 
     Parameters
     ----------
@@ -92,12 +92,13 @@ def search_latent(
 
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.selection import Evidence, invert
-    >>> from mercer.selection.latent import search_latent
+    >>> from mercer.selection import Evidence
+    >>> from mercer.selection.search.latent import search_latent
+    >>> from mercer.solvers import Cholesky
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> y = 3 * np.sin(X)
     >>> def evaluate(K, index, gradient):
-    ...     return Evidence().value_and_adjoint(invert(K, 1.0), y[index])
+    ...     return Evidence().value_and_adjoint(Cholesky().resolvent(K)(1.0), y[index])
     >>> found = search_latent(4.0 * Gaussian(0.1), X, evaluate, rows=40)
     >>> 0.5 < found.kernel.kernel.length_scale < 5.0
     True
@@ -112,7 +113,7 @@ def search_latent(
     for factor in FACTORS:
         guess = median_heuristic(kernel, X, None, rng, factor)
         guesses += [(with_amplitude(guess, amplitude, level),) for amplitude in AMPLITUDES]
-    last, result = climb(objective, kernel.theta_bounds, guesses, starts, rng, order, carry=True)
+    last, result = climb(objective, kernel.theta_bounds, guesses, starts, rng, order)
     result.kernel = objective.at(last.best_z)
     result.criterion, result.history = "evidence", record.history
     result.seconds, result.evaluations = record.seconds, len(record.history)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.solvers._pieces import WORK, pieces
+from mercer.solvers.engine.shares import WORK, pieces
 
 BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
 LEAF = 128  # triangles of this size are inverted, because BLAS multiplies several times faster than it divides ...

@@ -1,0 +1,209 @@
+"""Rows: our data, made ready once. Nothing below sees a data frame, a NaN or a weight of zero again."""
+
+import copy
+
+import numpy as np
+
+from mercer.gram.base import take
+from mercer.gram.merge import merge_rows
+from mercer.gram.scaled import ScaledGram
+from mercer.gram.tiled import TiledGram
+
+
+class Rows:
+    """n rows as m points: distinct inputs X with mean targets y, weights c, the trend H, and the way back to the rows.
+
+    Rows of weight 0 are dropped, equal inputs merged. (K + λ diag(1/c)) α = ȳ − Hb on the points is the same model as
+    on the rows, and the main cause of a singular K is gone.
+
+    Parameters
+    ----------
+    X : collection of n inputs
+        As the kernel reads them.
+    y : ndarray of shape (n, t)
+        Finite.
+    weight : ndarray of shape (n,), default=None
+        w >= 0; None is ones.
+    trend : callable, default=None
+        X ↦ H of shape (len(X), q), the unpenalised part; None is none.
+    merge : bool, default=True
+        Whether equal inputs are one point.
+    unit : float, default=1.0
+        What targets are divided by: a power of two, where their squares would overflow or vanish (`safe_unit`).
+
+    Attributes
+    ----------
+    X : collection of m inputs
+        The points, in the order of their first appearance.
+    y : ndarray of shape (m, t)
+        Weighted means.
+    weight : ndarray of shape (m,) or None
+        c, sums of weights; None where all are 1.
+    H : ndarray of shape (m, q)
+        The trend at the points.
+    spread : ndarray of shape (m, t)
+        Σ w (y − ȳ)² within each point.
+    index : ndarray of shape (n_used,)
+        The point of each row that is used.
+    used : ndarray of shape (n_used,)
+        Which of the rows given are used: those of positive weight.
+    row_y : ndarray of shape (n_used, t)
+        Their targets.
+    row_weight : ndarray of shape (n_used,)
+        Their weights.
+    given : int
+        How many rows were given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> rows = Rows(np.array([[0.0], [1.0], [0.0]]), np.array([[1.0], [2.0], [3.0]]))
+    >>> rows.n, rows.y.ravel(), rows.weight, rows.spread.ravel(), rows.index
+    (2, array([2., 2.]), array([2., 1.]), array([2., 0.]), array([0, 1, 0]))
+    """
+
+    def __init__(self, X, y, weight=None, trend=None, merge=True, unit=1.0):
+        self.given, self.trend, self.unit = len(y), trend, unit
+        y = y if unit == 1.0 else y / unit
+        weight = np.ones(len(y)) if weight is None else weight
+        self.used = np.flatnonzero(weight > 0)
+        if self.used.size < len(y):
+            X, y, weight = take(X, self.used), y[self.used], weight[self.used]
+        self.row_y, self.row_weight = y, weight
+        self.X, self.y, total, self.index, self.spread = merge_rows(X, y, weight, merge)
+        self.weight = or_none(total)
+        self.H = self.trend_at(self.X)
+        self._apart = None if len(self.y) < len(y) else self
+
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        names = ("X", "y", "weight", "H", "spread", "index", "used", "row_y", "row_weight", "given", "unit", "trend")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the rows that had this state."""
+        self = cls.__new__(cls)
+        vars(self).update(state)
+        self._apart = None if self.merged else self
+        return self
+
+    @property
+    def n(self):
+        """The number of points m."""
+        return len(self.y)
+
+    @property
+    def t(self):
+        """The number of targets."""
+        return self.y.shape[1]
+
+    @property
+    def q(self):
+        """Columns of the trend."""
+        return self.H.shape[1]
+
+    @property
+    def d(self):
+        """Columns of X; None where inputs are not vectors."""
+        return self.X.shape[1] if isinstance(self.X, np.ndarray) and self.X.ndim == 2 else None
+
+    @property
+    def merged(self):
+        """How many rows were merged away."""
+        return len(self.index) - self.n
+
+    @property
+    def total(self):
+        """Σ w."""
+        return float(self.row_weight.sum())
+
+    def weights(self):
+        """c of the points, ones included."""
+        return np.ones(self.n) if self.weight is None else self.weight
+
+    def scaled(self, B):
+        """S B with S = diag(√c): weights are a scaled system, and no solver knows about them."""
+        return B if self.weight is None else np.sqrt(self.weight)[:, None] * B
+
+    def trend_at(self, X):
+        """H at X, without columns where there is no trend."""
+        return np.zeros((len(X), 0)) if self.trend is None else self.trend(X)
+
+    def gram(self, kernel):
+        """S K S of the points."""
+        K = TiledGram(kernel, self.X)
+        return K if self.weight is None else ScaledGram(K, np.sqrt(self.weight))
+
+    def take(self, index):
+        """Return some of the points, for a level of a search or a fold: the way back to the rows given is lost."""
+        other = copy.copy(self)
+        other.X, other.y, other.H, other.spread = take(self.X, index), self.y[index], self.H[index], self.spread[index]
+        other.weight = None if self.weight is None else or_none(self.weight[index])
+        other.row_y, other.row_weight, other.index = other.y, other.weights(), np.arange(len(index))
+        other._apart, other.used, other.given = other, other.index, len(index)
+        return other
+
+    def apart(self):
+        """Return the same rows, each a point of its own: what leaving out single rows is about."""
+        if self._apart is None:
+            self._apart = Rows(take(self.X, self.index), self.row_y, self.row_weight, self.trend, merge=False)
+            self._apart.used, self._apart.given, self._apart.unit = self.used, self.given, self.unit
+        return self._apart
+
+    def shares(self):
+        """w/c of each row used: exactly 1 for a row that is its own point."""
+        alone = np.bincount(self.index, minlength=self.n) == 1
+        return np.where(alone[self.index], 1.0, self.row_weight / self.weights()[self.index])
+
+    def to_rows(self, values, fill=np.nan):
+        """Values of the rows used, among all rows given: ``fill`` where the weight is 0."""
+        if len(self.used) == self.given:
+            return values
+        out = np.full((self.given, *np.shape(values)[1:]), fill, dtype=np.result_type(values, type(fill)))
+        out[self.used] = values
+        return out
+
+    def point_index(self):
+        """The point of each row given; -1 for rows of weight 0."""
+        return self.to_rows(self.index, -1)
+
+
+def constant(X):
+    """h(x) = 1: the intercept as a trend.
+
+    Examples
+    --------
+    >>> from mercer.gram.rows import constant
+    >>> constant(["a", "b"])
+    array([[1.],
+           [1.]])
+    """
+    return np.ones((len(X), 1))
+
+
+def power_of_two(y):
+    """A power of two near the largest |y| of each column: dividing by it is exact, and nothing overflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram.rows import power_of_two
+    >>> power_of_two(np.array([[3.0, 0.0], [-5.0, 0.0]]))
+    array([8., 2.])
+    """
+    largest = np.abs(y).max(axis=0, initial=0.0)
+    exponent = np.frexp(np.where(largest > 0, largest, 1.0))[1]
+    return np.ldexp(1.0, np.clip(exponent, -1000, 1000))
+
+
+def safe_unit(y):
+    """A power of two near the largest |y| where its square would overflow or vanish, else 1."""
+    size = float(power_of_two(y).max(initial=0.0))
+    return size if size and not 1e-100 < size < 1e100 else 1.0
+
+
+def or_none(weight):
+    """Weights, or None where all are 1."""
+    return None if weight is None or (weight == 1.0).all() else weight

@@ -1,0 +1,228 @@
+"""P: the inverse with a trend projected out. The one place where α and b of a model with a trend are made."""
+
+import numpy as np
+from scipy.linalg.lapack import dtrtrs
+
+from mercer.exceptions import NotPositiveDefinite
+from mercer.solvers.base import Inverse, Weights
+
+
+class Span:
+    """H = Q R: the columns of a trend as an orthonormal basis, made once for all λ.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n, q)
+        Its columns must be linearly independent.
+
+    Attributes
+    ----------
+    Q : ndarray of shape (n, q)
+    logdet : float
+        log det HᵀH.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import Span
+    >>> Span(np.ones((4, 1))).coefficients(np.array([[1.0], [2.0], [3.0], [6.0]]))  # the mean
+    array([[3.]])
+    """
+
+    def __init__(self, H):
+        H = np.asarray(H, dtype=float)
+        self.n, self.q = H.shape
+        if self.q > self.n:
+            raise ValueError(f"a trend of {self.q} columns leaves nothing of {self.n} rows; give more rows.")
+        self.Q, self._R = np.linalg.qr(H)
+        size = np.abs(self._R.diagonal())
+        largest = np.linalg.norm(self._R, ord=2) if self.q > 1 else size.max(initial=0.0)
+        if self.q and not np.linalg.norm(self._R, ord=-2) > self.n * np.finfo(float).eps * largest:
+            raise ValueError(f"the {self.q} columns of the trend are linearly dependent.")
+        self.logdet = 2.0 * float(np.log(size).sum())
+
+    def coefficients(self, V):
+        """b with H b nearest to V: R⁻¹QᵀV."""
+        return self.natural(self.Q.T @ V)
+
+    def natural(self, c):
+        """R⁻¹c: coefficients of H from those of Q."""
+        return triangular(self._R, c)
+
+    def dual(self, h):
+        """R⁻ᵀhᵀ for rows h of a trend, of shape (m, q): rows of Q as they would be there."""
+        return triangular(self._R, h.T, transposed=True)
+
+
+def independent(H):
+    """A basis of the columns of H, for rows on which some of them depend on others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.projected import independent
+    >>> independent(np.ones((3, 2))).shape
+    (3, 1)
+    """
+    from scipy.linalg import qr
+
+    Q, R, _ = qr(H, mode="economic", pivoting=True)
+    size = np.abs(np.diagonal(R))
+    used = size > 1e-10 * size.max(initial=0.0)
+    return H if used.all() else Q[:, used]
+
+
+def triangular(R, B, transposed=False):
+    """R⁻¹B, or R⁻ᵀB, for a small upper triangle R."""
+    if not len(R):
+        return np.zeros((0, B.shape[1]))
+    X, bad = dtrtrs(R, B, trans=int(transposed))
+    if bad:
+        raise NotPositiveDefinite(f"a triangle of order {len(R)} has a zero on its diagonal.")
+    return X
+
+
+def project(Kinv, H):
+    """P of `Projected`, or K̃⁻¹ itself where there is no trend."""
+    if H is None:
+        return Kinv
+    span = H if isinstance(H, Span) else Span(H)
+    return Projected(Kinv, span) if span.q else Kinv
+
+
+class Projected(Inverse):
+    """P = K̃⁻¹ − K̃⁻¹H (HᵀK̃⁻¹H)⁻¹ HᵀK̃⁻¹: the inverse with an unpenalised trend H projected out.
+
+    α = P y is the dual vector of the model with a trend, P H = 0, and dP = −P dK̃ P, so that every formula for K̃⁻¹
+    holds for P: leave-one-out residuals are (P y)ᵢ/Pᵢᵢ, the influence matrix is I − λP. What of a right-hand side lies
+    in the trend is removed first, since P B = P (B − Hc) for every c: an offset of y costs no digits.
+
+    Parameters
+    ----------
+    Kinv : Inverse
+        K̃⁻¹.
+    H : ndarray of shape (n, q) or Span
+        Trend; a column of ones (of √w in a scaled system) is the intercept.
+
+    Attributes
+    ----------
+    n, q : int
+        Rows, and columns of H.
+    lam : float
+    info : dict
+        Those of K̃⁻¹.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import Explicit, Projected
+    >>> P = Projected(Explicit(np.eye(3), lam=1.0), np.ones((3, 1)))
+    >>> (P @ np.array([1.0, 2.0, 3.0])).round(12)
+    array([-1.,  0.,  1.])
+    """
+
+    def __init__(self, Kinv, H):
+        self.span = H if isinstance(H, Span) else Span(H)
+        self.Kinv, self.n, self.lam, self.q = Kinv, Kinv.n, Kinv.lam, self.span.q
+        self._Z = self._R = None
+
+    @property
+    def info(self):
+        """What was done for K̃⁻¹."""
+        return self.Kinv.info
+
+    def _prepare(self, image=None):
+        """(Z, R): QᵀK̃⁻¹Q = RᵀR and Z = K̃⁻¹Q R⁻¹, so that P = K̃⁻¹ − Z Zᵀ; ``image`` is K̃⁻¹Q if it is known."""
+        if self._Z is None:
+            image = self.Kinv @ self.span.Q if image is None else image
+            S = self.span.Q.T @ image
+            try:
+                self._R = np.linalg.cholesky((S + S.T) / 2).T
+            except np.linalg.LinAlgError:
+                raise NotPositiveDefinite(f"HᵀK̃⁻¹H is not positive definite at lam = {self.lam:.3g}.") from None
+            self._Z = triangular(self._R, image.T, transposed=True).T
+        return self._Z, self._R
+
+    def _without_trend(self, B):
+        """(B − QQᵀB, QᵀB)."""
+        c = self.span.Q.T @ B
+        return B - self.span.Q @ c, c
+
+    def _solve(self, B):
+        return self._solved(B)[0]
+
+    def _solved(self, B):
+        """(P B, ZᵀB beside the trend, QᵀB)."""
+        rest, c = self._without_trend(B)
+        t = B.shape[1]
+        if self._Z is None:  # one pass for both: an iteration serves all right-hand sides at once
+            both = self.Kinv @ np.hstack([rest, self.span.Q])
+            A, Z = both[:, :t], self._prepare(both[:, t:])[0]
+        else:
+            A, Z = self.Kinv @ rest, self._Z
+        along = Z.T @ rest
+        A = A - Z @ along
+        return A - self.span.Q @ (self.span.Q.T @ A), along, c
+
+    def regress(self, y):
+        """(α, b) of the model with the trend H: α = K̃⁻¹(y − Hb), Hᵀα = 0."""
+        alpha, along, c = self._solved(self._right_hand_side(y))
+        return alpha, self.span.natural(c + triangular(self._R, along))
+
+    def _quad(self, B):
+        return self._without_trend(B)[0].T @ self._solve(B)
+
+    def diag(self):
+        """The diagonal of P."""
+        Z = self._prepare()[0]
+        return self.Kinv.diag() - np.einsum("ij,ij->i", Z, Z)
+
+    def logdet(self):
+        """log det K̃ + log det HᵀK̃⁻¹H − log det HᵀH: log det of K̃ on the complement of the trend (REML)."""
+        return self.Kinv.logdet() + 2.0 * float(np.log(self._prepare()[1].diagonal()).sum())
+
+    def block(self, index):
+        """The rows and columns ``index`` of P."""
+        Z = self._prepare()[0][index]
+        return self.Kinv.block(index) - Z @ Z.T
+
+    def squared_norm(self):
+        """tr P² = tr K̃⁻² − 2 tr ZᵀK̃⁻¹Z + ‖ZᵀZ‖²."""
+        Z = self._prepare()[0]
+        return float(self.Kinv.squared_norm() - 2.0 * np.trace(self.Kinv.quad(Z)) + np.sum((Z.T @ Z) ** 2))
+
+    def dense(self):
+        """P as a symmetric array; made in the one that ``Kinv.dense()`` gives."""
+        Z = self._prepare()[0]
+        return self.Kinv.combined(1.0, Z, -Z)
+
+    def combined(self, factor, U, V):
+        """factor · P + U Vᵀ, in one pass over the array that ``Kinv.dense()`` gives."""
+        Z = self._prepare()[0]
+        return self.Kinv.combined(factor, np.hstack([U, Z]), np.hstack([V, -factor * Z]))
+
+    def _along(self, B, h):
+        """ZᵀB − R⁻ᵀh, with h in the coordinates of Q: what the trend has to make up for."""
+        Z, R = self._prepare()
+        return Z.T @ B - triangular(R, self.span.dual(h), transposed=True)
+
+    def weigh(self, B, h=None):
+        """Return the `Weights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
+        inner, along = self.Kinv.weigh(B), self._along(B, h)
+        slack = self.span.natural(triangular(self._R, along))
+        return Weights(inner.E - self._Z @ along, inner.explained - np.einsum("ij,ij->j", along, along), slack)
+
+    def explained(self, B, h=None):
+        """What is known of f(x) from the rows, with the trend estimated: see `weigh`. B may be overwritten."""
+        along = self._along(B, h)
+        return self.Kinv.explained(B) - np.einsum("ij,ij->j", along, along)
+
+    def explained_between(self, B, h=None):
+        """The same for all pairs of the m inputs: (m, m)."""
+        along = self._along(B, h)
+        return self.Kinv.explained_between(B) - along.T @ along
+
+    def explicit(self):
+        """Return P with all entries of K̃⁻¹ at hand."""
+        self.Kinv = self.Kinv.explicit()
+        return self
