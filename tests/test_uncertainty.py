@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, norm
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from fits import deletion as without_rows
 from mercer import BasisRegression, KernelRidge
 from mercer._tiles import one_blas_thread
 from mercer.kernels import FeatureMap, Gaussian, Linear, Matern52, Pairwise, PolynomialBasis, Precomputed
 from mercer.selection import LOO, Discrepancy
 from mercer.uncertainty import (
-    Deletion,
     _ends,
     calibration,
     conformal,
@@ -65,7 +65,7 @@ def intercept(request):
 @pytest.fixture
 def fits(data, intercept):
     _, y, w, points, index = data
-    return Deletion(KERNEL, points, y, LAM, weight=w, index=index, intercept=intercept)
+    return without_rows(KERNEL, points, y, LAM, weight=w, index=index, intercept=intercept)
 
 
 @pytest.fixture
@@ -167,8 +167,8 @@ def test_cv_plus_is_one_refit_for_each_fold(data, fits, intercept, new, normalis
 
 def test_the_weight_of_the_new_row_counts(data, intercept, new):
     X, y, w, points, index = data
-    fits = Deletion(KERNEL, points, y, LAM, weight=w, index=index, intercept=intercept)
-    doubled = Deletion(KERNEL, points, y, 2 * LAM, weight=2 * w, index=index, intercept=intercept)
+    fits = without_rows(KERNEL, points, y, LAM, weight=w, index=index, intercept=intercept)
+    doubled = without_rows(KERNEL, points, y, 2 * LAM, weight=2 * w, index=index, intercept=intercept)
     assert_allclose(conformal(fits, new, weight=1.0), conformal(doubled, new, weight=2.0), rtol=1e-9)
     with pytest.raises(ValueError, match="positive"):
         conformal(fits, new, weight=0.0)
@@ -205,11 +205,11 @@ def test_ends_with_rows_whose_prediction_moves_faster_than_the_target(rng, steep
 
 def test_rows_that_extrapolate_are_swept():
     X = np.arange(6.0)[:, None]
-    fits = Deletion(Linear(), X, np.array([0.0, 1.0, 2.2, 2.9, 4.0, 5.3]), 1e-3)
+    fits = without_rows(Linear(), X, np.array([0.0, 1.0, 2.2, 2.9, 4.0, 5.3]), 1e-3)
     (_, _, w, kappa), *_ = fits.tiles(np.array([[6.0]]))
     B = next(intervals._scores(fits, w, kappa, False))[2]
     assert np.abs(B).max() < 1.0
-    pair = Deletion(Linear(), np.array([[0.0], [1.0], [5.0]]), np.array([0.0, 1.0, 5.5]), 1e-3)
+    pair = without_rows(Linear(), np.array([[0.0], [1.0], [5.0]]), np.array([0.0, 1.0, 5.5]), 1e-3)
     (_, _, w, kappa), *_ = pair.tiles(np.array([[1.5]]))
     assert np.abs(next(intervals._scores(pair, w, kappa, False))[2]).max() > 1.0  # row 2 is extrapolated
     low, high = conformal(pair, [[1.5]], 0.5)[0]
@@ -226,7 +226,7 @@ def test_rank_is_exact_where_rounding_would_lose_one(n, rank):
 
 
 def test_too_few_rows_give_the_whole_line_and_say_so():
-    fits = Deletion(Gaussian(1.0), np.arange(5.0)[:, None], np.arange(5.0), 0.1)
+    fits = without_rows(Gaussian(1.0), np.arange(5.0)[:, None], np.arange(5.0), 0.1)
     for method in (conformal, jackknife_plus, lambda *a: cv_plus(*a, folds=5)):
         with pytest.warns(UserWarning, match="infinite"):
             assert np.all(np.isinf(method(fits, [[0.5], [2.0]], 0.9)))
@@ -258,7 +258,7 @@ def test_influence_is_what_refits_say(data, fits, intercept):
 def test_influence_becomes_that_of_least_squares(rng):
     X = rng.standard_normal((20, 1))
     y = X[:, 0] + 0.1 * rng.standard_normal(20)
-    found = influence(Deletion(Linear(), X, y, 1e-7))
+    found = influence(without_rows(Linear(), X, y, 1e-7))
     line = BasisRegression(PolynomialBasis(1)).fit(X, y)
     assert_allclose(found.leverage, line.leverage_, rtol=1e-6)
     assert_allclose(found.loo_residuals, line.loo_residuals_, rtol=1e-5, atol=1e-7)
@@ -274,14 +274,14 @@ def test_calibration_on_data_of_the_model_itself(rng):
     X = rng.uniform(0, 10, (600, 1))
     k = 2.0 * Matern52(1.0)
     y = np.linalg.cholesky(k(X) + 0.25 * np.eye(600)) @ rng.standard_normal(600)
-    found = calibration(Deletion(k, X, y, 0.25, intercept=False), [0.5, 0.9])
+    found = calibration(without_rows(k, X, y, 0.25, intercept=False), [0.5, 0.9])
     assert abs(found.mean_square - 1) < 4 * np.sqrt(2 / 600)
     assert_allclose(found.coverage, [0.5, 0.9], atol=0.08)
     assert "stated  90.0%" in str(found)
-    wrong = calibration(Deletion(4.0 * k, X, y, 1.0, intercept=False))  # all variances four times too large
+    wrong = calibration(without_rows(4.0 * k, X, y, 1.0, intercept=False))  # all variances four times too large
     assert_allclose(wrong.mean_square, found.mean_square / 4, rtol=1e-9)
     with pytest.raises(ValueError, match="levels"):
-        calibration(Deletion(k, X, y, 0.25), [1.0])
+        calibration(without_rows(k, X, y, 0.25), [1.0])
 
 
 def test_z_scores_are_residuals_over_the_sd_of_the_others(data, fits, intercept):
@@ -300,23 +300,19 @@ def test_kernels_on_objects_and_functions():
     def letters(things):
         return np.array([[thing.count(c) for c in "abcdefgiklmnorstx"] for thing in things], dtype=float)
 
-    ends = conformal(Deletion(FeatureMap(letters), words, y, 1.0), ["fringe", "lattice"], 0.8)
+    ends = conformal(without_rows(FeatureMap(letters), words, y, 1.0), ["fringe", "lattice"], 0.8)
     k = Pairwise(lambda a, b: float(letters([a])[0] @ letters([b])[0]))
-    assert_allclose(conformal(Deletion(k, words, y, 1.0), ["fringe", "lattice"], 0.8), ends, rtol=1e-9)
+    assert_allclose(conformal(without_rows(k, words, y, 1.0), ["fringe", "lattice"], 0.8), ends, rtol=1e-9)
     assert np.all(ends[:, 0] < ends[:, 1])
 
 
 def test_refusals():
     X, y = np.array([[0.0], [1.0], [2.0]]), np.arange(3.0)
     with pytest.raises(ValueError, match="no fit without a row"):
-        Deletion(Gaussian(), X[:1], y[:1], 0.1)
+        without_rows(Gaussian(), X[:1], y[:1], 0.1)
     with pytest.raises(ValueError, match="lam = 0 and equal rows"):
-        Deletion(Gaussian(), X[:2], y, 0.0, index=[0, 1, 1])
-    with pytest.raises(ValueError, match="positive"):
-        Deletion(Gaussian(), X, y, 0.1, weight=[1.0, 0.0, 1.0])
-    with pytest.raises(ValueError, match="index"):
-        Deletion(Gaussian(), X, y, 0.1, index=[0, 1, 1])
-    fits = Deletion(Gaussian(), X, y, 0.1)
+        without_rows(Gaussian(), X[:2], y, 0.0, index=[0, 1, 1])
+    fits = without_rows(Gaussian(), X, y, 0.1)
     with pytest.raises(ValueError, match="coverage must be between 0 and 1"):
         conformal(fits, X, 1.0)
     with pytest.raises(ValueError, match="folds must be between 2 and"):
@@ -328,14 +324,14 @@ def test_refusals():
 
 def test_without_noise_a_training_point_keeps_its_target():
     X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 0.0, 2.0, 1.0, 1.0])
-    ends = conformal(Deletion(Gaussian(1.0), X, y, 0.0), X, 0.5)
+    ends = conformal(without_rows(Gaussian(1.0), X, y, 0.0), X, 0.5)
     assert np.isfinite(ends).all()
     assert np.all((ends[:, 0] <= y + 1e-6) & (y - 1e-6 <= ends[:, 1]))
 
 
 def test_constant_targets_give_intervals_of_no_width():
     X = np.linspace(0, 1, 30)[:, None]
-    fits = Deletion(Gaussian(0.3), X, np.full(30, 7.0), 0.1)
+    fits = without_rows(Gaussian(0.3), X, np.full(30, 7.0), 0.1)
     for method in (conformal, jackknife_plus):
         assert_allclose(method(fits, [[0.33], [2.0]]), 7.0, atol=1e-10)
 
@@ -343,7 +339,7 @@ def test_constant_targets_give_intervals_of_no_width():
 def test_memory_does_not_grow_with_the_new_inputs(rng, monkeypatch):
     monkeypatch.setattr(deletion, "ENTRIES", 2**15)
     X = rng.standard_normal((200, 2))
-    fits = Deletion(Gaussian(1.0), X, X[:, 0], 0.1)
+    fits = without_rows(Gaussian(1.0), X, X[:, 0], 0.1)
     new = rng.standard_normal((4000, 2))
     peaks = []
     for m in (1000, 4000):
@@ -376,7 +372,7 @@ def covered(noise, method, draws, rng, n=39, **options):
         for _ in range(draws):
             X = rng.uniform(-1, 1, (n + 1, 1))
             y = np.sin(3 * X[:, 0]) + 0.3 * noise(rng, X)
-            low, high = method(Deletion(Gaussian(0.5), X[:n], y[:n], 0.1), X[n:], 0.9, **options)[0]
+            low, high = method(without_rows(Gaussian(0.5), X[:n], y[:n], 0.1), X[n:], 0.9, **options)[0]
             hits += low <= y[n] <= high
     return hits
 
@@ -415,7 +411,7 @@ def test_p_values_are_uniform(rng):
     for _ in range(300):
         X = rng.uniform(-1, 1, (20, 1))
         y = X[:, 0] + heavy(rng, X)
-        p.append(p_value(Deletion(Gaussian(0.5), X[:19], y[:19], 0.1), X[19:], y[19:])[0])
+        p.append(p_value(without_rows(Gaussian(0.5), X[:19], y[:19], 0.1), X[19:], y[19:])[0])
     share = np.mean(np.asarray(p)[:, None] <= np.array([0.1, 0.3, 0.5, 0.7]), axis=0)
     assert_allclose(share, [0.1, 0.3, 0.5, 0.7], atol=norm.ppf(0.9995) * 0.5 / np.sqrt(300))
 
@@ -435,7 +431,7 @@ def test_predict_interval_of_the_estimator(rows, new, method, merge):
     X, y, w = rows
     model = KernelRidge(KERNEL, LAM, merge=merge).fit(X, y, w)
     used = w > 0
-    fits = Deletion(KERNEL, X[used], y[used], LAM, weight=w[used])
+    fits = without_rows(KERNEL, X[used], y[used], LAM, weight=w[used])
     expected = {"conformal": conformal, "jackknife+": jackknife_plus, "cv+": cv_plus}[method](fits, new, 0.8)
     got = model.predict_interval(new, 0.8, method=method)
     assert got.shape == (7, 2)
@@ -464,7 +460,7 @@ def test_noise_for_each_row_and_the_weight_of_a_new_one(rows, new):
     X, y, _ = rows
     noise = np.linspace(0.1, 1.0, 30)
     model = KernelRidge(KERNEL, noise).fit(X, y)
-    fits = Deletion(KERNEL, X, y, 1.0, weight=1 / noise)
+    fits = without_rows(KERNEL, X, y, 1.0, weight=1 / noise)
     expected = conformal(fits, new, weight=1 / 0.3)
     assert_allclose(model.predict_interval(new, sample_weight=model.lam_ / 0.3), expected, rtol=1e-7)
 

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from mercer import KernelRidge
 from mercer.gram import DenseGram, ScaledGram, TiledGram
 from mercer.kernels import Gaussian, Linear, Matern52
-from mercer.selection import GCV, LOO, Evidence, Explicit, GroupKFold, KFold, Projected, invert
+from mercer.selection import GCV, LOO, Evidence, GroupKFold, KFold
+from mercer.solvers import Cholesky, Explicit, Projected
 
 KERNEL, LAM = 1.3 * Gaussian([0.8, 1.5, 1.0]), 0.07
 SMOOTH = [
@@ -218,7 +219,7 @@ def test_gradient_with_respect_to_all_hyper_parameters(data):
     s = np.sqrt(w)
 
     def evaluate(theta):
-        return invert(ScaledGram(TiledGram(kernel.with_theta(theta), X), s), LAM)
+        return Cholesky().resolvent(ScaledGram(TiledGram(kernel.with_theta(theta), X), s))(LAM)
 
     z = s[:, None] * y
     for criterion in (LOO(), Evidence(), GCV(), KFold(3)):
@@ -233,10 +234,10 @@ def test_memory_of_a_gradient_is_a_few_matrices(rng):
     n, d = 1000, 20
     X, y = rng.standard_normal((n, d)), rng.standard_normal((n, 1))
     gram = TiledGram(Gaussian(np.full(d, 4.0)), X)
-    LOO().adjoint(Projected(invert(gram, 0.1), np.ones((n, 1))), y)  # loads what is loaded once
+    LOO().adjoint(Projected(Cholesky().resolvent(gram)(0.1), np.ones((n, 1))), y)  # loads what is loaded once
     for criterion in (LOO(), Evidence(), GCV(), KFold(5), GCV("robust")):
         tracemalloc.start()
-        W = criterion.adjoint(Projected(invert(gram, 0.1), np.ones((n, 1))), y)
+        W = criterion.adjoint(Projected(Cholesky().resolvent(gram)(0.1), np.ones((n, 1))), y)
         g = gram.grad(W)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -246,7 +247,7 @@ def test_memory_of_a_gradient_is_a_few_matrices(rng):
 
 def test_disposable_inverse_is_used_once(data):
     X, y, _ = data
-    Kinv = invert(TiledGram(KERNEL, X), LAM)
+    Kinv = Cholesky().resolvent(TiledGram(KERNEL, X))(LAM)
     LOO().adjoint(Kinv, y)
     with pytest.raises(ValueError, match="given its array away"):
         Kinv.dense()
@@ -273,4 +274,4 @@ def test_bad_arguments(data):
     with pytest.raises(ValueError, match="30 rows"):
         GroupKFold([0, 1]).value(P, z)
     with pytest.raises(ValueError, match="could not be factored"):
-        invert(DenseGram.from_matrix(-np.eye(3)), 0.5)
+        Cholesky().resolvent(DenseGram.from_matrix(-np.eye(3)))(0.5)

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from mercer import GaussianProcessRegressor
 from mercer.gram import DenseGram
 from mercer.kernels import Gaussian
-from mercer.selection import LOO, FoldDensity, Projected, invert
+from mercer.selection import LOO, FoldDensity
+from mercer.solvers import Cholesky, Projected
 from mercer.testing import check_criterion
 
 
@@ -29,12 +30,12 @@ def test_it_is_the_density_of_each_fold_given_the_others(data, folds):
     for B in criterion.folds(20):
         rest = np.setdiff1d(np.arange(20), B)
         expected -= evidence(K, y) - evidence(K[np.ix_(rest, rest)], y[rest])
-    assert_allclose(criterion.value(invert(DenseGram(Gaussian(1.3), X), 0.2), y), expected, rtol=1e-10)
+    assert_allclose(criterion.value(Cholesky().resolvent(DenseGram(Gaussian(1.3), X))(0.2), y), expected, rtol=1e-10)
 
 
 def test_one_row_in_each_fold_is_leave_one_out(data):
     X, y = data
-    Kinv = invert(DenseGram(Gaussian(1.3), X), 0.2)
+    Kinv = Cholesky().resolvent(DenseGram(Gaussian(1.3), X))(0.2)
     assert_allclose(FoldDensity(20).value(Kinv, y), y.size * LOO("log_density").value(Kinv, y), rtol=1e-10)
 
 
@@ -45,7 +46,7 @@ def test_the_adjoint_against_differences(data, trend):
 
     def at(z):
         K = DenseGram(np.exp(z[0]) * Gaussian(np.exp(z[1:3])), X)
-        Kinv = invert(K, np.exp(z[3]))
+        Kinv = Cholesky().resolvent(K)(np.exp(z[3]))
         value, W = FoldDensity(3).value_and_adjoint(Projected(Kinv, H) if trend else Kinv, y)
         return value, np.append(K.grad(W), np.exp(z[3]) * np.trace(W))
 
@@ -58,8 +59,8 @@ def test_weights_are_precisions(data):
     X, y = data
     w = np.linspace(0.5, 2.0, 20)
     K = Gaussian(1.3)(X)
-    scaled = invert(DenseGram.from_matrix(np.sqrt(w)[:, None] * K * np.sqrt(w)), 0.2)
-    plain = invert(DenseGram.from_matrix(K + np.diag(0.2 / w) - 1e-12 * np.eye(20)), 1e-12)
+    scaled = Cholesky().resolvent(DenseGram.from_matrix(np.sqrt(w)[:, None] * K * np.sqrt(w)))(0.2)
+    plain = Cholesky().resolvent(DenseGram.from_matrix(K + np.diag(0.2 / w) - 1e-12 * np.eye(20)))(1e-12)
     criterion = FoldDensity(4)
     assert_allclose(criterion.value(scaled, np.sqrt(w)[:, None] * y, w), criterion.value(plain, y), rtol=1e-9)
 

@@ -13,16 +13,15 @@ from mercer.selection import (
     LOO,
     Discrepancy,
     Evidence,
-    Explicit,
     GroupKFold,
     KFold,
     LCurve,
-    Projected,
     compare,
     path,
 )
 from mercer.selection._corner import prune
 from mercer.selection.noise import noise_level
+from mercer.solvers import Explicit, Projected
 from selection.hansen import PROBLEMS, noisy
 
 ALL = [LOO(), LOO("absolute"), LOO("log_density"), LOO("crps"), GCV(), GCV("robust"), Evidence(), KFold(4)]

@@ -5,10 +5,12 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
+from mercer.gram import Rows
 from mercer.kernels import Gaussian, Linear
-from mercer.selection import LOO, Evidence, LogNormal, Priors, invert, search, weak_priors
-from mercer.selection.search.objective import Objective, Record
+from mercer.selection import LOO, Evidence, LogNormal, Priors, search, weak_priors
 from mercer.selection.search.latent import search_latent
+from mercer.selection.search.objective import Objective, Record
+from mercer.solvers import Cholesky
 
 
 @pytest.fixture
@@ -71,9 +73,9 @@ def test_a_prior_decides_what_the_data_do_not_say(rng):
 def test_the_gradient_with_prior_and_trend_is_that_of_differences(problem):
     X, y = problem
     kernel = 1.5 * Gaussian(0.7)
-    H = np.hstack([np.ones((len(X), 1)), X])
     prior = weak_priors(kernel, X, y[:, None])
-    objective = Objective(kernel, X, y[:, None], Evidence(), Record(), trend=H, prior=prior)
+    rows = Rows(X, y[:, None], trend=lambda X: np.hstack([np.ones((len(X), 1)), X]))
+    objective = Objective(kernel, rows, Evidence(), Record(), prior=prior)
     z = objective.start(kernel, 0.1)
     gradient = objective(z)[1]
     for j in range(len(z)):
@@ -129,7 +131,7 @@ def test_the_latent_search_equals_the_other_for_a_gaussian_likelihood(problem):
     X, y = problem
 
     def evaluate(K, index, gradient):
-        return Evidence().value_and_adjoint(invert(K, 0.01), y[index, None])
+        return Evidence().value_and_adjoint(Cholesky().resolvent(K)(0.01), y[index, None])
 
     found = search_latent(1.0 * Gaussian(), X, evaluate, rows=len(y))
     other = search(1.0 * Gaussian(), X, y, Evidence(), lam=0.01, fixed_lam=True, intercept=False)
@@ -144,7 +146,7 @@ def test_the_latent_search_sees_prefixes_of_the_order(problem):
 
     def evaluate(K, index, gradient):
         seen.add(tuple(sorted(index)))
-        return Evidence().value_and_adjoint(invert(K, 0.01), y[index, None])
+        return Evidence().value_and_adjoint(Cholesky().resolvent(K)(0.01), y[index, None])
 
     search_latent(Gaussian() + 0.1 * Linear(), X, evaluate, rows=len(y), order=order)
     assert seen == {tuple(range(len(y) - size, len(y))) for size in map(len, seen)}
@@ -155,7 +157,7 @@ def test_a_kernel_without_free_parameters_is_evaluated_once(problem):
     X, y = problem
 
     def evaluate(K, index, gradient):
-        return Evidence().value(invert(K, 0.01), y[index, None]), None
+        return Evidence().value(Cholesky().resolvent(K)(0.01), y[index, None]), None
 
     found = search_latent(Gaussian(0.5).fixed(), X, evaluate, rows=len(y))
     A = Gaussian(0.5)(X) + 0.01 * np.eye(len(y))

@@ -9,6 +9,8 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.exceptions import NotPositiveDefinite
+from mercer.gram import Rows
+from mercer.gram.rows import constant
 from mercer.kernels import Gaussian, Linear, Matern52, Pairwise, Precomputed
 from mercer.selection import GCV, LOO, Criterion, Discrepancy, Evidence, GroupKFold, KFold, LCurve, path, search
 from mercer.selection.search.descent import levels
@@ -30,8 +32,8 @@ CRITERIA = [LOO(), LOO("absolute"), LOO("log_density"), LOO("crps"), GCV(), GCV(
 @pytest.mark.parametrize("criterion", CRITERIA, ids=lambda c: c.name)
 def test_gradient_of_the_objective(data, rng, criterion):
     X, y = data
-    objective = Objective(1.5 * Gaussian([1.0, 2.0]) + Linear(), X[:40], y[:40, None], criterion, Record(),
-                          weight=rng.uniform(0.5, 2, 40))  # fmt: skip
+    rows = Rows(X[:40], y[:40, None], rng.uniform(0.5, 2, 40), constant)
+    objective = Objective(1.5 * Gaussian([1.0, 2.0]) + Linear(), rows, criterion, Record())
     z = np.append(objective.kernel.theta + 0.1, np.log(0.05))
     _, gradient = objective(z)
     for j, step in enumerate(1e-5 * np.eye(len(z))):
@@ -46,7 +48,7 @@ def test_finds_the_optimum(data, criterion):
     assert found.status == "ok"
     assert found.failed == 0
     assert found.evaluations == len(found.history)
-    objective = Objective(Gaussian([1.0, 1.0]), X, y[:, None], criterion, Record())
+    objective = Objective(Gaussian([1.0, 1.0]), Rows(X, y[:, None], trend=constant), criterion, Record())
     start = objective.start(found.kernel, found.lam)
     assert_allclose(objective(start)[0], objective.best)
     better = minimize(objective.value, start, method="Nelder-Mead", options={"maxiter": 300})

@@ -202,9 +202,9 @@ def test_threads_of_our_own_give_the_same_answer(workers, rng, monkeypatch):
 @pytest.mark.parametrize("count", [0, 1, 2, 100, 1000])
 def test_shares_cover_everything_once(count, parts, monkeypatch):
     monkeypatch.setattr(shares, "threads", lambda: parts)
-    for shares in (shares.strips(count, 1e12, 100), shares.wedges(count, 1e9, 100)):
-        assert [i for part in shares for i in range(*part)] == list(range(count))
-        assert len(shares) <= parts
+    for found in (shares.strips(count, 1e12, 100), shares.wedges(count, 1e9, 100)):
+        assert [i for part in found for i in range(*part)] == list(range(count))
+        assert len(found) <= parts
     areas = [j * j - i * i for i, j in shares.wedges(count, 1e9, 100)]
     assert not areas or max(areas) <= count**2 / parts + 2 * count + 1
 

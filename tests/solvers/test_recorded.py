@@ -118,7 +118,7 @@ def test_one_program_serves_several_threads_at_once(monkeypatch):
 def test_a_thread_that_comes_late_or_never_is_not_missed():
     A = positive_definite(500)
     L = np.linalg.cholesky(A)
-    program = recorded.recorded(recorded._cholesky, 500, 500, A.dtype, 4)
+    program = recorded._program(recorded._cholesky, 500, 500, A.dtype, 4)
     calls, infos, state = program.start(A)
     end, phase = len(program.phases) - 1, 0
     while phase < end:
@@ -131,7 +131,7 @@ def test_a_thread_that_comes_late_or_never_is_not_missed():
 
 def test_whoever_waits_for_others_comes_back():
     A = positive_definite(300)
-    program = recorded.recorded(recorded._cholesky, 300, 300, A.dtype, 2)
+    program = recorded._program(recorded._cholesky, 300, 300, A.dtype, 2)
     calls, infos, state = program.start(A)
     state[1] = 1  # the first task is taken by a thread that never ends it
     assert _loops.tasks.work(calls, program.tasks, program.phases, infos, state, 0) == 0
@@ -140,7 +140,7 @@ def test_whoever_waits_for_others_comes_back():
 def test_the_wait_for_python_is_short():
     """Ctrl-C is heard between two calls of ``work``: none takes all phases of a long program."""
     L = np.tril(positive_definite(1500))  # any triangle will do; it is held here, for a program knows only its address
-    program = recorded.recorded(recorded._inverse, 1500, 1500, L.dtype, 2)
+    program = recorded._program(recorded._inverse, 1500, 1500, L.dtype, 2)
     calls, infos, state = program.start(L)
     start = time.perf_counter()
     assert 0 < _loops.tasks.work(calls, program.tasks, program.phases, infos, state, 0) < len(program.phases) - 1

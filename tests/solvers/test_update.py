@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers.update import Factored, rank_one
+from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.update import rank_one
 
 
 def spd(rng, n):
@@ -14,7 +15,7 @@ def spd(rng, n):
 
 
 def factored(A, lam=0.5):
-    return Factored(np.ascontiguousarray(np.linalg.cholesky(A)), lam)
+    return CholeskyInverse(np.ascontiguousarray(np.linalg.cholesky(A)), lam)
 
 
 @pytest.mark.parametrize("n", [1, 2, 30])
@@ -67,4 +68,4 @@ def test_a_downdate_that_leaves_nothing_is_refused():
     with pytest.raises(NotPositiveDefinite, match="factor afresh"):
         rank_one(L, np.array([0.0, 1.0, 0.0]), -1.0)
     with pytest.raises(NotPositiveDefinite, match="pivot"):
-        Factored(L, 1.0).insert(3, np.array([1.0, 0.0, 0.0]), 1.0)
+        CholeskyInverse(L, 1.0).insert(3, np.array([1.0, 0.0, 0.0]), 1.0)

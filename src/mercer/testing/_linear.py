@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.gram import DenseGram
-from mercer.selection import Explicit, Projected
+from mercer.solvers import Explicit, Projected
 
 STEP = 1e-5  # of the differences in K̃
 LAM = 3.0  # so large that the modified GCV, which refuses more than n/1.4 degrees of freedom, is finite

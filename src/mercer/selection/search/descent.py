@@ -28,7 +28,7 @@ SHRINK = (0.1, 0.6)  # of a step that was too long
 LEFT = 10.0  # what may be left in all, in units of what the last iteration may gain: a hundredth of a nat
 STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian that was not measured is believed
-CHEAP = 1e-4  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
+CHEAP = 1e-2  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
 # Rivals, and data without noise
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
 FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
@@ -194,10 +194,10 @@ def _without_noise(level, best, noisy, box):
 
 
 def _finish(level, best, box):
-    """Go on to the last digits where that costs next to nothing."""
-    few = level.n < GROW * SCREEN
+    """Go on from a coarse end: to the last digits of a log density, where that costs next to nothing."""
+    few = level.exacting and level.n < GROW * SCREEN
     best.B = curvature(level, best, box) if few else best.B
-    descend(level, best, box, CHEAP * level.fine, measured=few)
+    descend(level, best, box, CHEAP * level.fine if level.exacting else LEFT * level.fine, measured=few)
 
 
 def _wander(objective, box, points, order, sizes, reached):
@@ -274,8 +274,9 @@ def _flat(level, here, box, tolerance):
 
     What is a valley on all rows can be a dell on a third of them: that Hessian then promises too little.
     """
-    final = tolerance <= LEFT * level.fine
-    return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * tolerance
+    enough = LEFT * level.fine
+    final = level.exacting and tolerance <= enough
+    return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * enough
 
 
 def _radius(here, there, d, gain):

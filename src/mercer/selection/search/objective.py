@@ -74,6 +74,7 @@ class Trials(ABC):
     """
 
     by_levels = True  # whether an optimum on few rows leads to that on all
+    exacting = True  # whether digits of C beyond the fourth mean anything, as they do in a log density
 
     def __init__(self, kernel, n, names, record, prior=None, smooth=True):
         self.kernel, self.n, self.names, self.record = kernel, n, names, record
@@ -178,7 +179,7 @@ class Objective(Trials):
         names = [*np.array(kernel.names)[self.free], "lam"] if self.free.any() else ["lam"]
         super().__init__(kernel, rows.n, names, record, prior, criterion.smooth)
         self.rows, self.criterion, self.solver = rows, criterion, Cholesky() if solver is None else solver
-        self.by_levels = criterion.by_levels
+        self.by_levels, self.exacting = criterion.by_levels, criterion.density
         self.span = Span(rows.scaled(rows.H))
         y = rows.scaled(rows.y)
         self.y = y - self.span.Q @ (self.span.Q.T @ y)  # beside the trend: an offset costs no digits

@@ -10,6 +10,7 @@ the pieces takes too long, and `recorded` does without.
 """
 
 import numpy as np
+from scipy.linalg import lapack as direct
 
 from mercer._tiles import loops, run
 from mercer.solvers.engine import recorded
@@ -29,6 +30,8 @@ ROWS = 256  # of a matrix in one pass over it
 SOLVED = 1024  # block of rows in a solve: of one right-hand side, fewer would be more calls than work
 TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
+SMALL = 100  # rows up to which BLAS uses no threads, and one call of LAPACK does it all
+ABOVE = np.triu(np.ones((SMALL, SMALL), dtype=bool), 1)
 FEW_ROWS = 700  # rows up to which one pass over a matrix is not worth a thread
 
 
@@ -52,6 +55,8 @@ def cholesky_lower(A, progress=None):
         definite. The rows above it hold the factor so far.
     """
     n = check_square(A)
+    if 0 < n <= SMALL and progress is None and A.flags.c_contiguous:
+        return _routine(A, "potrf")(A.T, lower=0, clean=0, overwrite_a=1)[1]
     with threads_for(n):
         _clear_tiny(A, n)
         compiled = recorded.compiled_for(n) if progress is None else None
@@ -81,6 +86,9 @@ def _eliminate(lib, panel, T, rest, n):
 
 def solve_lower(L, B):
     """X with L Lᵀ X = B, as a fresh array of L's dtype in column order."""
+    if 0 < len(L) <= SMALL and len(B) == len(L):
+        X = _routine(L, "potrs")(L.T, B, lower=0)[0]
+        return X if X.ndim == np.ndim(B) else X[:, 0]
     X = columns(B, L.dtype)
     forward(L, X)
     backward(L, X)
@@ -100,6 +108,10 @@ def backward(L, W):
 def _by_columns(solve, L, W):
     """solve(lib, L, V) for blocks V of columns of W, side by side where there are many."""
     n, t = check_columns(L, W)
+    if 0 < n <= SMALL and W.flags.f_contiguous:
+        if t:
+            _routine(L, "trtrs")(L.T, W, lower=0, trans=int(solve is _forward), overwrite_b=1)
+        return
     with threads_for(n, t):
         if t <= FEW:
             solve(blas(L.dtype), L, W)
@@ -142,6 +154,9 @@ def inverse_from_lower(L, full=True):
         Whether the upper triangle is filled too.
     """
     n = check_square(L)
+    if 0 < n <= SMALL and L.flags.c_contiguous:
+        _routine(L, "potri")(L.T, lower=0, overwrite_c=1)
+        return mirror(L) if full else L
     with threads_for(n):
         compiled = recorded.compiled_for(n)
         if compiled is None:
@@ -238,6 +253,9 @@ def _clear_tiny(A, n):
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
     n, compiled = len(A), loops()
+    if n <= SMALL:
+        np.copyto(A, A.T, where=ABOVE[:n, :n])
+        return A
 
     def rows(index, worker):
         k = index * BLOCK
@@ -273,6 +291,11 @@ def add_gram(C, A):
     n = check_square(C)
     with threads_for(n):
         side_by_side([lambda i, j: add_transposed_square(blas(C.dtype), C, A, i, j)], wedges(n, len(A), max(n, len(A))))
+
+
+def _routine(A, name):
+    """LAPACK's own routine, for a small array: through it a lower triangle in rows is an upper one in columns."""
+    return getattr(direct, ("s" if A.dtype == np.float32 else "d") + name)
 
 
 # ---------------------------------------------------------------------------------------- arrays
