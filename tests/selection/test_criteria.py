@@ -9,10 +9,11 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
 
 from mercer import KernelRidge
+from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import DenseGram, ScaledGram, TiledGram
 from mercer.kernels import Gaussian, Linear, Matern52
 from mercer.selection import GCV, LOO, Evidence, GroupKFold, KFold
-from mercer.solvers import Cholesky, Explicit, Projected
+from mercer.solvers import Cholesky, Explicit, Mixed, Projected
 
 KERNEL, LAM = 1.3 * Gaussian([0.8, 1.5, 1.0]), 0.07
 SMOOTH = [
@@ -166,11 +167,13 @@ def test_projected(data, rng):
     assert_allclose(P.diag(), np.diag(exact), atol=1e-11)
     assert_allclose(P.block([3, 5, 8]), exact[np.ix_([3, 5, 8], [3, 5, 8])], atol=1e-11)
     assert_allclose(P @ H, 0.0, atol=1e-9)
-    assert (P.n, P.q, P.lam, P.info["solver"]) == (30, 4, LAM, "inverse")
+    assert (P.n, P.q, P.lam, P.info["solver"]) == (30, 4, LAM, Kinv.info["solver"])
     with pytest.raises(ValueError, match="dependent"):
         Projected(Kinv, np.ones((30, 2)))
     with pytest.raises(ValueError, match="leaves nothing"):
-        Projected(Explicit(np.eye(1), 1.0), np.ones((1, 1)))
+        Projected(Explicit(np.eye(1), 1.0), np.ones((1, 2)))
+    alone = Projected(Explicit(np.eye(1) / 2, 1.0), np.ones((1, 1)))  # the trend goes through the one row
+    assert_allclose(alone.regress(np.array([[3.0]])), ([[0.0]], [[3.0]]))
 
 
 @ways
@@ -234,10 +237,10 @@ def test_memory_of_a_gradient_is_a_few_matrices(rng):
     n, d = 1000, 20
     X, y = rng.standard_normal((n, d)), rng.standard_normal((n, 1))
     gram = TiledGram(Gaussian(np.full(d, 4.0)), X)
-    LOO().adjoint(Projected(Cholesky().resolvent(gram)(0.1), np.ones((n, 1))), y)  # loads what is loaded once
+    LOO().adjoint(Cholesky().resolvent(gram, np.ones((n, 1))).trial(0.1, whole=True), y)  # loads what is loaded once
     for criterion in (LOO(), Evidence(), GCV(), KFold(5), GCV("robust")):
         tracemalloc.start()
-        W = criterion.adjoint(Projected(Cholesky().resolvent(gram)(0.1), np.ones((n, 1))), y)
+        W = criterion.adjoint(Cholesky().resolvent(gram, np.ones((n, 1))).trial(0.1, whole=True), y)
         g = gram.grad(W)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -247,7 +250,7 @@ def test_memory_of_a_gradient_is_a_few_matrices(rng):
 
 def test_disposable_inverse_is_used_once(data):
     X, y, _ = data
-    Kinv = Cholesky().resolvent(TiledGram(KERNEL, X))(LAM)
+    Kinv = Cholesky().resolvent(TiledGram(KERNEL, X)).trial(LAM, whole=True)
     LOO().adjoint(Kinv, y)
     with pytest.raises(ValueError, match="given its array away"):
         Kinv.dense()
@@ -273,5 +276,9 @@ def test_bad_arguments(data):
         GroupKFold(np.zeros(30)).value(P, z)
     with pytest.raises(ValueError, match="30 rows"):
         GroupKFold([0, 1]).value(P, z)
-    with pytest.raises(ValueError, match="could not be factored"):
-        Cholesky().resolvent(DenseGram.from_matrix(-np.eye(3)))(0.5)
+    for make in (
+        Cholesky().resolvent(DenseGram.from_matrix(-np.eye(3))),
+        Mixed().resolvent(DenseGram.from_matrix(-np.eye(3))),
+    ):
+        with pytest.raises(NotPositiveDefinite, match="not positive definite"):
+            make.trial(0.5)

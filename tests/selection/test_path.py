@@ -177,7 +177,7 @@ def test_discrepancy_hits_the_noise_level(data):
         for noise, tau in ((0.2, 1.0), (0.1, 2.0), (0.5, 1.0)):
             choice = Discrepancy(noise, tau).choose(found)
             assert choice.ok
-            residual = choice.lam * np.linalg.norm(found.at(choice.lam) @ found.spectrum.y)
+            residual = choice.lam * np.linalg.norm(found.at(choice.lam) @ (y if weight is None else np.sqrt(w) * y))
             assert_allclose(residual, noise * tau * np.sqrt(50), rtol=1e-10)
 
 

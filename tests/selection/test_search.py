@@ -13,6 +13,7 @@ from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian, Linear, Matern52, Pairwise, Precomputed
 from mercer.selection import GCV, LOO, Criterion, Discrepancy, Evidence, GroupKFold, KFold, LCurve, path, search
+from mercer.selection.search import lam
 from mercer.selection.search.descent import levels
 from mercer.selection.search.objective import Objective, Record
 from mercer.selection.search.starts import median_heuristic
@@ -107,8 +108,8 @@ def test_lam_alone_is_the_choice_on_the_path(data):
 def test_lam_alone_by_a_line_search_for_many_rows(data, monkeypatch):
     X, y = data
     exact = search(Gaussian(1.0), X, y, LOO(), optimize="lam")
-    monkeypatch.setattr("mercer.selection.search.lam.MOST", 50)
-    monkeypatch.setattr("mercer.selection.search.lam.SAMPLE", 60)
+    monkeypatch.setattr(lam, "MOST", 50)
+    monkeypatch.setattr(lam, "SAMPLE", 60)
     found = search(Gaussian(1.0), X, y, LOO(), optimize="lam")
     assert_allclose(np.log(found.lam), np.log(exact.lam), atol=0.03)
     assert found.evaluations < 25

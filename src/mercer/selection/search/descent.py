@@ -33,6 +33,7 @@ CHEAP = 1e-2  # of the tolerance, where an evaluation costs next to nothing: New
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
 FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 FEW_ROWS = 1500  # up to which a descent that begins without noise is worth its time
+HOPELESS = 0.5  # nats for each row that an end on few rows may be behind
 HARDLY, NONE = (1e-5, 5e-3), 100.0  # noise that may be none, of the variance; and none, of the least λ allowed
 
 
@@ -89,7 +90,7 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
         starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
         ends += [descend(level, begin(level, z, box), box, LEFT * level.fine) for z in starts]
     if noisy:
-        ends += _without_noise(level, _best(ends)[0], points[-1], box)
+        ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
     if len(sizes) == 1:
         _finish(level, _best(ends)[0], box)
     return None
@@ -180,16 +181,19 @@ def _lost(here, gain, best):
     return here.value - PROMISE * gain >= best.value or np.abs(here.z - best.z).max() < 0.3
 
 
-def _without_noise(level, best, noisy, box):
+def _without_noise(before, level, there, best, noisy, box):
     """[the end of a descent that begins without noise], where hardly any was found and it costs next to nothing.
 
     Data without noise, as of a simulation, have an optimum there which no step leads to: λ no longer matters below it.
+    It is looked for on the rows of the level before, whose best end was ``there``.
     """
     none, share = box[-1, 0] + np.log(NONE), best.z[-1] - noisy[-1]
     if level.n > FEW_ROWS or not np.log(HARDLY[0]) < share < np.log(HARDLY[1]) or not none < best.z[-1]:
         return []
     silent = np.vstack([box[:-1], [none, none]])
-    end = descend(level, begin(level, np.append(noisy[:-1], none), silent), silent, COARSE)
+    end = descend(before, begin(before, np.append(noisy[:-1], none), silent), silent, COARSE)
+    if end.value > there.value + HOPELESS:
+        return []
     return [descend(level, begin(level, end.z, box), box, LEFT * level.fine)]
 
 
@@ -275,7 +279,7 @@ def _flat(level, here, box, tolerance):
     What is a valley on all rows can be a dell on a third of them: that Hessian then promises too little.
     """
     enough = LEFT * level.fine
-    final = level.exacting and tolerance <= enough
+    final = tolerance <= enough
     return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * enough
 
 

@@ -1,13 +1,18 @@
-"""The search that carries curvature: minima with and without bounds, the Hessian, rivals, and against L-BFGS-B."""
+"""The descent: minima with and without bounds, the Hessian, rivals, and against L-BFGS-B."""
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 
 from mercer import GaussianProcessRegressor
+from mercer.gram import Rows
+from mercer.gram.rows import constant
 from mercer.kernels import Gaussian
 from mercer.selection import Evidence, search
-from mercer.selection import _carried as carried
-from mercer.selection.search.objective import Record, Trials
+from mercer.selection.search import descent
+from mercer.selection.search.objective import Objective, Record, Trials
 
 WIDE = np.array([[-20.0, 20.0]] * 3)
 
@@ -16,10 +21,10 @@ class Bowl(Trials):
     """½ (z − c)ᵀA(z − c) and a little of fourth order: the mean of a log density of ``n`` rows."""
 
     def __init__(self, A, c, n=100, bad=None):
-        super().__init__(None, None, n, [str(j) for j in range(len(c))], Record())
+        super().__init__(None, n, [str(j) for j in range(len(c))], Record())
         self.A, self.c, self.bad = A, c, bad
 
-    def rows(self, index):
+    def take(self, index):
         return Bowl(self.A, self.c + 0.1, len(index))
 
     def start(self, z):
@@ -45,7 +50,7 @@ def bowl(rng, **options):
 
 def test_minimum_from_far_away(rng):
     level = bowl(rng)
-    end = carried.descend(level, carried.begin(level, level.c + [3.0, -4.0, 2.0], WIDE), WIDE, 1e-10)
+    end = descent.descend(level, descent.begin(level, level.c + [3.0, -4.0, 2.0], WIDE), WIDE, 1e-10)
     assert_allclose(end.z, level.c, atol=1e-2)
     assert end.value < 1e-8
     assert_allclose(end.value, level.value(end.z))
@@ -53,14 +58,14 @@ def test_minimum_from_far_away(rng):
 
 def test_hessian_and_what_it_saves(rng):
     level = bowl(rng)
-    at = carried.begin(level, level.c, WIDE)
-    B = carried.curvature(level, at, WIDE)
+    at = descent.begin(level, level.c, WIDE)
+    B = descent.curvature(level, at, WIDE)
     assert_allclose(B, level.A, atol=1e-4)
     counts = []
     for known in (None, B):
         level.record.history.clear()
-        start = carried.begin(level, level.c + [0.2, 0.2, -0.2], WIDE, known)
-        assert carried.descend(level, start, WIDE, 1e-8, measured=known is not None).value < 1e-6
+        start = descent.begin(level, level.c + [0.2, 0.2, -0.2], WIDE, known)
+        assert descent.descend(level, start, WIDE, 1e-8, measured=known is not None).value < 1e-6
         counts.append(len(level.record.history))
     assert counts[1] < counts[0]
 
@@ -69,7 +74,7 @@ def test_bounds_hold_and_the_rest_is_minimised(rng):
     level = bowl(rng)
     box = np.stack([level.c - 5.0, level.c + 5.0], axis=1)
     box[0] = level.c[0] + [1.0, 3.0]  # the minimum is outside
-    end = carried.descend(level, carried.begin(level, box.mean(axis=1), box), box, 1e-10)
+    end = descent.descend(level, descent.begin(level, box.mean(axis=1), box), box, 1e-10)
     assert end.z[0] == box[0, 0]
     assert_allclose(end.gradient[1:], 0.0, atol=1e-4)
     assert end.gradient[0] > 0
@@ -80,10 +85,10 @@ def test_a_variable_that_is_fixed_stays(rng):
     level = bowl(rng)
     box = WIDE.copy()
     box[1] = level.c[1] + 0.7
-    end = carried.descend(level, carried.begin(level, level.c + 1.0, box), box, 1e-10)
+    end = descent.descend(level, descent.begin(level, level.c + 1.0, box), box, 1e-10)
     assert end.z[1] == box[1, 0]
     assert_allclose(end.gradient[[0, 2]], 0.0, atol=1e-4)
-    B = carried.curvature(level, end, box)
+    B = descent.curvature(level, end, box)
     assert_allclose(B[1], [0.0, 1.0, 0.0])
     assert (np.linalg.eigvalsh(B) > 0).all()
 
@@ -91,19 +96,19 @@ def test_a_variable_that_is_fixed_stays(rng):
 def test_trials_that_fail_are_stepped_back_from(rng):
     level = bowl(rng)
     level.bad = lambda z: z[0] < level.c[0] - 0.01
-    start = carried.begin(level, level.c + [4.0, 1.0, -1.0], WIDE)
-    assert carried.descend(level, start, WIDE, 1e-9).value < 0.01 * start.value
-    at = carried.begin(level, level.c, WIDE, np.eye(3))
+    start = descent.begin(level, level.c + [4.0, 1.0, -1.0], WIDE)
+    assert descent.descend(level, start, WIDE, 1e-9).value < 0.01 * start.value
+    at = descent.begin(level, level.c, WIDE, np.eye(3))
     level.bad = lambda z: z[0] > level.c[0]
-    assert carried.curvature(level, at, WIDE) is at.B
+    assert descent.curvature(level, at, WIDE) is at.B
 
 
 def test_a_hopeless_rival_costs_one_evaluation(rng):
     small = bowl(rng)
     level = Bowl(small.A, small.c, 300)
-    near = carried.begin(small, small.c + 0.2, WIDE, small.A)
-    far = carried.begin(small, small.c + [0.0, 0.0, 3.0], WIDE, 1e3 * small.A)  # promises next to nothing
-    ends = carried._follow(small, level, [far, near], WIDE, 1e-6)
+    near = descent.begin(small, small.c + 0.2, WIDE, small.A)
+    far = descent.begin(small, small.c + [0.0, 0.0, 3.0], WIDE, 1e3 * small.A)  # promises next to nothing
+    ends = descent._follow(small, level, [far, near], WIDE, 1e-6)
     assert len(ends) == 1
     assert ends[0].value < 1e-5
     assert sum(np.allclose(h["theta"], far.z) for h in level.record.history) == 1
@@ -113,8 +118,12 @@ def test_evidence_as_high_as_by_l_bfgs_with_few_evaluations_on_all_rows(rng):
     X = rng.uniform(-2, 2, (480, 3))
     y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] ** 2 + np.cos(X[:, 2]) + 0.1 * rng.standard_normal(480)
     kernel, options = 1.0 * Gaussian(np.ones(3)), {"trend": np.ones((480, 1)), "intercept": False}
-    old, new = (search(kernel, X, y, Evidence(), carry=carry, **options) for carry in (False, True))
-    assert new.value < old.value + 0.02
+    new = search(kernel, X, y, Evidence(), **options)
+    objective = Objective(kernel, Rows(X, y[:, None], trend=constant), Evidence(), Record())
+    start, box = objective.start(new.kernel, new.lam), np.vstack([kernel.theta_bounds, np.log([[1e-9, 1e5]])])
+    tight = {"ftol": 1e-12, "gtol": 1e-8}
+    old = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box, options=tight)
+    assert new.value < 480 * old.fun + 0.02
     assert sum(h["n"] == 480 for h in new.history) <= 15
     model = GaussianProcessRegressor(kernel).fit(X, y)
     slopes = model.log_marginal_likelihood(eval_gradient=True)[1]
@@ -124,12 +133,12 @@ def test_evidence_as_high_as_by_l_bfgs_with_few_evaluations_on_all_rows(rng):
 def test_a_start_that_does_not_fit_the_new_rows_is_made_safer(rng):
     level = bowl(rng)
     level.safer = lambda z, box: (z + shift * np.array([0.0, 0.0, 1.0]) for shift in (4.0, 8.0, 12.0))
-    wrong = carried.begin(level, level.c - [0.0, 0.0, 8.5], WIDE, np.eye(3))
-    end = carried.begin(level, level.c, WIDE)
-    found = carried._checked(level, wrong, end, WIDE)
+    wrong = descent.begin(level, level.c - [0.0, 0.0, 8.5], WIDE, np.eye(3))
+    end = descent.begin(level, level.c, WIDE)
+    found = descent._checked(level, wrong, end, WIDE)
     assert_allclose(found.z, level.c - [0.0, 0.0, 0.5])
     assert found.B is None
-    assert carried._checked(level, end, end, WIDE) is end
+    assert descent._checked(level, end, end, WIDE) is end
 
 
 class Wells(Bowl):
@@ -139,7 +148,7 @@ class Wells(Bowl):
         super().__init__(np.eye(2), np.zeros(2), n)
         self.deep = deep
 
-    def rows(self, index):
+    def take(self, index):
         return Wells(len(index), self.deep)
 
     def _evaluate(self, z, gradient):
@@ -153,19 +162,19 @@ def test_noisy_starts_are_not_screened(rng_seed):
     good = [(np.array([-3.0 - 0.1 * j, 0.0]),) for j in range(4)]
     for count, side in ((3, 1.0), (1, -1.0)):  # one start is one start
         reached = []
-        carried.optimise(Wells(), box, good, count, np.random.default_rng(rng_seed), reached, noisy=noisy)
+        descent.optimise(Wells(), box, good, count, np.random.default_rng(rng_seed), reached, noisy=noisy)
         assert [level.n for level in reached] == [444, 1333, 4000]
         assert np.sign(reached[-1].best_z[0]) == side
 
 
 def test_a_rival_is_left_where_it_is_beaten():
     level, box = Wells(), np.array([[-6.0, 6.0]] * 2)
-    kept = [carried.descend(level, carried.begin(level, np.array([x, 0.5]), box), box, 1e-6) for x in (2.5, -2.5)]
+    kept = [descent.descend(level, descent.begin(level, np.array([x, 0.5]), box), box, 1e-6) for x in (2.5, -2.5)]
     assert kept[0].value < kept[1].value - 0.3
-    assert len(carried._follow(level, level, kept, box, 1e-6)) == 1
-    near = carried.begin(level, kept[0].z + 0.1, box, np.eye(2))
+    assert len(descent._follow(level, level, kept, box, 1e-6)) == 1
+    near = descent.begin(level, kept[0].z + 0.1, box, np.eye(2))
     count = len(level.record.history)
-    carried.descend(level, near, box, 1e-12, measured=True, rival=kept[0])
+    descent.descend(level, near, box, 1e-12, measured=True, rival=kept[0])
     assert len(level.record.history) == count  # it is on its way to where the other has ended
 
 
@@ -175,7 +184,7 @@ class Silent(Bowl):
     def __init__(self, n=900):
         super().__init__(np.eye(2), np.zeros(2), n)
 
-    def rows(self, index):
+    def take(self, index):
         return Silent(len(index))
 
     def _evaluate(self, z, gradient):
@@ -194,29 +203,29 @@ def test_where_hardly_any_noise_is_found_none_is_tried():
     good, noisy = [(np.array([2.0, np.log(1e-2)]),)], [(np.array([1.5, 0.0]),)]
     for n, noise in ((900, 1e-7), (200, 1e-7), (3000, 1e-3)):  # many rows are not worth it
         reached = []
-        carried.optimise(Silent(n), box, good, 3, np.random.default_rng(0), reached, noisy=noisy)
+        descent.optimise(Silent(n), box, good, 3, np.random.default_rng(0), reached, noisy=noisy)
         assert_allclose(np.exp(reached[-1].best_z[1]), noise, rtol=1.0)
 
 
 def test_a_hessian_that_is_too_steep_does_not_end_a_descent_on_a_slope(rng):
     """On a third of the rows a valley can look like a dell: its Hessian then promises next to nothing."""
     level = bowl(rng)
-    tolerance = carried.LEFT * level.fine["ftol"]
-    start = carried.begin(level, level.c + [1.5, -1.0, 1.0], WIDE, 1e6 * np.eye(3))
-    assert carried.step(start, WIDE)[1] <= tolerance < start.value / 10
-    end = carried.descend(level, start, WIDE, tolerance, measured=True)
+    tolerance = descent.LEFT * level.fine
+    start = descent.begin(level, level.c + [1.5, -1.0, 1.0], WIDE, 1e6 * np.eye(3))
+    assert descent.step(start, WIDE)[1] <= tolerance < start.value / 10
+    end = descent.descend(level, start, WIDE, tolerance, measured=True)
     assert end.value < start.value / 10
-    assert np.abs(end.gradient).max() <= carried.STEEP * tolerance
+    assert np.abs(end.gradient).max() <= descent.STEEP * tolerance
 
 
 def test_steps_grow_while_they_keep_what_they_promise(rng):
     level = bowl(rng)
-    start = carried.begin(level, level.c + [1.0, 0.0, 0.0], WIDE, level.A)
-    assert start.radius == carried.FIRST
-    half = carried.begin(level, level.c + [0.5, 0.0, 0.0], WIDE)
+    start = descent.begin(level, level.c + [1.0, 0.0, 0.0], WIDE, level.A)
+    assert start.radius == descent.FIRST
+    half = descent.begin(level, level.c + [0.5, 0.0, 0.0], WIDE)
     d, gain = level.c - start.z, start.value
-    assert carried._radius(start, half, d, gain) == 0.5  # cut short: no further than that
-    there = carried.begin(level, level.c, WIDE)
-    far = carried.SimpleNamespace(**(vars(start) | {"z": level.c + [1.4, 0.0, 0.0], "value": 10.0}))
-    assert carried._radius(far, there, level.c - far.z, 10.0) == 2.8
-    assert carried._radius(far, there, level.c - far.z, 30.0) == carried.FIRST  # a third of the promise
+    assert descent._radius(start, half, d, gain) == 0.5  # cut short: no further than that
+    there = descent.begin(level, level.c, WIDE)
+    far = replace(start, z=level.c + [1.4, 0.0, 0.0], value=10.0)
+    assert descent._radius(far, there, level.c - far.z, 10.0) == 2.8
+    assert descent._radius(far, there, level.c - far.z, 30.0) == descent.FIRST  # a third of the promise
