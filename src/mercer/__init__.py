@@ -15,9 +15,9 @@ if TYPE_CHECKING:
         KernelRidge,
         svr_path,
     )
+    from mercer.estimators.planning import plan
     from mercer.features import empirical_feature_map
     from mercer.files import load
-    from mercer.solvers.auto import plan
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
 
 
 # Where a name is, if not in estimators; and the parts that can be asked for as attributes.
-_HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "solvers.auto"}
+_HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning"}
 _PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
 _PARTS |= {"selection", "solvers", "uncertainty"}
 

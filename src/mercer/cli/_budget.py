@@ -42,7 +42,7 @@ class Budget:
     # ------------------------------------------------------------------------------------------------ rows
     def rows(self, name, n, d, folds):
         """(most rows to fit on or None, plan, rows of the search, notes): what is predicted to fit into the time."""
-        from mercer.solvers.auto import plan as plan_of
+        from mercer.estimators.planning import plan as plan_of
         from mercer.tabular import TableModel
 
         def plan(rows):

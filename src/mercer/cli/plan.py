@@ -6,7 +6,7 @@ from mercer.cli._units import bytes_of, whole
 
 def run(settings):
     """Print the plan of a fit."""
-    from mercer.solvers.auto import plan
+    from mercer.estimators.planning import plan
 
     rows, features = whole(settings.rows, "--rows"), whole(settings.features, "--features")
     found = plan(rows, features, memory=bytes_of(settings.memory, "--memory"))

@@ -16,8 +16,8 @@ from mercer.estimators._validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import ScaledGram
 from mercer.solvers import Cholesky
-from mercer.solvers.auto import choose
 from mercer.solvers.least_squares import least_squares
+from mercer.solvers.plan import choose
 
 NAMES = {"additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 SMALL = 1000  # rows up to which a float64 factor is quicker than to plan

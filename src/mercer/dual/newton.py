@@ -15,8 +15,8 @@ import numpy as np
 from mercer import _machine
 from mercer.dual._memory import restrict, store
 from mercer.gram import ScaledGram
-from mercer.solvers.auto import SOLVERS
 from mercer.solvers.cg import MAX_ITER, CGInverse, PartialCholesky
+from mercer.solvers.plan import SOLVERS
 
 DIRECT_UP_TO = 4_000  # rows; beyond, a factor in every step takes longer than the products of conjugate gradients
 FLAT = 1e-12  # of the largest curvature: a row below it counts as straight

@@ -101,6 +101,27 @@ class Estimator(BaseEstimator):
         """Take over what was learnt; a class that keeps more than public attributes takes its own out first."""
         vars(self).update(state)
 
+    merges_rows = False  # whether equal rows of X are one point
+
+    @abstractmethod
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        """What a fit of n points will do; see `mercer.plan`.
+
+        Parameters
+        ----------
+        n : int
+            Points: rows, after equal rows are merged.
+        d : int, default=None
+            Columns; None for inputs that are not vectors.
+        targets : int, default=1
+        rows : int, default=None
+            Rows, before equal ones are merged; None is n.
+
+        Returns
+        -------
+        Plan
+        """
+
     @abstractmethod
     def _fit(self, X, y):
         """Learn, and set every fitted attribute on self, which is a copy."""

@@ -15,7 +15,7 @@ from mercer.gram.merge import merge_rows
 from mercer.inference.posterior import Posterior
 from mercer.kernels import Matern32
 from mercer.selection.search.starts import median_heuristic
-from mercer.solvers.auto import choose
+from mercer.solvers.plan import choose
 
 EXTREME = (1e-30, 1e30)  # spreads of y beyond which a model that learns nothing is rescaled too
 SEARCH = 2  # n × n arrays of a search at its peak

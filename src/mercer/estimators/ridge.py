@@ -78,6 +78,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         ‖f‖ = √(αᵀKα), the intercept aside.
     regularization_ : dict
         λ in every convention of the lectures.
+    plan_ : Plan
+        What `mercer.plan` says of such a fit: solver, memory, threads, seconds, reasons.
     fit_report_ : FitReport
         Which solver and why, condition, residual, jitter, merged rows, time and memory.
     n_features_in_ : int
@@ -176,14 +178,23 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
-        chosen = self.criterion is not None
-        searched = rows.n if not chosen or self.criterion.merges else len(rows.index)
-        options = {"memory": self.memory, "targets": rows.t, "inverse": chosen, "search": searched if chosen else None}
-        solver, plan = choose(self.solver, rows.n, rows.d, **options)
+        solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         kernel = kernels[0]
-        if chosen:
+        if self.criterion is not None:
             kernel, lam = self._select(kernels, rows, lam, solver)
-        self._solve(kernel, lam, rows, solver, plan, flat)
+        self._solve(kernel, lam, rows, solver, flat)
+
+    merges_rows = property(lambda self: self.merge)
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        return self._choose(n, d, targets, n if rows is None else rows, binding=False)[1]
+
+    def _choose(self, n, d, targets, rows, binding=True):
+        """(solver, plan) for n points of ``rows`` rows."""
+        chosen = self.criterion is not None
+        search = (n if self.criterion.merges else rows) if chosen else None
+        options = {"memory": self.memory, "targets": targets, "inverse": chosen, "search": search}
+        return choose(self.solver, n, d, binding=binding, **options)
 
     def _prepare_kernels(self, X, y):
         """Return (kernels, X, y, flat): one kernel, or those of the list among which the criterion chooses."""
@@ -213,7 +224,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         ).warn()
         return self.selection_.kernel, self.selection_.lam
 
-    def _solve(self, kernel, lam, rows, solver, plan, flat):
+    def _solve(self, kernel, lam, rows, solver, flat):
         """Fit at a kernel and λ, and set everything that is learnt."""
         if np.isinf(lam):
             beta, info = np.zeros_like(rows.y), {"solver": "none: the constant model"}
@@ -232,7 +243,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
         self.point_index_ = rows.point_index()
         self.regularization_ = conventions(lam, rows.total)
-        self._report(plan, info, rows)
+        self._report(info, rows)
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""
@@ -241,7 +252,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             return shared, weight
         return shared, relative if weight is None else weight * relative
 
-    def _report(self, plan, info, rows):
+    def _report(self, info, rows):
         """Fill ``fit_report_``."""
         self.fit_report_.update(
             estimator=type(self).__name__,
@@ -252,9 +263,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             merged_rows=rows.merged,
             points=rows.n,
             gram="TiledGram",
-            reasons=list(plan.reasons),
-            memory_predicted=plan.memory_bytes,
-            seconds_predicted=plan.seconds,
+            reasons=list(self.plan_.reasons),
+            memory_predicted=self.plan_.memory_bytes,
             **info,
         )
         if self.criterion is not None:

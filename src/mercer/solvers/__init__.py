@@ -1,11 +1,11 @@
 """Solvers: λ ↦ (K + λI)⁻¹. No kernel, no X, no y."""
 
-from mercer.solvers.auto import Plan, choose, plan
 from mercer.solvers.base import Explicit, Inverse, Solver
 from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.mixed import Mixed
 from mercer.solvers.pivoted import pivoted_cholesky
+from mercer.solvers.plan import Plan, choose
 from mercer.solvers.projected import Projected, Span
 from mercer.solvers.resolvent import Resolvent
 from mercer.solvers.spectral import Spectral
@@ -24,5 +24,4 @@ __all__ = [
     "Spectral",
     "choose",
     "pivoted_cholesky",
-    "plan",
 ]

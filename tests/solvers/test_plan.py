@@ -7,8 +7,14 @@ import pytest
 
 from mercer import _machine
 from mercer.exceptions import NotEnoughMemory
-from mercer.solvers import CG, Cholesky, Mixed, Plan, Solver, Spectral, choose, plan
-from mercer.solvers.auto import SOLVERS
+from mercer.solvers import CG, Cholesky, Mixed, Plan, Solver, Spectral, choose
+from mercer.solvers import plan as rules
+from mercer.solvers.plan import SOLVERS
+from mercer.solvers.rates import Rates, rates
+
+
+def plan(n, d=None, **options):
+    return choose("auto", n, d, binding=False, **options)[1]
 
 
 @pytest.fixture
@@ -19,6 +25,7 @@ def machine(monkeypatch):
         memory = _machine.Memory(None if gigabytes is None else int(gigabytes * 1e9), "a test")
         monkeypatch.setattr(_machine, "available_memory", lambda: memory)
         monkeypatch.setattr(_machine, "cores", lambda: cores)
+        monkeypatch.setattr(rules, "rates", lambda: Rates(50e9, 100e9, 3e8))
 
     fake(24)
     return fake
@@ -47,7 +54,7 @@ def test_the_rule(n, options, solver, machine):
     assert chosen.solver == solver
     assert chosen.n == n
     assert chosen.seconds > 0
-    assert chosen.memory_bytes <= chosen.available_bytes
+    assert chosen.available_bytes is None or chosen.memory_bytes <= chosen.available_bytes
     assert chosen.reasons
     assert all(reason.endswith((".", ")")) for reason in chosen.reasons)
 
@@ -127,7 +134,7 @@ def test_choose_auto_is_the_plan(machine):
 class Other(Solver):
     """A solver from elsewhere."""
 
-    def resolvent(self, K):
+    def resolvent(self, K, H=None):
         return None
 
 
@@ -162,6 +169,7 @@ def test_auto_too_is_refused_when_nothing_fits(machine):
 def test_a_small_fit_reads_no_limits(given, monkeypatch):
     for name in ("available_memory", "cores", "_read"):
         monkeypatch.setattr(_machine, name, lambda *args: pytest.fail("asked"))
+    monkeypatch.setattr(rules, "rates", lambda: pytest.fail("measured"))
     solver, chosen = choose(given, 500, 3)
     assert chosen.available_bytes is None
     assert not any("not known" in reason for reason in chosen.reasons)
@@ -171,3 +179,18 @@ def test_a_small_fit_obeys_the_memory_it_is_given(machine):
     with pytest.raises(NotEnoughMemory, match="the limit given"):
         choose("cholesky", 500, 3, memory=1e6)
     assert choose("auto", 500, 3, memory=1.5e6)[1].solver == "mixed"
+
+
+def test_the_machine_is_measured_once_and_quickly():
+    found = rates()
+    assert 1e8 < found.float64 < 1e13
+    assert found.float32 > 0.5 * found.float64
+    assert rates() is found
+
+
+def test_a_search_counts_in_memory_and_time(machine):
+    alone, searched = choose("auto", 2000, 5)[1], choose("auto", 2000, 5, search=2500)[1]
+    assert searched.memory_bytes == 2 * 8 * 2500**2
+    assert searched.seconds > 20 * alone.seconds
+    with pytest.raises(NotEnoughMemory, match="a search of hyper-parameters for n = 2500 needs"):
+        choose("auto", 2000, 5, search=2500, memory=9e7)

@@ -1,0 +1,57 @@
+"""``mercer.plan``: what a fit will do, asked of the estimator that would do it."""
+
+import numbers
+
+import numpy as np
+
+from mercer.gram.merge import duplicate_groups
+
+
+def plan(model=None, X=None, *, n=None, d=None, targets=1, memory=None):
+    """What ``model.fit`` will do: solver, Gram, loops, threads, memory and seconds, with the reasons.
+
+    Nothing is allocated. After the fit the same plan is ``model.plan_``.
+
+    Parameters
+    ----------
+    model : estimator, or int, default=None
+        None is a `KernelRidge` with default settings, a number the rows of one.
+    X : array-like, default=None
+        Inputs, of which rows and columns are counted; or, after a number of rows, the number of columns.
+    n, d : int, default=None
+        Rows and columns where there is no X; d None is inputs that are not vectors.
+    targets : int, default=1
+        Columns of y.
+    memory : float, default=None
+        Bytes that may be used, if other than the model's own ``memory``.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.plan(500, 3).solver
+    'cholesky'
+    >>> print(mercer.plan(mercer.KernelRidge(memory=2e9), n=100_000, d=10))
+    n = 100000: solver 'cg' on a tiled Gram matrix
+    memory  ... of ... GB
+    time    about ...
+    - ...
+    """
+    if isinstance(model, numbers.Number):
+        n, d, X, model = model, X if d is None else d, None, None
+    if model is None:
+        from mercer.estimators.ridge import KernelRidge
+
+        model = KernelRidge()
+    rows = n
+    if X is not None:
+        X = np.asarray(X, dtype=float) if not hasattr(X, "__len__") or isinstance(X, list | tuple) else X
+        rows, d = len(X), X.shape[1] if getattr(X, "ndim", 1) == 2 else None
+        groups = duplicate_groups(np.asarray(X, dtype=float)) if d is not None and model.merges_rows else None
+        n = rows if groups is None else len(groups[0])
+    if memory is not None:
+        model = type(model)(**(model.get_params(deep=False) | {"memory": memory}))
+    return model.plan(n, d, targets=targets, rows=rows)

@@ -1,0 +1,375 @@
+"""The plan: every rule about Gram, solver, memory, threads and time, asked before anything is allocated."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer import _machine, _tiles
+from mercer._warn import warn
+from mercer.exceptions import NumericalWarning
+from mercer.solvers.base import Solver
+from mercer.solvers.cg import CG
+from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.mixed import Mixed
+from mercer.solvers.rates import rates
+from mercer.solvers.spectral import Spectral
+
+SOLVERS = {"cholesky": Cholesky, "mixed": Mixed, "spectral": Spectral, "cg": CG}
+SPECTRAL_UP_TO = 3000  # rows; one eigen-decomposition costs as much as 27 Cholesky factors
+FACTOR_UP_TO = 4000  # rows of which each Newton step of a smooth loss factors a matrix; beyond, conjugate gradients
+STORED_UP_TO = 12_000  # rows of which an iteration keeps K: 1.2 GB
+MIXED_FROM = 1000  # rows from which a float32 factor can be worth its refinement
+LONG = 3600.0  # predicted seconds of a fit above which "auto" warns
+SEARCH = 2  # n × n arrays of float64 that a search has at its peak
+EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one costs in factorisations
+HEADROOM = 0.9  # part of the free memory that a plan may use
+KEPT = 0.7  # part of the free memory that a stored K may take
+MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What a fit will do, with the reasons: solver, Gram, memory and time.
+
+    Attributes
+    ----------
+    n : int
+        Rows, after equal rows are merged.
+    solver : str
+        "cholesky", "mixed", "spectral", "cg", another way of solving, or the class name of another solver.
+    gram : str
+        "dense": K is stored; "tiled": it is evaluated where it is needed.
+    memory_bytes : float
+        Predicted peak of the solver, and of K where it is stored.
+    compiled : bool
+        Whether the problem is large enough for the compiled loops.
+    threads : int
+        Cores that the work is shared by.
+    available_bytes : int or None
+        What is there; None where it is not known, or not asked because a fit needs so little.
+    reasons : tuple of str
+        One sentence each.
+    work : dict
+        Counted operations: "float64" and "float32" of factorisations and products, "entries" of the kernel.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> plan = mercer.plan(n=2000, d=5)
+    >>> plan.n, plan.solver in ("cholesky", "mixed")
+    (2000, True)
+    """
+
+    n: int
+    solver: str
+    gram: str
+    memory_bytes: float
+    compiled: bool
+    threads: int
+    reasons: tuple
+    available_bytes: int | None = field(default=None, compare=False)
+    work: dict = field(default_factory=dict, compare=False)
+
+    @property
+    def seconds(self):
+        """Predicted time, rough: the counted operations by what this machine was measured to do."""
+        speed = rates()
+        return sum(count / (self.threads * getattr(speed, kind)) for kind, count in self.work.items())
+
+    def __str__(self):
+        free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
+        loops = "compiled loops" if self.compiled else "NumPy"
+        lines = [
+            f"n = {self.n}: solver {self.solver!r} on a {self.gram} Gram matrix",
+            f"memory  {_machine.gigabytes(self.memory_bytes)} of {free}",
+            f"time    about {duration(self.seconds)} ({loops}, {self.threads} thread{'s' * (self.threads > 1)})",
+            *(f"- {reason}" for reason in self.reasons),
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self):
+        memory, seconds = _machine.gigabytes(self.memory_bytes), duration(self.seconds)
+        return f"Plan(n={self.n}, solver={self.solver!r}, gram={self.gram!r}, memory={memory}, time={seconds})"
+
+
+# ---------------------------------------------------------------------------------------- K + λI once, or in a search
+def choose(
+    solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None, targets=1, search=None, binding=True
+):
+    """(solver, plan) for K + λI: the fastest solver that fits in memory, or the one asked for; refused if it does not.
+
+    The rule: for every λ at once (``path``) one eigen-decomposition up to n = 3000. Else a float64 Cholesky factor, or,
+    where it is predicted to be faster and only K̃⁻¹y is wanted, a float32 factor refined in float64. Else, when the
+    float64 factor does not fit in memory, the float32 one; and when that does not fit, conjugate gradients.
+
+    Parameters
+    ----------
+    solver : {"auto", "cholesky", "mixed", "spectral", "cg"} or Solver
+    n : int
+        Rows, after equal rows are merged.
+    d : int, default=None
+        Columns; None for inputs that are not vectors, whose kernel may be expensive to evaluate twice.
+    dtype : {float64, float32}
+        Precision of the data, and so of the evaluation of the kernel.
+    path : bool, default=False
+        Whether all λ are wanted.
+    inverse : bool, default=False
+        Whether the diagonal of the inverse or the log-determinant is wanted (leave-one-out, evidence, variances).
+    memory : float, default=None
+        Bytes that may be used; None is what the machine has.
+    targets : int, default=1
+        Columns of y.
+    search : int, default=None
+        Rows of a search of hyper-parameters that comes first; it needs two n × n arrays of float64.
+    binding : bool, default=True
+        Whether a fit follows: what does not fit is refused then, and a long time warned of. Else it is only asked.
+
+    Returns
+    -------
+    Solver
+    Plan
+
+    Raises
+    ------
+    NotEnoughMemory
+        Before anything is allocated, with the alternatives.
+
+    Examples
+    --------
+    >>> from mercer.solvers.plan import choose
+    >>> choose("auto", 500, 3)[1].solver, choose("auto", 500, 3, path=True)[1].solver
+    ('cholesky', 'spectral')
+    >>> print(choose("auto", 100_000, 10, memory=2e9)[1])
+    n = 100000: solver 'cg' on a tiled Gram matrix
+    memory  ... of ... GB
+    time    about ...
+    - ...
+    """
+    n, made = _check(n), as_solver(solver)
+    need = _need(made or (Spectral() if path else Cholesky()), n, targets, path)
+    if search is not None:
+        need = max(need, SEARCH * 8.0 * search**2)
+    free = _machine.within(memory, need)
+    if search is not None and binding:
+        _machine.refuse_beyond(
+            free, SEARCH * 8.0 * search**2, f"a search of hyper-parameters for n = {search}",
+            "fewer rows, or criterion=None",
+        )  # fmt: skip
+    automatic = made is None
+    if automatic:
+        name, reasons = _fastest(n, d, dtype, free, path, inverse, targets)
+        made = SOLVERS[name]()
+    else:
+        name = next((name for name, cls in SOLVERS.items() if type(made) is cls), type(made).__name__)
+        reasons = [f"{made!r} was asked for."]
+    plan = _system(name, made, n, d, dtype, free, path, targets, search, reasons)
+    if binding:
+        _refuse_if_too_large(made, plan, targets, free)
+    if binding and automatic and n > MIXED_FROM and plan.seconds > LONG:
+        warn(
+            f"this fit is predicted to take {duration(plan.seconds)} (n = {n}, {name!r}). Use fewer rows, more memory "
+            "(a factor is faster than conjugate gradients), or name a solver to go on without this warning.",
+            NumericalWarning,
+        )
+    return made, plan
+
+
+def as_solver(solver):
+    """A `Solver` for its name, None for "auto"."""
+    if isinstance(solver, Solver):
+        return solver
+    if isinstance(solver, str) and solver == "auto":
+        return None
+    if isinstance(solver, str) and solver in SOLVERS:
+        return SOLVERS[solver]()
+    raise ValueError(f"solver must be 'auto', {', '.join(map(repr, SOLVERS))} or a Solver, got {solver!r}.")
+
+
+def _fastest(n, d, dtype, free, path, inverse, targets):
+    """(name, reasons) of the fastest solver that fits in what is free."""
+    room = np.inf if free.bytes is None else HEADROOM * free.bytes
+
+    def fits(name):
+        return SOLVERS[name]().memory(n, targets) <= room
+
+    unknown = free.bytes is None and free is not _machine.NOT_ASKED
+    reasons = ["The free memory is not known: it is taken to suffice."] if unknown else []
+    if path and n <= SPECTRAL_UP_TO and fits("spectral"):
+        return "spectral", [*reasons, "All λ are wanted: one eigen-decomposition serves them all."]
+    if fits("cholesky"):
+        name, why = _direct(n, d, dtype, targets, path or inverse)
+        return name, [*reasons, why]
+    need = _machine.gigabytes(Cholesky().memory(n, targets))
+    reasons.append(f"A float64 factor needs {need}; {_machine.gigabytes(room)} may be used ({free.source}).")
+    name = "mixed" if fits("mixed") else "cg"
+    return name, [*reasons, _second_best(name, n, targets)]
+
+
+def _direct(n, d, dtype, targets, whole):
+    """The faster of the two factors that fit, and why."""
+    if whole:
+        return "cholesky", "More than K̃⁻¹y is wanted from the inverse: a float64 factor gives all of it."
+    if d is None:
+        return "cholesky", "The inputs are not vectors: K is evaluated once, and factored in float64."
+    if n >= MIXED_FROM:
+        full, half = (_seconds(operations(name, n, d, dtype, targets)) for name in ("cholesky", "mixed"))
+        if half <= 0.95 * full:
+            return "mixed", f"A float32 factor refined in float64 is predicted to take {half / full:.0%} of the time."
+    return "cholesky", "A float64 factor is fast at this size, and exact."
+
+
+def _second_best(name, n, targets):
+    """Why not the float64 factor but this."""
+    if name == "mixed":
+        return "A float32 factor fits, and is refined to float64 accuracy."
+    need = _machine.gigabytes(Mixed().memory(n, targets))
+    return (
+        f"A float32 factor needs {need}. Conjugate gradients store no n × n array; the predicted time is that of "
+        f"{CG_PRODUCTS} products K V."
+    )
+
+
+def _system(name, solver, n, d, dtype, free, path, targets, search, reasons):
+    """The Plan of a solver: whether K is stored, the memory, the work."""
+    room = np.inf if free.bytes is None else HEADROOM * free.bytes
+    both = _need(solver, n, targets, path)
+    gram = "dense" if path and both <= room else "tiled"
+    need = both if gram == "dense" else solver.memory(n, targets)
+    work = operations(name, n, d, dtype, targets)
+    if search is not None:
+        need = max(need, SEARCH * 8.0 * search**2)
+        one = operations("cholesky", search, d, np.float64, targets)
+        work = {kind: work.get(kind, 0.0) + EVALUATIONS * GRADIENT * count for kind, count in (work | one).items()}
+    return _plan(n, name, gram, need, free, reasons, work)
+
+
+def operations(name, n, d=None, dtype=np.float64, targets=1):
+    """{"float64": …, "float32": …, "entries": …} of one λ: evaluation of K, factorisation, solves."""
+    half, own = n * n / 2, np.dtype(dtype).name
+    product = 2.0 * n * n * targets + 2.0 * (d or 10) * half
+    solve = 4.0 * n * n * targets
+    if name == "spectral":
+        return {"float64": 9.0 * n**3 + 2.0 * (d or 10) * half + solve, "entries": half}
+    if name == "mixed":
+        work = {"float32": n**3 / 3 + solve * MIXED_PRODUCTS, "entries": half * (0.5 + MIXED_PRODUCTS)}
+        return work | {own: work.get(own, 0.0) + MIXED_PRODUCTS * product}
+    if name == "cg":
+        return {own: 100.0 * n * n + CG_PRODUCTS * product, "entries": CG_PRODUCTS * half}
+    return {"float64": n**3 / 3 + 2.0 * (d or 10) * half + solve, "entries": half}
+
+
+def predicted_seconds(name, n, d=None, dtype=np.float64, targets=1):
+    """Seconds for one λ on the cores that are there; rough."""
+    return _seconds(operations(name, n, d, dtype, targets), cores_for(n))
+
+
+# ---------------------------------------------------------------------------------------- iterations on K
+def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0):
+    """The plan of a method that goes over K again and again: whether K, and ``spare`` arrays of its size, are kept.
+
+    Parameters
+    ----------
+    name : str
+        Of the method.
+    n, d, memory
+        As for `choose`.
+    spare : int, default=3
+        More arrays of the size of K that must fit for K to be kept.
+    itemsize : {8, 4}
+        Bytes of an entry of K.
+    stored_up_to : int
+        Rows beyond which values are computed again.
+    passes : float
+        Over K, expected.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from mercer.solvers.plan import plan_iteration
+    >>> plan_iteration("newton", 1000, 5).gram, plan_iteration("newton", 100_000, 5).gram
+    ('dense', 'tiled')
+    """
+    n, size = _check(n), itemsize * float(n) ** 2
+    free = _machine.within(memory, (1 + spare) * size)
+    fits = free.bytes is None or (1 + spare) * size <= KEPT * free.bytes
+    if n > stored_up_to:
+        gram, why = "tiled", f"K of more than {stored_up_to} rows is evaluated where it is needed."
+    elif not fits:
+        need, room = _machine.gigabytes((1 + spare) * size), _machine.gigabytes(KEPT * free.bytes)
+        gram, why = "tiled", f"K and what is made of it needs {need}; {room} may be used ({free.source})."
+    else:
+        gram, why = "dense", "K is stored: it is read again and again."
+    entries = n * n / 2 * (1.0 if gram == "dense" else passes)
+    work = {"float64": 2.0 * passes * n * n, "entries": entries}
+    need = (1 + spare) * size if gram == "dense" else 64.0 * n * 256
+    return _plan(n, name, gram, need, free, [why], work)
+
+
+def plan_arrays(name, n, arrays, d=None, *, memory=None, reason="", operations=None):
+    """The plan of a method that needs ``arrays`` n × n arrays of float64 and nothing else; refused if they do not fit.
+
+    Examples
+    --------
+    >>> from mercer.solvers.plan import plan_arrays
+    >>> plan_arrays("pivoted", 1000, 3).memory_bytes
+    24000000.0
+    """
+    n, need = _check(n), arrays * 8.0 * float(n) ** 2
+    free = _machine.within(memory, need)
+    _machine.refuse_beyond(free, need, f"{name} for n = {n}", "fewer rows")
+    work = {"float64": n**3 / 3 if operations is None else operations, "entries": n * n / 2}
+    return _plan(n, name, "dense", need, free, [reason] if reason else [], work)
+
+
+# ---------------------------------------------------------------------------------------- pieces
+def cores_for(n):
+    """Cores that work on n rows is shared by."""
+    return 1 if n <= _tiles.ONE_THREAD else _machine.cores()
+
+
+def _plan(n, name, gram, need, free, reasons, work):
+    compiled = work.get("entries", 0.0) >= _tiles.WORTH_COMPILING
+    return Plan(n, name, gram, need, compiled, cores_for(n), tuple(reasons), free.bytes, work)
+
+
+def _seconds(work, cores=1):
+    speed = rates()
+    return sum(count / (cores * getattr(speed, kind)) for kind, count in work.items())
+
+
+def _need(solver, n, targets, path):
+    """Bytes of a solver, and of K where all λ are wanted from it."""
+    return solver.memory(n, targets) + (8.0 * n * n if path else 0.0)
+
+
+def _refuse_if_too_large(solver, chosen, targets, free):
+    """NotEnoughMemory with what would fit instead."""
+    n, needed = chosen.n, solver.memory(chosen.n, targets)
+    if free.bytes is None or needed <= free.bytes:
+        return  # before the others are asked, which takes longer than a small fit
+    others = [
+        f"solver={name!r} ({_machine.gigabytes(cls().memory(n, targets))})"
+        for name, cls in SOLVERS.items()
+        if cls().memory(n, targets) < needed
+    ]
+    what = f"solver {chosen.solver!r} with n = {n}"
+    _machine.refuse_beyond(free, needed, what, ", ".join([*others, "fewer rows"]))
+
+
+def _check(n):
+    """N as a positive whole number."""
+    if int(n) != n or n < 1:
+        raise ValueError(f"n must be a positive whole number, got {n!r}.")
+    return int(n)
+
+
+def duration(seconds):
+    """Seconds as a person reads them."""
+    if seconds < 1:
+        return f"{max(seconds, 1e-3) * 1e3:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
