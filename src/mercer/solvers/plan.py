@@ -139,7 +139,7 @@ def choose(
     >>> from mercer.solvers.plan import choose
     >>> choose("auto", 500, 3)[1].solver, choose("auto", 500, 3, path=True)[1].solver
     ('cholesky', 'spectral')
-    >>> print(choose("auto", 100_000, 10, memory=2e9)[1])
+    >>> print(choose("auto", 100_000, 10, memory=2e9, binding=False)[1])
     n = 100000: solver 'cg' on a tiled Gram matrix
     memory  ... of ... GB
     time    about ...
