@@ -5,6 +5,7 @@ the estimator as it was. y is (n, t) inside; only here is it ravelled.
 """
 
 import copy
+import functools
 import time
 from abc import abstractmethod
 
@@ -20,11 +21,21 @@ from mercer.kernels import Gaussian, as_kernel
 from mercer.kernels.base import call_repr
 
 
+@functools.cache
+def _param_names(cls):
+    return tuple(super(Estimator, cls)._get_param_names())
+
+
 class Estimator(BaseEstimator):
     """Common to all estimators: parameters are checked, and fit is all or nothing."""
 
     _doc_link_module = "mercer"
     _parameter_constraints: dict = {}
+
+    @classmethod
+    def _get_param_names(cls):
+        """Names of the parameters, read from the signature once for each class."""
+        return list(_param_names(cls))
 
     def _fit_all_or_nothing(self, *args, **kwargs):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""

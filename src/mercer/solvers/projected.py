@@ -1,10 +1,15 @@
 """P: the inverse with a trend projected out. The one place where α and b of a model with a trend are made."""
 
+import math
+
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.blas import dtrsm
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.base import Inverse, Weights
+
+
+EPS = float(np.finfo(float).eps)
 
 
 class Span:
@@ -34,12 +39,16 @@ class Span:
         self.n, self.q = H.shape
         if self.q > self.n:
             raise ValueError(f"a trend of {self.q} columns leaves nothing of {self.n} rows; give more rows.")
-        self.Q, self._R = np.linalg.qr(H)
-        size = np.abs(self._R.diagonal())
-        largest = np.linalg.norm(self._R, ord=2) if self.q > 1 else size.max(initial=0.0)
-        if self.q and not np.linalg.norm(self._R, ord=-2) > self.n * np.finfo(float).eps * largest:
+        if self.q == 1:
+            size = math.sqrt(float(np.einsum("ij,ij->", H, H)))
+            values = [size]
+            self.Q, self._R = H / (size or 1.0), np.array([[size]])
+        else:
+            self.Q, self._R = np.linalg.qr(H)
+            values = np.linalg.svd(self._R, compute_uv=False).tolist()
+        if self.q and not values[-1] > self.n * EPS * values[0]:
             raise ValueError(f"the {self.q} columns of the trend are linearly dependent.")
-        self.logdet = 2.0 * float(np.log(size).sum())
+        self.logdet = 2.0 * sum(math.log(value) for value in values)
 
     def coefficients(self, V):
         """b with H b nearest to V: R⁻¹QᵀV."""
@@ -76,10 +85,7 @@ def triangular(R, B, transposed=False):
     """R⁻¹B, or R⁻ᵀB, for a small upper triangle R."""
     if not len(R):
         return np.zeros((0, B.shape[1]))
-    X, bad = dtrtrs(R, B, trans=int(transposed))
-    if bad:
-        raise NotPositiveDefinite(f"a triangle of order {len(R)} has a zero on its diagonal.")
-    return X
+    return dtrsm(1.0, R, B, trans_a=int(transposed))  # trtrs would wake the threads of BLAS for a handful of numbers
 
 
 def project(Kinv, H):

@@ -10,6 +10,7 @@ the pieces takes too long, and `recorded` does without.
 """
 
 import numpy as np
+from scipy.linalg import blas as blas_direct
 from scipy.linalg import lapack as direct
 
 from mercer._tiles import loops, run
@@ -110,7 +111,8 @@ def _by_columns(solve, L, W):
     n, t = check_columns(L, W)
     if 0 < n <= SMALL and W.flags.f_contiguous:
         if t:
-            _routine(L, "trtrs")(L.T, W, lower=0, trans=int(solve is _forward), overwrite_b=1)
+            triangle = blas_direct.strsm if L.dtype == np.float32 else blas_direct.dtrsm
+            triangle(1.0, L.T, W, trans_a=int(solve is _forward), overwrite_b=1)
         return
     with threads_for(n, t):
         if t <= FEW:
