@@ -23,7 +23,7 @@ from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.kernels import Gaussian, Matern32, Precomputed
 from mercer.selection import LOO, Discrepancy, GroupKFold, KFold, nested_cv
 from mercer.selection._nested import stored_kernels
-from mercer.selection._stored import Stored, stored
+from mercer.selection.row_kernel import RowKernel, row_kernels
 
 # A few dozen rows may well ask for a λ at the end of its range; what is said then is tested with the search.
 edges = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -146,7 +146,7 @@ def test_with_and_without_a_stored_matrix(weighted, rng, monkeypatch):
     weight = rng.integers(0, 3, 40).astype(float) if weighted else None
     model = lam_only([Gaussian(0.4), Matern32(1.0)], LOO())
     fast = nested_cv(model, X, y, outer=2, sample_weight=weight)
-    monkeypatch.setitem(stored_kernels.__globals__, "stored", lambda kernels, X: None)
+    monkeypatch.setitem(stored_kernels.__globals__, "row_kernels", lambda kernels, X: None)
     slow = nested_cv(model, X, y, outer=2, sample_weight=weight)
     assert (fast.gram_reused, slow.gram_reused) == (True, False)
     np.testing.assert_allclose(fast.scores, slow.scores, rtol=1e-6)
@@ -174,10 +174,10 @@ def test_when_k_cannot_be_stored(rng, monkeypatch):
     looks = nested_cv(lam_only(Gaussian(0.4)), X, y, outer=2, scoring=lambda model, X, y: float(X.shape[1]))
     assert not looks.gram_reused
     np.testing.assert_array_equal(looks.scores, 2.0)
-    assert stored([Gaussian()], [["a"], ["b"]]) is None
+    assert row_kernels([Gaussian()], [["a"], ["b"]]) is None
     monkeypatch.setattr("mercer._machine.SMALL", 0)
     monkeypatch.setattr("mercer._machine.within", lambda limit=None: type("M", (), {"bytes": 1000})())
-    assert stored([Gaussian()], X) is None
+    assert row_kernels([Gaussian()], X) is None
 
 
 def test_a_precomputed_matrix_is_split_on_both_sides(rng):
@@ -194,10 +194,10 @@ def test_a_precomputed_matrix_is_split_on_both_sides(rng):
 
 def test_stored_is_the_kernel_on_row_numbers(rng):
     X, _ = smooth(rng, 6)
-    kernel = stored([Gaussian(0.4)], X)[0]
+    kernel = row_kernels([Gaussian(0.4)], X)[0]
     np.testing.assert_array_equal(kernel([1, 3], [0, 2, 5]), kernel.matrix[np.ix_([1, 3], [0, 2, 5])])
     np.testing.assert_array_equal(kernel.diag([1, 1]), [1.0, 1.0])
-    assert isinstance(kernel, Stored)
+    assert isinstance(kernel, RowKernel)
     assert repr(kernel) == "Gaussian(0.4)"
 
 

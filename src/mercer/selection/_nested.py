@@ -8,8 +8,8 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from mercer.kernels.base import Kernel
-from mercer.selection._stored import Stored, stored
 from mercer.selection.base import Rule
+from mercer.selection.row_kernel import RowKernel, row_kernels
 from mercer.selection.rules import Discrepancy
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
@@ -73,7 +73,7 @@ def choice_of(fitted):
         return dict(last.best_params_)
     if hasattr(last, "kernel_") and hasattr(last, "lam_"):
         kernel = last.kernel_
-        return {"kernel": kernel.source if isinstance(kernel, Stored) else kernel, "lam": last.lam_}
+        return {"kernel": kernel.source if isinstance(kernel, RowKernel) else kernel, "lam": last.lam_}
     return {}
 
 
@@ -115,7 +115,7 @@ def stored_kernels(model, X, scoring):
         return None
     if callable(scoring) and not hasattr(scoring, "_score_func"):  # it may look at X
         return None
-    return stored(kernels, X)
+    return row_kernels(kernels, X)
 
 
 def outer_folds(outer, model, X, y, groups, random_state):

@@ -9,7 +9,7 @@ from mercer.gram.rows import constant
 from mercer.kernels.base import Kernel, same
 from mercer.selection.base import Criterion, rows_of
 from mercer.selection.criteria import GCV, LOO, Evidence
-from mercer.solvers.spectral import Spectral, Spectrum
+from mercer.solvers.spectral import Eigensystem, Spectral
 
 POINTS = 200
 FIRST = 4  # columns of the table before those of the criteria: lam, dof, residual, norm
@@ -66,7 +66,7 @@ def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, cr
         raise ValueError(f"A must be a finite matrix, got shape {A.shape}.")
     y, w = _check(A, X, sample_weight)
     rows = Rows(A, y, w, constant if intercept else None, merge=False)
-    return Path(Spectrum.of_matrix(rows.scaled(A), rows.scaled(rows.H)), rows, lams, criteria, matrix=A)
+    return Path(Eigensystem.of_matrix(rows.scaled(A), rows.scaled(rows.H)), rows, lams, criteria, matrix=A)
 
 
 def _check(X, y, weight):

@@ -8,7 +8,6 @@ from scipy.linalg.blas import dtrsm
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.base import Inverse, Weights
 
-
 EPS = float(np.finfo(float).eps)
 
 

@@ -40,14 +40,14 @@ class Spectral(Solver):
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹, with ``eigenvalues`` (ascending, >= 0) and ``eigenvectors``."""
-        return Spectrum.of_gram(K, H)
+        return Eigensystem.of_gram(K, H)
 
     def memory(self, n, targets=1):
         """40n² bytes at the peak: K, LAPACK's copy and its work space, and U."""
         return 40.0 * n * n + 64.0 * n * targets
 
 
-class Spectrum(Resolvent):
+class Eigensystem(Resolvent):
     """λ ↦ U (Λ + λI)⁻¹ Uᵀ on the complement of the trend; made by `Spectral`.
 
     Attributes
@@ -136,11 +136,11 @@ class Spectrum(Resolvent):
         return B - U @ (U.T @ B) - T @ (T.T @ B)
 
     def __repr__(self):
-        return f"Spectrum(n={self.n})"
+        return f"Eigensystem(n={self.n})"
 
 
 class SpectralInverse(Inverse):
-    """P(λ) = U (Λ + λI)⁻¹ Uᵀ; made by `Spectrum`. At λ = 0 zero eigenvalues are left out: the pseudo-inverse."""
+    """P(λ) = U (Λ + λI)⁻¹ Uᵀ; made by `Eigensystem`. At λ = 0 zero eigenvalues are left out: the pseudo-inverse."""
 
     def __init__(self, spectrum, lam, known=None, diagonal=None):
         self.spectrum, self.n, self.q, self.lam = spectrum, spectrum.n, spectrum.q, check_lam(lam)

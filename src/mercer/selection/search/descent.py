@@ -38,7 +38,7 @@ HARDLY, NONE = (1e-5, 5e-3), 100.0  # noise that may be none, of the variance; a
 
 
 @dataclass
-class Place:
+class Position:
     """Where a descent is: C, z, ∂C/∂z, the Hessian B if one is known, and how long the next step may be."""
 
     value: float
@@ -224,7 +224,7 @@ def begin(level, z, box, B=None):
     """C and its gradient at z, with the Hessian B if one is known from elsewhere."""
     z = np.clip(z, *box.T)
     value, gradient = level(z)
-    return Place(value, z, gradient, B)
+    return Position(value, z, gradient, B)
 
 
 def descend(level, start, box, tolerance, measured=False, rival=None):
@@ -314,7 +314,7 @@ def _line_search(level, here, d, box):
             return None
         value, gradient = level(z)
         if value <= here.value + ARMIJO * slope:
-            return Place(value, z, gradient)
+            return Position(value, z, gradient)
         length *= float(np.clip(_cubic(here.value, slope, value, gradient @ move), *SHRINK))
     return None
 

@@ -9,7 +9,7 @@ from mercer.kernels.base import Kernel
 SHARE = 0.25  # of the free memory that stored matrices may take
 
 
-class Stored(Kernel):
+class RowKernel(Kernel):
     """k(i, j) = Kᵢⱼ for rows given by their number: K of all the rows is evaluated once, and a fold reads its block.
 
     Parameters
@@ -49,8 +49,8 @@ class Stored(Kernel):
         return repr(self.source)
 
 
-def stored(kernels, X):
-    """[Stored, …] of each kernel on all rows of X; None where X is not fit for it, or K too large to keep.
+def row_kernels(kernels, X):
+    """[RowKernel, …] of each kernel on all rows of X; None where X is not fit for it, or K too large to keep.
 
     Nothing is refused here: without stored matrices the estimator sees X itself, and says what is wrong with it.
     """
@@ -64,7 +64,7 @@ def stored(kernels, X):
     for kernel in kernels:
         try:
             rows = X if kernel.domain == "objects" else check_array(X, dtype=np.float64)
-            out.append(Stored(kernel, np.asarray(kernel(rows), dtype=float)))
+            out.append(RowKernel(kernel, np.asarray(kernel(rows), dtype=float)))
         except (TypeError, ValueError):
             return None
     return out
