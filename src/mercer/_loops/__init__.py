@@ -1,4 +1,4 @@
-"""Every numba function: arrays in, arrays out. Serial, ``nogil``, cached; threads are started by ``_tiles``.
+"""Every numba function: arrays in, arrays out. Serial, ``nogil``, cached; threads are started by ``_threads``.
 
 Nothing here is imported before a problem is large enough to pay for a compiler (see ``_tiles.loops``).
 ``contract`` is the only relaxation of IEEE rules: a·b + c may be rounded once. Sums are never reordered,

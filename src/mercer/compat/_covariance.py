@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.compat._translate import translate
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Gram, TiledGram

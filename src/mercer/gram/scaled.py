@@ -6,7 +6,7 @@ per-row noise, IRLS and Laplace are all this.
 
 import numpy as np
 
-from mercer import _tiles
+from mercer import _threads, _tiles
 from mercer.gram.base import Gram
 from mercer.gram.tiled import TiledGram
 
@@ -61,7 +61,7 @@ class ScaledGram(Gram):
             i, j = rows[index]
             K[i:j, : j if lower else self.n] *= s[i:j, None] * s[: j if lower else self.n]
 
-        _tiles.run(scale, len(rows))
+        _threads.run(scale, len(rows))
         return K
 
     def grad(self, W):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.linalg import qr
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import ScaledGram, TiledGram, take
 from mercer.selection._starts import has_amplitude

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer._tiles import few_threads, loops
+from mercer._threads import few_threads
+from mercer._tiles import loops
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection import _carried
 from mercer.selection._lam_only import choose_lam

@@ -11,7 +11,8 @@ the pieces takes too long, and `_program` does without.
 
 import numpy as np
 
-from mercer._tiles import loops, run
+from mercer._threads import run
+from mercer._tiles import loops
 from mercer.solvers import _program
 from mercer.solvers._blas import MAX_ORDER, blas
 from mercer.solvers._pieces import FEW, pieces, side_by_side, strips, threads_for, wedges

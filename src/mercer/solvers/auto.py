@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import _machine
-from mercer._tiles import ONE_THREAD
+from mercer._threads import ONE_THREAD
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
