@@ -1,7 +1,7 @@
 """Work by tiles: a matrix is filled, multiplied or contracted a cache-sized tile at a time, on all cores.
 
-A kernel's ``tiles(X, Z)`` returns a function of two slices, which evaluates that tile of K. Only half of a symmetric
-matrix is evaluated.
+A kernel's ``prepare(X, Z)`` evaluates and contracts a tile, given by two slices. Only half of a symmetric matrix is
+evaluated.
 Results depend on the number of threads in the last digits only, and on nothing else.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer import _threads
 
+EVERYTHING = slice(None)
 ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in its second-level cache
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
@@ -45,13 +46,13 @@ def _all_tiles(m, n):
     return [(i0, i1, j0, j1) for i0, i1 in spans(m, ROWS) for j0, j1 in spans(n, COLUMNS)]
 
 
-def _symmetrise(square):
+def symmetrise(square):
     """square = (square + squareᵀ)/2 in place: rounding may have treated the two sides differently."""
     square += square.T.copy()
     square *= square.dtype.type(0.5)
 
 
-def _as_floats(T):
+def as_floats(T):
     """A tile as floats: the in-place halves of whole numbers would all be 0."""
     T = np.asarray(T)
     return T if T.dtype.kind == "f" else T.astype(float)
@@ -65,21 +66,21 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
     """K with Kᵢⱼ = k(xᵢ, zⱼ): the whole matrix, or (``lower``) the lower triangle of a symmetric one."""
     m, n = len(X), len(Z)
     if m * n <= SMALL and out is None:
-        K = _as_floats(kernel.tiles(X, Z)(slice(0, m), slice(0, n)))
+        K = as_floats(kernel.prepare(X, Z).tile(EVERYTHING, EVERYTHING))
         if symmetric:
-            _symmetrise(K)
+            symmetrise(K)
         return K
     loops(m * n)
     if out is None:
         out = np.empty((m, n), dtype=_result_dtype(X))
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
-    tile = kernel.tiles(X, Z)
+    tile = kernel.prepare(X, Z).tile
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
-        T = _as_floats(tile(slice(i0, i1), slice(j0, j1)))
+        T = as_floats(tile(slice(i0, i1), slice(j0, j1)))
         if symmetric and not lower and j1 > i0:
-            _symmetrise(T[:, i0 - j0 :])
+            symmetrise(T[:, i0 - j0 :])
         out[i0:i1, j0:j1] = T
         if symmetric and not lower:
             out[j0:j1, i0:i1] = T.T
@@ -92,7 +93,7 @@ def product(kernel, X, Z, V, symmetric):
     """K V in float64, K never stored; a symmetric K is evaluated by half."""
     m, n = len(X), len(Z)
     loops(m * n)
-    tile = kernel.tiles(X, Z)
+    tile = kernel.prepare(X, Z).tile
     if not symmetric:
         out = np.zeros((m, V.shape[1]))
         rows = spans(m, ROWS)
@@ -128,29 +129,36 @@ def contract(kernel, X, Z, W, symmetric, s=None):
     Of a symmetric W only the lower triangle and the squares on the diagonal are read. With ``s`` it is S W S.
     """
     m, n = len(X), len(Z)
-
-    def weights(i0, i1, j0, j1):
-        if s is None:
-            return W[i0:i1, j0:j1]
-        # Rows that do not touch, as those of a tile of W: the compiled loops then add in the same order for both.
-        part = np.empty((i1 - i0, j1 - j0 + (j1 - j0 < n)), dtype=W.dtype)[:, : j1 - j0]
-        np.multiply(s[i0:i1, None], W[i0:i1, j0:j1], out=part)
-        part *= s[j0:j1]
-        return part
-
     if m * n <= (ROWS * COLUMNS if symmetric else SMALL):
-        return kernel.grad(X, Z, weights(0, m, 0, n))
+        return kernel.prepare(X, Z).grad(EVERYTHING, EVERYTHING, scaled(W, s, EVERYTHING, EVERYTHING))
     loops(m * n)
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
-    tile, parts = kernel.grad_tiles(X, Z), np.zeros((len(tiles), kernel.n_theta))
+    grad, parts = kernel.prepare(X, Z).grad, np.zeros((len(tiles), kernel.n_theta))
+
+    def part(i0, i1, j0, j1):
+        i, j = slice(i0, i1), slice(j0, j1)
+        return grad(i, j, scaled(W, s, i, j))
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
         middle = min(j1, i0) if symmetric else j0  # left of it an entry stands for its mirror image too
         if middle > j0:
-            parts[index] += 2.0 * tile(slice(i0, i1), slice(j0, middle), weights(i0, i1, j0, middle))
+            parts[index] += 2.0 * part(i0, i1, j0, middle)
         if j1 > middle:
-            parts[index] += tile(slice(i0, i1), slice(middle, j1), weights(i0, i1, middle, j1))
+            parts[index] += part(i0, i1, middle, j1)
 
     _threads.run(work, len(tiles))
     return parts.sum(axis=0)
+
+
+def scaled(W, s, i, j):
+    """A tile of S W S, S = diag(s); of W where s is None."""
+    part = W[i, j]
+    if s is None:
+        return part
+    # Rows that do not touch, as those of a tile of W: the compiled loops then add in the same order for both.
+    m, n = part.shape
+    out = np.empty((m, n + (n < W.shape[1])), dtype=W.dtype)[:, :n]
+    np.multiply(s[i, None], part, out=out)
+    out *= s[j]
+    return out

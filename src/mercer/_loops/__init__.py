@@ -8,12 +8,8 @@ so a result does not depend on how the tiles fall.
 from mercer._loops import dual, graphs, nu, strings, tasks
 from mercer._loops.core import clear_lower, exp
 from mercer._loops.pairs import (
-    EXPONENTIAL,
-    GAUSSIAN,
-    MATERN32,
-    MATERN52,
+    CODES,
     RAW,
-    SLOPE,
     laplacian,
     radial,
     radial_contract,
@@ -24,12 +20,8 @@ from mercer._loops.pairs import (
 from mercer._loops.transport import plan as transport_plan
 
 __all__ = [
-    "EXPONENTIAL",
-    "GAUSSIAN",
-    "MATERN32",
-    "MATERN52",
+    "CODES",
     "RAW",
-    "SLOPE",
     "clear_lower",
     "dual",
     "exp",

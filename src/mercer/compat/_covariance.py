@@ -107,8 +107,15 @@ class NoisyGram(Gram):
         np.einsum("ii->i", out)[...] += self.noise
         return out
 
-    def grad(self, W):
-        return self.inner.grad(W)
+    def cross(self, X):
+        return self.inner.cross(X)
+
+    def grad(self, W, s=None):
+        return self.inner.grad(W, s)
+
+    def restrict(self, index):
+        part = self.inner.restrict(index)
+        return NoisyGram(part.kernel, part.X, self.noise[index], self.slopes[:, index])
 
     def represent(self, alpha):
         return self.inner.represent(alpha)

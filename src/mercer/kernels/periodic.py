@@ -5,6 +5,7 @@ The phase is x modulo p, and the remainder of two floats is exact: no digit is l
 
 import numpy as np
 
+from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
@@ -45,15 +46,15 @@ class Periodic(Kernel):
         angle = 2.0 * np.pi * turns(X, self._positive("period", X.shape[1]))
         return np.hstack([np.cos(angle), np.sin(angle)]).astype(X.dtype, copy=False)
 
-    def _scaled(self, X, Z):
-        """U(X)/ℓ and U(Z)/ℓ, centred."""
+    def _on_circle(self, X, Z):
+        """(the Gaussian kernel, U(X), U(Z))."""
         scale = self._positive("length_scale", X.shape[1])
         U = self._circle(X)
-        return distance.scaled(U, U if Z is X else self._circle(Z), np.tile(scale, 2) if scale.size > 1 else scale)
+        return Gaussian(np.tile(scale, 2) if scale.size > 1 else scale), U, U if Z is X else self._circle(Z)
 
     def _tile(self, X, Z):
-        gaussian = Gaussian()
-        return distance.radial(gaussian.loop, *self._scaled(X, Z), gaussian.phi)
+        gaussian, U, V = self._on_circle(X, Z)
+        return gaussian.tiles(U, V)(EVERYTHING, EVERYTHING)
 
     def diag(self, X):
         """k(x, x) = 1."""
@@ -63,13 +64,12 @@ class Periodic(Kernel):
         """∂k/∂ℓⱼ = k sⱼ/ℓⱼ,  sⱼ = 4 sin²(πδⱼ/p)/ℓⱼ²;   ∂k/∂pⱼ = k 2π δⱼ sin(2πδⱼ/p)/(p²ℓⱼ²),  δ = x − z."""
         d = X.shape[1]
         scale, period = self._positive("length_scale", d), self._positive("period", d)
-        V = W * self._tile(X, Z)
-        A, B = self._scaled(X, Z)
-        sums = V.sum(axis=1) @ A**2 + V.sum(axis=0) @ B**2 - 2.0 * np.einsum("ij,ij->j", A, V @ B)
-        by_scale = (sums[:d] + sums[d:]) / scale
-        by_period = 2.0 * np.pi * self._weighted_slopes(X, Z, V) / (period * scale) ** 2
+        gaussian, U, V = self._on_circle(X, Z)
+        by_scale = gaussian.grad(U, V, W) / gaussian.length_scale
+        weighted = W * self._tile(X, Z)
+        by_period = 2.0 * np.pi * self._weighted_slopes(X, Z, weighted) / (period * scale) ** 2
         return {
-            "length_scale": by_scale if scale.size > 1 else by_scale.sum(),
+            "length_scale": by_scale[:d] + by_scale[d:] if scale.size > 1 else by_scale,
             "period": by_period if period.size > 1 else by_period.sum(),
         }
 

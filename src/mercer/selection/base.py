@@ -185,7 +185,7 @@ class SmoothCriterion(Criterion):
     >>> from mercer.kernels import Gaussian
     >>> from mercer.gram import DenseGram
     >>> from mercer.selection import GCV, invert
-    >>> K = DenseGram(Gaussian(), [[0.0], [1.0], [3.0]])
+    >>> K = DenseGram(Gaussian(), np.array([[0.0], [1.0], [3.0]]))
     >>> value, W = GCV().value_and_adjoint(invert(K, 0.1), [[0.0], [1.0], [0.0]])
     >>> K.grad(W).shape  # ∂C/∂log ℓ
     (1,)
