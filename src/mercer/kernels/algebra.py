@@ -4,12 +4,10 @@ Composites are binary trees and are never flattened; the outermost operator deci
 """
 
 import numbers
-from functools import cached_property
 
 import numpy as np
 
-from mercer._tiles import EVERYTHING
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, PreparedKernel
 from mercer.kernels.dot import Constant, Linear
 from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial import Gaussian
@@ -64,20 +62,8 @@ class Composite(Kernel):
         return all(part.psd for _, part in self._named_parts())
 
 
-class FromParts(Composite):
+class FromParts(PreparedKernel, Composite):
     """A composite whose values and contractions are made of those of its parts: a subclass writes ``prepare``."""
-
-    def tiles(self, X, Z):
-        """t(i, j) = k(X[i], Z[j])."""
-        return self.prepare(X, Z).tile
-
-    def grad(self, X, Z, W):
-        """Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ, a vector of length p."""
-        return self.prepare(X, Z).grad(EVERYTHING, EVERYTHING, W)
-
-    def weighted(self, X, Z, W):
-        """(Σᵢⱼ Wᵢⱼ k(xᵢ, zⱼ), Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ)."""
-        return self.prepare(X, Z).weighted(EVERYTHING, EVERYTHING, W)
 
 
 class Sum(FromParts):
@@ -225,16 +211,10 @@ class _PreparedSum(Prepared):
     def __init__(self, left, right):
         self.left, self.right = left, right
 
-    @cached_property
-    def tile(self):
-        left, right = self.left.tile, self.right.tile
-
-        def tile(i, j):
-            K = left(i, j)
-            K += right(i, j)
-            return K
-
-        return tile
+    def tile(self, i, j):
+        K = self.left.tile(i, j)
+        K += self.right.tile(i, j)
+        return K
 
     def grad(self, i, j, W):
         return np.concatenate([self.left.grad(i, j, W), self.right.grad(i, j, W)])
@@ -250,16 +230,10 @@ class _PreparedProduct(Prepared):
     def __init__(self, kernel, left, right):
         self.kernel, self.left, self.right = kernel, left, right
 
-    @cached_property
-    def tile(self):
-        left, right = self.left.tile, self.right.tile
-
-        def tile(i, j):
-            K = left(i, j)
-            K *= right(i, j)
-            return K
-
-        return tile
+    def tile(self, i, j):
+        K = self.left.tile(i, j)
+        K *= self.right.tile(i, j)
+        return K
 
     def grad(self, i, j, W):
         parts = []
@@ -282,16 +256,10 @@ class _PreparedScaled(Prepared):
     def __init__(self, inner, c, free):
         self.inner, self.c, self.free = inner, c, free
 
-    @cached_property
-    def tile(self):
-        inner, c = self.inner.tile, self.c
-
-        def tile(i, j):
-            K = inner(i, j)
-            K *= c
-            return K
-
-        return tile
+    def tile(self, i, j):
+        K = self.inner.tile(i, j)
+        K *= self.c
+        return K
 
     def grad(self, i, j, W):
         return self.weighted(i, j, W)[1] if self.free else self.c * self.inner.grad(i, j, W)

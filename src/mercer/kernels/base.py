@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _tiles
+from mercer._tiles import EVERYTHING
 from mercer.kernels.collection import as_vectors
 from mercer.kernels.hyper import HyperParameters
 from mercer.kernels.prepared import Prepared, part_of
@@ -80,7 +81,7 @@ class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
 
     def _tile(self, X, Z):
         """K with Kᵢⱼ = k(xᵢ, zⱼ) for two validated collections: a fresh array of X's dtype."""
-        return self.tiles(X, Z)(slice(None), slice(None))
+        return self.tiles(X, Z)(EVERYTHING, EVERYTHING)
 
     def tiles(self, X, Z):
         """t with t(i, j) = k(X[i], Z[j]) for slices i and j: what does not depend on the tile is done once, here.
@@ -224,6 +225,22 @@ class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
         return f"({self!r})" if self._precedence < tighter_than else repr(self)
 
     _precedence = 4  # 1: +   2: *   3: **   4: a call or an attribute
+
+
+class PreparedKernel(Kernel):
+    """A kernel that is written on the pairs of two collections: a subclass writes ``prepare``, the rest follows."""
+
+    def tiles(self, X, Z):
+        """t(i, j) = k(X[i], Z[j])."""
+        return self.prepare(X, Z).tile
+
+    def grad(self, X, Z, W):
+        """Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ, a vector of length p."""
+        return self.prepare(X, Z).grad(EVERYTHING, EVERYTHING, W)
+
+    def weighted(self, X, Z, W):
+        """(Σᵢⱼ Wᵢⱼ k(xᵢ, zⱼ), Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂log θ)."""
+        return self.prepare(X, Z).weighted(EVERYTHING, EVERYTHING, W)
 
 
 def _algebra():

@@ -16,7 +16,7 @@ STRIP = 64  # rows of a tile whose product and φ are done together
 PAIRS = 2**16  # near pairs that are done again at once
 BY_DIFFERENCES = {np.dtype(np.float64): 12, np.dtype(np.float32): 32}  # columns up to which differences are faster
 LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
-CLOSE = 1e-5  # s of a pair beside the largest ‖a‖² + ‖b‖² from which (a − b)² may be multiplied out
+CLOSE = 1e-5  # s of a pair beside ‖a‖² + ‖b‖² up to which (a − b)² may not be multiplied out
 NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
 MODEST = 1e3  # coordinates up to which Σ V (a − b)² may be multiplied out
 PRODUCT_SAFE = {np.dtype(np.float64): 1e145, np.dtype(np.float32): 1e17}  # beyond, squares overflow
@@ -37,7 +37,7 @@ class Points:
         self.A, self.B, self.size = A, B, size
         self.loops = _tiles.loops()
         self.safe = size < PRODUCT_SAFE[A.dtype]
-        self._raw = self._both_norms = None
+        self._raw = None
 
     # ------------------------------------------------------------------ φ of the distances
     def tiles(self, loop, phi):
@@ -54,30 +54,27 @@ class Points:
             return self._compiled(self.loops.CODES[loop])
         return lambda i, j: phi(self.squared(i, j))
 
-    def squared(self, i=EVERYTHING, j=EVERYTHING):
+    def squared(self, i=EVERYTHING, j=EVERYTHING, out=None):
         """‖a − b‖² for a in A[i], b in B[j], clipped at a large finite number; exactly 0 for equal rows."""
         if self.loops is None:
-            return self._squared(i, j)
+            return self._squared(self.A[i], self.B[j], out)
         if self._raw is None:
             self._raw = self._compiled(self.loops.RAW)
         return self._raw(i, j)
 
-    def _squared(self, i, j):
+    def _squared(self, A, B, out):
         """A tile of squared distances in NumPy and SciPy."""
-        A, B = self.A[i], self.B[j]
-        d, largest = A.shape[1], LARGEST[A.dtype]
-        if not self.safe:
-            with np.errstate(over="ignore"):
-                S = _cdist()(A, B, "sqeuclidean").astype(A.dtype, copy=False)
-                return np.minimum(S, largest, out=S)
-        if d == 1 and A.dtype == np.float64:
-            S = np.subtract.outer(A[:, 0], B[:, 0])
-            S *= S
-        elif d <= 32:
+        if self.safe and A.dtype == np.float64:
+            if A.shape[1] == 1:
+                S = np.subtract.outer(A[:, 0], B[:, 0], out=out)
+                S *= S
+                return S
+            return _cdist()(A, B, "sqeuclidean", out=out) if A.shape[1] <= 32 else _by_product(A, B)
+        if self.safe and A.shape[1] > 32:
+            return _by_product(A, B)
+        with np.errstate(over="ignore"):
             S = _cdist()(A, B, "sqeuclidean").astype(A.dtype, copy=False)
-        else:
-            S = _by_product(A, B)
-        return S
+            return np.minimum(S, LARGEST[A.dtype], out=S)
 
     @functools.cached_property
     def _transposed(self):
@@ -87,12 +84,11 @@ class Points:
         Bt[:, : len(B)] = B.T
         return Bt
 
+    @functools.cached_property
     def _norms(self):
         """(‖a‖², ‖b‖²)."""
-        if self._both_norms is None:
-            aa = np.einsum("ij,ij->i", self.A, self.A)
-            self._both_norms = aa, aa if self.B is self.A else np.einsum("ij,ij->i", self.B, self.B)
-        return self._both_norms
+        aa = np.einsum("ij,ij->i", self.A, self.A)
+        return aa, aa if self.B is self.A else np.einsum("ij,ij->i", self.B, self.B)
 
     def _compiled(self, code):
         """The tile function of a compiled loop; what does not depend on the tile is done here, once."""
@@ -109,7 +105,7 @@ class Points:
                 return out
 
             return by_differences
-        (aa, bb), near = self._norms(), NEAR[dtype]
+        (aa, bb), near = self._norms, NEAR[dtype]
 
         def by_product(i, j):
             rows, columns, rr, cc = A[i], B[j], aa[i], bb[j]
@@ -140,7 +136,7 @@ class Points:
                 return loops.radial_contract(code, A[i], Bt, first, W, largest, sums), sums
 
             return by_differences
-        (aa, bb), near = self._norms(), NEAR[A.dtype]
+        (aa, bb), near = self._norms, NEAR[A.dtype]
 
         def by_product(i, j, W):
             rows, points, rr, cc = A[i], B[j], aa[i], bb[j]
@@ -163,30 +159,32 @@ class Points:
         Multiplied out, a pair loses all digits of (a − b)² that its distance s has not: and V of a rough kernel is the
         larger, the nearer a pair is.
         """
-        A, B = self.A[i], self.B[j]
+        A = self.A[i]
+        B = A if self.B is self.A and i == j else self.B[j]
         if self.size > MODEST:
             with np.errstate(over="ignore"):
                 return np.array(
                     [np.sum(V * np.minimum((A[:, [k]] - B[:, k]) ** 2, LARGEST[A.dtype])) for k in range(A.shape[1])]
                 )
-        near = self._take_near(V, s, i, j)
-        sums = near + np.add.reduce(V, axis=1) @ (A * A) + np.add.reduce(V, axis=0) @ (B * B)
-        sums -= 2.0 * np.einsum("ij,ij->j", A, V @ B)
-        return sums
+        near = self._take_near(V, s, A, B)
+        across, down = np.add.reduce(V, axis=1), np.add.reduce(V, axis=0)
+        squares = (across + down) @ (A * A) if B is A else across @ (A * A) + down @ (B * B)
+        return near + squares - 2.0 * np.add.reduce(A * (V @ B), axis=0)
 
-    def _take_near(self, V, s, i, j):
-        """Σ V (aₖ − bₖ)² over the near pairs, whose V becomes 0; 0.0 where there are none."""
-        A, B = self.A[i], self.B[j]
-        aa, bb = self._norms()
-        aa, bb = aa[i], bb[j]
-        close = s <= CLOSE * (np.maximum.reduce(aa, initial=0.0) + np.maximum.reduce(bb, initial=0.0))
+    def _take_near(self, V, s, A, B):
+        """Σ V (aₖ − bₖ)² over the near pairs, whose V becomes 0; 0.0 where there are none but equal ones."""
+        close = s <= 2.0 * CLOSE * A.shape[1] * self.size**2
         count = np.count_nonzero(close)
-        if B is A and count == len(A) and V.flags.c_contiguous:  # none but each with itself, as it mostly is
+        if count == 0:
+            return 0.0
+        if B is A and count == len(A) and V.flags.c_contiguous:  # each with itself, as it mostly is
             V.reshape(-1)[:: len(A) + 1] = 0.0
             return 0.0
-        rows, columns = np.nonzero(close) if count else ((), ())
+        rows, columns = np.nonzero(close)
+        near = s[close] <= CLOSE * (np.add.reduce(A * A, axis=1)[rows] + np.add.reduce(B * B, axis=1)[columns])
+        rows, columns = rows[near], columns[near]  # an outlier makes many seem near
         sums = np.zeros(A.shape[1])
-        for k in range(0, count, PAIRS):
+        for k in range(0, len(rows), PAIRS):
             r, c = rows[k : k + PAIRS], columns[k : k + PAIRS]
             sums += V[r, c] @ (A[r] - B[c]) ** 2
             V[r, c] = 0.0

@@ -59,7 +59,10 @@ class HyperParameters:
     def _positive(self, name, size=None):
         """Return hyper-parameter ``name`` as an array, checked: > 0, finite, of length 1 or ``size``."""
         value = np.asarray(getattr(self, name), dtype=float)
-        least, most = (value, value) if value.ndim == 0 else (value.min(initial=np.inf), value.max(initial=0.0))
+        least, most = value, value
+        if value.ndim:
+            least = np.minimum.reduce(value, axis=None, initial=np.inf)
+            most = np.maximum.reduce(value, axis=None, initial=0.0)
         if not (least > 0.0 and most < np.inf):  # nan too
             raise ValueError(f"{type(self).__name__}: {name} must be positive and finite, got {value}.")
         if value.ndim > 1 or (value.ndim == 1 and size is not None and value.size not in (1, size)):

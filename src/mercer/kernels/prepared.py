@@ -1,6 +1,6 @@
 """Prepared: a kernel on the pairs of two collections, with all that does not depend on the tile done once."""
 
-from functools import cached_property
+import threading
 
 
 class Prepared:
@@ -30,11 +30,15 @@ class Prepared:
 
     def __init__(self, kernel, X, Z):
         self.kernel, self.X, self.Z = kernel, X, Z
+        self._tiles, self._lock = None, threading.Lock()
 
-    @cached_property
-    def tile(self):
-        """t(i, j) = k(X[i], Z[j]): a fresh array; made once, before threads share it."""
-        return self.kernel.tiles(self.X, self.Z)
+    def tile(self, i, j):
+        """k(X[i], Z[j]): a fresh array."""
+        if self._tiles is None:
+            with self._lock:  # once, though threads share it
+                if self._tiles is None:
+                    self._tiles = self.kernel.tiles(self.X, self.Z)
+        return self._tiles(i, j)
 
     def grad(self, i, j, W):
         """Σ W ∘ ∂k(X[i], Z[j])/∂log θ."""

@@ -113,8 +113,10 @@ class Matern52(Radial):
     def phi(self, s):
         s *= 5.0
         a = np.sqrt(s)
-        np.exp(np.negative(a, out=s), out=s)
-        s *= 1.0 + a + a * a / 3.0
+        s /= 3.0
+        s += 1.0
+        s += a
+        s *= np.exp(np.negative(a, out=a), out=a)
         return s
 
     def dphi(self, s):
@@ -222,49 +224,50 @@ class RationalQuadratic(Radial):
 
 
 # ---------------------------------------------------------------------- φ and φ′ from one exp
-def _gaussian(kernel, s):
-    phi = s * -0.5
-    np.exp(phi, out=phi)
-    return phi, -0.5 * phi
+def _gaussian(kernel, s, one, two):
+    np.exp(np.multiply(s, -0.5, out=one), out=one)
+    return one, np.multiply(one, -0.5, out=two)
 
 
-def _exponential(kernel, s):
-    r = np.sqrt(s)
-    phi = np.negative(r)
-    np.exp(phi, out=phi)
-    return phi, np.divide(-0.5 * phi, r, out=np.zeros_like(r), where=r > 0)
+def _exponential(kernel, s, one, two):
+    r = np.sqrt(s, out=two)
+    np.exp(np.negative(r, out=one), out=one)
+    np.divide(one, r, out=two, where=r > 0.0)  # 0 where r is
+    two *= -0.5
+    return one, two
 
 
-def _matern32(kernel, s):
-    a = 3.0 * s
-    np.sqrt(a, out=a)
-    phi = np.negative(a)
-    np.exp(phi, out=phi)
-    slope = -1.5 * phi
+def _matern32(kernel, s, one, two):
+    a = np.sqrt(np.multiply(s, 3.0, out=one), out=one)
+    np.exp(np.negative(a, out=two), out=two)
     a += 1.0
-    phi *= a
-    return phi, slope
+    a *= two
+    two *= -1.5
+    return a, two
 
 
-def _matern52(kernel, s):
-    a = 5.0 * s
-    np.sqrt(a, out=a)
-    phi = np.negative(a)
-    np.exp(phi, out=phi)
-    slope = (-5.0 / 6.0) * phi
-    slope *= 1.0 + a
-    phi *= 1.0 + a + a * a / 3.0
-    return phi, slope
+def _matern52(kernel, s, one, two):
+    a = np.sqrt(np.multiply(s, 5.0, out=two), out=two)
+    np.exp(np.negative(a, out=one), out=one)
+    a += 1.0
+    a *= one  # (1 + a) e⁻ᵃ
+    one *= s
+    one *= 5.0 / 3.0
+    one += a
+    a *= -5.0 / 6.0
+    return one, a
 
 
-def _rational_quadratic(kernel, s):
+def _rational_quadratic(kernel, s, one, two):
     alpha = float(kernel._positive("alpha"))
-    u = s / (2.0 * alpha)
-    phi = np.log1p(u)
-    phi *= -alpha
-    np.exp(phi, out=phi)
+    u = np.divide(s, 2.0 * alpha, out=two)
+    np.log1p(u, out=one)
+    one *= -alpha
+    np.exp(one, out=one)
     u += 1.0
-    return phi, -0.5 * phi / u
+    np.divide(one, u, out=two)
+    two *= -0.5
+    return one, two
 
 
 SHORTCUTS.update(

@@ -17,6 +17,7 @@ from mercer.kernels.prepared import Prepared
 
 LENGTH_BOUNDS = (1e-5, 1e5)
 NOTHING = (None, None, None)
+LENGTH = ("length_scale",)
 
 
 class Shortcut(NamedTuple):
@@ -27,7 +28,7 @@ class Shortcut(NamedTuple):
     dphi : function
         The φ′ it holds for.
     both : function
-        (kernel, s) ↦ (φ(s), φ′(s)), fresh arrays; s is left alone.
+        (kernel, s, one, two) ↦ (φ(s), φ′(s)), which are written into the arrays one and two; s is left alone.
     loop : str or None
         The name of the compiled loop in ``_loops.CODES``.
     """
@@ -150,10 +151,15 @@ class RadialPrepared(Prepared):
         """(s, φ, φ′) of a tile, which nobody may write into; φ or φ′ may be None where it is not asked for."""
         whole = self._keep and i is EVERYTHING and j is EVERYTHING
         s, phi, dphi = self._kept if whole else NOTHING
+        if self.both is not None and phi is None:
+            A, B = self.points.A[i], self.points.B[j]
+            # One large array instead of three: a system keeps free memory in proportion to the largest piece that was
+            # freed, and touching new memory takes longer than φ. So a fourth, never touched, makes room for K and W.
+            block = np.empty((4, len(A), len(B)), dtype=A.dtype)
+            s = self.points.squared(i, j, block[0])
+            phi, dphi = self.both(self.kernel, s, block[1], block[2])
         if s is None:
             s = self.points.squared(i, j)
-        if self.both is not None and phi is None:
-            phi, dphi = self.both(self.kernel, s)
         if value and phi is None:
             phi = self.kernel.phi(s.copy())
         if slope and dphi is None:
@@ -173,10 +179,13 @@ class RadialPrepared(Prepared):
     def _joined(self, i, j, W, total):
         """(Σ W ∘ φ, ∂/∂log of what is free, as one vector)."""
         kernel = self.kernel
-        free = [name for name in kernel.hyper if kernel._entries(name)]
+        free = tuple(name for name in kernel.hyper if kernel._entries(name)) if len(kernel.hyper) > 1 else LENGTH
+        if free is LENGTH and not kernel._entries("length_scale"):
+            free = ()
         value, in_logs = self.contract(i, j, W, free, total)
-        parts = [in_logs[name] for name in free]
-        return value, parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
+        if len(free) == 1:
+            return value, in_logs[free[0]]
+        return value, np.concatenate([in_logs[name] for name in free]) if free else np.zeros(0)
 
     def contract(self, i, j, W, names, total=False):
         """(Σ W ∘ φ, {name: Σ W ∘ ∂φ/∂log value, a vector}) of a tile; the sum may be None if it is not asked for."""
