@@ -51,7 +51,7 @@ class Mercer(Library):
         from contextlib import ExitStack
 
         from mercer import _loops  # noqa: F401  (compiled or loaded before the clock starts)
-        from mercer._tiles import few_threads
+        from mercer._threads import few_threads
         from mercer.selection import Evidence
         from mercer.selection.search.objective import Objective, Record
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.neighbors import KNeighborsRegressor
 
 from mercer import BasisRegression, KernelRidge
-from mercer._tiles import one_blas_thread
+from mercer._threads import one_blas_thread
 from mercer.diagnostics import bias_variance, simulate_bias_variance
 from mercer.kernels import FeatureMap, Gaussian, Linear, Matern32, PolynomialBasis
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fits import deletion as without_rows
 from mercer import BasisRegression, KernelRidge
-from mercer._tiles import one_blas_thread
+from mercer._threads import one_blas_thread
 from mercer.kernels import FeatureMap, Gaussian, Linear, Matern52, Pairwise, PolynomialBasis, Precomputed
 from mercer.selection import LOO, Discrepancy
 from mercer.uncertainty import (

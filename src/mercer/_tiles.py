@@ -1,26 +1,20 @@
 """Work by tiles: a matrix is filled, multiplied or contracted a cache-sized tile at a time, on all cores.
 
-A kernel's ``tiles(X, Z)`` returns a function of two slices, which evaluates that tile of K. Only half of a symmetric
-matrix is evaluated.
-There is one level of threads: while tiles run side by side, BLAS runs on one thread in each.
+A kernel's ``prepare(X, Z)`` evaluates and contracts a tile, given by two slices. Only half of a symmetric matrix is
+evaluated.
 Results depend on the number of threads in the last digits only, and on nothing else.
 """
 
 import functools
-import os
 import sys
-import threading
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-from mercer._crew import Crew
+from mercer import _threads
 
+EVERYTHING = slice(None)
 ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in its second-level cache
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
-ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
 
 
@@ -31,141 +25,6 @@ def loops(entries=0):
     if module is None and entries >= WORTH_COMPILING:
         from mercer import _loops as module
     return module if hasattr(module, "COMPLETE") else None  # half-imported in another thread: not yet
-
-
-# ---------------------------------------------------------------------- threads
-@functools.cache
-def _blas():
-    """The BLAS libraries of this process, found once."""
-    return ThreadpoolController().select(user_api="blas")
-
-
-def blas_threads():
-    """The threads of each BLAS library, as they are set now."""
-    return [library.get_num_threads() or 1 for library in _blas().lib_controllers]
-
-
-# What `threads` said before this thread of execution asked BLAS for one: our own limit is not the user's.
-_cores: ContextVar[int | None] = ContextVar("cores", default=None)
-# The threads that help in this block.
-_crew: ContextVar[Crew | None] = ContextVar("crew", default=None)
-
-
-def threads():
-    """Return how many tiles run side by side: the cores we may use, at most what BLAS was given by the user.
-
-    In a worker of `run` this is 1: there is one level of threads.
-    """
-    cores = _cores.get()
-    if cores is not None:
-        return cores
-    try:
-        available = len(os.sched_getaffinity(0))
-    except AttributeError:
-        available = os.cpu_count() or 1
-    return max(1, min([available, *blas_threads()]))
-
-
-@contextmanager
-def _held(variable, value):
-    """A context variable at a value inside the block."""
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
-
-
-@contextmanager
-def waiting_threads():
-    """Inside the block the threads of `run` wait for the next one, instead of being started for each."""
-    if _crew.get() is not None:
-        yield
-        return
-    with Crew() as crew, _held(_crew, crew):
-        yield
-
-
-# BLAS has one setting for the whole process, which this guards; a fork must not inherit it locked.
-_setting = threading.Lock()
-
-
-def _fresh_lock():
-    global _setting
-    _setting = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_fresh_lock)
-
-
-@contextmanager
-def _limited():
-    """BLAS on one thread, unless it is already: what another thread has limited it restores, and nobody else.
-
-    A second limiter would find 1, and leave that behind if it is the last to go.
-    """
-    limiter = None
-    with _setting:
-        if max(blas_threads(), default=1) > 1:
-            limiter = _blas().limit(limits=1)
-            limiter.__enter__()
-    try:
-        yield
-    finally:
-        if limiter is not None:
-            with _setting:
-                limiter.__exit__(None, None, None)
-
-
-@contextmanager
-def one_blas_thread():
-    """One level of threads: BLAS on one thread inside the block, restored even after an error.
-
-    Of several threads that ask at the same time the first limits and restores. `run` still uses all cores inside.
-    """
-    if _cores.get() is not None:
-        yield
-        return
-    with waiting_threads(), _held(_cores, threads()), _limited():
-        yield
-
-
-def few_threads(n):
-    """One BLAS thread for few rows: their many small products would wait for threads longer than they run."""
-    return one_blas_thread() if n <= ONE_THREAD else nullcontext()
-
-
-def run(work, count, workers=None):
-    """Call work(i, w) for i < count, by workers w = 0, 1, …: worker w takes i = w, w + workers, …
-
-    The caller is worker 0. The share of each worker is fixed beforehand, so that sums come out the same in every run.
-    An error stops the workers before their next larger index, so that the first error is found; Ctrl-C stops them all
-    at the end of their tile.
-    """
-    workers = min(workers or threads(), count)
-    if workers <= 1:
-        for i in range(count):
-            work(i, 0)
-        return
-    errors = []
-
-    def share(w):
-        try:
-            with _held(_cores, 1):  # what a worker calls has this core only
-                for i in range(w, count, workers):
-                    if errors and min(errors)[0] < i:
-                        return
-                    work(i, w)
-        except Exception as error:
-            errors.append((i, w, error))
-        except BaseException as error:
-            errors.append((-1, w, error))
-
-    with one_blas_thread():
-        _crew.get().share(share, workers, lambda error: errors.append((-1, workers, error)))
-    if errors:
-        raise min(errors)[2]
 
 
 # ---------------------------------------------------------------------- tiles
@@ -187,13 +46,13 @@ def _all_tiles(m, n):
     return [(i0, i1, j0, j1) for i0, i1 in spans(m, ROWS) for j0, j1 in spans(n, COLUMNS)]
 
 
-def _symmetrise(square):
+def symmetrise(square):
     """square = (square + squareᵀ)/2 in place: rounding may have treated the two sides differently."""
     square += square.T.copy()
     square *= square.dtype.type(0.5)
 
 
-def _as_floats(T):
+def as_floats(T):
     """A tile as floats: the in-place halves of whole numbers would all be 0."""
     T = np.asarray(T)
     return T if T.dtype.kind == "f" else T.astype(float)
@@ -207,26 +66,26 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
     """K with Kᵢⱼ = k(xᵢ, zⱼ): the whole matrix, or (``lower``) the lower triangle of a symmetric one."""
     m, n = len(X), len(Z)
     if m * n <= SMALL and out is None:
-        K = _as_floats(kernel.tiles(X, Z)(slice(0, m), slice(0, n)))
+        K = as_floats(kernel.prepare(X, Z).tile(EVERYTHING, EVERYTHING))
         if symmetric:
-            _symmetrise(K)
+            symmetrise(K)
         return K
     loops(m * n)
     if out is None:
         out = np.empty((m, n), dtype=_result_dtype(X))
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
-    tile = kernel.tiles(X, Z)
+    tile = kernel.prepare(X, Z).tile
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
-        T = _as_floats(tile(slice(i0, i1), slice(j0, j1)))
+        T = as_floats(tile(slice(i0, i1), slice(j0, j1)))
         if symmetric and not lower and j1 > i0:
-            _symmetrise(T[:, i0 - j0 :])
+            symmetrise(T[:, i0 - j0 :])
         out[i0:i1, j0:j1] = T
         if symmetric and not lower:
             out[j0:j1, i0:i1] = T.T
 
-    run(work, len(tiles))
+    _threads.run(work, len(tiles))
     return out
 
 
@@ -234,7 +93,7 @@ def product(kernel, X, Z, V, symmetric):
     """K V in float64, K never stored; a symmetric K is evaluated by half."""
     m, n = len(X), len(Z)
     loops(m * n)
-    tile = kernel.tiles(X, Z)
+    tile = kernel.prepare(X, Z).tile
     if not symmetric:
         out = np.zeros((m, V.shape[1]))
         rows = spans(m, ROWS)
@@ -244,11 +103,11 @@ def product(kernel, X, Z, V, symmetric):
             for j0, j1 in spans(n, COLUMNS):
                 out[i0:i1] += tile(slice(i0, i1), slice(j0, j1)) @ V[j0:j1]
 
-        run(work, len(rows))
+        _threads.run(work, len(rows))
         return out
 
     tiles = _lower_tiles(n)
-    workers = min(threads(), len(tiles)) or 1
+    workers = min(_threads.threads(), len(tiles)) or 1
     partial = np.zeros((workers, n, V.shape[1]))
 
     def both(index, worker):
@@ -260,7 +119,7 @@ def product(kernel, X, Z, V, symmetric):
         if left > 0:
             mine[j0 : j0 + left] += T[:, :left].T @ V[i0:i1]
 
-    run(both, len(tiles), workers)
+    _threads.run(both, len(tiles), workers)
     return functools.reduce(np.add, partial) if workers > 1 else partial[0]
 
 
@@ -270,29 +129,36 @@ def contract(kernel, X, Z, W, symmetric, s=None):
     Of a symmetric W only the lower triangle and the squares on the diagonal are read. With ``s`` it is S W S.
     """
     m, n = len(X), len(Z)
-
-    def weights(i0, i1, j0, j1):
-        if s is None:
-            return W[i0:i1, j0:j1]
-        # Rows that do not touch, as those of a tile of W: the compiled loops then add in the same order for both.
-        part = np.empty((i1 - i0, j1 - j0 + (j1 - j0 < n)), dtype=W.dtype)[:, : j1 - j0]
-        np.multiply(s[i0:i1, None], W[i0:i1, j0:j1], out=part)
-        part *= s[j0:j1]
-        return part
-
     if m * n <= (ROWS * COLUMNS if symmetric else SMALL):
-        return kernel.grad(X, Z, weights(0, m, 0, n))
+        return kernel.prepare(X, Z).grad(EVERYTHING, EVERYTHING, scaled(W, s, EVERYTHING, EVERYTHING))
     loops(m * n)
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
-    tile, parts = kernel.grad_tiles(X, Z), np.zeros((len(tiles), kernel.n_theta))
+    grad, parts = kernel.prepare(X, Z).grad, np.zeros((len(tiles), kernel.n_theta))
+
+    def part(i0, i1, j0, j1):
+        i, j = slice(i0, i1), slice(j0, j1)
+        return grad(i, j, scaled(W, s, i, j))
 
     def work(index, worker):
         i0, i1, j0, j1 = tiles[index]
         middle = min(j1, i0) if symmetric else j0  # left of it an entry stands for its mirror image too
         if middle > j0:
-            parts[index] += 2.0 * tile(slice(i0, i1), slice(j0, middle), weights(i0, i1, j0, middle))
+            parts[index] += 2.0 * part(i0, i1, j0, middle)
         if j1 > middle:
-            parts[index] += tile(slice(i0, i1), slice(middle, j1), weights(i0, i1, middle, j1))
+            parts[index] += part(i0, i1, middle, j1)
 
-    run(work, len(tiles))
+    _threads.run(work, len(tiles))
     return parts.sum(axis=0)
+
+
+def scaled(W, s, i, j):
+    """A tile of S W S, S = diag(s); of W where s is None."""
+    part = W[i, j]
+    if s is None:
+        return part
+    # Rows that do not touch, as those of a tile of W: the compiled loops then add in the same order for both.
+    m, n = part.shape
+    out = np.empty((m, n + (n < W.shape[1])), dtype=W.dtype)[:, :n]
+    np.multiply(s[i, None], part, out=out)
+    out *= s[j]
+    return out

@@ -40,7 +40,7 @@ def require_psd(kernel, X, *, random_state=0):
     chosen = np.arange(n)
     if n > LOOK_AT:
         chosen = np.sort(np.random.default_rng(random_state).choice(n, LOOK_AT, replace=False))
-    inputs = take(X, chosen)
+    inputs = kernel.validate(take(X, chosen))
     _require_symmetric(kernel, inputs, chosen)
     witness = negative_witness(TiledGram(kernel, inputs))
     if witness is None:

@@ -58,7 +58,7 @@ def empirical_feature_map(kernel, X, *, rank=None):
     >>> bool(np.allclose(phi(X) @ phi(X).T, Gaussian(0.5)(X)))
     True
     """
-    K = DenseGram(kernel, X)
+    K = DenseGram(kernel, kernel.validate(X))
     spectrum = Spectral().resolvent(K)
     e, U = spectrum.eigenvalues[::-1], spectrum.eigenvectors[:, ::-1]
     keep = int(np.count_nonzero(e > K.n * np.finfo(float).eps * max(e[0], 0.0)))

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dual.reference import interior_point
-from mercer import _tiles
+from mercer import _threads, _tiles
 from mercer._loops import dual as compiled
 from mercer.dual import _active, _plain, _programme, _rounds, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
@@ -338,7 +338,7 @@ def test_same_bits_in_every_run(rng):
     X, y = data(rng, 600)
     one, two = (solve(TiledGram(Gaussian(1.0), X), tube(y, 10.0, 0.1), intercept=True) for _ in range(2))
     assert_array_equal(one.alpha, two.alpha)
-    assert _tiles.threads() >= 1
+    assert _threads.threads() >= 1
 
 
 @pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mercer import _tiles
+from mercer import _threads, _tiles
 
 
 @pytest.fixture(params=["numpy", "compiled"])
@@ -22,4 +22,4 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(_tiles, "ROWS", 4)
     monkeypatch.setattr(_tiles, "COLUMNS", 8)
     monkeypatch.setattr(_tiles, "SMALL", 0)
-    monkeypatch.setattr(_tiles, "threads", lambda: 2)
+    monkeypatch.setattr(_threads, "threads", lambda: 2)

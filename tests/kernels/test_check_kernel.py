@@ -7,6 +7,7 @@ import pytest
 
 from contract import assert_passes
 from mercer.kernels import FeatureMap, Gaussian, Kernel, Linear, Matern52, Pairwise, Radial
+from mercer.kernels.prepared import Prepared
 from mercer.testing import check_kernel
 
 
@@ -93,14 +94,28 @@ class GradientOfOneSide(Sound):
         return {"weight": np.sum(W * (1.0 + X @ Z.T)) if X is Z else 0.0}
 
 
+class Prepares(Prepared):
+    def __init__(self, kernel, X, Z, grad=None, weighted=None):
+        super().__init__(kernel, X, Z)
+        self.grad, self.weighted = grad or self.grad, weighted or self.weighted
+
+
 class ForgetsTheColumn(Sound):
-    def grad_tiles(self, X, Z):
-        return lambda i, j, W: self.grad(X[i], Z[: j.stop - j.start], W)
+    def prepare(self, X, Z, keep=False):
+        return Prepares(self, X, Z, grad=lambda i, j, W: self.grad(X[i], Z[: j.stop - j.start], W))
 
 
 class WeighsTwice(Sound):
-    def weighted_tiles(self, X, Z):
-        return lambda i, j, W: self.weighted(X[i], Z[j], 2.0 * W)
+    def prepare(self, X, Z, keep=False):
+        return Prepares(self, X, Z, weighted=lambda i, j, W: self.weighted(X[i], Z[j], 2.0 * W))
+
+
+class KeepsWhatItGave(Sound):
+    def prepare(self, X, Z, keep=False):
+        pairs, first = Prepared(self, X, Z), self._tile(X, Z)
+        if keep:
+            pairs.tile = lambda i, j: first
+        return pairs
 
 
 class NoNames(Sound):
@@ -188,8 +203,9 @@ BROKEN = [
     (Writes(), "inputs: X or W was changed"),
     (GradientOfTheValue(), "gradient: ∂/∂log weight for .X, X. is"),
     (GradientOfOneSide(), "gradient: ∂/∂log weight for .X, Z. is 0"),
-    (ForgetsTheColumn(), "grad_tiles: not grad for rows"),
-    (WeighsTwice(), "weighted_tiles: not weighted for rows"),
+    (ForgetsTheColumn(), "prepare: its grad is not grad for rows"),
+    (WeighsTwice(), "prepare: its weighted is not weighted for rows"),
+    (KeepsWhatItGave(), "prepare: a second tile is not the first"),
     (NoNames(), "names: "),
     (ForgetsTheta(), "with_theta: "),
     (ChangesItself(), "with_theta: changed the kernel itself"),

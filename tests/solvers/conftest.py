@@ -2,7 +2,7 @@
 
 import pytest
 
-from mercer._tiles import one_blas_thread
+from mercer._threads import one_blas_thread
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import get_lapack_funcs
 
-from mercer._tiles import one_blas_thread
+from mercer._threads import one_blas_thread
 from mercer.solvers.engine import blocks, lapack, recorded, shares
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from solvers.plain import gaussian
@@ -191,7 +191,7 @@ def test_threads_of_our_own_give_the_same_answer(workers, rng, monkeypatch):
     n = 3 * B + 17
     A = positive_definite(n, np.float64, rng)
     monkeypatch.setattr(shares, "threads", lambda: workers)
-    monkeypatch.setattr("mercer._tiles.threads", lambda: workers)
+    monkeypatch.setattr("mercer._threads.threads", lambda: workers)
     monkeypatch.setattr(shares, "WORTH", 1.0)
     L = factored(A)
     assert_allclose(np.tril(L) @ np.tril(L).T, A, rtol=1e-6, atol=1e-11 * n)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import get_lapack_funcs
 
-from mercer import _loops, _tiles
+from mercer import _loops, _threads
 from mercer.solvers.engine import lapack, recorded, recorder
 from mercer.solvers.engine.recorder import Recorder
 from solvers.plain import gaussian
@@ -20,7 +20,7 @@ SIZES = [1, 2, 100, W, W + 1, 2 * W, 3 * W - 1, 400, 5 * W + 7, 1000]
 @pytest.fixture(params=[1, 2, 3])
 def workers(request, monkeypatch):
     """So many threads, whatever the machine has."""
-    monkeypatch.setattr(_tiles, "threads", lambda: request.param)
+    monkeypatch.setattr(_threads, "threads", lambda: request.param)
     monkeypatch.setattr(recorded, "threads", lambda: request.param)
     return request.param
 

@@ -1,4 +1,4 @@
-"""Every numba function: arrays in, arrays out. Serial, ``nogil``, cached; threads are started by ``_tiles``.
+"""Every numba function: arrays in, arrays out. Serial, ``nogil``, cached; threads are started by ``_threads``.
 
 Nothing here is imported before a problem is large enough to pay for a compiler (see ``_tiles.loops``).
 ``contract`` is the only relaxation of IEEE rules: a·b + c may be rounded once. Sums are never reordered,
@@ -8,12 +8,8 @@ so a result does not depend on how the tiles fall.
 from mercer._loops import dual, graphs, nu, strings, tasks
 from mercer._loops.core import clear_lower, exp
 from mercer._loops.pairs import (
-    EXPONENTIAL,
-    GAUSSIAN,
-    MATERN32,
-    MATERN52,
+    CODES,
     RAW,
-    SLOPE,
     laplacian,
     radial,
     radial_contract,
@@ -24,12 +20,8 @@ from mercer._loops.pairs import (
 from mercer._loops.transport import plan as transport_plan
 
 __all__ = [
-    "EXPONENTIAL",
-    "GAUSSIAN",
-    "MATERN32",
-    "MATERN52",
+    "CODES",
     "RAW",
-    "SLOPE",
     "clear_lower",
     "dual",
     "exp",

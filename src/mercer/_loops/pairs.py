@@ -5,18 +5,16 @@ from numba import njit
 
 from mercer._loops.core import OPTIONS, _exp, _wide
 
-GAUSSIAN, EXPONENTIAL, MATERN32, MATERN52 = 0, 1, 2, 3  # φ(s), s a squared distance
+CODES = {"gaussian": 0, "exponential": 1, "matern32": 2, "matern52": 3}  # φ(s), s a squared distance
 RAW = -1  # s itself
-SLOPE = 10  # SLOPE + code is φ′(s)
 
 
 @njit(**OPTIONS)
 def _phi_row(code, s):
-    """Replace a row of squared distances s by φ(s) or φ′(s)."""
+    """Replace a row of squared distances s by φ(s); by itself for the code −1."""
     _wide()
-    one, half, zero = s.dtype.type(1.0), s.dtype.type(0.5), s.dtype.type(0.0)
+    one, half, third = s.dtype.type(1.0), s.dtype.type(0.5), s.dtype.type(1.0 / 3.0)
     a3, a5 = s.dtype.type(np.sqrt(3.0)), s.dtype.type(np.sqrt(5.0))
-    c3, c5, third = s.dtype.type(-1.5), s.dtype.type(-5.0 / 6.0), s.dtype.type(1.0 / 3.0)
     n = s.size
     if code == 0:
         for j in range(n):
@@ -32,20 +30,8 @@ def _phi_row(code, s):
         for j in range(n):
             r = a5 * np.sqrt(s[j])
             s[j] = (one + r + third * r * r) * _exp(-r)
-    elif code == 10:
-        for j in range(n):
-            s[j] = -half * _exp(-half * s[j])
-    elif code == 11:
-        for j in range(n):
-            r = np.sqrt(s[j])
-            s[j] = -half * _exp(-r) / r if r > zero else zero
-    elif code == 12:
-        for j in range(n):
-            s[j] = c3 * _exp(-a3 * np.sqrt(s[j]))
-    elif code == 13:
-        for j in range(n):
-            r = a5 * np.sqrt(s[j])
-            s[j] = c5 * (one + r) * _exp(-r)
+    elif code != -1:
+        raise ValueError("no compiled loop has this code")
 
 
 @njit(**OPTIONS)
@@ -80,8 +66,7 @@ def radial(code, A, Bt, first, largest, out):
                     row[j] += t * t
             for j in range(width):
                 row[j] = min(row[j], largest)
-            if code != -1:
-                _phi_row(code, row)
+            _phi_row(code, row)
 
 
 @njit(**OPTIONS)
@@ -105,8 +90,7 @@ def radial_from_product(code, G, aa, bb, A, B, near, largest):
             row[j] = min(max(s, zero), largest)
         if close:
             _differences(row, A[i], B, a, bb, near)
-        if code != -1:
-            _phi_row(code, row)
+        _phi_row(code, row)
 
 
 @njit(**OPTIONS)
@@ -150,12 +134,14 @@ def _phi_and_slope_row(code, s, slope):
             e = _exp(-r)
             s[j] = (one + r) * e
             slope[j] = c3 * e
-    else:
+    elif code == 3:
         for j in range(n):
             r = a5 * np.sqrt(s[j])
             e = _exp(-r)
             s[j] = (one + r + third * r * r) * e
             slope[j] = c5 * (one + r) * e
+    else:
+        raise ValueError("no compiled loop has this code")
 
 
 @njit(**SUMS)
@@ -200,24 +186,43 @@ def radial_contract(code, A, Bt, first, W, largest, sums):
 
 
 @njit(**OPTIONS)
-def radial_contract_product(code, G, aa, bb, A, B, near, largest, W, rows, columns):
+def radial_contract_product(code, G, aa, bb, A, B, near, largest, W, rows, columns, sums):
     """G ← W ∘ φ′(s) with s from the product as in ``radial_from_product``; returns Σᵢⱼ Wᵢⱼ φ(s).
 
-    rows and columns get the sums of the new G over each row and (added) over each column.
+    rows and columns get the sums of the new G over each row and (added) over each column. Near pairs, for which
+    (a − b)² must not be multiplied out, are 0 in G: their Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)² are added to sums[k].
     """
     m, n = G.shape
-    slope = np.empty(n, dtype=G.dtype)
+    slope, before = np.empty(n, dtype=G.dtype), np.empty(n, dtype=G.dtype)
     total = 0.0
     radial_from_product(-1, G, aa, bb, A, B, near, largest)
     for i in range(m):
-        s = G[i]
+        s, a = G[i], aa[i]
+        close = 0
+        for j in range(n):
+            close += 1 if s[j] < near * (a + bb[j]) else 0
+            before[j] = s[j]
         _phi_and_slope_row(code, s, slope)
+        if close:
+            _near_sums(before, W[i], slope, A[i], B, a, bb, near, sums)
         part, rows[i] = _weigh(W[i], s, slope)
         total += part
         for j in range(n):
             s[j] = slope[j]
             columns[j] += slope[j]
     return total
+
+
+@njit(**OPTIONS)
+def _near_sums(s, W, slope, a, B, aa, bb, near, sums):
+    """sums[k] += Wⱼ slopeⱼ (aₖ − bⱼₖ)² for the near pairs of a row, whose slope becomes 0."""
+    for j in range(s.size):
+        if s[j] < near * (aa + bb[j]):
+            v = W[j] * slope[j]
+            for k in range(a.size):
+                t = a[k] - B[j, k]
+                sums[k] += v * (t * t)
+            slope[j] = s.dtype.type(0.0)
 
 
 @njit(**OPTIONS)

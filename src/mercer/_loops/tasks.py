@@ -74,6 +74,8 @@ def _call(routine, count, arguments):
         _call6(routine, arguments)
     elif count == 5:
         _call5(routine, arguments)
+    else:
+        raise ValueError("no routine has so many arguments")
 
 
 @njit(**OPTIONS)

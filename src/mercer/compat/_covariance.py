@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.compat._translate import translate
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Gram, TiledGram
@@ -107,8 +107,15 @@ class NoisyGram(Gram):
         np.einsum("ii->i", out)[...] += self.noise
         return out
 
-    def grad(self, W):
-        return self.inner.grad(W)
+    def cross(self, X):
+        return self.inner.cross(X)
+
+    def grad(self, W, s=None):
+        return self.inner.grad(W, s)
+
+    def restrict(self, index):
+        part = self.inner.restrict(index)
+        return NoisyGram(part.kernel, part.X, self.noise[index], self.slopes[:, index])
 
     def represent(self, alpha):
         return self.inner.represent(alpha)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer._warn import warn
 
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one, so that a line search turns back

@@ -9,7 +9,7 @@ import copy
 
 import numpy as np
 
-from mercer._tiles import one_blas_thread
+from mercer._threads import one_blas_thread
 from mercer.dual import _plain
 from mercer.dual._active import newton
 from mercer.dual._rounds import BLOCK, one_round

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _tiles
+from mercer import _threads, _tiles
 from mercer.dual._memory import restrict
 from mercer.gram import DenseGram, TiledGram, apply
 
@@ -29,7 +29,7 @@ class Stored:
         """K[index, index]; of a block, padded with zeros to ``size``, the rows of the last one are not read again."""
         slots, q = self._slots(index), len(index)
         out = (np.empty if size in (None, q) else np.zeros)((size or q, size or q), dtype=self.dtype)
-        parts = _tiles.spans(q, min(CHUNK, -(-q // _tiles.threads())))
+        parts = _tiles.spans(q, min(CHUNK, -(-q // _threads.threads())))
         known, before = self._before if size else (np.zeros(0, dtype=np.int64), None)
         where = np.full(q, -1)
         _, here, there = np.intersect1d(index, known, assume_unique=True, return_indices=True)
@@ -54,7 +54,7 @@ class Stored:
         if not moved.size:
             return 0
         slots, coef = self._slots(index[moved]), coef[moved]
-        n, workers = len(g), _tiles.threads()
+        n, workers = len(g), _threads.threads()
         parts = _tiles.spans(n, -(-n // workers))
 
         def work(part, worker):
@@ -198,4 +198,4 @@ def _run(work, count, entries):
         for part in range(count):
             work(part, 0)
     else:
-        _tiles.run(work, count)
+        _threads.run(work, count)

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from mercer._tiles import waiting_threads
+from mercer._threads import waiting_threads
 from mercer.dual import working_set
 from mercer.dual._interior import few, interior
 from mercer.dual._nu_face import face_step

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer import _tiles
+from mercer import _threads, _tiles
 from mercer._machine import gigabytes, within
 from mercer.dual import _plain
 from mercer.dual._interior import PAIRS
@@ -63,7 +63,7 @@ class DualSolution(NamedTuple):
     info: dict
 
 
-@_tiles.waiting_threads()
+@_threads.waiting_threads()
 def solve(
     K, dual, *, intercept=False, tol=1e-3, max_iter=None, time_budget=None, start=None, product=None, exact=True,
     memory=None, callback=None,

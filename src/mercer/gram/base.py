@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Gram(ABC):
-    """K with Kᵢⱼ = k(xᵢ, xⱼ): products, rows, the diagonal, and the contraction with dK/dθ. No λ, no y.
+    """K with Kᵢⱼ = k(xᵢ, xⱼ): all that is asked of it is declared here. No λ, no y.
 
     Attributes
     ----------
@@ -46,6 +46,16 @@ class Gram(ABC):
         """K[index, :], in float64."""
 
     @abstractmethod
+    def cross(self, X):
+        """K(X, points), in float64: f(X) = K(X, points) α for the α of this Gram.
+
+        Parameters
+        ----------
+        X : collection
+            As the kernel's ``validate`` returns it.
+        """
+
+    @abstractmethod
     def diag(self):
         """The diagonal of K."""
 
@@ -57,8 +67,19 @@ class Gram(ABC):
         """
 
     @abstractmethod
-    def grad(self, W):
-        """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ for a symmetric W: a vector of length p."""
+    def grad(self, W, s=None):
+        """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ for a symmetric W: a vector of length p.
+
+        Parameters
+        ----------
+        W : ndarray of shape (n, n)
+        s : ndarray of shape (n,), default=None
+            With it, the same for S W S, S = diag(s).
+        """
+
+    @abstractmethod
+    def restrict(self, index):
+        """Return the Gram of some of the rows, in the order of an index."""
 
     @abstractmethod
     def represent(self, alpha):

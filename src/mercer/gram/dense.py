@@ -13,7 +13,7 @@ class DenseGram(Gram):
     ----------
     kernel : Kernel
     X : collection
-        n inputs, as the kernel reads them.
+        n inputs, as ``kernel.validate`` returns them.
     dtype : {float64, float32}
         Precision of the stored matrix.
 
@@ -33,17 +33,23 @@ class DenseGram(Gram):
         self.matrix = self.tiled.dense(dtype)
 
     @classmethod
-    def from_matrix(cls, K):
-        """Return the Gram of a plain symmetric matrix: it has no kernel, so no θ and no new points."""
+    def from_matrix(cls, K, tiled=None):
+        """Return the Gram of a symmetric matrix; without the ``tiled`` it is of, it has no θ and no new points."""
         K = np.asarray(K)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise ValueError(f"K must be square, got shape {K.shape}.")
         self = cls.__new__(cls)
-        self.tiled, self.n, self.matrix = None, len(K), K
+        self.tiled, self.n, self.matrix = tiled, len(K), K
         return self
 
     def __repr__(self):
         return f"DenseGram({self.tiled.kernel!r}, n={self.n})" if self.tiled else f"DenseGram(n={self.n})"
+
+    def _kernel_on_points(self):
+        """The `TiledGram` of the same kernel and points."""
+        if self.tiled is None:
+            raise ValueError("A Gram made from a plain matrix has no points to predict from.")
+        return self.tiled
 
     def _product(self, V):
         return np.asarray(self.matrix @ V.astype(self.matrix.dtype, copy=False), dtype=float)
@@ -51,6 +57,10 @@ class DenseGram(Gram):
     def rows(self, index):
         """K[index, :], in float64."""
         return np.asarray(self.matrix[np.asarray(index)], dtype=float)
+
+    def cross(self, X):
+        """K(X, points), in float64."""
+        return self._kernel_on_points().cross(X)
 
     def diag(self):
         """The diagonal of K."""
@@ -60,12 +70,16 @@ class DenseGram(Gram):
         """Return a copy of K."""
         return np.array(self.matrix, dtype=dtype, order="C")
 
-    def grad(self, W):
-        """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ; empty for a plain matrix."""
-        return self.tiled.grad(W) if self.tiled else np.zeros(0)
+    def grad(self, W, s=None):
+        """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ; empty for a plain matrix."""
+        return self.tiled.grad(W, s) if self.tiled else np.zeros(0)
+
+    def restrict(self, index):
+        """The Gram of some of the rows: a part of the matrix."""
+        index = np.asarray(index)
+        part = None if self.tiled is None else self.tiled.restrict(index)
+        return DenseGram.from_matrix(self.matrix[np.ix_(index, index)], part)
 
     def represent(self, alpha):
         """(X, α)."""
-        if self.tiled is None:
-            raise ValueError("A Gram made from a plain matrix has no points to predict from.")
-        return self.tiled.represent(alpha)
+        return self._kernel_on_points().represent(alpha)

@@ -6,9 +6,8 @@ per-row noise, IRLS and Laplace are all this.
 
 import numpy as np
 
-from mercer import _tiles
+from mercer import _threads, _tiles
 from mercer.gram.base import Gram
-from mercer.gram.tiled import TiledGram
 
 
 class ScaledGram(Gram):
@@ -55,20 +54,26 @@ class ScaledGram(Gram):
         """S K S as a fresh array."""
         K = self.inner.dense(dtype, lower)
         s = self.s.astype(dtype)
-        rows = _tiles.spans(self.n, 256)
+        rows = _tiles.spans(self.n, _tiles.ROWS)
 
         def scale(index, worker):  # by rows: one n × n array alive; sᵢsⱼ first, so that K stays symmetric
             i, j = rows[index]
             K[i:j, : j if lower else self.n] *= s[i:j, None] * s[: j if lower else self.n]
 
-        _tiles.run(scale, len(rows))
+        _threads.run(scale, len(rows))
         return K
 
-    def grad(self, W):
-        """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ."""
-        if isinstance(self.inner, TiledGram):  # by tiles: no second n × n array, and only half of it
-            return self.inner.grad(W, self.s)
-        return self.inner.grad(self.s[:, None] * W * self.s)
+    def cross(self, X):
+        """K(X, points) S: new points have no weight of their own."""
+        return self.inner.cross(X) * self.s
+
+    def grad(self, W, s=None):
+        """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ, by K itself: no second n × n array where that goes by tiles."""
+        return self.inner.grad(W, self.s if s is None else self.s * s)
+
+    def restrict(self, index):
+        """The Gram of some of the rows."""
+        return ScaledGram(self.inner.restrict(index), self.s[np.asarray(index)])
 
     def represent(self, alpha):
         """(points, S α)."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer import _tiles
+from mercer._tiles import EVERYTHING
 from mercer.gram.base import Gram, take
 
 
@@ -35,11 +36,14 @@ def apply(kernel, X, points, coef):
 class TiledGram(Gram):
     """K with Kᵢⱼ = k(xᵢ, xⱼ), evaluated where it is needed and stored nowhere.
 
+    Of few rows (one tile) it keeps what K and its derivative share, from the first that is asked for to the next.
+
     Parameters
     ----------
     kernel : Kernel
+        Neither it nor X may be changed while the Gram is in use.
     X : collection
-        n inputs, as the kernel reads them.
+        n inputs, as ``kernel.validate`` returns them: who makes the rows has checked them, and nobody does again.
     dtype : {float64, float32}
         Precision of the tiles; sums are in float64.
 
@@ -55,12 +59,16 @@ class TiledGram(Gram):
 
     def __init__(self, kernel, X, dtype=np.float64):
         self.kernel = kernel
-        self.X = kernel.validate(X)
+        self.X = X
         self.dtype = np.dtype(dtype)
-        self.n = len(self.X)
+        self.n = len(X)
 
     def __repr__(self):
         return f"TiledGram({self.kernel!r}, n={self.n})"
+
+    def __getstate__(self):
+        """The state without what is only kept for speed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
 
     def _inputs(self, dtype):
         """X in a precision; a stationary kernel's inputs are centred first, so that float32 keeps the differences."""
@@ -71,13 +79,25 @@ class TiledGram(Gram):
             X = X - X.mean(axis=0)
         return X.astype(dtype)
 
+    def _one_tile(self):
+        """k on all pairs of X, prepared once, if they are one tile; None if they are more."""
+        if self.n * self.n > _tiles.ROWS * _tiles.COLUMNS:
+            return None
+        if "_prepared" not in self.__dict__:
+            self._prepared = self.kernel.prepare(self.X, self.X, keep=True)
+        return self._prepared
+
     def _product(self, V):
         X = self._inputs(self.dtype)
         return _tiles.product(self.kernel, X, X, V.astype(self.dtype, copy=False), symmetric=True)
 
     def rows(self, index):
         """K[index, :], in float64."""
-        return np.asarray(self.kernel(take(self.X, index), self.X), dtype=float)
+        return self.cross(take(self.X, index))
+
+    def cross(self, X):
+        """K(X, points), in float64."""
+        return np.asarray(_tiles.evaluate(self.kernel, X, self.X, False), dtype=float)
 
     def diag(self):
         """k(xᵢ, xᵢ)."""
@@ -85,13 +105,28 @@ class TiledGram(Gram):
 
     def dense(self, dtype=np.float64, lower=False):
         """K as a fresh array; see `Gram.dense`."""
-        X = self._inputs(np.dtype(dtype))
-        out = np.empty((self.n, self.n), dtype=dtype)
-        return _tiles.evaluate(self.kernel, X, X, True, lower=lower, out=out)
+        dtype = np.dtype(dtype)
+        X = self._inputs(dtype)
+        one = self._one_tile() if X is self.X else None
+        if one is None:
+            return _tiles.evaluate(self.kernel, X, X, True, lower=lower, out=np.empty((self.n, self.n), dtype=dtype))
+        K = _tiles.as_floats(one.tile(EVERYTHING, EVERYTHING))
+        if K.dtype != dtype or not (K.flags.c_contiguous and K.flags.writeable):
+            K = np.array(K, dtype=dtype, order="C")
+        if not lower:
+            _tiles.symmetrise(K)
+        return K
 
     def grad(self, W, s=None):
         """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ; no s is ones."""
-        return _tiles.contract(self.kernel, self.X, self.X, W, True, s)
+        one = self._one_tile()
+        if one is None:
+            return _tiles.contract(self.kernel, self.X, self.X, W, True, s)
+        return one.grad(EVERYTHING, EVERYTHING, _tiles.scaled(W, s, EVERYTHING, EVERYTHING))
+
+    def restrict(self, index):
+        """The Gram of some of the rows."""
+        return TiledGram(self.kernel, take(self.X, index), self.dtype)
 
     def represent(self, alpha):
         """(X, α)."""

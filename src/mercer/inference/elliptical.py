@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.inference.diagnostics import ess, rhat
 from mercer.inference.nodes import Measure, NodePosterior
 

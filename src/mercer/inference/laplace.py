@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.inference._newton import Newton
 from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
 from mercer.solvers.engine.lapack import combine, solve_lower

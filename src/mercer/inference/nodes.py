@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
 

@@ -7,7 +7,8 @@ needs jitter, however singular K is.
 
 import numpy as np
 
-from mercer._tiles import few_threads, run, spans
+from mercer._threads import few_threads, run
+from mercer._tiles import spans
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.lapack import FEW_ROWS, cholesky_lower, forward, inverse_diagonal, inverse_from_lower, logdet
 

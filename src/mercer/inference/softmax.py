@@ -7,7 +7,7 @@ C + 1 factorisations of order n, never by one of order C n (Rasmussen and Willia
 import numpy as np
 from scipy.special import log_softmax, ndtri, softmax
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.inference._newton import Newton
 from mercer.inference.sites import SMALL, factor_sites, half_logdet

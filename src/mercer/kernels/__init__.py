@@ -48,9 +48,9 @@ from mercer.kernels.radial import (
     Matern,
     Matern32,
     Matern52,
-    Radial,
     RationalQuadratic,
 )
+from mercer.kernels.radial_base import Radial
 
 __all__ = [
     "ArcCosine",

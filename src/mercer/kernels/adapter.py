@@ -9,9 +9,10 @@ import sys
 
 import numpy as np
 
-from mercer.kernels.base import Kernel, show
+from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.doors import Pairwise
+from mercer.kernels.text import show
 
 DEEPEST = 200  # levels of a kernel tree: more, and Python's own recursion limit is near
 LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is evaluated

@@ -7,10 +7,11 @@ import numbers
 
 import numpy as np
 
-from mercer.kernels.base import Kernel, show
-from mercer.kernels.distance import EVERYTHING
+from mercer.kernels.base import Kernel, PreparedKernel
 from mercer.kernels.dot import Constant, Linear
+from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.text import show
 
 
 def add(left, right):
@@ -61,7 +62,11 @@ class Composite(Kernel):
         return all(part.psd for _, part in self._named_parts())
 
 
-class Sum(Composite):
+class FromParts(PreparedKernel, Composite):
+    """A composite whose values and contractions are made of those of its parts: a subclass writes ``prepare``."""
+
+
+class Sum(FromParts):
     """k₁(x, z) + k₂(x, z).
 
     Parameters
@@ -82,29 +87,13 @@ class Sum(Composite):
         self.left = left
         self.right = right
 
-    def tiles(self, X, Z):
-        """The sum of the parts' tiles."""
-        left, right = self.left.tiles(X, Z), self.right.tiles(X, Z)
-
-        def tile(i, j):
-            K = left(i, j)
-            K += right(i, j)
-            return K
-
-        return tile
+    def prepare(self, X, Z, keep=False):
+        """The sum of both."""
+        return _PreparedSum(self.left.prepare(X, Z, keep), self.right.prepare(X, Z, keep))
 
     def diag(self, X):
         """k₁(x, x) + k₂(x, x)."""
         return self.left.diag(X) + self.right.diag(X)
-
-    def _pull(self, X, Z, W):
-        yield "left", X, Z, W
-        yield "right", X, Z, W
-
-    def grad_tiles(self, X, Z):
-        """``grad`` of tiles: that of the left, then that of the right."""
-        parts = [part.grad_tiles(X, Z) for _, part in self._named_parts() if part.n_theta]
-        return lambda i, j, W: np.concatenate([part(i, j, W) for part in parts] or [np.zeros(0)])
 
     def _dx(self, X, Z):
         return self.left.dx(X, Z) + self.right.dx(X, Z)
@@ -118,7 +107,7 @@ class Sum(Composite):
         return [cls(Gaussian(0.5), Linear()), cls(Linear(), Scaled(Gaussian(), 2.0))]
 
 
-class Product(Composite):
+class Product(FromParts):
     """k₁(x, z) · k₂(x, z).
 
     Parameters
@@ -139,26 +128,13 @@ class Product(Composite):
         self.left = left
         self.right = right
 
-    def tiles(self, X, Z):
-        """The product of the parts' tiles."""
-        left, right = self.left.tiles(X, Z), self.right.tiles(X, Z)
-
-        def tile(i, j):
-            K = left(i, j)
-            K *= right(i, j)
-            return K
-
-        return tile
+    def prepare(self, X, Z, keep=False):
+        """The product of both; W on one of them is W ∘ the other."""
+        return _PreparedProduct(self, self.left.prepare(X, Z, keep), self.right.prepare(X, Z, keep))
 
     def diag(self, X):
         """k₁(x, x) · k₂(x, x)."""
         return self.left.diag(X) * self.right.diag(X)
-
-    def _pull(self, X, Z, W):
-        if self.left.n_theta:
-            yield "left", X, Z, W * self.right(X, Z)
-        if self.right.n_theta:
-            yield "right", X, Z, W * self.left(X, Z)
 
     def _dx(self, X, Z):
         left, right = self.left(X, Z)[:, :, None], self.right(X, Z)[:, :, None]
@@ -173,7 +149,7 @@ class Product(Composite):
         return [cls(Gaussian(0.5), Linear()), cls(Sum(Gaussian(), Linear()), Sum(Linear(), Constant(2.0)))]
 
 
-class Scaled(Composite):
+class Scaled(FromParts):
     """c · k(x, z), c > 0: the amplitude has a name.
 
     Parameters
@@ -205,46 +181,14 @@ class Scaled(Composite):
         """Those of k."""
         return self.kernel.columns_quick
 
-    def tiles(self, X, Z):
-        """c times the tiles of k."""
-        inner, scale = self.kernel.tiles(X, Z), float(self._positive("scale"))
-
-        def tile(i, j):
-            K = inner(i, j)
-            K *= scale
-            return K
-
-        return tile
+    def prepare(self, X, Z, keep=False):
+        """c times k; of log c the derivative is c Σ W ∘ k, which k gives with its own in one pass."""
+        c, free = float(self._positive("scale")), self._entries("scale") > 0
+        return _PreparedScaled(self.kernel.prepare(X, Z, keep), c, free)
 
     def diag(self, X):
         """c · k(x, x)."""
         return float(self._positive("scale")) * self.kernel.diag(X)
-
-    def grad(self, X, Z, W):
-        """Σ W ∘ ∂(c k)/∂log θ."""
-        return self.grad_tiles(X, Z)(EVERYTHING, EVERYTHING, W)
-
-    def weighted(self, X, Z, W):
-        """(c Σ W ∘ k, its derivatives)."""
-        return self.weighted_tiles(X, Z)(EVERYTHING, EVERYTHING, W)
-
-    def grad_tiles(self, X, Z):
-        """``grad`` of tiles: of log c it is c Σ W ∘ k, which k gives with its own in one pass."""
-        if self._own()[0][2] is not None:
-            both = self.weighted_tiles(X, Z)
-            return lambda i, j, W: both(i, j, W)[1]
-        c, inner = float(self.scale), self.kernel.grad_tiles(X, Z)
-        return lambda i, j, W: c * inner(i, j, W)
-
-    def weighted_tiles(self, X, Z):
-        """``weighted`` of tiles."""
-        free, c, inner = self._own()[0][2] is not None, float(self.scale), self.kernel.weighted_tiles(X, Z)
-
-        def part(i, j, W):
-            total, gradient = inner(i, j, W)
-            return c * total, c * np.append(total, gradient) if free else c * gradient
-
-        return part
 
     def _dx(self, X, Z):
         return float(self.scale) * self.kernel.dx(X, Z)
@@ -258,3 +202,70 @@ class Scaled(Composite):
     def examples(cls):
         """A scaled radial kernel, and one with bounds."""
         return [cls(Gaussian(), 2.0), cls(Linear(), 0.3, scale_bounds=(0.1, 10.0))]
+
+
+# ---------------------------------------------------------------------- on the pairs of two collections
+class _PreparedSum(Prepared):
+    """k₁ + k₂."""
+
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+    def tile(self, i, j):
+        K = self.left.tile(i, j)
+        K += self.right.tile(i, j)
+        return K
+
+    def grad(self, i, j, W):
+        return np.concatenate([self.left.grad(i, j, W), self.right.grad(i, j, W)])
+
+    def weighted(self, i, j, W):
+        (one, left), (two, right) = self.left.weighted(i, j, W), self.right.weighted(i, j, W)
+        return one + two, np.concatenate([left, right])
+
+
+class _PreparedProduct(Prepared):
+    """k₁ · k₂; W on one of them is W ∘ the other."""
+
+    def __init__(self, kernel, left, right):
+        self.kernel, self.left, self.right = kernel, left, right
+
+    def tile(self, i, j):
+        K = self.left.tile(i, j)
+        K *= self.right.tile(i, j)
+        return K
+
+    def grad(self, i, j, W):
+        parts = []
+        if self.kernel.left.n_theta:
+            parts.append(self.left.grad(i, j, W * self.right.tile(i, j)))
+        if self.kernel.right.n_theta:
+            parts.append(self.right.grad(i, j, W * self.left.tile(i, j)))
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def weighted(self, i, j, W):
+        total, left = self.left.weighted(i, j, W * self.right.tile(i, j))
+        if not self.kernel.right.n_theta:
+            return total, left
+        return total, np.concatenate([left, self.right.grad(i, j, W * self.left.tile(i, j))])
+
+
+class _PreparedScaled(Prepared):
+    """c · k; ``free`` says whether c is to be learnt."""
+
+    def __init__(self, inner, c, free):
+        self.inner, self.c, self.free = inner, c, free
+
+    def tile(self, i, j):
+        K = self.inner.tile(i, j)
+        K *= self.c
+        return K
+
+    def grad(self, i, j, W):
+        return self.weighted(i, j, W)[1] if self.free else self.c * self.inner.grad(i, j, W)
+
+    def weighted(self, i, j, W):
+        total, gradient = self.inner.weighted(i, j, W)
+        if self.free:
+            gradient = np.concatenate([[total], gradient])
+        return self.c * total, self.c * gradient

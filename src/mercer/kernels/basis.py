@@ -203,11 +203,11 @@ class _Bumps(Features):
     hyper = {"width": (1e-5, 1e5)}
 
     @abstractmethod
-    def _height(self, A, B):
-        """h at the distances of the rows of A and B, both already divided by w."""
+    def _height(self, points):
+        """h at the distances of `Points`, already divided by w."""
 
     @abstractmethod
-    def _slope(self, A, B):
+    def _slope(self, points):
         """w ∂h/∂w at the same distances."""
 
     def _width(self):
@@ -230,10 +230,10 @@ class _Bumps(Features):
 
     def features(self, X):
         """Φ, of shape (n, M)."""
-        return self._height(*self._scaled(self.validate(X)))
+        return self._height(self._scaled(self.validate(X)))
 
     def _slopes(self, X):
-        return {"width": self._slope(*self._scaled(X)) / float(self._width())}
+        return {"width": self._slope(self._scaled(X)) / float(self._width())}
 
     @classmethod
     def examples(cls):
@@ -266,17 +266,16 @@ class GaussianBasis(_Bumps):
         self.width = width
         self.width_bounds = width_bounds
 
-    def _height(self, A, B):
-        gaussian = Gaussian()
-        return distance.radial(gaussian.loop, A, B, gaussian.phi)
+    def _height(self, points):
+        return Gaussian().at(points)
 
-    def _slope(self, A, B):
-        return self._height(A, B) * distance.squared(A, B)
+    def _slope(self, points):
+        return self._height(points) * points.squared()
 
     def features_dx(self, X):
         """−φⱼ(x) (x − μⱼ)/w²."""
-        A, B = self._scaled(self.validate(X))
-        return -self._height(A, B)[:, :, None] * (A[:, None] - B[None]) / float(self._width())
+        points = self._scaled(self.validate(X))
+        return -self._height(points)[:, :, None] * (points.A[:, None] - points.B[None]) / float(self._width())
 
 
 class SigmoidBasis(_Bumps):
@@ -303,9 +302,9 @@ class SigmoidBasis(_Bumps):
         self.width = width
         self.width_bounds = width_bounds
 
-    def _height(self, A, B):
-        return expit(np.sqrt(distance.squared(A, B)))
+    def _height(self, points):
+        return expit(np.sqrt(points.squared()))
 
-    def _slope(self, A, B):
-        r = np.sqrt(distance.squared(A, B))
+    def _slope(self, points):
+        r = np.sqrt(points.squared())
         return -r * expit(r) * expit(-r)

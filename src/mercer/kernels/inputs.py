@@ -4,12 +4,12 @@ import numbers
 
 import numpy as np
 
-from mercer.kernels.algebra import Composite, Scaled, Sum
-from mercer.kernels.base import show
+from mercer.kernels.algebra import Composite, FromParts, Scaled, Sum
 from mercer.kernels.collection import as_collection, as_vectors, result_dtype
 from mercer.kernels.dot import Constant, Linear
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.slopes import differences
+from mercer.kernels.text import show
 
 
 class Normalised(Composite):
@@ -141,7 +141,7 @@ class Warped(Composite):
         return [cls(Gaussian(), first_column)]
 
 
-class Transformed(Composite):
+class Transformed(FromParts):
     """k(g(x), g(z)) for any function g of a collection.
 
     Parameters
@@ -177,17 +177,14 @@ class Transformed(Composite):
             raise ValueError(f"Transformed: function must return {len(X)} inputs for {len(X)}, got {len(G)}.")
         return G
 
-    def tiles(self, X, Z):
-        """The tiles of k on g(X) and g(Z), which are computed once."""
+    def prepare(self, X, Z, keep=False):
+        """k on g(X) and g(Z), which are computed once."""
         G = self._inside(X)
-        return self.kernel.tiles(G, G if Z is X else self._inside(Z))
+        return self.kernel.prepare(G, G if Z is X else self._inside(Z), keep)
 
     def diag(self, X):
         """k(g(x), g(x))."""
         return self.kernel.diag(self._inside(X))
-
-    def _pull(self, X, Z, W):
-        yield "kernel", self._inside(X), self._inside(Z), W
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.transform({show(self.function)})"
@@ -198,7 +195,7 @@ class Transformed(Composite):
         return [cls(Gaussian(), np.tanh)]
 
 
-class Columns(Composite):
+class Columns(FromParts):
     """k on some columns of x and z.
 
     By number on arrays, by name on data frames (pandas, polars) and dicts of columns. Columns by name may hold
@@ -270,17 +267,14 @@ class Columns(Composite):
             raise ValueError(f"Columns: X has {X.shape[1]} columns, of which {columns} chooses none.")
         return chosen
 
-    def tiles(self, X, Z):
-        """The tiles of k on the chosen columns, which are copied once."""
+    def prepare(self, X, Z, keep=False):
+        """k on the chosen columns, which are copied once."""
         A = self._chosen(X)
-        return self.kernel.tiles(A, A if Z is X else self._chosen(Z))
+        return self.kernel.prepare(A, A if Z is X else self._chosen(Z), keep)
 
     def diag(self, X):
         """k at the chosen columns."""
         return self.kernel.diag(self._chosen(X))
-
-    def _pull(self, X, Z, W):
-        yield "kernel", self._chosen(X), self._chosen(Z), W
 
     def _dx(self, X, Z):
         out = np.zeros((len(X), len(Z), X.shape[1]))

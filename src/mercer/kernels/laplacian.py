@@ -5,7 +5,7 @@ import numpy as np
 from mercer import _tiles
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel
-from mercer.kernels.radial import LENGTH_BOUNDS
+from mercer.kernels.radial_base import LENGTH_BOUNDS
 
 
 class Laplacian(Kernel):
@@ -35,14 +35,15 @@ class Laplacian(Kernel):
 
     def _scaled(self, X, Z):
         """X/ℓ and Z/ℓ, centred."""
-        return distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
+        points = distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
+        return points.A, points.B
 
     def _tile(self, X, Z):
         A, B = self._scaled(X, Z)
         loops = _tiles.loops()
         if loops is not None:
             out = np.empty((len(A), len(B)), dtype=A.dtype)
-            loops.laplacian(np.ascontiguousarray(A), np.ascontiguousarray(B.T), out)
+            loops.laplacian(A, np.ascontiguousarray(B.T), out)
             return out
         from scipy.spatial.distance import cdist
 
@@ -61,7 +62,7 @@ class Laplacian(Kernel):
         loops = _tiles.loops()
         if loops is not None:
             sums = np.zeros(A.shape[1])
-            loops.weighted_abs(np.ascontiguousarray(V), np.ascontiguousarray(A), np.ascontiguousarray(B.T), sums)
+            loops.weighted_abs(np.ascontiguousarray(V), A, np.ascontiguousarray(B.T), sums)
         else:
             sums = np.array([np.sum(V * np.abs(A[:, [j]] - B[:, j])) for j in range(A.shape[1])])
         return {"length_scale": (sums if scale.size > 1 else sums.sum()) / scale}

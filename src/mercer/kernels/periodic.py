@@ -6,11 +6,12 @@ The phase is x modulo p, and the remainder of two floats is exact: no digit is l
 import numpy as np
 
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, PreparedKernel
+from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial import Gaussian
 
 
-class Periodic(Kernel):
+class Periodic(PreparedKernel):
     """exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/p)/ℓⱼ²): repeats exactly, with any shape inside one period.
 
     It is the Gaussian kernel on u(x) = (cos 2πx/p, sin 2πx/p), since ‖u(x) − u(z)‖ = 2 |sin(π(x − z)/p)|.
@@ -43,45 +44,15 @@ class Periodic(Kernel):
     def _circle(self, X):
         """U = (cos 2πx/p, sin 2πx/p), all cosines first, of shape (n, 2d)."""
         angle = 2.0 * np.pi * turns(X, self._positive("period", X.shape[1]))
-        return np.hstack([np.cos(angle), np.sin(angle)]).astype(X.dtype, copy=False)
+        return np.concatenate([np.cos(angle), np.sin(angle)], axis=1).astype(X.dtype, copy=False)
 
-    def _scaled(self, X, Z):
-        """U(X)/ℓ and U(Z)/ℓ, centred."""
-        scale = self._positive("length_scale", X.shape[1])
-        U = self._circle(X)
-        return distance.scaled(U, U if Z is X else self._circle(Z), np.tile(scale, 2) if scale.size > 1 else scale)
-
-    def _tile(self, X, Z):
-        gaussian = Gaussian()
-        return distance.radial(gaussian.loop, *self._scaled(X, Z), gaussian.phi)
+    def prepare(self, X, Z, keep=False):
+        """The Gaussian kernel on the circle."""
+        return _PreparedPeriodic(self, X, Z, keep)
 
     def diag(self, X):
         """k(x, x) = 1."""
         return np.ones(len(X), dtype=X.dtype)
-
-    def _grad(self, X, Z, W):
-        """∂k/∂ℓⱼ = k sⱼ/ℓⱼ,  sⱼ = 4 sin²(πδⱼ/p)/ℓⱼ²;   ∂k/∂pⱼ = k 2π δⱼ sin(2πδⱼ/p)/(p²ℓⱼ²),  δ = x − z."""
-        d = X.shape[1]
-        scale, period = self._positive("length_scale", d), self._positive("period", d)
-        V = W * self._tile(X, Z)
-        A, B = self._scaled(X, Z)
-        sums = V.sum(axis=1) @ A**2 + V.sum(axis=0) @ B**2 - 2.0 * np.einsum("ij,ij->j", A, V @ B)
-        by_scale = (sums[:d] + sums[d:]) / scale
-        by_period = 2.0 * np.pi * self._weighted_slopes(X, Z, V) / (period * scale) ** 2
-        return {
-            "length_scale": by_scale if scale.size > 1 else by_scale.sum(),
-            "period": by_period if period.size > 1 else by_period.sum(),
-        }
-
-    def _weighted_slopes(self, X, Z, V):
-        """Σ V δⱼ sin(2πδⱼ/p) for every column j, from products with V: sin(a − b) = sin a cos b − cos a sin b."""
-        d = X.shape[1]
-        P, Q = self._circle(X), self._circle(Z)
-        X, Z = centred(X, Z)
-        VQ, VZQ = V @ Q, V @ (np.hstack([Z, Z]) * Q)
-        sine_part = P[:, d:] * (X * VQ[:, :d] - VZQ[:, :d])
-        cosine_part = P[:, :d] * (X * VQ[:, d:] - VZQ[:, d:])
-        return (sine_part - cosine_part).sum(axis=0)
 
     def _dx(self, X, Z):
         """−k 2π sin(2πδⱼ/p)/(p ℓⱼ²)."""
@@ -95,6 +66,45 @@ class Periodic(Kernel):
     def examples(cls):
         """One length scale and period; one for each column."""
         return [cls(), cls(0.7, 3.0), cls([0.5, 1.0, 2.0], 2.0), cls(1.5, [1.0, 2.0, 3.0])]
+
+
+class _PreparedPeriodic(Prepared):
+    """The Gaussian kernel on u(x) = (cos 2πx/p, sin 2πx/p), and the derivatives with respect to ℓ and p."""
+
+    def __init__(self, kernel, X, Z, keep):
+        d = X.shape[1]
+        self.kernel, self.X, self.Z = kernel, X, Z
+        self.scale, self.period = kernel._positive("length_scale", d), kernel._positive("period", d)
+        self.U = kernel._circle(X)
+        self.V = self.U if Z is X else kernel._circle(Z)
+        gaussian = Gaussian(np.concatenate([self.scale, self.scale]) if self.scale.size > 1 else self.scale)
+        self.inner = gaussian.prepare(self.U, self.V, keep)
+
+    def tile(self, i, j):
+        return self.inner.tile(i, j)
+
+    def grad(self, i, j, W):
+        return self.weighted(i, j, W)[1]
+
+    def weighted(self, i, j, W):
+        """∂k/∂log ℓⱼ = k sⱼ,  sⱼ = 4 sin²(πδⱼ/p)/ℓⱼ²;   ∂k/∂log pⱼ = k 2π δⱼ sin(2πδⱼ/p)/(pℓⱼ²),  δ = x − z."""
+        total, by_scale = self.inner.weighted(i, j, W)
+        d, parts = self.X.shape[1], []
+        if self.kernel._entries("length_scale"):
+            parts.append(by_scale[:d] + by_scale[d:] if self.scale.size > 1 else by_scale)
+        if self.kernel._entries("period"):
+            slope = 2.0 * np.pi * self._weighted_slopes(i, j, W * self.inner.tile(i, j)) / (self.period * self.scale**2)
+            parts.append(slope if self.period.size > 1 else np.add.reduce(slope, keepdims=True))
+        return total, np.concatenate(parts) if parts else np.zeros(0)
+
+    def _weighted_slopes(self, i, j, V):
+        """Σ V δⱼ sin(2πδⱼ/p) for every column j, from products with V: sin(a − b) = sin a cos b − cos a sin b."""
+        d, P, Q = self.X.shape[1], self.U[i], self.V[j]
+        X, Z = centred(self.X[i], self.Z[j])
+        VQ, VZQ = V @ Q, V @ (np.concatenate([Z, Z], axis=1) * Q)
+        sine_part = P[:, d:] * (X * VQ[:, :d] - VZQ[:, :d])
+        cosine_part = P[:, :d] * (X * VQ[:, d:] - VZQ[:, d:])
+        return np.add.reduce(sine_part - cosine_part, axis=0)
 
 
 class Cosine(Kernel):

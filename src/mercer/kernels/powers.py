@@ -5,9 +5,9 @@ import numbers
 import numpy as np
 
 from mercer.kernels.algebra import Composite, Scaled, Sum
-from mercer.kernels.base import show
 from mercer.kernels.dot import Constant, Linear
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.text import show
 
 
 class Power(Composite):

@@ -1,121 +1,12 @@
-"""Radial kernels k(x, z) = φ(s), s = ‖(x − z)/ℓ‖²: an author writes φ and φ′, and has ARD, tiles and gradients.
+"""Radial kernels k(x, z) = φ(s), s = ‖(x − z)/ℓ‖², and the table of what is quicker than their φ and φ′.
 
 ``length_scale`` is a length: one number, or one for each column (ARD).
 """
 
-from abc import abstractmethod
-
 import numpy as np
 
-from mercer.kernels import bessel, distance
-from mercer.kernels.base import Kernel
-from mercer.kernels.distance import EVERYTHING
-
-LENGTH_BOUNDS = (1e-5, 1e5)
-
-
-class Radial(Kernel):
-    """k(x, z) = φ(s),  s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ².
-
-    A subclass writes ``phi`` and ``dphi``; both get a fresh array of s and may overwrite it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Matern32
-    >>> k = Matern32(2.0)
-    >>> bool(np.isclose(k([[0.0]], [[3.0]])[0, 0], k.phi(np.array([1.5**2]))[0]))
-    True
-    """
-
-    hyper = {"length_scale": LENGTH_BOUNDS}
-    stationary = True
-    loop: int | None = None  # the compiled loop for φ, where there is one
-    loop_slope: int | None = None  # and for φ′
-
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
-
-    @property
-    def columns_quick(self):
-        """Up to here the compiled loops work by differences."""
-        return 0 if self.loop is None else distance.BY_DIFFERENCES[np.dtype(np.float32)]
-
-    @abstractmethod
-    def phi(self, s):
-        """φ(s)."""
-
-    @abstractmethod
-    def dphi(self, s):
-        """φ′(s), with φ′(0) = 0 where the derivative is infinite (it is multiplied by s = 0 there)."""
-
-    def _scaled(self, X, Z):
-        """X/ℓ and Z/ℓ, centred."""
-        return distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
-
-    def tiles(self, X, Z):
-        """t(i, j) = φ(s) for the inputs X[i] and Z[j]; both are scaled once."""
-        return distance.tiles(self.loop, *self._scaled(X, Z), self.phi)
-
-    def diag(self, X):
-        """φ(0) = 1."""
-        return np.ones(len(X), dtype=X.dtype)
-
-    def _grad(self, X, Z, W):
-        """∂s/∂ℓⱼ = −2 (xⱼ − zⱼ)²/ℓⱼ³; all d columns from one product with V = W ∘ φ′(s)."""
-        A, B = self._scaled(X, Z)
-        compiled = distance.contraction(self.loop, A, B)
-        if compiled is not None:
-            return self._length_scales(compiled(EVERYTHING, EVERYTHING, W)[1])
-        V = distance.radial(self.loop_slope, A, B, self.dphi)
-        V *= W
-        return self._length_scales(distance.weighted_squares(V, A, B))
-
-    def _length_scales(self, sums):
-        """The derivative from Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)²."""
-        scale = self._positive("length_scale", len(sums))
-        return {"length_scale": -2.0 * (sums if scale.size > 1 else sums.sum()) / scale}
-
-    def weighted(self, X, Z, W):
-        """(Σ W ∘ k, Σ W ∘ ∂k/∂log θ), from one exp for both."""
-        both = self._both(X, Z)
-        return super().weighted(X, Z, W) if both is None else both(EVERYTHING, EVERYTHING, W)
-
-    def grad_tiles(self, X, Z):
-        """``grad`` of tiles; X and Z are scaled once."""
-        both = self._both(X, Z) if self.n_theta else None
-        return super().grad_tiles(X, Z) if both is None else lambda i, j, W: both(i, j, W)[1]
-
-    def weighted_tiles(self, X, Z):
-        """``weighted`` of tiles; X and Z are scaled once."""
-        return self._both(X, Z) or super().weighted_tiles(X, Z)
-
-    def _both(self, X, Z):
-        """``weighted`` of tiles by the compiled loop; None where there is none, or more than ℓ to learn."""
-        if self.hyper.keys() != {"length_scale"}:
-            return None
-        compiled = distance.contraction(self.loop, *self._scaled(X, Z))
-        ((_, scale, bounds),) = self._own()
-
-        def part(i, j, W):
-            total, sums = compiled(i, j, W)
-            if bounds is None:
-                return total, np.zeros(0)
-            return total, -2.0 * (sums if scale.size > 1 else sums.sum(keepdims=True))  # ∂/∂log ℓ = ℓ ∂/∂ℓ
-
-        return None if compiled is None else part
-
-    def _dx(self, X, Z):
-        """2 φ′(s) (x − z)/ℓ²."""
-        A, B = self._scaled(X, Z)
-        slope = 2.0 * self.dphi(distance.squared(A, B))
-        return slope[:, :, None] * (A[:, None] - B[None]) / self._positive("length_scale", X.shape[1])
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
+from mercer.kernels import bessel
+from mercer.kernels.radial_base import LENGTH_BOUNDS, SHORTCUTS, Radial, Shortcut
 
 
 class Gaussian(Radial):
@@ -135,8 +26,6 @@ class Gaussian(Radial):
     array([[1.   , 0.607],
            [0.607, 1.   ]])
     """
-
-    loop, loop_slope = 0, 10
 
     def phi(self, s):
         s *= -0.5
@@ -164,11 +53,9 @@ class Exponential(Radial):
            [0.368, 1.   ]])
     """
 
-    loop, loop_slope = 1, 11
-
     def phi(self, s):
-        np.sqrt(s, out=s)
-        return np.exp(-s, out=s)
+        np.negative(np.sqrt(s, out=s), out=s)
+        return np.exp(s, out=s)
 
     def dphi(self, s):
         r = np.sqrt(s, out=s)
@@ -193,11 +80,13 @@ class Matern32(Radial):
            [0.483, 1.   ]])
     """
 
-    loop, loop_slope = 2, 12
-
     def phi(self, s):
-        a = np.sqrt(3.0 * s)
-        return (1.0 + a) * np.exp(-a, out=s)
+        s *= 3.0
+        a = np.sqrt(s)
+        np.exp(np.negative(a, out=s), out=s)
+        a += 1.0
+        s *= a
+        return s
 
     def dphi(self, s):
         return -1.5 * np.exp(-np.sqrt(3.0 * s))
@@ -221,11 +110,14 @@ class Matern52(Radial):
            [0.524, 1.   ]])
     """
 
-    loop, loop_slope = 3, 13
-
     def phi(self, s):
-        a = np.sqrt(5.0 * s)
-        return (1.0 + a + a * a / 3.0) * np.exp(-a, out=s)
+        s *= 5.0
+        a = np.sqrt(s)
+        s /= 3.0
+        s += 1.0
+        s += a
+        s *= np.exp(np.negative(a, out=a), out=a)
+        return s
 
     def dphi(self, s):
         a = np.sqrt(5.0 * s)
@@ -320,15 +212,70 @@ class RationalQuadratic(Radial):
         alpha = float(self._positive("alpha"))
         return -0.5 * np.exp((-alpha - 1.0) * np.log1p(s / (2.0 * alpha)))
 
-    def _grad(self, X, Z, W):
-        """∂k/∂α = k (u/(1 + u) − log(1 + u)),  u = s/(2α)."""
-        alpha = float(self._positive("alpha"))
-        u = distance.squared(*self._scaled(X, Z)) / (2.0 * alpha)
-        log = np.log1p(u)
-        slope = np.exp(-alpha * log) * (u / (1.0 + u) - log)
-        return super()._grad(X, Z, W) | {"alpha": np.sum(W * slope)}
+    def dshape(self, s, phi):
+        """∂φ/∂α = φ (u/(1 + u) − log(1 + u)),  u = s/(2α)."""
+        u = s / (2.0 * float(self._positive("alpha")))
+        return {"alpha": phi * (u / (1.0 + u) - np.log1p(u))}
 
     @classmethod
     def examples(cls):
         """One length scale, and ARD."""
         return [cls(), cls(0.7, 2.0), cls([0.5, 1.0, 2.0], 0.5)]
+
+
+# ---------------------------------------------------------------------- φ and φ′ from one exp
+def _gaussian(kernel, s, one, two):
+    np.exp(np.multiply(s, -0.5, out=one), out=one)
+    return one, np.multiply(one, -0.5, out=two)
+
+
+def _exponential(kernel, s, one, two):
+    r = np.sqrt(s, out=two)
+    np.exp(np.negative(r, out=one), out=one)
+    np.divide(one, r, out=two, where=r > 0.0)  # 0 where r is
+    two *= -0.5
+    return one, two
+
+
+def _matern32(kernel, s, one, two):
+    a = np.sqrt(np.multiply(s, 3.0, out=one), out=one)
+    np.exp(np.negative(a, out=two), out=two)
+    a += 1.0
+    a *= two
+    two *= -1.5
+    return a, two
+
+
+def _matern52(kernel, s, one, two):
+    a = np.sqrt(np.multiply(s, 5.0, out=two), out=two)
+    np.exp(np.negative(a, out=one), out=one)
+    a += 1.0
+    a *= one  # (1 + a) e⁻ᵃ
+    one *= s
+    one *= 5.0 / 3.0
+    one += a
+    a *= -5.0 / 6.0
+    return one, a
+
+
+def _rational_quadratic(kernel, s, one, two):
+    alpha = float(kernel._positive("alpha"))
+    u = np.divide(s, 2.0 * alpha, out=two)
+    np.log1p(u, out=one)
+    one *= -alpha
+    np.exp(one, out=one)
+    u += 1.0
+    np.divide(one, u, out=two)
+    two *= -0.5
+    return one, two
+
+
+SHORTCUTS.update(
+    {
+        Gaussian.phi: Shortcut(Gaussian.dphi, _gaussian, "gaussian"),
+        Exponential.phi: Shortcut(Exponential.dphi, _exponential, "exponential"),
+        Matern32.phi: Shortcut(Matern32.dphi, _matern32, "matern32"),
+        Matern52.phi: Shortcut(Matern52.dphi, _matern52, "matern52"),
+        RationalQuadratic.phi: Shortcut(RationalQuadratic.dphi, _rational_quadratic),
+    }
+)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer import _machine, _tiles
+from mercer import _machine, _threads, _tiles
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
@@ -327,7 +327,7 @@ def plan_arrays(name, n, arrays, d=None, *, memory=None, reason="", operations=N
 # ---------------------------------------------------------------------------------------- pieces
 def cores_for(n):
     """Cores that work on n rows is shared by."""
-    return 1 if n <= _tiles.ONE_THREAD else _machine.cores()
+    return 1 if n <= _threads.ONE_THREAD else _machine.cores()
 
 
 def _plan(n, name, gram, need, free, reasons, work):

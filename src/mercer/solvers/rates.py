@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer._tiles import one_blas_thread
+from mercer._threads import one_blas_thread
 
 ORDER, NUMBERS, REPEATS = 320, 2**15, 3
 LOOPS = 1.0  # how fast the compiled loops are at a kernel beside NumPy at exp alone

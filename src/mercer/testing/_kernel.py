@@ -174,17 +174,28 @@ def _gradient(kernel, X, rng):
 
 
 def _gradient_of_tiles(kernel, X, rng):
-    """grad_tiles(A, B)(i, j, W[i, j]) is grad(A[i], B[j], W[i, j]), and so is weighted_tiles."""
+    """A tile of prepare(A, B) is that of k(A, B), and so are its contractions with W[i, j]; also those it keeps."""
     A, B = X[: len(X) // 2], X[len(X) // 2 - 1 :]
-    grads, both, m, n = kernel.grad_tiles(A, B), kernel.weighted_tiles(A, B), len(A), len(B)
+    pairs, m, n = kernel.prepare(A, B), len(A), len(B)
     W = rng.standard_normal((m, n))
     for a, b in ((slice(0, m), slice(0, n)), (slice(1, m), slice(0, n - 1)), (slice(0, m // 2), slice(n // 2, n))):
         part, where = W[a, b], f"for rows {a.start}:{a.stop}, columns {b.start}:{b.stop}"
         total, gradient = kernel.weighted(A[a], B[b], part)
         size = _size(gradient) + np.abs(part).sum() * _size(kernel(A, B))
-        _close(grads(a, b, part), gradient, size, 1e-10, kernel, "grad_tiles", f"not grad {where}")
-        found, what = both(a, b, part), f"not weighted {where}"
-        _close(np.append(found[1], found[0]), np.append(gradient, total), size, 1e-10, kernel, "weighted_tiles", what)
+        K = kernel(A[a], B[b])
+        _close(pairs.tile(a, b), K, _size(K), 1e-10, kernel, "prepare", f"its tile is not k {where}")
+        _close(pairs.grad(a, b, part), gradient, size, 1e-10, kernel, "prepare", f"its grad is not grad {where}")
+        found, what = pairs.weighted(a, b, part), f"its weighted is not weighted {where}"
+        _close(np.append(found[1], found[0]), np.append(gradient, total), size, 1e-10, kernel, "prepare", what)
+    kept, every, K = kernel.prepare(X, X, keep=True), slice(None), kernel(X)
+    W = rng.standard_normal((len(X), len(X)))
+    kept.tile(every, every)[...] = np.nan  # the caller's own, to be destroyed
+    gradient = kernel.grad(X, X, W)
+    size = _size(gradient) + np.abs(W).sum() * _size(K)
+    _close(kept.tile(every, every), K, _size(K), 1e-10, kernel, "prepare", "a second tile is not the first")
+    for _ in range(2):
+        what = "with keep, its grad is not grad"
+        _close(kept.grad(every, every, W), gradient, size, 1e-10, kernel, "prepare", what)
 
 
 def _difference(kernel, i, A, B):

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from mercer.kernels.base import _signature, call_repr
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.collection import as_objects
 from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode, random_strings
 from mercer.kernels.objects.pairs import PairKernel, run
+from mercer.kernels.text import call_repr, signature_of
 
 # The lower triangle of BLOSUM62, in the order of the letters.
 BLOSUM62_LETTERS = "ARNDCQEGHILKMFPSTWYV"
@@ -35,7 +35,7 @@ class _OfPairs(OfStrings, PairKernel):
         return X.prepared(("letters", type(self).__name__, self._read_in()), self._letters)
 
     def __repr__(self):
-        return call_repr(self, always=tuple(_signature(type(self)))[:1])
+        return call_repr(self, always=tuple(signature_of(type(self)))[:1])
 
 
 # ---------------------------------------------------------------------- subsequences

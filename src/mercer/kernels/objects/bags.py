@@ -8,7 +8,7 @@ import numbers
 import numpy as np
 from scipy import sparse
 
-from mercer import _tiles
+from mercer import _threads, _tiles
 from mercer.kernels.algebra import Composite
 from mercer.kernels.objects.collection import as_objects
 from mercer.kernels.radial import Gaussian
@@ -123,7 +123,7 @@ class MeanOfPairs(Lifted):
         _tiles.loops(len(A.weights) * len(B.weights))  # the work is in the pairs of members
         S, T, values = A.averager(), B.averager(), self.base.tiles(A.flat, B.flat)
         tasks = [(a, b) for a in A.blocks() for b in B.blocks() if not mirrored or b[0] <= a[0]]
-        workers = min(_tiles.threads(), len(tasks))
+        workers = min(_threads.threads(), len(tasks))
         partial = np.zeros((workers, len(A), len(B)))  # a bag may lie in two blocks, so each worker has its own sums
 
         def work(index, worker):
@@ -134,7 +134,7 @@ class MeanOfPairs(Lifted):
             if mirrored and b0 < a0:
                 partial[worker, j0:j1, i0:i1] += part.T
 
-        _tiles.run(work, len(tasks), workers)
+        _threads.run(work, len(tasks), workers)
         return partial.sum(axis=0)
 
     def diag(self, X):
@@ -157,7 +157,7 @@ class MeanOfPairs(Lifted):
 
         if self.n_theta:
             _tiles.loops(len(A.weights) * len(B.weights))
-            _tiles.run(work, len(tasks))
+            _threads.run(work, len(tasks))
         return partial.sum(axis=0)
 
 

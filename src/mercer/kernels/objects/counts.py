@@ -10,10 +10,11 @@ from abc import abstractmethod
 import numpy as np
 from scipy import sparse
 
-from mercer.kernels.base import Kernel, _signature, call_repr
+from mercer.kernels.base import Kernel
 from mercer.kernels.collection import result_dtype
 from mercer.kernels.limits import check_limits
 from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.text import call_repr, signature_of
 
 MOST_LEVELS = 101  # of a kernel with levels: rounds, lengths of words, radii
 DENSE = 0.05  # share of the inputs that have a column, above which its part of the product is a dense one
@@ -203,7 +204,7 @@ class CountKernel(Kernel):
 
     def __repr__(self):
         """The call, its first parameter always shown."""
-        return call_repr(self, always=tuple(_signature(type(self)))[:1])
+        return call_repr(self, always=tuple(signature_of(type(self)))[:1])
 
 
 class LevelKernel(CountKernel):

@@ -13,9 +13,9 @@ from mercer.kernels.radial import (
     Matern,
     Matern32,
     Matern52,
-    Radial,
     RationalQuadratic,
 )
+from mercer.kernels.radial_base import Radial
 
 # Mixtures of Gaussians of several widths (Schoenberg), so positive semi-definite on every Hilbert space.
 ON_HILBERT_SPACE = (Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic)
@@ -92,7 +92,7 @@ class RadialOf(Composite):
     def _squared(self, X, Z):
         """d² of all pairs."""
         if isinstance(self.base, Features) and len(X) and len(Z):
-            return distance.squared(*distance.scaled(self.base.features(X), self.base.features(Z), np.ones(())))
+            return distance.scaled(self.base.features(X), self.base.features(Z), np.ones(())).squared()
         return self._from_values(self.base.tiles(X, Z)(slice(None), slice(None)), self.base.diag(X), self.base.diag(Z))
 
     def _from_values(self, K, a, b):

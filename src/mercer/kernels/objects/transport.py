@@ -8,7 +8,7 @@ import importlib.util
 
 import numpy as np
 
-from mercer import _tiles
+from mercer import _threads, _tiles
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.measures import (
     GaussianMeasure,
@@ -229,7 +229,7 @@ class TransportKernel(MeasureFeatures):
         def work(index, worker):
             out[index] = transport_map(rho, measures[index], loops) - rho.points
 
-        _tiles.run(work, len(measures))
+        _threads.run(work, len(measures))
         out *= np.sqrt(rho.weights)[:, None]
         return out.reshape(len(measures), q * d)
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer._tiles import few_threads, loops
+from mercer._threads import few_threads
+from mercer._tiles import loops
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant

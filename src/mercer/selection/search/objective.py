@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mercer._tiles import few_threads
+from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection.search.starts import has_amplitude
 from mercer.solvers import Cholesky

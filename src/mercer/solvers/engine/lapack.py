@@ -13,7 +13,8 @@ import numpy as np
 from scipy.linalg import blas as blas_direct
 from scipy.linalg import lapack as direct
 
-from mercer._tiles import loops, run
+from mercer._threads import run
+from mercer._tiles import loops
 from mercer.solvers.engine import recorded
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from mercer.solvers.engine.blocks import (

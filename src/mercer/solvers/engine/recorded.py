@@ -10,7 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mercer._tiles import loops, run, threads
+from mercer._threads import run, threads
+from mercer._tiles import loops
 from mercer.solvers.engine.recorder import FAILED, Recorder
 from mercer.solvers.engine.shares import ranges
 

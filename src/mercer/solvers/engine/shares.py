@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from math import sqrt
 
-from mercer._tiles import one_blas_thread, run, threads
+from mercer._threads import one_blas_thread, run, threads
 
 FEW = 8  # right-hand sides
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s

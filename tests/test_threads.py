@@ -1,21 +1,23 @@
-"""Threads that wait for work: reused inside of a block, gone after it, never waited for in vain."""
+"""Threads: errors and Ctrl-C pass through, BLAS is left as it was; those that wait are reused inside of a block."""
 
 import contextvars
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
-from mercer import _tiles
-from mercer._crew import Crew, _Job, _Member
+from mercer import _threads
+from mercer._threads import Crew, _Job, _Member
 
 
 @pytest.fixture
 def three(monkeypatch):
-    monkeypatch.setattr(_tiles, "threads", lambda: 3)
+    monkeypatch.setattr(_threads, "threads", lambda: 3)
 
 
 def _workers(count=6):
@@ -28,13 +30,13 @@ def _workers(count=6):
             barrier.wait(10)
         seen[worker] = threading.get_ident()
 
-    _tiles.run(work, count, 3)
+    _threads.run(work, count, 3)
     return seen
 
 
 def test_a_block_keeps_its_threads(three):
     before = threading.active_count()
-    with _tiles.one_blas_thread():
+    with _threads.one_blas_thread():
         first, second = _workers(), _workers()
         assert first == second
         assert len(set(first.values())) == 3
@@ -53,10 +55,10 @@ def test_an_error_leaves_the_crew_able(three):
         if index == 1:
             raise ZeroDivisionError("tile 1")
 
-    with _tiles.one_blas_thread():
+    with _threads.one_blas_thread():
         first = _workers()
         with pytest.raises(ZeroDivisionError, match="tile 1"):
-            _tiles.run(work, 6)
+            _threads.run(work, 6)
         assert _workers() == first
 
 
@@ -74,11 +76,11 @@ def test_a_thread_with_our_context_does_not_wait_for_our_crew(three):
         found.append(_workers())
         both.wait(10)
 
-    with _tiles.one_blas_thread():
+    with _threads.one_blas_thread():
         mine = _workers()
         thread = threading.Thread(target=contextvars.copy_context().run, args=(inner,))
         thread.start()
-        _tiles.run(outer, 3)
+        _threads.run(outer, 3)
         thread.join(10)
     assert not set(found[0].values()) & set(mine.values())
 
@@ -96,7 +98,7 @@ def test_where_no_thread_can_be_started_the_caller_does_it_all(allowed, monkeypa
     begin = threading.Thread.start
     monkeypatch.setattr(threading.Thread, "start", start)
     done = []
-    _tiles.run(lambda index, worker: done.append((index, worker)), 9, 4)
+    _threads.run(lambda index, worker: done.append((index, worker)), 9, 4)
     assert sorted(done) == [(i, i % 4) for i in range(9)]
     assert len(started) == allowed
 
@@ -113,10 +115,10 @@ def test_ctrl_c_waits_for_the_others_and_the_next_run_works(three):
         finally:
             running.pop()
 
-    with _tiles.one_blas_thread():
+    with _threads.one_blas_thread():
         threading.Timer(0.1, _thread.interrupt_main).start()
         with pytest.raises(KeyboardInterrupt):
-            _tiles.run(work, 3000)
+            _threads.run(work, 3000)
         assert not running
         assert set(_workers()) == {0, 1, 2}
 
@@ -179,7 +181,7 @@ def test_ctrl_c_while_a_thread_is_woken_neither_hangs_nor_forgets_it(step, after
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_fork_has_a_crew_of_its_own(three):
-    with _tiles.one_blas_thread():
+    with _threads.one_blas_thread():
         _workers()
         queue = multiprocessing.get_context("fork").SimpleQueue()
         child = os.fork()
@@ -194,3 +196,105 @@ def test_a_fork_has_a_crew_of_its_own(three):
                 pytest.fail("the fork waits for threads that are not there")
             time.sleep(0.01)
         assert queue.get() == [0, 1, 2]
+
+
+def test_an_error_in_a_tile_reaches_the_caller_and_restores_blas(monkeypatch):
+    monkeypatch.setattr(_threads, "threads", lambda: 3)
+    before = _threads.blas_threads()
+
+    def work(index, worker):
+        if index == 5:
+            raise ZeroDivisionError("tile 5")
+
+    with pytest.raises(ZeroDivisionError, match="tile 5"):
+        _threads.run(work, 50)
+    assert _threads.blas_threads() == before
+
+
+def test_blas_is_restored_when_callers_overlap():
+    before = _threads.blas_threads()
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with _threads.one_blas_thread():
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait(10)
+    with _threads.one_blas_thread():
+        assert set(_threads.blas_threads()) == {1}
+    leave.set()
+    thread.join()
+    assert _threads.blas_threads() == before
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_blas_is_restored_whoever_of_two_callers_leaves_first(first_out):
+    before = _threads.blas_threads()
+    entered, leave, seen = threading.Semaphore(0), [threading.Event(), threading.Event()], []
+
+    def one(i):
+        with _threads.one_blas_thread():
+            seen.append(set(_threads.blas_threads()))
+            entered.release()
+            leave[i].wait(10)
+
+    callers = [threading.Thread(target=one, args=(i,)) for i in range(2)]
+    for caller in callers:
+        caller.start()
+        assert entered.acquire(timeout=10)
+    for i in (first_out, 1 - first_out):
+        leave[i].set()
+        callers[i].join()
+    assert seen == [{1}, {1}]
+    assert _threads.blas_threads() == before
+
+
+def test_a_fork_does_not_wait_for_a_lock_that_a_thread_it_left_behind_has_held():
+    with warnings.catch_warnings(), _threads._setting:
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        child = os.fork()
+    if not child:
+        signal.alarm(20)
+        with _threads.one_blas_thread():
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_our_own_limit_is_not_the_users(monkeypatch):
+    outside, seen = _threads.threads(), []
+    with _threads.one_blas_thread(), _threads.one_blas_thread():
+        assert _threads.threads() == outside
+    monkeypatch.setattr(_threads, "blas_threads", lambda: [3])
+    monkeypatch.setattr(_threads.os, "sched_getaffinity", lambda pid: range(4), raising=False)
+    _threads.run(lambda index, worker: seen.append(_threads.threads()), 6)
+    assert seen == [1] * 6  # one level of threads: a worker has one core
+    assert _threads.threads() == 3
+
+
+def test_each_index_is_done_once_by_its_worker_and_the_caller_is_the_first(monkeypatch):
+    monkeypatch.setattr(_threads, "threads", lambda: 3)
+    done = []
+    _threads.run(lambda index, worker: done.append((index, worker, threading.get_ident())), 10)
+    assert sorted((index, worker) for index, worker, _ in done) == [(i, i % 3) for i in range(10)]
+    assert {thread for _, worker, thread in done if worker == 0} == {threading.get_ident()}
+
+
+def test_ctrl_c_stops_the_tiles(monkeypatch):
+    import _thread
+
+    monkeypatch.setattr(_threads, "threads", lambda: 2)
+    done = []
+
+    def work(index, worker):
+        time.sleep(0.01)
+        done.append(index)
+
+    threading.Timer(0.2, _thread.interrupt_main).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        _threads.run(work, 3000)
+    assert time.perf_counter() - start < 2.0
+    assert len(done) < 1000

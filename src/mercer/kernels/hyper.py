@@ -1,0 +1,153 @@
+"""HyperParameters: θ > 0 of a kernel and of its parts, in log space: values, names, bounds, copies with others.
+
+Nothing is remembered: what is free, and how many entries it has, is read from the attributes each time, so that an
+attribute may be set at any time. A search asks for it in every trial, so reading is made cheap instead.
+"""
+
+import numpy as np
+
+from mercer.kernels.bounds import check_bounds
+
+FIXED = "fixed"
+
+
+class HyperParameters:
+    """θ of a kernel: its own, in the order of ``hyper``, then those of its ``parts``.
+
+    Attributes
+    ----------
+    hyper : dict
+        Own hyper-parameters in order, with their default bounds: ``{"length_scale": (1e-5, 1e5)}``.
+        An instance overrides bounds through ``<name>_bounds``: a pair, or ``"fixed"``.
+    parts : tuple of str
+        The attributes that are kernels.
+    """
+
+    hyper: dict = {}
+    parts: tuple = ()
+
+    def _named_parts(self):
+        """[(name, kernel), …] of the parts, in order."""
+        return [(name, getattr(self, name)) for name in self.parts]
+
+    def _entries(self, name):
+        """The number of free entries of an own hyper-parameter: 0 where it is fixed, or 0."""
+        value, bounds = getattr(self, name), getattr(self, f"{name}_bounds", None)
+        if bounds is not None and isinstance(bounds, str):
+            if bounds != FIXED:
+                raise ValueError(f"{name}_bounds must be a pair or 'fixed', got {bounds!r}.")
+            return 0
+        if type(value) is float and value > 0.0:
+            return 1
+        value = np.asarray(value, dtype=float)
+        least = np.minimum.reduce(value, axis=None, initial=np.inf)
+        if not least >= 0:  # nan too
+            raise ValueError(f"{type(self).__name__}: {name} must be positive, got {getattr(self, name)}.")
+        return value.size if least > 0 else 0
+
+    def _own(self):
+        """[(name, values, bounds or None), …]: own θ; bounds is None when fixed (or when the value is 0)."""
+        rows = []
+        for name, default in self.hyper.items():
+            value, free = np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self._entries(name)
+            bounds = getattr(self, f"{name}_bounds", None)
+            bounds = default if bounds is None else bounds
+            free = free or (not value.size and not isinstance(bounds, str))
+            rows.append((name, value, check_bounds(name, bounds, value.size) if free else None))
+        return rows
+
+    def _positive(self, name, size=None):
+        """Return hyper-parameter ``name`` as an array, checked: > 0, finite, of length 1 or ``size``."""
+        value = np.asarray(getattr(self, name), dtype=float)
+        least, most = value, value
+        if value.ndim:
+            least = np.minimum.reduce(value, axis=None, initial=np.inf)
+            most = np.maximum.reduce(value, axis=None, initial=0.0)
+        if not (least > 0.0 and most < np.inf):  # nan too
+            raise ValueError(f"{type(self).__name__}: {name} must be positive and finite, got {value}.")
+        if value.ndim > 1 or (value.ndim == 1 and size is not None and value.size not in (1, size)):
+            raise ValueError(
+                f"{type(self).__name__}: {name} has {value.size} entries, but X has {size} columns; "
+                "give one value, or one for each column."
+            )
+        return value
+
+    def _in_logs(self, own):
+        """∂/∂log of the free own hyper-parameters, in order, from {name: derivative in natural units}."""
+        free = [own[name] * np.asarray(getattr(self, name), dtype=float) for name in self.hyper if self._entries(name)]
+        return np.concatenate([np.reshape(part, -1) for part in free]) if free else np.zeros(0)
+
+    # ------------------------------------------------------------------ θ
+    @property
+    def n_theta(self):
+        """The number of free hyper-parameters p."""
+        own = sum([self._entries(name) for name in self.hyper])
+        return own + sum([getattr(self, name).n_theta for name in self.parts])
+
+    @property
+    def theta(self):
+        """log of the free hyper-parameters, own first, then part by part."""
+        own = [np.log(np.reshape(getattr(self, name), -1)) for name in self.hyper if self._entries(name)]
+        return np.concatenate([*own, *[getattr(self, name).theta for name in self.parts], np.zeros(0)])
+
+    @property
+    def theta_bounds(self):
+        """(p, 2) log bounds of the free hyper-parameters."""
+        own = [np.log(bounds) for _, _, bounds in self._own() if bounds is not None]
+        return np.concatenate([*own, *[part.theta_bounds for _, part in self._named_parts()], np.zeros((0, 2))])
+
+    @property
+    def names(self):
+        """Names of the free hyper-parameters, in the order of θ: ``left__length_scale[2]``."""
+        out = []
+        for name in self.hyper:
+            count = self._entries(name)
+            if count:
+                scalar = np.ndim(getattr(self, name)) == 0
+                out += [name] if scalar else [f"{name}[{i}]" for i in range(count)]
+        for part_name, part in self._named_parts():
+            out += [f"{part_name}__{name}" for name in part.names]
+        return out
+
+    # ------------------------------------------------------------------ copies
+    def with_theta(self, theta):
+        """Return a copy of the kernel with the free hyper-parameters at exp(θ)."""
+        theta = np.asarray(theta, dtype=float)
+        if theta.ndim == 1:
+            other, used = self._moved(theta, np.exp(theta), 0)
+            if used == theta.size:
+                return other
+        raise ValueError(f"theta must have length {self.n_theta} ({', '.join(self.names)}), got {theta.shape}.")
+
+    def _moved(self, theta, values, used):
+        """(copy, used): the copy of `with_theta`, its hyper-parameters from ``values`` = exp(θ), the first ``used``."""
+        if type(self).with_theta is not HyperParameters.with_theta:
+            end = used + self.n_theta
+            return (self.with_theta(theta[used:end]) if end <= theta.size else self), end
+        other = self._shallow()
+        for name in self.hyper:
+            count = self._entries(name)
+            if count:
+                new, used = values[used : used + count], used + count
+                old = getattr(self, name)
+                if used <= values.size:
+                    setattr(other, name, float(new[0]) if type(old) is float or np.ndim(old) == 0 else new)
+        for name in self.parts:
+            part, used = getattr(self, name)._moved(theta, values, used)
+            setattr(other, name, part)
+        return other, used
+
+    def fixed(self):
+        """Return a copy whose hyper-parameters are all fixed: a search leaves them alone."""
+        other = self._shallow()
+        for name in self.hyper:
+            setattr(other, f"{name}_bounds", FIXED)
+        for part_name, part in self._named_parts():
+            setattr(other, part_name, part.fixed())
+        return other
+
+    def _shallow(self):
+        """A copy that shares what does not change."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other

@@ -1,0 +1,211 @@
+"""Radial: k(x, z) = φ(s), s = ‖(x − z)/ℓ‖². An author writes φ and φ′, and has ARD, tiles and gradients.
+
+What is quicker than φ and φ′ by themselves (a compiled loop, one exp for both) is found in a table by the functions φ
+and φ′, not by the class: a subclass with a φ of its own is never evaluated by another's.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer._tiles import EVERYTHING
+from mercer.kernels import distance
+from mercer.kernels.base import Kernel
+from mercer.kernels.prepared import Prepared
+
+LENGTH_BOUNDS = (1e-5, 1e5)
+NOTHING = (None, None, None)
+LENGTH = ("length_scale",)
+
+
+class Shortcut(NamedTuple):
+    """What is quicker than one function φ and its φ′, one after the other.
+
+    Attributes
+    ----------
+    dphi : function
+        The φ′ it holds for.
+    both : function
+        (kernel, s, one, two) ↦ (φ(s), φ′(s)), which are written into the arrays one and two; s is left alone.
+    loop : str or None
+        The name of the compiled loop in ``_loops.CODES``.
+    """
+
+    dphi: Callable
+    both: Callable
+    loop: str | None = None
+
+
+SHORTCUTS: dict[Callable, Shortcut] = {}  # by φ; `radial` has the entries
+
+
+def _shortcut(kernel):
+    """(compiled loop or None, function for φ and φ′ or None) of the φ and φ′ that a kernel has now."""
+    found = SHORTCUTS.get(getattr(kernel.phi, "__func__", None))
+    if found is None:
+        return None, None
+    return found.loop, found.both if getattr(kernel.dphi, "__func__", None) is found.dphi else None
+
+
+class Radial(Kernel):
+    """k(x, z) = φ(s),  s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ².
+
+    A subclass writes ``phi`` and ``dphi``; both get a fresh array of s and may overwrite it. One with further
+    hyper-parameters writes ``dshape``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Matern32
+    >>> k = Matern32(2.0)
+    >>> bool(np.isclose(k([[0.0]], [[3.0]])[0, 0], k.phi(np.array([1.5**2]))[0]))
+    True
+    """
+
+    hyper = {"length_scale": LENGTH_BOUNDS}
+    stationary = True
+
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    @property
+    def columns_quick(self):
+        """Up to here the compiled loops work by differences."""
+        return 0 if _shortcut(self)[0] is None else distance.BY_DIFFERENCES[np.dtype(np.float32)]
+
+    @abstractmethod
+    def phi(self, s):
+        """φ(s)."""
+
+    @abstractmethod
+    def dphi(self, s):
+        """φ′(s), with φ′(0) = 0 where the derivative is infinite (it is multiplied by s = 0 there)."""
+
+    def dshape(self, s, phi):
+        """{name: ∂φ(s)/∂value} of the hyper-parameters other than ``length_scale``; s and φ(s) are left alone."""
+        return {}
+
+    def prepare(self, X, Z, keep=False):
+        """Tiles and contractions; both collections are scaled once."""
+        own = type(self)
+        plain = own.tiles is Radial.tiles and own._tile is Kernel._tile and own.__call__ is Kernel.__call__
+        if plain and own.grad is Kernel.grad and own._grad is Radial._grad and own.weighted is Kernel.weighted:
+            return RadialPrepared(self, X, Z, keep)
+        return Prepared(self, X, Z)
+
+    def tiles(self, X, Z):
+        """t(i, j) = φ(s) for the inputs X[i] and Z[j]; both are scaled once."""
+        return RadialPrepared(self, X, Z).tile
+
+    def at(self, points):
+        """φ(s) for s the squared distances of all `Points` of two sets."""
+        return points.tiles(_shortcut(self)[0], self.phi)(EVERYTHING, EVERYTHING)
+
+    def diag(self, X):
+        """φ(0) = 1."""
+        return np.ones(len(X), dtype=X.dtype)
+
+    def _grad(self, X, Z, W):
+        """∂s/∂ℓⱼ = −2 (xⱼ − zⱼ)²/ℓⱼ³; all d columns from one product with V = W ∘ φ′(s)."""
+        _, in_logs = RadialPrepared(self, X, Z).contract(EVERYTHING, EVERYTHING, W, list(self.hyper))
+        return {name: slope / np.asarray(getattr(self, name), dtype=float) for name, slope in in_logs.items()}
+
+    def _dx(self, X, Z):
+        """2 φ′(s) (x − z)/ℓ²."""
+        scale = self._positive("length_scale", X.shape[1])
+        points = distance.scaled(X, Z, scale)
+        slope = 2.0 * self.dphi(points.squared())
+        return slope[:, :, None] * (points.A[:, None] - points.B[None]) / scale
+
+    @classmethod
+    def examples(cls):
+        """One length scale, and ARD."""
+        return [cls(), cls([0.5, 1.0, 2.0])]
+
+
+class RadialPrepared(Prepared):
+    """φ(s) on the pairs of X and Z; with ``keep``, s, φ and φ′ of all pairs are kept from their values on.
+
+    Compiled loops keep nothing: they are as quick a second time.
+    """
+
+    def __init__(self, kernel, X, Z, keep=False):
+        self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
+        self.points = distance.scaled(X, Z, self.scale)
+        self.loop, self.both = _shortcut(kernel)
+        self._keep, self._kept = keep and self.points.loops is None, NOTHING
+        self._tile = self._contraction = None
+
+    def tile(self, i, j):
+        """φ(s) of a tile."""
+        if self._keep and i is EVERYTHING and j is EVERYTHING:
+            return self._values(i, j)[1].copy()
+        if self._tile is None:
+            self._tile = self.points.tiles(self.loop, self.kernel.phi)
+        return self._tile(i, j)
+
+    def _values(self, i, j, value=True, slope=True):
+        """(s, φ, φ′) of a tile, which nobody may write into; φ or φ′ may be None where it is not asked for."""
+        whole = self._keep and i is EVERYTHING and j is EVERYTHING
+        s, phi, dphi = self._kept if whole else NOTHING
+        if self.both is not None and phi is None:
+            A, B = self.points.A[i], self.points.B[j]
+            # One large array instead of three: a system keeps free memory in proportion to the largest piece that was
+            # freed, and touching new memory takes longer than φ. So a fourth, never touched, makes room for K and W.
+            block = np.empty((4, len(A), len(B)), dtype=A.dtype)
+            s = self.points.squared(i, j, block[0])
+            phi, dphi = self.both(self.kernel, s, block[1], block[2])
+        if s is None:
+            s = self.points.squared(i, j)
+        if value and phi is None:
+            phi = self.kernel.phi(s.copy())
+        if slope and dphi is None:
+            dphi = self.kernel.dphi(s.copy())
+        if whole:
+            self._kept = s, phi, dphi
+        return s, phi, dphi
+
+    def grad(self, i, j, W):
+        """∂/∂log θ of a tile."""
+        return self._joined(i, j, W, False)[1]
+
+    def weighted(self, i, j, W):
+        """The sum and its gradient, from one exp for both."""
+        return self._joined(i, j, W, True)
+
+    def _joined(self, i, j, W, total):
+        """(Σ W ∘ φ, ∂/∂log of what is free, as one vector)."""
+        kernel = self.kernel
+        free = tuple(name for name in kernel.hyper if kernel._entries(name)) if len(kernel.hyper) > 1 else LENGTH
+        if free is LENGTH and not kernel._entries("length_scale"):
+            free = ()
+        value, in_logs = self.contract(i, j, W, free, total)
+        if len(free) == 1:
+            return value, in_logs[free[0]]
+        return value, np.concatenate([in_logs[name] for name in free]) if free else np.zeros(0)
+
+    def contract(self, i, j, W, names, total=False):
+        """(Σ W ∘ φ, {name: Σ W ∘ ∂φ/∂log value, a vector}) of a tile; the sum may be None if it is not asked for."""
+        shape = len(self.kernel.hyper) > 1
+        if self._contraction is None and self.both is not None and not shape:
+            self._contraction = self.points.contraction(self.loop)
+        if self._contraction is not None:
+            value, sums = self._contraction(i, j, W)
+            return value, {"length_scale": self._in_log_scale(sums)}
+        s, phi, dphi = self._values(i, j, total or shape, "length_scale" in names)
+        out = {}
+        if "length_scale" in names:
+            V = W * dphi  # of one length scale the sum over the columns is s itself
+            sums = np.vdot(V, s) if self.scale.size == 1 else self.points.weighted_squares(V, s, i, j)
+            out["length_scale"] = self._in_log_scale(sums)
+        if shape:
+            for name, slope in self.kernel.dshape(s, phi).items():
+                out[name] = np.vdot(W, slope) * np.reshape(np.asarray(getattr(self.kernel, name), dtype=float), -1)
+        return np.vdot(W, phi) if total else None, out
+
+    def _in_log_scale(self, sums):
+        """∂/∂log ℓ from Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)², for each column or all together."""
+        return -2.0 * (sums if self.scale.size > 1 else np.add.reduce(sums, keepdims=True) if sums.ndim else sums[None])
