@@ -44,10 +44,12 @@ def changed(name, kernel, noise, **options):
     """Rows added and taken away at the same hyper-parameters."""
     X, y, new = data.load(name)
     model = GaussianProcessRegressor(kernel, noise, criterion=None, **options).fit(X[:30], y[:30])
+    before = {"before loo": model.loo_residuals_[-4:], "before std": model.loo_std_[-4:]}
     grown = moments(model.update(X[30:42], y[30:42], sample_weight=np.linspace(0.5, 2.0, 12)), new)
     grown |= {"evidence": model.log_marginal_likelihood_value_, "loo": model.loo_residuals_[-4:]}
     fewer = moments(model.forget([0, 5, 33]), new) | {"evidence": model.log_marginal_likelihood_value_}
-    return {f"grown {key}": a for key, a in grown.items()} | {f"fewer {key}": a for key, a in fewer.items()}
+    fewer |= {"loo": model.loo_residuals_[-4:]}
+    return before | {f"grown {key}": a for key, a in grown.items()} | {f"fewer {key}": a for key, a in fewer.items()}
 
 
 def learnt(name, criterion="evidence", kernel=None, weighted=False, target=0, allow=NATS, **options):
