@@ -1,7 +1,7 @@
 # Everything here needs only Python >= 3.11, pip and make. `make help` lists the commands.
 #
 #   make demo PYTHON=python3.12        another interpreter
-#   make test PYTEST_ARGS="-k layers"  more arguments for pytest
+#   make test PYTEST_ARGS="-k golden"  more arguments for pytest
 
 VENV ?= .venv
 BENCH ?= .venv-bench
@@ -26,7 +26,7 @@ export SCIPY_ARRAY_API = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-browser lint docs bench bench-quick clean
+.PHONY: help demo test test-all test-browser breaks lint docs bench bench-quick clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -43,6 +43,9 @@ test-all: $(VENV)/.installed-test  ## the tests, with the slow ones
 test-browser: $(VENV)/.installed-browser  ## the report in a real browser; chromium is the system's, installed as root if missing
 	@{ $(chromium); } >/dev/null
 	@$(PY) -m pytest -m browser tests/browser $(PYTEST_ARGS)
+
+breaks: $(VENV)/.installed-test  ## break the source in seven ways, one at a time: the tests must notice each
+	@$(PY) tests/breaks.py
 
 lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy
 	@$(PY) -m ruff check .

@@ -53,6 +53,7 @@ WORK = {
 # (name, arguments or None, what --full adds or None, quick?): scripts that print tables; None: not in such a run.
 # The last value of an argument given twice counts. Those that take hours with --full are last.
 SCRIPTS = [
+    ("small", "", None, False),
     ("selection loo", "", None, False),
     ("selection gradient", "", None, False),
     ("selection rules", "", None, False),

@@ -1,0 +1,248 @@
+"""What the code may not do, read from its source: the rules of docs/design.md that no other tool can hold.
+
+A rule is a function that yields "file:line: what" for each place that breaks it. ``CEILINGS`` says how many places may
+be left: none, or where a rule is younger than the code a number that only falls. Who may import whom is written in
+``pyproject.toml`` ([tool.importlinter]).
+"""
+
+import ast
+import sys
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import mercer
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "mercer"
+CORE = ("kernels", "gram", "solvers", "losses", "dual", "primal", "inference", "selection", "uncertainty", "estimators")
+BASES = {"Gram", "Inverse", "Solver", "Rule", "Criterion", "Loss", "Posterior", "Estimator", "KernelEstimator"}
+MAX_FILE, MAX_FUNCTION = 400, 70
+PLANS = False  # whether mercer.plan takes an estimator and its data, and a fit leaves plan_
+
+
+# ------------------------------------------------------------------------------------- the source, read once
+@cache
+def trees():
+    """{path below src/mercer: syntax tree}."""
+    return {p.relative_to(SOURCE): ast.parse(p.read_text(encoding="utf-8")) for p in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def walked():
+    return [(path, node) for path, tree in trees().items() for node in ast.walk(tree)]
+
+
+def nodes(*kinds, outside=()):
+    return [(path, node) for path, node in walked() if isinstance(node, kinds) and path.parts[0] not in outside]
+
+
+def at(path, node, what):
+    return f"{path.as_posix()}:{getattr(node, 'lineno', 1)}: {what}"
+
+
+def dotted(node):
+    """The text of a name like np.linalg.solve; of anything else there is none."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def imported(node):
+    """Full names that an import statement asks for."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
+
+
+@cache
+def classes():
+    """{class name: [(path, ClassDef), ...]} of the package."""
+    found = {}
+    for path, node in nodes(ast.ClassDef):
+        found.setdefault(node.name, []).append((path, node))
+    return found
+
+
+@cache
+def ancestors(name):
+    """Names of all bases of a class; those of a class of the same name elsewhere too."""
+    bases = {dotted(base).rsplit(".", 1)[-1] for _, node in classes().get(name, []) for base in node.bases} - {name}
+    return bases.union(*map(ancestors, bases))
+
+
+@cache
+def members(name):
+    """Names that a class defines or declares: in its body, and on self in its methods."""
+    found = set()
+    for cls in (cls for _, cls in classes().get(name, [])):
+        inside = [*ast.walk(cls)]
+        found |= {node.name for node in inside if isinstance(node, ast.FunctionDef)}
+        found |= {dotted(node)[5:] for node in inside if "self." in dotted(node) and isinstance(node.ctx, ast.Store)}
+        body = [s for s in cls.body if isinstance(s, ast.Assign | ast.AnnAssign)]
+        found |= {dotted(target) for s in body for target in getattr(s, "targets", [getattr(s, "target", None)])}
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- the rules
+def factorisations():
+    """No Cholesky, LU, QR, eigen- or triangular routine outside solvers."""
+    libraries = {"linalg", "lapack", "numpy.linalg", "np.linalg", "scipy.linalg", "scipy.linalg.lapack"}
+    harmless = {"norm", "LinAlgError", "LinAlgWarning", "LinearOperator", "blas"}
+    for path, node in nodes(ast.ImportFrom, ast.Attribute, outside=("solvers", "testing")):
+        names = imported(node) if isinstance(node, ast.ImportFrom) else [dotted(node)]
+        for home, _, name in (full.rpartition(".") for full in names):
+            if home in libraries and name not in harmless:
+                yield at(path, node, f"{home}.{name}")
+
+
+def algebra_in_estimators():
+    """An estimator asks the others: no matrix product of its own."""
+    for path, node in nodes(ast.BinOp, ast.Attribute):
+        product = isinstance(getattr(node, "op", None), ast.MatMult)
+        if path.parts[0] == "estimators" and (product or dotted(node) in ("np.einsum", "np.dot", "np.vdot")):
+            yield at(path, node, ast.unparse(node))
+
+
+def recognised_by_class():
+    """No isinstance on a subclass of a part or an estimator outside its own package."""
+    homes = {name: {p.parts[0] for p, _ in found} for name, found in classes().items() if ancestors(name) & BASES}
+    for path, node in nodes(ast.Call):
+        if dotted(node.func) in ("isinstance", "issubclass"):
+            asked = {dotted(part).rsplit(".", 1)[-1] for part in ast.walk(node.args[1])} & homes.keys()
+            yield from (at(path, node, name) for name in sorted(asked) if path.parts[0] not in homes[name])
+
+
+def recognised_by_name():
+    """No type(x).__name__ compared with the name of a class of ours; pandas' NA may be known by its name."""
+    for path, node in nodes(ast.Compare, outside=("testing",)):
+        sides = [node.left, *node.comparators]
+        if any(isinstance(s, ast.Attribute) and s.attr == "__name__" and isinstance(s.value, ast.Call) for s in sides):
+            asked = set(map(dotted, sides)) - {""}
+            tables = [s for s in trees()[path].body if isinstance(s, ast.Assign) and dotted(s.targets[0]) in asked]
+            if any(getattr(part, "value", 0) in [*classes()] for s in [*sides, *tables] for part in ast.walk(s)):
+                yield at(path, node, ast.unparse(node))
+
+
+def recognised_by_attribute(surfaces=False):
+    """No getattr or hasattr for a name of our own; data and models of others may be asked for theirs."""
+    own = set().union(*(members(name) for name, found in classes().items() if found[0][0].parts[0] in CORE))
+    own -= {"shape", "dtype", "columns", "name", "nodes", "edges", "is_directed"}  # of NumPy, pandas, networkx
+    own -= {"get_params", "steps", "predict_proba", "random_state", *dir(list)}  # of scikit-learn, of sequences
+    for path, node in nodes(ast.Call):
+        if dotted(node.func) in ("getattr", "hasattr") and surfaces == (path.parts[0] not in CORE):
+            if getattr(node.args[1], "value", None) in own and dotted(node.args[0]) != "self":
+                yield at(path, node, ast.unparse(node))
+
+
+def asked_by_surfaces():
+    """A report, a file, a table or a plot asks what every estimator declares, not what this one happens to have."""
+    return recognised_by_attribute(surfaces=True)
+
+
+def borrowed_names():
+    """No class in estimators uses a private name that neither it nor a base of it defines or declares."""
+    for name, found in classes().items():
+        known = members(name).union(dir(BaseEstimator), *(members(base) for base in ancestors(name)))
+        for path, cls in (pair for pair in found if pair[0].parts[0] == "estimators"):
+            used = {n.attr for n in ast.walk(cls) if isinstance(n, ast.Attribute) and dotted(n.value) == "self"}
+            yield from (at(path, cls, f"{name}.{one}") for one in sorted(used - known) if one.startswith("_"))
+
+
+def private_imports():
+    """Nobody imports another package's _module, nor the engine of the solvers."""
+    for path, node in nodes(ast.Import, ast.ImportFrom):
+        for top, home, *rest in (name.split(".") for name in imported(node) if name.count(".") > 1):
+            if top == "mercer" and home != path.parts[0] and any(part[0] == "_" or part == "engine" for part in rest):
+                yield at(path, node, ".".join([home, *rest]))
+
+
+def numbered_warnings():
+    """`_warn.warn` finds the caller's line; nobody counts frames."""
+    found = nodes(ast.keyword, outside=("_warn.py",))
+    return [at(path, node.value, node.arg) for path, node in found if node.arg == "stacklevel"]
+
+
+def classes_of_one_name():
+    """A class is known by its name alone; mercer.compat has the names of scikit-learn."""
+    for name, found in classes().items():
+        places = [
+            at(path, node, "")[:-2] for path, node in found if path.parts[0] != "compat" or name.endswith("Mixin")
+        ]
+        if len(places) > 1:
+            yield f"{name}: {', '.join(places)}"
+
+
+def modules_of_like_names():
+    """No two modules differ by a letter, or by an ending of two; the same name in two packages is no likeness."""
+    paths = [path for path in trees() if len(path.stem.strip("_")) > 4 and not path.stem.startswith("__")]
+    for a, b in combinations(paths, 2):
+        one, two = sorted((a.stem.strip("_"), b.stem.strip("_")), key=len)
+        letter = any(two[:i] + two[i + 1 :] in (one, one[:i] + one[i + 1 :]) for i in range(len(two)))
+        alike = a.parent == b.parent if one == two else letter or (two.startswith(one) and len(two) == len(one) + 2)
+        if alike and {one, two} != {"tiles", "tiled"}:  # tiles, and the Gram of them
+            yield f"{a.as_posix()} and {b.as_posix()}"
+
+
+def unsafe():
+    """Nothing that runs text as code, or loads what can; no threads of numba's own, which abort beside others."""
+    modules = {"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
+    for path, node in nodes(ast.Import, ast.ImportFrom, ast.Call):
+        if not isinstance(node, ast.Call):
+            yield from (at(path, node, name) for name in imported(node) if name.split(".")[0] in modules)
+        elif dotted(node.func).removeprefix("builtins.") in ("eval", "exec"):
+            yield at(path, node, dotted(node.func))
+        elif path.parts[0] == "_loops" and any(k.arg == "parallel" and k.value.value for k in node.keywords):
+            yield at(path, node, "parallel=True")
+
+
+def eager_imports():
+    """What is not installed with mercer, or is slow to load, is imported where it is needed."""
+    light = {"", "mercer", "numpy", "scipy", "sklearn", "joblib", "threadpoolctl", *sys.stdlib_module_names}
+    for path, node in nodes(ast.Import, ast.ImportFrom, outside=("_loops",)):
+        if node in trees()[path].body and {name.split(".")[0] for name in imported(node)} - light:
+            yield at(path, node, ast.unparse(node))
+
+
+def long():
+    """A module says what it is, and files and functions can be read at once; docstrings of functions do not count."""
+    for path, node in nodes(ast.Module, ast.FunctionDef):
+        said, most = ast.get_docstring(node, clean=False), MAX_FUNCTION
+        lines = getattr(node, "end_lineno", 0) - getattr(node, "lineno", 0) + 1 - len((said or "").splitlines())
+        if isinstance(node, ast.Module):
+            lines, most = len((SOURCE / path).read_text(encoding="utf-8").splitlines()), MAX_FILE
+            yield from [] if said else [at(path, node, "no docstring")]
+        if lines > most:
+            yield at(path, node, f"{lines} lines, at most {most}")
+
+
+CEILINGS = {
+    factorisations: 60, algebra_in_estimators: 25, borrowed_names: 48, private_imports: 116, recognised_by_class: 44,
+    recognised_by_name: 12, recognised_by_attribute: 25, asked_by_surfaces: 50, classes_of_one_name: 10,
+    modules_of_like_names: 17, numbered_warnings: 0, unsafe: 0, eager_imports: 0, long: 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "ceiling"), CEILINGS.items(), ids=[rule.__name__ for rule in CEILINGS])
+def test_rule(rule, ceiling):
+    found = sorted(rule())
+    assert len(found) <= ceiling, "\n".join([f"{rule.__doc__} {len(found)} places, {ceiling} were left:", *found])
+    assert len(found) == ceiling, f"fewer than before: lower the ceiling of {rule.__name__} to {len(found)}"
+
+
+def test_imports_go_one_way(capsys):
+    from importlinter.cli import lint_imports
+
+    broken = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True)
+    assert not broken, capsys.readouterr().out
+
+
+def test_a_fit_does_what_was_planned(rng):
+    X, found = rng.standard_normal((40, 2)), [getattr(mercer, name) for name in mercer.__all__]
+    for cls in [cls for cls in found if isinstance(cls, type) and issubclass(cls, BaseEstimator)] if PLANS else []:
+        labels = cls().__sklearn_tags__().estimator_type == "classifier"
+        y = (X[:, 0] > 0).astype(int) if labels else X[:, 0] ** 2
+        assert mercer.plan(cls(), X, y) == cls().fit(X, y).plan_, cls.__name__
