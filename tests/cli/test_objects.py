@@ -74,7 +74,7 @@ def test_molecules(run, data, table, tmp_path):
     for command in (("fit", broken, "-k", kernel, *options), ("predict", model, broken)):
         code, out, err = run(*command)
         assert (code, out) == (3, "")
-        assert "column 'smiles', rows 3, 7: AtomEnvironments: 'C1CC': position 5" in err
+        assert "column 'smiles', rows 3, 7: AtomEnvironments: 'C1CC': unclosed ring" in err
 
 
 def test_cells_that_are_words_for_nothing_elsewhere(run, table, tmp_path):
