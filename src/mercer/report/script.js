@@ -4,6 +4,7 @@
 
 const NEAR = 30; // how far from a place the pointer may be, in units of the picture
 const PLACE = /[ML](-?[\d.]+) (-?[\d.]+)(?:V(-?[\d.]+)H(-?[\d.]+)|H(-?[\d.]+)V(-?[\d.]+))?/g;
+const MOVES = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] };
 const texts = (joined) => (joined === undefined ? [] : joined.split("\n"));
 
 // The places of a path: points as they are, bars and cells with their box.
@@ -41,33 +42,36 @@ function lines(picture, all, one, stop) {
   return [x, ...beside.map((other) => `${other.name ?? up}: ${other.said.y[i]}`)];
 }
 
-function enliven(plot) {
-  const picture = plot.querySelector("svg"), tip = document.createElement("div");
-  const spot = document.createElementNS(picture.namespaceURI, "circle");
-  let all = null, at = null; // the series, made when they are needed, and [series, stop] of the keyboard
-  tip.className = "hint";
-  tip.hidden = true;
-  tip.setAttribute("role", "status");
-  spot.setAttribute("class", "spot");
-  spot.setAttribute("r", "6");
-  plot.append(tip);
-  Object.assign(plot, { tabIndex: 0, role: "group", ariaLabel: `${picture.getAttribute("aria-label")} Arrow keys go from point to point.` });
+function made(kind, attributes) {
+  const element = kind === "circle" ? document.createElementNS("http://www.w3.org/2000/svg", kind) : document.createElement(kind);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
 
-  const hide = () => { tip.hidden = true; spot.remove(); };
+function enliven(plot) {
+  const picture = plot.querySelector("svg"), wide = picture.viewBox.baseVal.width;
+  const hint = made("div", { class: "hint", role: "status", hidden: "" }), spot = made("circle", { class: "spot", r: 6 });
+  let all = null, at = null; // the series, made when they are needed, and [series, stop] of the keyboard
+  plot.append(hint);
+  plot.tabIndex = 0;
+  plot.setAttribute("role", "group");
+  plot.setAttribute("aria-label", `${picture.getAttribute("aria-label")} Arrow keys go from point to point.`);
+
   const series = () => (all ??= seriesOf(picture).filter((one) => one.stops.length));
+  const hide = () => { hint.hidden = true; spot.remove(); };
   const show = (one, stop) => {
-    tip.replaceChildren(...lines(picture, series(), one, stop).filter(Boolean).map((text) => {
-      const row = document.createElement("div");
+    hint.replaceChildren(...lines(picture, series(), one, stop).filter(Boolean).map((text) => {
+      const row = made("div", {});
       row.textContent = text;
       return row;
     }));
+    hint.hidden = false;
     spot.setAttribute("cx", stop.x);
     spot.setAttribute("cy", stop.y);
     picture.append(spot);
-    tip.hidden = false;
-    const scale = picture.clientWidth / picture.viewBox.baseVal.width, x = stop.x * scale, y = stop.y * scale;
-    tip.style.left = `${Math.max(0, Math.min(x - tip.offsetWidth / 2, plot.clientWidth - tip.offsetWidth))}px`;
-    tip.style.top = `${y > tip.offsetHeight + 12 ? y - tip.offsetHeight - 12 : y + 14}px`;
+    const scale = plot.clientWidth / wide, y = stop.y * scale, left = stop.x * scale - hint.offsetWidth / 2;
+    hint.style.left = `${Math.max(0, Math.min(left, plot.clientWidth - hint.offsetWidth))}px`;
+    hint.style.top = `${y > hint.offsetHeight + 12 ? y - hint.offsetHeight - 12 : y + 14}px`;
   };
   const away = (one, stop, x, y) => {
     if (!stop.box) return Math.hypot(stop.x - x, stop.y - y) + (one.mark.classList.contains("band") ? NEAR / 2 : 0);
@@ -75,7 +79,7 @@ function enliven(plot) {
     return x >= left && x <= right && y >= top && y <= bottom ? NEAR / 3 : Infinity;
   };
   const hover = (event) => {
-    const box = picture.getBoundingClientRect(), scale = picture.viewBox.baseVal.width / box.width;
+    const box = picture.getBoundingClientRect(), scale = wide / box.width;
     const x = (event.clientX - box.left) * scale, y = (event.clientY - box.top) * scale;
     let best = null, least = NEAR;
     for (const one of series()) for (const stop of one.stops) {
@@ -85,16 +89,13 @@ function enliven(plot) {
     if (best) show(...best); else hide();
   };
   const step = (event) => {
-    const moves = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] };
     if (event.key === "Escape") hide();
-    if (!(event.key in moves) || !series().length) return;
+    if (!(event.key in MOVES) || !series().length) return;
     event.preventDefault();
-    const [other, further] = moves[event.key];
-    if (at) {
-      const s = (at[0] + other + all.length) % all.length, last = all[s].stops.length - 1;
-      at = [s, Math.max(0, Math.min(at[1] + further, last))];
-    } else at = [0, 0];
-    show(all[at[0]], all[at[0]].stops[at[1]]);
+    const [other, further] = MOVES[event.key], [s, k] = at ?? [0, -1];
+    const one = all[(s + other + all.length) % all.length];
+    at = [all.indexOf(one), Math.max(0, Math.min(k + further, one.stops.length - 1))];
+    show(one, one.stops[at[1]]);
   };
   for (const name of ["pointermove", "pointerdown"]) picture.addEventListener(name, hover);
   for (const name of ["pointerleave", "blur"]) plot.addEventListener(name, hide);
@@ -106,11 +107,9 @@ function saving() {
   if (!numbers) return;
   button.closest("p").hidden = false;
   button.addEventListener("click", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([numbers.textContent], { type: "application/json" }));
-    link.download = "report.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
+    const address = URL.createObjectURL(new Blob([numbers.textContent], { type: "application/json" }));
+    made("a", { href: address, download: "report.json" }).click();
+    URL.revokeObjectURL(address);
   });
 }
 
