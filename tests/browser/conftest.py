@@ -16,6 +16,7 @@ HOSTILE = [
     "<a href='javascript:alert(1)'>x</a>",
     "a\u2028b<!-- " + "w" * 100,
 ]
+SCALE = np.array([1.0, 2.0, 3.0, 1e-4])
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -34,7 +35,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    """{name: path}: a process with hostile names, live and lite, a classifier, ridge models, one with categories."""
+    """{name: path}: a process with hostile names and large numbers, a classifier, ridge models, one with categories."""
     folder, rng = tmp_path_factory.mktemp("pages"), np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(80, 4))
     y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(80)
@@ -44,21 +45,21 @@ def pages(tmp_path_factory):
         "target": "<i>yield</i> " + "k" * 60,
         "row_labels": [f"<u>{i}</u>" for i in range(80)],
     }
+    process = GaussianProcessRegressor(1e8 * Gaussian(SCALE), 1e6, criterion=None)
     mixed = KernelRidge(Gaussian(0.5).on("x") * Categorical().on("<u>site</u>"), lam=0.1)
     table = {"x": X[:, 0], "<u>site</u>": rng.choice([HOSTILE[0], HOSTILE[1], "Oslo"], 80).tolist()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {
-            "process": collect(GaussianProcessRegressor(1.0 * Gaussian(np.ones(4)), 0.01, criterion=None).fit(X, y),
-                               X, y, **names, notes=["<script>document.title='hacked'</script>"]),
+            "process": collect(process.fit(X * SCALE, 1e4 * y), X * SCALE, 1e4 * y, **names,
+                               notes=["<script>document.title='hacked'</script>"]),
             "labels": collect(GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), optimize=False).fit(X, label),
                               X, label, **names),
             "mixed": collect(mixed.fit(table, np.column_stack([y, y**2])), table, np.column_stack([y, y**2]),
                              target=["<i>a</i>", "<b>b</b>"]),
             "ridge": collect(KernelRidge(Gaussian(0.8), lam=0.1).fit(X[:, :1], y), X[:, :1], y),
         }  # fmt: skip
-    made = {name: write(one, folder / f"{name}.html") for name, one in found.items()}
-    return {**made, "lite": write(found["process"], folder / "lite.html", lite=True)}
+    return {name: write(one, folder / f"{name}.html") for name, one in found.items()}
 
 
 class Visit:
@@ -72,22 +73,17 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
 
-    def until(self, expression, seconds=20):
-        """Wait for something to be true; asked from outside, since the policy of the page allows no eval inside."""
-        for _ in range(20 * seconds):
-            if self.page.evaluate(expression):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"not within {seconds} s: {expression}")
+    def plot(self, key):
+        """A chart, in the middle of the window."""
+        found = self.page.locator(f"#plot-{key}")
+        found.evaluate("e => e.scrollIntoView({block: 'center', behavior: 'instant'})")
+        return found
 
-    def through(self):
-        """Scroll through the page, so that every chart is drawn."""
-        height = self.page.evaluate("document.documentElement.scrollHeight")
-        for place in range(0, height, 600):
-            self.page.evaluate(f"window.scrollTo(0, {place})")
-            self.page.wait_for_timeout(30)
-        self.until("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.live .main-svg'))")
-        return self
+    def hover(self, key, across, up):
+        """Move the pointer to a place of a chart, in shares of its size, and return what is shown."""
+        box = self.plot(key).bounding_box()
+        self.page.mouse.move(box["x"] + across * box["width"], box["y"] + up * box["height"])
+        return self.page.locator(f"#plot-{key} .hint")
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-LIVE = ("process", "labels", "ridge", "mixed")
-EVERY = (*LIVE, "lite")
+EVERY = ("process", "labels", "ridge", "mixed")
 
 
 def sideways(page):
@@ -24,58 +23,126 @@ def inert(seen, path):
     assert seen.page.locator("main img, main a[href^=javascript], main b, main i, main u").count() == 0
 
 
-@pytest.mark.parametrize("name", LIVE)
-def test_live_charts_are_drawn_without_a_word_or_a_request(visit, name, pages):
-    seen = visit(name).through()
-    plots = seen.page.locator(".plot").count()
-    assert plots >= 5
-    assert seen.page.locator(".plot.is-live .live .main-svg").first.is_visible()
-    assert seen.page.locator(".plot.is-live").count() == plots
-    assert seen.page.locator("script:not([type])").count() == 2
+@pytest.mark.parametrize("name", EVERY)
+def test_a_page_says_nothing_and_asks_for_nothing(visit, name, pages):
+    seen = visit(name)
+    assert seen.page.locator("script:not([type])").count() == 1
+    assert seen.page.locator(".plot .hint").count() == seen.page.locator(".plot").count() >= 5
     inert(seen, pages[name])
 
 
-def test_the_lite_page_is_silent_and_shows_hostile_names(visit, pages):
-    seen = visit("lite")
-    assert seen.page.locator("script:not([type])").count() == 1
-    assert seen.page.locator("th bdi", has_text="<img src=x onerror=").first.is_visible()
-    assert "</script><script>" in seen.page.locator("main").inner_text()
-    inert(seen, pages["lite"])
+def test_hostile_names_are_shown(visit):
+    page = visit("process").page
+    assert page.locator("th bdi", has_text="<img src=x onerror=").first.is_visible()
+    assert "</script><script>" in page.locator("main").inner_text()
 
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("width", [320, 768])
 def test_narrow_screens_do_not_scroll_sideways(visit, name, width):
     seen = visit(name, width=width, height=640)
-    if name != "lite":
-        seen.through()
     assert sideways(seen.page) <= 0
     wide = seen.page.evaluate(
-        "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, pre, svg, .live')"
+        "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, pre, svg')"
         " && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
     )
     assert wide == []
 
 
-def test_plotly_shows_markup_as_text(visit):
-    page = visit("process").through().page
-    texts = page.locator(".live text").all_text_contents()
-    assert any("<img src=x" in text for text in texts)
-    assert any("<i>yield</i>" in text for text in texts)
-    assert page.locator(".live a").count() == 0
+# ------------------------------------------------------------------------------------------------ charts
+COLLIDING = """() => [...document.querySelectorAll("svg.still")].flatMap((picture) => {
+  const whole = picture.getBoundingClientRect();
+  const texts = [...picture.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+  const outside = texts.filter(([, b]) => b.left < whole.left - 1 || b.right > whole.right + 1 || b.top < whole.top - 1
+    || b.bottom > whole.bottom + 1).map(([text]) => `outside: ${text}`);
+  const over = texts.flatMap(([text, a], i) => texts.slice(i + 1).filter(([, b]) => a.left < b.right - 1
+    && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3).map(([other]) => `${text} over ${other}`));
+  return [...outside, ...over].map((text) => `${picture.parentElement.id}: ${text}`);
+})"""
 
 
-def test_hovering_names_the_row(visit):
-    page = visit("process").through().page
-    page.evaluate("document.getElementById('plot-fit').scrollIntoView({block: 'center', behavior: 'instant'})")
-    box = page.locator("#plot-fit .live .points path").nth(3).bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_selector("#plot-fit .hoverlayer .hovertext", timeout=5000)
-    assert "<u>" in page.locator("#plot-fit .hoverlayer").text_content()
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("width", [320, 768, 1280])
+def test_texts_of_charts_neither_collide_nor_leave_the_picture(visit, name, width):
+    assert visit(name, width=width).page.evaluate(COLLIDING) == []
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_hovering_says_what_is_there(visit, width, scheme):
+    seen = visit("process", width=width, color_scheme=scheme)
+    tip = seen.hover("fit", 0.6, 0.4)
+    assert tip.is_visible()
+    text = tip.inner_text().splitlines()
+    assert text[0].startswith("rows: <u>")
+    assert text[1].startswith("predicted, row left out: ")
+    assert text[2].startswith("measured: ")
+    box, spot = tip.bounding_box(), seen.page.locator("#plot-fit .spot").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    assert box["y"] + box["height"] <= spot["y"] or box["y"] >= spot["y"] + spot["height"]
+    style = tip.evaluate("e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor, e.offsetHeight]")
+    assert contrast(*style[:2]) > 7
+    seen.page.mouse.move(1, 1)
+    assert tip.is_hidden()
+
+
+def test_every_kind_of_mark_says_its_numbers(visit):
+    seen = visit("process")
+    assert "\u202f" in seen.hover("target", 0.9, 0.8).inner_text()  # bars, with large numbers
+    assert "log evidence lost: " in seen.hover("surface", 0.5, 0.3).inner_text()
+    lines = seen.hover("criteria", 0.5, 0.6).inner_text()
+    assert "λ, added to the diagonal of K: " in lines
+    seen.plot("effect-0").focus()
+    seen.page.keyboard.press("ArrowRight")
+    both = seen.page.locator("#plot-effect-0 .hint").inner_text()
+    assert "average: " in both and "±2 posterior deviations: " in both
+    seen = visit("mixed")
+    sites = seen.page.locator(".plot:has(svg[data-across='<u>site</u>'])").first
+    sites.focus()
+    seen.page.keyboard.press("End")
+    assert "<u>site</u>: </script>" in sites.locator(".hint").inner_text()
+
+
+def test_arrow_keys_go_from_point_to_point(visit):
+    seen = visit("process")
+    plot, key = seen.plot("fit"), seen.page.keyboard.press
+    plot.focus()
+    tip = plot.locator(".hint")
+    assert tip.is_hidden()
+    assert tip.get_attribute("role") == "status"
+    said = []
+    for name in ("ArrowRight", "ArrowRight", "End", "Home", "ArrowLeft"):
+        key(name)
+        said.append(tip.inner_text())
+    assert said[0] == said[3] == said[4]
+    assert len(set(said)) == 3
+    key("Escape")
+    assert tip.is_hidden()
+    plot = seen.plot("effect-0")
+    plot.focus()
+    key("ArrowRight")
+    first = plot.locator(".spot").bounding_box()
+    key("End")
+    last = plot.locator(".spot").bounding_box()
+    assert last["x"] > first["x"] + 100
+    assert "average: " in plot.locator(".hint").inner_text()
+    seen.page.locator("#save").focus()
+    assert plot.locator(".hint").is_hidden()
+
+
+def test_up_and_down_go_from_series_to_series(visit):
+    seen = visit("ridge")
+    plot = seen.plot("picard")
+    plot.focus()
+    said = set()
+    for _ in range(3):
+        seen.page.keyboard.press("ArrowDown")
+        said.add(plot.locator(".spot").get_attribute("cy"))
+    assert len(said) == 3
 
 
 def test_injected_script_and_style_are_refused(visit):
-    seen = visit("lite")
+    seen = visit("process")
     seen.page.evaluate(
         """() => {
           const script = document.createElement("script"); script.textContent = "document.title = 'hacked'";
@@ -94,9 +161,8 @@ def test_injected_script_and_style_are_refused(visit):
 
 
 # -------------------------------------------------------------------------------- without script, in print
-@pytest.mark.parametrize("name", ["process", "lite"])
-def test_readable_without_javascript(visit, name):
-    page = visit(name, java_script_enabled=False).page
+def test_readable_without_javascript(visit):
+    page = visit("process", java_script_enabled=False).page
     assert page.locator("#verdict").is_visible()
     pictures = page.locator("svg.still")
     assert pictures.count() >= 10
@@ -104,14 +170,17 @@ def test_readable_without_javascript(visit, name):
     assert pictures.first.bounding_box()["height"] > 100
     assert page.locator("#save").is_hidden()
     assert page.locator("details summary").first.is_visible()
+    assert page.locator(".plot[tabindex]").count() == 0  # nothing to stop at
 
 
-def test_print_has_the_still_pictures(visit):
-    page = visit("process").through().page
-    page.emulate_media(media="print")
-    assert page.locator("svg.still").first.is_visible()
-    assert page.locator(".live").first.is_hidden()
-    assert page.locator("nav").is_hidden()
+def test_print_has_the_pictures(visit):
+    seen = visit("process")
+    assert seen.hover("fit", 0.6, 0.4).is_visible()
+    seen.page.emulate_media(media="print")
+    assert seen.page.locator("svg.still").first.is_visible()
+    for hidden in (".hint", ".spot", "nav", ".save"):
+        assert seen.page.locator(hidden).first.is_hidden()
+    assert seen.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
 # ----------------------------------------------------------------------------------------------- colours
@@ -147,13 +216,11 @@ def test_text_stands_out_in_both_schemes(visit, scheme):
     assert weak == []
 
 
-def test_live_charts_follow_the_scheme(visit):
-    seen = visit("ridge", color_scheme="light").through()
-    page = seen.page
-    colour = "getComputedStyle(document.querySelector('.live .xtick text')).fill"
+def test_charts_follow_the_scheme(visit):
+    page = visit("ridge", color_scheme="light").page
+    colour = "getComputedStyle(document.querySelector('.still text')).fill"
     light = page.evaluate(colour)
     page.emulate_media(color_scheme="dark")
-    seen.until(f"{colour} !== {light!r}")
     assert luminance(page.evaluate(colour)) > luminance(light)
 
 
@@ -179,7 +246,7 @@ def test_keyboard_reaches_everything(visit):
 
 
 def test_focus_is_visible(visit):
-    page = visit("lite").page
+    page = visit("process").page
     page.locator(".plot").first.focus()
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Tab")
@@ -188,7 +255,7 @@ def test_focus_is_visible(visit):
 
 
 def test_summary_opens_by_keyboard(visit):
-    page = visit("lite").page
+    page = visit("process").page
     first = page.locator("details").first
     first.locator("summary").focus()
     page.keyboard.press("Enter")
@@ -202,5 +269,5 @@ def test_numbers_can_be_saved(visit, tmp_path):
         page.locator("#save").click()
     download.value.save_as(tmp_path / "report.json")
     saved = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
-    assert saved["schema"] == 1
+    assert saved["schema"] == 2
     assert saved["data"]["rows"] == 80

@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_answer(run, cars):
 def test_everything_it_can_write(run, cars, tmp_path):
     names = {"-o": "m.mercer", "--report": "r.html", "--card": "c.md"}
     paths = [part for option, name in names.items() for part in (option, tmp_path / name)]
-    code, out, _ = run("fit", cars, "-t", "dist", "--lite", "--test", cars, *QUICK, *paths)
+    code, out, _ = run("fit", cars, "-t", "dist", "--test", cars, *QUICK, *paths)
     assert code == 0
     assert "Written: model in" in out
     assert "in 90% intervals" in out
@@ -61,7 +61,7 @@ def test_everything_it_can_write(run, cars, tmp_path):
     assert code == 2
     assert "there already; --force" in err
     assert before == {name: (tmp_path / name).read_bytes() for name in names.values()}
-    code, out, _ = run("report", tmp_path / "m.mercer", "-o", tmp_path / "again.html", "--lite")
+    code, out, _ = run("report", tmp_path / "m.mercer", "-o", tmp_path / "again.html")
     assert code == 0
     assert (tmp_path / "again.html").read_bytes() == (tmp_path / "r.html").read_bytes()
 
@@ -141,7 +141,7 @@ def test_many_rows_are_judged_and_shown_by_some_of_them(run, tmp_path, monkeypat
         monkeypatch.setattr(f"mercer.report.{module}.LEFT_OUT", 50)
     path = tmp_path / "many.csv"
     pl.DataFrame({"x": range(80), "y": [(i % 9) ** 2 for i in range(80)]}).write_csv(path)
-    code, out, _ = run("fit", path, "-t", "y", *QUICK, "--report", tmp_path / "r.html", "--lite")
+    code, out, _ = run("fit", path, "-t", "y", *QUICK, "--report", tmp_path / "r.html")
     assert code == 0
     assert "judged on 60 of 80 rows, drawn at random" in out
     assert "about 60 of the 80 rows of the fit" in (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -371,7 +371,7 @@ def test_all_files_or_none(run, cars, tmp_path, monkeypatch):
     old = tmp_path / "c.md"
     old.write_text("old")
     monkeypatch.setattr("mercer.files.save", interrupted)
-    paths = ("-o", tmp_path / "m.mercer", "--report", tmp_path / "r.html", "--card", old, "--lite", "--force")
+    paths = ("-o", tmp_path / "m.mercer", "--report", tmp_path / "r.html", "--card", old, "--force")
     code, _, err = run("fit", cars, "-t", "dist", *QUICK, *paths)
     assert code == 130
     assert "nothing was written" in err

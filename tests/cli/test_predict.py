@@ -176,13 +176,13 @@ def test_damaged_findings_are_data(run, model, tmp_path, harm):
         found["schema"] = 99
     path = tmp_path / "harmed.mercer"
     files.save(KernelRidge().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]), path, note={"findings": found})
-    code, _, err = run("report", path, "--lite")
+    code, _, err = run("report", path)
     assert code == 3
     assert "harmed.mercer: " in err
     assert ("schema 99" if harm == "the schema" else "findings are damaged") in err
     assert not path.with_suffix(".html").exists()
     path.with_suffix(".html").write_text("mine")
-    assert run("report", path, "--lite")[0] == 2
+    assert run("report", path)[0] == 2
 
 
 # ---------------------------------------------------------------------------------------------- what is kept

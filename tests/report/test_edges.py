@@ -13,7 +13,7 @@ from mercer.report._left_out import left_out
 
 
 def page_of(found):
-    return render(found, lite=True)
+    return render(found)
 
 
 def codes(found):

@@ -11,7 +11,7 @@ from mercer.report import collect, render
 
 
 def page_of(found):
-    return render(found, lite=True)
+    return render(found)
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_indicators_of_one_category_are_one_column(rng):
     assert effects["soil"]["relevance"] == pytest.approx(np.sqrt(1 - np.sum(share**2)) / 2.0, rel=1e-9)
     assert effects["rain"]["relevance"] == pytest.approx(X[:, 3].std() / 0.5, rel=1e-9)
     assert effects["rain"]["length_scale"] == pytest.approx(5.0)
-    labels = set(found["selection"]["chosen"]["labels"].values())
+    labels = {one["name"] for one in found["selection"]["chosen"]["parameters"]}
     assert labels == {"length scale of rain", "length scale of soil"}
     assert found["data"]["features"][0]["low"] == pytest.approx(50 + 10 * X[:, 3].min())
 

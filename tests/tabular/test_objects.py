@@ -183,7 +183,7 @@ def test_rows_that_cannot_be_read_are_all_named_as_in_the_file():
     smiles = ["CCO", "CC", "C1CC", "O", "CCN", "C(", "CCC", "CO"]
     frame = pl.DataFrame({"m": smiles, "y": [None, *range(7)]})
     model = TableModel(KernelRidge(TanimotoOf(AtomEnvironments(1)).on("m"), 1.0), target="y")
-    with pytest.raises(DataError, match=r"column 'm', rows 3, 6: AtomEnvironments: 'C1CC': position 5.*these rows"):
+    with pytest.raises(DataError, match=r"column 'm', rows 3, 6: AtomEnvironments: 'C1CC': unclosed ring.*these rows"):
         model.fit(frame)
     good = frame.filter(~pl.col("m").is_in(["C1CC", "C("]))
     with pytest.raises(DataError, match="rows 3, 6"):

@@ -17,7 +17,7 @@ Numbers are standardised, categories become indicators, unless the kernel reads 
 
   mercer fit t.csv -t y -k 'Gaussian().on(["age", "dose"]) * Categorical().on("site") + Spectrum(3).on("sequence")'
 
-Strings: Spectrum, Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment. Molecules as SMILES:
+Strings: Spectrum, Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment. Molecules as SMILES (extra chem):
 TanimotoOf(AtomEnvironments(2)). Graphs as JSON: WeisfeilerLehman, ShortestPath and others."""
 
 
@@ -80,7 +80,7 @@ TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
     "fit": (_fit, FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "fix_kernel": False, "criterion": "auto",
-        "test": None, "output": None, "report": None, "lite": False, "card": None, "force": False, "time_budget": None,
+        "test": None, "output": None, "report": None, "card": None, "force": False, "time_budget": None,
         "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, **ROLES, **READING, "config": None,
         "dry_run": False, "json": False, "quiet": False, "no_progress": False, "debug": False}),
     "predict": (_predict, "Predict each row of a table, in its order.", {
@@ -93,7 +93,7 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
         "model": NEEDED, "data": NEEDED, **READING, "json": False, **TALK}),
     "inspect": (_inspect, "Say what a model file holds.", {"model": NEEDED, "json": False, **TALK}),
     "report": (_report, "Write the HTML page about a model file.", {
-        "model": NEEDED, "output": None, "lite": False, "force": False, **TALK}),
+        "model": NEEDED, "output": None, "force": False, **TALK}),
     "plan": (_plan, "Say what a fit of so many rows would take.", {
         "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
     "demo": (_demo, "Fit the bundled stopping distances of cars.", {

@@ -39,7 +39,6 @@ def options():
         no_score=option(bool, "--no-score", "Do not judge the model by cross-validation."),
         output=option(str | None, "--output -o", "File to write.", metavar="FILE"),
         report=option(str | None, "--report", "HTML page about the model.", metavar="FILE"),
-        lite=option(bool, "--lite", "A small page, with pictures that do not move."),
         card=option(str | None, "--card", "Model card: .md or .json.", metavar="FILE"),
         plot=option(str | None, "--plot", "Picture: .png, .svg or .pdf.", metavar="FILE"),
         json=option(bool, "--json", "One JSON object instead of text."),

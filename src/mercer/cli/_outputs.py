@@ -27,7 +27,7 @@ def write_outputs(settings, fitted, result, findings):
         if "report" in file:
             from mercer.report import render
 
-            file["report"].write(render(findings, lite=settings.lite).encode())
+            file["report"].write(render(findings).encode())
         if "card" in file:
             text = card(result) if settings.card.lower().endswith(".md") else card_json(result)
             file["card"].write(text.encode())

@@ -66,7 +66,7 @@ def _write(values, output, settings):
     except ValueError as error:
         raise ModelFileError(f"{settings.model}: {error}") from error
     try:
-        write(found, output, lite=settings.lite, force=settings.force)
+        write(found, output, force=settings.force)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{settings.model}: its findings are damaged ({type(error).__name__}: {error}); use a copy of the file, or "

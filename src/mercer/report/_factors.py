@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer.kernels import Categorical, Columns, Table, Transformed
 from mercer.kernels.inputs import named_columns
-from mercer.plots._base import number
+from mercer.report._words import number
 from mercer.report.findings import all_short, short
 
 NUMBER, LEVELS, TEXT = "number", "levels", "text"

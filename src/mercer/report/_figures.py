@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import number
-from mercer.report._html import show
+from mercer.report._words import show
 from mercer.report.charts import COLOURS, axis, band, bars, cells, chart, level_axis, line, points, rule, sticks
 
 SURFACE = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # nats
@@ -79,9 +78,9 @@ def _by_level(j, one):
     return chart(
         f"along-{j}", f"Residuals along {one['name']}",
         "The dots should lie near 0; a category whose residuals all lie on one side is misjudged.",
-        level_axis(one["name"], one["levels"], 52), axis("residual", [one["low"], one["high"]], include=(0.0,)),
-        [rule(y=0.0), line(*sticks(places, one["low"], one["high"]), "middle half", "sky"),
-         points(places, one["middle"], "median", big=True, text=one["levels"])],
+        level_axis(one["name"], one["levels"]), axis("residual", [one["low"], one["high"]], include=(0.0,)),
+        [rule(y=0.0), sticks(places, one["low"], one["high"], "middle half", "sky"),
+         points(places, one["middle"], "median", big=True)],
         f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.", note,
     )  # fmt: skip
 
@@ -182,7 +181,7 @@ def _criteria(path, note):
     """Every criterion against λ, and in a row below the λ of each rule."""
     lam, values = path["curves"]["lam"], path["curves"]["values"]
     order = [one["rule"] for one in path["picks"]]
-    marks = [line(lam, np.clip(np.array(values[rule_], dtype=float), None, 1.6), rule_, _colour(k), k % 5)
+    marks = [line(lam, values[rule_], rule_, _colour(k), k % 5)
              for k, rule_ in enumerate(order) if rule_ in values]  # fmt: skip
     height = {rule_: -0.11 * (k + 1) for k, rule_ in enumerate(order)}
     low, high = lam[0], lam[-1]
@@ -193,13 +192,13 @@ def _criteria(path, note):
             name = None if one["rule"] in values else one["rule"]
             marks.append(points([at], [height[one["rule"]]], name, _colour(k), shape, [one["rule"]], True))
     if isinstance(path["lam"], float) and path["lam"] > 0:
-        marks.insert(0, rule(x=path["lam"], name=f"this model, λ = {number(path['lam'])}", colour="ink", dash=2))
+        marks.insert(0, rule(x=path["lam"], name=f"this model, λ = {show(path['lam'])}", colour="ink", dash=2))
     bottom = -0.11 * (len(order) + 0.8)
     return chart(
         "criteria", "Which λ does each rule choose?",
         "Each curve is 0 at its best λ. Below, a dot for the choice of each rule (hollow: unsure); dots in one column "
         "agree, a wide valley says that λ hardly matters.",
-        axis("λ, added to the diagonal of K", [lam], "log", margin=0.0),
+        axis("λ, added to the diagonal of K", [lam], "log", margin=0.02),
         axis("criterion, scaled", [[bottom, 1.3]], margin=0.0, ticks=[[0.0, "best"], [0.5, "0.5"], [1.0, "1"]]), marks,
         _range(path["picks"]), note,
     )  # fmt: skip
@@ -272,7 +271,7 @@ def _surface(surface):
         "Stronger colour is likelier: shades end at a loss of log evidence of 0.5, 1, 2, 5, 10, 20 against the best "
         "point; 2 is little, 10 is a lot. A long ridge says that only a combination is known.",
         axis(x["label"], [x["values"]], "log"), axis(y["label"], [y["values"]], "log"),
-        [cells(x["values"], y["values"], surface["loss"], SURFACE),
+        [cells(x["values"], y["values"], surface["loss"], SURFACE, "log evidence lost"),
          points([surface["chosen"][0]], [surface["chosen"][1]], "this model", "orange", "diamond", big=True)],
         f"The model is at {show(surface['chosen'][0])} ({x['label']}) and {show(surface['chosen'][1])} "
         f"({y['label'].split(',')[0]}).", note,

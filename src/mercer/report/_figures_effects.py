@@ -2,12 +2,9 @@
 
 import numpy as np
 
-from mercer.report._html import show
-from mercer.report._words import last_doubling, percent
+from mercer.report._words import last_doubling, percent, show
 from mercer.report.charts import axis, band, cells, chart, level_axis, line, points, rule, sticks
 
-ACROSS, UP = 52, 64  # letters for the names of levels along the bottom, and at the side
-SIDE = 8  # letters of one name at the side
 BANDS = 6
 
 
@@ -50,9 +47,9 @@ def _level_effect(j, one, e, scale):
     note = f"{one['more']} rarer levels are not drawn." if one.get("more") else None
     return chart(
         f"effect-{j}", f"Effect of {one['name']}", "The prediction, averaged over rows, if all had this category.",
-        level_axis(one["name"], one["levels"], ACROSS), scale,
-        [line(*sticks(one["x"], one["low"], one["high"]), _band_name(e), "sky"),
-         points(one["x"], one["mean"], "average", big=True, text=one["levels"])],
+        level_axis(one["name"], one["levels"]), scale,
+        [sticks(one["x"], one["low"], one["high"], _band_name(e), "sky"),
+         points(one["x"], one["mean"], "average", big=True)],
         f"From {show(one['mean'][order[0]])} for {low} to {show(one['mean'][order[-1]])} for {high}.", note,
     )  # fmt: skip
 
@@ -63,19 +60,14 @@ def pair_charts(s):
     if "surface" not in pairs:
         return []
     z, best = pairs["surface"], pairs["listed"][0]
-    x, y = (_side(z[key], letters) for key, letters in (("x", ACROSS), ("y", UP)))
+    x, y = _side(z["x"]), _side(z["y"])
     limits = np.linspace(z["low"], z["high"], BANDS + 1)[1:-1].tolist() if z["high"] > z["low"] else [z["low"]]
     note = "Where the field is empty there are no rows." if z["hidden"] > 0 else None
-    if x.get("levels") is None and y.get("levels") is None:
-        text = None
-    else:
-        text = [[f"{_at(z['x'], i)}, {_at(z['y'], j)}" for i in range(len(z["x"]["values"]))]
-                for j in range(len(z["y"]["values"]))]  # fmt: skip
     return [chart(
         "pair", f"{z['x']['name']} and {z['y']['name']} together",
         f"The prediction ({s['effects']['what']}), averaged over rows, while these two change; the stronger the "
         "colour, the higher. Without interaction every row of cells has the same shape.",
-        x, y, [cells(z["x"]["values"], z["y"]["values"], z["z"], limits, s["effects"]["what"], "high", text)],
+        x, y, [cells(z["x"]["values"], z["y"]["values"], z["z"], limits, s["effects"]["what"], "high")],
         f"Between {show(z['low'])} and {show(z['high'])}. {_strength(best)}", note,
     )]  # fmt: skip
 
@@ -86,21 +78,12 @@ def _strength(best):
     return f"Interaction H = {h}: 0 is a plain sum of two effects, 1 nothing but interaction."
 
 
-def _side(side, letters):
+def _side(side):
     """One axis of the field."""
     if side["levels"]:
-        made = level_axis(side["name"], side["levels"], letters)
-        if letters == UP:
-            made["ticks"] = [[k, name if len(name) <= SIDE else name[: SIDE - 1] + "…"]
-                             for k, name in enumerate(side["levels"])]  # fmt: skip
-        return made
+        return level_axis(side["name"], side["levels"])
     half = (side["values"][1] - side["values"][0]) / 2
     return axis(side["name"], [[side["values"][0] - half, side["values"][-1] + half]], margin=0.0)
-
-
-def _at(side, k):
-    """A place of an axis in words."""
-    return side["levels"][k] if side["levels"] else show(float(side["values"][k]))
 
 
 # ------------------------------------------------------------------------------------------ learning curve

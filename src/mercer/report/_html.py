@@ -4,7 +4,7 @@ import json
 import re
 from html import escape
 
-from mercer.plots._base import number
+from mercer.report._words import show
 
 
 class Safe(str):
@@ -44,17 +44,6 @@ def join(children):
 def name(text):
     """A name from the data: isolated, so that its direction of writing does not turn the sentence around."""
     return el("bdi", text)
-
-
-def show(value, digits=None):
-    """A value for people: numbers with three digits, None as a dash."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return (number(value) if digits is None else f"{value:.{digits}f}").replace("-", "−")
-    return str(value)
 
 
 def rounded(text):

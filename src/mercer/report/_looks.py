@@ -2,8 +2,7 @@
 
 from scipy.special import bdtr, bdtrc
 
-from mercer.plots._base import number
-from mercer.report._words import lam_text, last_doubling, listed, pair, parameter_name, percent
+from mercer.report._words import last_doubling, listed, number, pair, percent, show
 
 
 # ------------------------------------------------------------------------------------------------ data
@@ -212,23 +211,17 @@ def probabilities_off(s):
 def lam_at_bound(s):
     """λ ended at the edge of what was searched."""
     chosen = s["selection"]["chosen"]
-    bound = {k: v for k, v in (chosen.get("at_bound") or {}).items() if k in ("lam", "noise")}
-    if bound:
-        return f"λ = {number(next(iter(bound.values())))} is at the end of what was searched."
+    if chosen.get("lam_at_bound") is not None:
+        return f"λ = {show(chosen['lam_at_bound'])} is at the end of what was searched."
     if chosen["status"] in ("at_lower_edge", "at_upper_edge", "no_root", "unreachable"):
-        return (
-            f"λ = {lam_text(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
-        )
+        return f"λ = {show(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
     return None
 
 
 def parameter_at_bound(s):
     """A length scale or another hyper-parameter ended at a bound."""
-    bound = {k: v for k, v in (s["selection"]["chosen"].get("at_bound") or {}).items() if k not in ("lam", "noise")}
-    if not bound:
-        return None
-    named = [f"{parameter_name(name, s)} = {number(value)}" for name, value in bound.items()]
-    return f"At a bound: {listed(named, 4)}."
+    named = [f"{name} = {show(value)}" for name, value in s["selection"]["chosen"].get("at_bound") or ()]
+    return f"At a bound: {listed(named, 4)}." if named else None
 
 
 def rules_disagree(s):
@@ -266,8 +259,8 @@ def lam_not_chosen(s):
     if s["selection"]["chosen"]["criterion"] is None and path.get("loss") and path["loss"] > 1.1:
         best = next(one for one in path["picks"] if one["rule"] == "LOO")
         return (
-            f"The leave-one-out error at λ = {lam_text(path['lam'])} is {path['loss']:.2f} times that at "
-            f"λ = {lam_text(best['lam'])}."
+            f"The leave-one-out error at λ = {show(path['lam'])} is {path['loss']:.2f} times that at "
+            f"λ = {show(best['lam'])}."
         )
     return None
 
@@ -275,8 +268,7 @@ def lam_not_chosen(s):
 def unseen_parameters(s):
     """The criterion does not see a parameter."""
     flat = s["selection"]["chosen"].get("flat") or []
-    names = [name for name in flat if "length_scale" in name]
-    return f"The criterion does not change with {listed([parameter_name(n, s) for n in names])}." if names else None
+    return f"The criterion does not change with {listed(flat)}." if flat else None
 
 
 # -------------------------------------------------------------------------------------------- numerics

@@ -1,7 +1,8 @@
 """What the sections are built of: headings, panels with a chart or a table, and the line of a part that is missing."""
 
 from mercer.report import svg
-from mercer.report._html import el, show, table
+from mercer.report._html import el, table
+from mercer.report._words import show
 from mercer.report.charts import numbers_of
 
 SIGNS = {"problem": "✕", "warning": "!", "tip": "i", "good": "✓"}
@@ -30,25 +31,27 @@ def figures(charts, heading="h3"):
 
 def figure(made, heading="h3"):
     """One chart: title, picture, legend, how to read it, what it shows in words, and its numbers."""
-    named = [mark for mark in made["marks"] if mark.get("name")]
-    named = [one for mark in named for one in _ranges(mark)]
+    named = [one for mark in made["marks"] if mark["name"] for one in _ranges(mark)]
     legend = [el("li", svg.key(mark), el("span", mark["name"])) for mark in named]
-    numbers = numbers_of(made)
-    more = None
-    if numbers:
-        more = el("details", el("summary", "Numbers"), table(f"{made['title']}: numbers", *numbers, hidden=True))
-    label = f"{made['title']}. {made['alt']}"
     return el(
         "figure",
         el(heading, made["title"], class_="figure-title"),
-        el(
-            "div", svg.draw(made), class_="plot", id=f"plot-{made['key']}", tabindex="0", role="group", aria_label=label
-        ),
+        el("div", svg.draw(made), class_="plot", id=f"plot-{made['key']}"),
         el("ul", legend, class_="legend") if legend else None,
         el("figcaption", made["read"], " ", said(made["alt"]), said(f" {made['note']}") if made["note"] else None),
-        more,
+        _numbers(made),
         class_="chart",
     )
+
+
+def _numbers(made):
+    """The numbers behind a chart, or some of them."""
+    found = numbers_of(made)
+    if found is None:
+        return None
+    head, rows, of = found
+    some = "" if len(rows) == of else f", {len(rows)} of {show(of)}"
+    return el("details", el("summary", f"Numbers{some}"), table(f"{made['title']}: numbers", head, rows, hidden=True))
 
 
 def _ranges(mark):

@@ -1,9 +1,9 @@
 """The first sections of the page: verdict, checks, data, fit and uncertainty."""
 
 from mercer.report import _figures, _figures_effects
-from mercer.report._html import el, name, show, table
+from mercer.report._html import el, name, table
 from mercer.report._panels import SIGNS, absent, bar, figures, panels, remark, section
-from mercer.report._words import listed
+from mercer.report._words import listed, show
 from mercer.report.checks import CHECKS
 
 
@@ -57,7 +57,7 @@ def _check(one):
 def data(s):
     """Rows, columns, notes, and the target."""
     d = s["data"]
-    words = [el("p", f"{d['rows']} rows{_size(d)}")]
+    words = [el("p", f"{show(d['rows'])} rows{_size(d)}")]
     if d["notes"]:
         words.append(el("ul", [el("li", note) for note in d["notes"]]))
     if d.get("left_out"):

@@ -1,11 +1,9 @@
 """The later sections of the page: the choice of λ and kernel, effects, rows, numerics, and how to do it again."""
 
 from mercer.report import _figures, _figures_effects
-from mercer.report._html import el, name, rounded, show, table
+from mercer.report._html import el, name, rounded, table
 from mercer.report._panels import absent, bar, code, figures, panels, remark, section
-from mercer.report._words import listed, parameter_name, size_text
-
-HYPER = 40  # hyper-parameters that are listed
+from mercer.report._words import listed, show, size_text
 
 
 def selection(s):
@@ -19,32 +17,24 @@ def selection(s):
     words = [el("p", "The kernel is ", el("code", rounded(chosen["kernel"])), lam, f"; {by}.")]
     if chosen.get("message"):
         words.append(remark(chosen["message"]))
+    if chosen["more"]:
+        words.append(remark(f"{chosen['more']} more hyper-parameters are not listed."))
     if "missing" in path:
         words.append(absent(path["missing"]))
     if "missing" in surface and surface != path:
         words.append(absent(surface["missing"]))
-    tables = [_hyper(chosen, s), _picks(path), _candidates(sel["candidates"])]
+    tables = [_hyper(chosen), _picks(path), _candidates(sel["candidates"])]
     return section("selection", "Why this λ and kernel", *words, panels(tables, figures(_figures.selection_charts(s))))
 
 
-def _hyper(chosen, s):
+def _hyper(chosen):
     """The hyper-parameters, their bounds, and their errors where they are known."""
-    errors = chosen["errors"] or {}
-    rows = []
-    for key, value in chosen["values"].items():
-        low, high = chosen["bounds"][key]
-        rows.append(
-            [
-                name(parameter_name(key, s)),
-                value,
-                el("span", f"{show(low)} to {show(high)}", class_="keep"),
-                errors.get(key),
-            ]
-        )
+    rows = [[name(one["name"]), one["value"], el("span", f"{show(one['low'])} to {show(one['high'])}", class_="keep"),
+             one["error"]] for one in chosen["parameters"]]  # fmt: skip
     head = ["hyper-parameter", "value", "bounds", "error of its log"]
-    if not errors:
+    if all(row[3] is None for row in rows):
         head, rows = head[:3], [row[:3] for row in rows]
-    return table("Hyper-parameters of the kernel", head, rows[:HYPER]) if rows else None
+    return table("Hyper-parameters of the kernel", head, rows) if rows else None
 
 
 def _picks(path):
@@ -75,7 +65,7 @@ def effects(s):
     top = max([one["rise"] for one in e["columns"]] + [1e-12])
     keys = ("length_scale", "relevance")
     rows = [[name(one["name"]), one["rise"], bar(one["rise"] / top), *(one[k] for k in keys)] for one in e["columns"]]
-    head = ["column", "importance", "beside the strongest", "length scale ℓ", "relevance sd/ℓ"]
+    head = ["column", "importance", "beside the strongest", "length scale\u00a0ℓ", "relevance sd/\u2060ℓ"]
     if any(one["length_scale"] is not None for one in e["columns"]):
         words.append(remark("Relevance says how many length scales one standard deviation of the column spans; near 0 "
                             "the column hardly matters, or acts almost linearly: importance tells which."))  # fmt: skip

@@ -1,5 +1,7 @@
 """Why this λ and this kernel: the L-curve, every rule on one axis, the Picard plot, the surface of the criterion."""
 
+from itertools import islice
+
 import numpy as np
 
 from mercer.plots.lcurve import _place
@@ -7,10 +9,12 @@ from mercer.plots.selection import _is_error, _scaled, _short
 from mercer.report._case import quietly
 from mercer.report._relevance import labels
 from mercer.report._weights import row_noise
-from mercer.report.findings import missing, plain
+from mercer.report.findings import missing, plain, short
 from mercer.selection import Evidence, compare, path
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
+HYPER = 40  # hyper-parameters that are listed
+CANDIDATES, LETTERS = 20, 500  # kernels of a list, and letters of each
 CURVE = 80  # points of a curve that are kept
 DIRECTIONS = 400
 FACTORS = np.geomspace(0.25, 4.0, 17)  # of all length scales, for the surface
@@ -23,7 +27,7 @@ def selection_section(case):
     """What was chosen, how, and what each rule would have chosen."""
     model = case.model
     out = {
-        "chosen": {**_chosen(model), "labels": labels(case)},
+        "chosen": _chosen(case),
         "path": None,
         "surface": None,
         "candidates": _candidates(model),
@@ -73,35 +77,38 @@ def _why_not(model):
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
 
 
-def _chosen(model):
-    """What was chosen and by what."""
-    search = getattr(model, "selection_", None)
-    kernel = model.kernel_
-    values = dict(zip(kernel.names, np.exp(kernel.theta).tolist(), strict=True))
-    bounds = {name: np.exp(pair).tolist() for name, pair in zip(kernel.names, kernel.theta_bounds, strict=True)}
+def _chosen(case):
+    """What was chosen and by what; hyper-parameters by the names of their columns, at most some of them."""
+    model, kernel = case.model, case.model.kernel_
+    search, errors = getattr(model, "selection_", None), {}
+    if hasattr(model, "hyper_std_") and search is not None and len(model.point_index_) <= PATH_ROWS:
+        errors = quietly(lambda: model.hyper_std_) or {}
+    known = labels(case)
+    called = {name: known.get(name) or name.split("__")[-1].replace("_", " ") for name in kernel.names}
+    each = zip(kernel.names, np.exp(kernel.theta), np.exp(kernel.theta_bounds), strict=True)
     out = {
         "kernel": repr(kernel),
         "lam": getattr(model, "lam_", None),
         "for_each_row": row_noise(model) is not None,
-        "values": values,
-        "bounds": bounds,
-        "errors": None,
+        "parameters": [{"name": called[name], "value": float(value), "low": float(low), "high": float(high),
+                        "error": errors.get(name)} for name, value, (low, high) in islice(each, HYPER)],
+        "more": max(len(kernel.names) - HYPER, 0),
         "criterion": None,
         "status": "given",
-    }
+    }  # fmt: skip
     if search is not None:
+        edge = dict(search.at_bound)
         out |= {
             "criterion": search.criterion,
             "status": search.status,
             "message": search.message,
             "value": search.value,
-            "at_bound": dict(search.at_bound),
-            "flat": list(search.flat),
+            "lam_at_bound": next((edge[name] for name in ("lam", "noise") if name in edge), None),
+            "at_bound": [[called[name], value] for name, value in edge.items() if name in called][:HYPER],
+            "flat": [called[name] for name in search.flat if "length_scale" in name][:HYPER],
             "evaluations": search.evaluations,
             "failed": search.failed,
         }
-    if hasattr(model, "hyper_std_") and search is not None and len(model.point_index_) <= PATH_ROWS:
-        out["errors"] = quietly(lambda: model.hyper_std_)
     if hasattr(model, "regularization_"):
         out["conventions"] = dict(model.regularization_)
     return plain(out)
@@ -110,8 +117,9 @@ def _chosen(model):
 def _candidates(model):
     """The kernels of a list, best first."""
     tried = getattr(getattr(model, "selection_", None), "candidates", None) or []
-    table = [{"kernel": repr(one.kernel), "lam": one.lam, "value": one.value, "status": one.status} for one in tried]
-    return sorted(table, key=lambda one: one["value"])[:20]
+    table = [{"kernel": short(repr(one.kernel), LETTERS), "lam": one.lam, "value": one.value, "status": one.status}
+             for one in tried]  # fmt: skip
+    return sorted(table, key=lambda one: one["value"])[:CANDIDATES]
 
 
 def _tried(model):

@@ -1,8 +1,32 @@
-"""Numbers and names as words, for the checks and the sections."""
+"""Numbers and names as words, for the checks, the sections and the charts."""
 
 import math
 
-from mercer.plots._base import number
+THIN = "\u202f"  # between thousands; no line is broken there
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value, digits=3):
+    """A number as a person writes it: 0.012, 350, 12 300, 1.23 × 10⁻⁵, ∞."""
+    if not math.isfinite(value):
+        return "not a number" if value != value else "∞" if value > 0 else "−∞"
+    if value == 0 or 1e-3 <= abs(value) < 999_999.5:
+        plain = f"{value:.{digits}g}"
+        return grouped(value, 0) if abs(float(plain)) >= 10**digits else plain.replace("-", "−")
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    mantissa = mantissa.rstrip("0").rstrip(".").replace("-", "−")
+    return power(int(exponent)) if mantissa == "1" else f"{mantissa} × {power(int(exponent))}"
+
+
+def grouped(value, decimals):
+    """A number with so many decimals, thousands apart from 10 000 on."""
+    text = f"{value:,.{decimals}f}".replace("-", "−")
+    return text.replace(",", THIN if abs(value) >= 9_999.5 else "")
+
+
+def power(exponent):
+    """10ⁿ."""
+    return f"10{str(exponent).translate(RAISED)}"
 
 
 def percent(value):
@@ -15,21 +39,21 @@ def pair(one):
     return f"{one['score']:.3g} ± {one['error']:.2g}" if one["error"] else f"{one['score']:.3g}"
 
 
-def lam_text(value):
-    """λ as a person writes it."""
-    return value if isinstance(value, str) else number(value)
+def show(value):
+    """A value for people: counts in full, other numbers with three digits, None as a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return grouped(value, 0)
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def listed(names, limit=3):
     """Names in a row, the rest counted."""
     more = len(names) - limit
     return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")
-
-
-def parameter_name(name, s):
-    """A hyper-parameter by the name of its columns, where they are known."""
-    known = s["selection"]["chosen"].get("labels") or {}
-    return known.get(name) or name.split("__")[-1].replace("_", " ")
 
 
 def last_doubling(learning):

@@ -5,15 +5,13 @@ from pathlib import Path
 from mercer.report.page import render
 
 
-def write(findings, path, lite=False, force=False):
+def write(findings, path, force=False):
     """Render findings into a file; the file is whole or, if anything fails, as it was.
 
     Parameters
     ----------
     findings : Findings
     path : path-like
-    lite : bool, default=False
-        As for `render`.
     force : bool, default=False
         Whether a file that is there is replaced.
 
@@ -30,7 +28,7 @@ def write(findings, path, lite=False, force=False):
     >>> X, y = load_cars(return_X_y=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = collect(KernelRidge().fit(X, y), X, y)
-    ...     write(found, pathlib.Path(folder) / "report.html", lite=True).stat().st_size < 2**20
+    ...     write(found, pathlib.Path(folder) / "report.html").stat().st_size < 2**20
     True
     """
     from mercer.files._atomic import replacing
@@ -38,7 +36,7 @@ def write(findings, path, lite=False, force=False):
     path = Path(path)
     if path.exists() and not force:  # before the work is done
         raise FileExistsError(f"{path} is there already; use force=True to replace it.")
-    text = render(findings, lite=lite)
+    text = render(findings)
     with replacing(path, force) as file:
         file.write(text.encode())
     return path

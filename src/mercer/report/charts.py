@@ -1,12 +1,13 @@
-"""Charts as plain data: axes and marks, drawn by `svg` in Python and by the script of the page."""
+"""Charts as plain data: axes and marks, which `svg` draws, and the numbers behind them as a table."""
 
 import math
 
 import numpy as np
 
-from mercer.plots._base import number
+from mercer.report._words import show
 
 COLOURS = ("blue", "orange", "green", "purple", "yellow", "sky", "ink")
+ROWS, ACROSS = 12, 6  # of the numbers behind a chart
 
 
 def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None):
@@ -14,26 +15,20 @@ def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None):
     found = np.array([v for part in values for v in np.ravel(_clean(part))], dtype=float)
     found = np.concatenate([found, np.asarray(include, dtype=float)])
     found = found[np.isfinite(found) & ((found > 0) | (scale == "linear"))]
-    if scale == "log":
-        low, high = (math.log10(found.min()), math.log10(found.max())) if found.size else (0.0, 1.0)
-    else:
-        low, high = (float(found.min()), float(found.max())) if found.size else (0.0, 1.0)
+    ends = (float(found.min()), float(found.max())) if found.size else (1.0, 10.0) if scale == "log" else (0.0, 1.0)
+    low, high = map(math.log10, ends) if scale == "log" else ends
     if not high > low:
         pad = 0.5 if scale == "log" else abs(high) * 0.1 or 1.0
         low, high = low - pad, high + pad
     reach = margin * (high - low)
     low, high = low - reach, high + reach
     domain = [10.0**low, 10.0**high] if scale == "log" else [low, high]
-    if scale == "log" and ticks is None and high - low < 1.5:  # powers of ten would leave it bare
-        ticks = _few_powers(low, high)
-    return {"label": label, "scale": scale, "domain": domain, "ticks": ticks}
+    return {"label": label, "scale": scale, "domain": domain, "ticks": ticks, "levels": None}
 
 
-def level_axis(label, levels, letters):
-    """An axis of categories: a place for each, with so many letters for all their names together."""
-    each = max(letters // max(len(levels), 1), 3)
-    ticks = [[k, name if len(name) <= each else name[: each - 1] + "…"] for k, name in enumerate(levels)]
-    return {"label": label, "scale": "linear", "domain": [-0.5, len(levels) - 0.5], "ticks": ticks, "levels": levels}
+def level_axis(label, levels):
+    """An axis of categories: a place for each."""
+    return {"label": label, "scale": "linear", "domain": [-0.5, len(levels) - 0.5], "ticks": None, "levels": levels}
 
 
 def chart(key, title, read, x, y, marks, alt, note=None):
@@ -47,20 +42,19 @@ def line(x, y, name=None, colour="blue", dash=0):
 
 
 def points(x, y, name=None, colour="blue", shape="circle", text=None, big=False):
-    """Points: circle, square, diamond or ring."""
+    """Points: circle, square, diamond, triangle or ring; ``text`` says what each is."""
     return {"kind": "points", "x": _clean(x), "y": _clean(y), "name": name, "colour": colour, "shape": shape,
             "text": text, "big": big}  # fmt: skip
-
-
-def sticks(x, low, high):
-    """(x, y) of a line that is an upright stroke at each place."""
-    across = [v for place in x for v in (place, place, None)]
-    return across, [v for ends in zip(low, high, strict=True) for v in (*ends, None)]
 
 
 def band(x, low, high, name=None, colour="blue"):
     """The area between two lines."""
     return {"kind": "band", "x": _clean(x), "low": _clean(low), "high": _clean(high), "name": name, "colour": colour}
+
+
+def sticks(x, low, high, name=None, colour="blue"):
+    """An upright stroke at each place."""
+    return {**band(x, low, high, name, colour), "kind": "sticks"}
 
 
 def bars(edges, heights, name=None, colour="blue"):
@@ -73,91 +67,63 @@ def rule(x=None, y=None, diagonal=False, name=None, colour="grey", dash=1):
     return {"kind": "rule", "x": x, "y": y, "diagonal": diagonal, "name": name, "colour": colour, "dash": dash}
 
 
-def cells(x, y, z, levels, name=None, dark="low", text=None):
-    """Shaded cells around grid points; z in bands between the levels, the low or the high ones dark."""
+def cells(x, y, z, levels, what, dark="low"):
+    """Shaded cells around grid points; z, which is called ``what``, in bands between the levels, low or high dark."""
     return {"kind": "cells", "x": _clean(x), "y": _clean(y), "z": [_clean(row) for row in z], "levels": list(levels),
-            "name": name, "dark": dark, "text": text}  # fmt: skip
+            "what": what, "name": what if dark == "high" else None, "dark": dark}  # fmt: skip
 
 
-def numbers_of(made):
-    """(head, rows) of the numbers behind a chart, at most a dozen rows."""
-    if made["x"].get("levels") and any(mark["kind"] == "points" for mark in made["marks"]):
-        return _level_numbers(made)
-    for mark in made["marks"]:
-        if mark["kind"] in ("line", "points", "band") and len(mark["x"]) > 1:
-            break
-        if mark["kind"] == "bars":
-            edges = mark["edges"]
-            rows = [[a, b, v] for a, b, v in zip(edges[:-1], edges[1:], mark["y"], strict=True)]
-            return [f"{made['x']['label']} from", "to", made["y"]["label"]], rows[:30]
-    else:
-        return None
-    same = [m for m in made["marks"] if m["kind"] in ("line", "points", "band") and m["x"] == mark["x"]]
-    head, columns = [made["x"]["label"]], [mark["x"]]
-    for m in _once(same):
-        if m["kind"] == "band":
-            head += [f"{m['name'] or 'band'}, low", "high"]
-            columns += [m["low"], m["high"]]
-        else:
-            head.append(m["name"] or made["y"]["label"])
-            columns.append(m["y"])
-    pick = np.unique(np.linspace(0, len(mark["x"]) - 1, min(len(mark["x"]), 12)).round().astype(int))
-    return head, [[column[i] for column in columns] for i in pick]
-
-
-def _once(marks):
-    """The marks without those that repeat another: of a line and points in the same places the one with a name."""
+def told(marks):
+    """The marks that have numbers of their own: of a line and points in the same places the one with a name."""
     kept = []
     for mark in marks:
-        twin = next((k for k, one in enumerate(kept) if "y" in mark and one.get("y") == mark["y"]), None)
-        if twin is None or (mark["name"] and kept[twin]["name"]):
+        twin = next((k for k, one in enumerate(kept) if "y" in mark and _place(one) == _place(mark)), None)
+        if mark["kind"] == "rule" or (twin is not None and not mark["name"]):
+            continue
+        if twin is None or kept[twin]["name"]:
             kept.append(mark)
-        elif mark["name"]:
+        else:
             kept[twin] = mark
     return kept
 
 
-def _level_numbers(made):
-    """The numbers of a chart over categories: their names, the marks, and the ends of the strokes."""
-    head, columns = [made["x"]["label"]], [made["x"]["levels"]]
-    for mark in made["marks"]:
-        if mark["kind"] == "points":
-            head, columns = [*head, mark["name"]], [*columns, mark["y"]]
-        elif mark["kind"] == "line":  # of `sticks`
-            head, columns = [*head, f"{mark['name']}, low", "high"], [*columns, mark["y"][0::3], mark["y"][1::3]]
-    return head, [list(row) for row in zip(*columns, strict=True)]
+def _place(mark):
+    return mark.get("x"), mark.get("y")
 
 
-def round_ticks(low, high):
-    """[[value, text], …]: about five round numbers in a range."""
-    step = _step(low, high)
-    first = math.ceil(low / step - 1e-9)
-    return [[k * step, _round(k * step, step)] for k in range(first, math.floor(high / step + 1e-9) + 1)]
+def numbers_of(made):
+    """(head, rows, of how many) behind a chart: those of its largest mark, and of others in the same places."""
+    marks = told(made["marks"])
+    if not marks:
+        return None
+    mark = max(marks, key=lambda one: (one["kind"] == "cells", len(one.get("x") or one["y"])))
+    if mark["kind"] == "cells":
+        return _field(made, mark)
+    if mark["kind"] == "bars":
+        head, columns = [f"{made['x']['label']} from", "to"], [mark["edges"][:-1], mark["edges"][1:]]
+    else:
+        head, columns = [made["x"]["label"]], [made["x"]["levels"] or mark["x"]]
+    for one in (one for one in marks if one.get("x") == mark.get("x")):
+        if "low" in one:
+            head, columns = [*head, f"{one['name'] or 'band'}, low", "high"], [*columns, one["low"], one["high"]]
+        else:
+            head, columns = [*head, one["name"] or made["y"]["label"]], [*columns, one["y"]]
+    pick = _spread(len(columns[0]), 2 * ROWS if mark["kind"] == "bars" else ROWS)
+    return head, [[column[i] for column in columns] for i in pick], len(columns[0])
 
 
-def _few_powers(low, high):
-    """Ticks of a log axis over little more than a decade: 1, 2 and 5 of each power, or round numbers if few."""
-    places = [m * 10.0**p for p in range(math.floor(low), math.ceil(high) + 1) for m in (1, 2, 5)]
-    inside = [v for v in places if 10.0**low <= v <= 10.0**high]
-    if len(inside) < 3:
-        return [pair for pair in round_ticks(10.0**low, 10.0**high) if pair[0] > 0]
-    return [[v, _round(v, 10.0 ** math.floor(math.log10(v)))] for v in inside]
+def _field(made, mark):
+    """The numbers of shaded cells: one row for each of some places up, one column for each of some across."""
+    across, up = _spread(len(mark["x"]), ACROSS), _spread(len(mark["y"]), ROWS)
+    x, y = made["x"]["levels"] or mark["x"], made["y"]["levels"] or mark["y"]
+    corner = f"{mark['what']}: {made['y']['label']} down, {made['x']['label']} across"
+    rows = [[y[j], *(mark["z"][j][i] for i in across)] for j in reversed(up)]
+    return [corner, *(show(x[i]) for i in across)], rows, len(mark["y"])
 
 
-def _step(low, high):
-    """A round step that makes about five ticks."""
-    raw = (high - low) / 5
-    power = 10.0 ** math.floor(math.log10(raw))
-    return next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw * 0.999)
-
-
-def _round(value, step):
-    """A tick as text, with the digits that the step needs."""
-    if value != 0 and not 1e-3 <= abs(value) < 1e5:
-        return number(value).replace("-", "−")
-    digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    scaled = step * 10**digits
-    return f"{value:.{digits + (abs(scaled - round(scaled)) > 1e-9)}f}".replace("-", "−")
+def _spread(count, most):
+    """At most so many places of a list, evenly spread, with both ends."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
 
 
 def _clean(values):

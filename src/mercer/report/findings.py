@@ -6,7 +6,7 @@ import numbers
 
 import numpy as np
 
-SCHEMA = 1
+SCHEMA = 2
 LARGEST = 2_000_000  # characters of JSON; what `collect` writes stays far below
 NAME, TEXT = 80, 4000  # characters of a name and of a text that are kept
 MOST, LEAST = 60_000, 8  # bytes of many names together, and characters that each of them keeps at least

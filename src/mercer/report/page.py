@@ -3,26 +3,14 @@
 import base64
 import hashlib
 import re
-from importlib import resources, util
+from importlib import resources
 
-from mercer._warn import warn
-from mercer.report import _figures, _figures_effects, svg
 from mercer.report import _sections as first
 from mercer.report import _sections_model as later
 from mercer.report._html import Safe, el, rounded, script_json
+from mercer.report._words import show
 from mercer.report.findings import Findings
 
-CHARTS = (
-    _figures.data_charts,
-    _figures.fit_charts,
-    _figures.column_charts,
-    _figures.uncertainty_charts,
-    _figures.selection_charts,
-    _figures_effects.target_charts,
-    _figures_effects.effect_charts,
-    _figures_effects.pair_charts,
-    _figures_effects.learning_charts,
-)
 ORDER = (
     ("verdict", "Verdict", first.verdict),
     ("checks", "Checks", first.checks),
@@ -35,19 +23,17 @@ ORDER = (
     ("numerics", "Numerics", later.numerics),
     ("reproduce", "Reproduce", later.reproduce),
 )
-LARGEST = {True: 1 << 20, False: 6 << 20}  # bytes of a page without and with plotly
+LARGEST = 1 << 20  # bytes of a page
+LIVE = re.compile(r' data-[a-z]+="[^"]*"')  # what the script shows of a mark; texts have no quotes, they are escaped
+TOO_LARGE = "The numbers behind the charts are not part of this page, which would be larger than 1 MiB."
 
 
-def render(findings, lite=False):
-    """Return the page of some findings: one HTML document, without any request to anywhere.
+def render(findings):
+    """Return the page of some findings: one HTML document of less than 1 MiB, without any request to anywhere.
 
     Parameters
     ----------
     findings : Findings
-    lite : bool, default=False
-        Whether the charts are still pictures only: the page then has less than 1 MiB. Else the script of plotly is
-        part of the page, about 4.6 MiB, and charts can be zoomed and read by hovering. Where plotly is not installed,
-        the page is the lite one, and says so.
 
     Returns
     -------
@@ -55,8 +41,9 @@ def render(findings, lite=False):
 
     Notes
     -----
-    The still pictures are always there: without JavaScript, and in print, they are what is seen. The policy of the page
-    allows only its own script and style, by their hashes.
+    The page is whole without JavaScript, and in print. Its script shows the numbers of a mark under the pointer or the
+    arrow keys, and saves all numbers; its policy allows only this script and its style, by their hashes. Where very
+    long names would make the page larger, it leaves out what the script needs, and says so.
 
     Examples
     --------
@@ -64,37 +51,22 @@ def render(findings, lite=False):
     >>> from mercer.datasets import load_cars
     >>> from mercer.report import collect, render
     >>> X, y = load_cars(return_X_y=True)
-    >>> page = render(collect(KernelRidge().fit(X, y), X, y), lite=True)
+    >>> page = render(collect(KernelRidge().fit(X, y), X, y))
     >>> page.startswith("<!doctype html>"), "<script src" in page
     (True, False)
     """
     if not isinstance(findings, Findings):
         raise TypeError(f"render needs Findings, as collect returns them, got {type(findings).__name__}.")
-    plotly = None if lite else _plotly()
-    note = None
-    if plotly is None and not lite:
-        note = "Charts are still pictures: plotly is not installed (mercer[report])."
-        warn(note, UserWarning)
-    page = _page(findings, plotly, note)
-    size, limit = len(page.encode()), LARGEST[plotly is None]
-    if size > limit:
+    page = _page(findings)
+    if len(page.encode()) > LARGEST:
+        page = LIVE.sub("", _page(findings, TOO_LARGE))
+    size = len(page.encode())
+    if size > LARGEST:
         raise ValueError(
-            f"the page has {size} bytes, more than {limit}. Give collect fewer or shorter notes, feature_names, target "
-            "names and row_labels."
+            f"the page has {size} bytes, more than {LARGEST}. Give collect fewer or shorter notes, feature_names, "
+            "target names and row_labels."
         )
     return page
-
-
-def _plotly():
-    """The script of plotly, or None where it is not installed."""
-    if util.find_spec("plotly") is None:
-        return None
-    return (
-        resources.files("plotly")
-        .joinpath("package_data", "plotly.min.js")
-        .read_text(encoding="utf-8")
-        .replace("\r\n", "\n")
-    )
 
 
 def _own(name):
@@ -107,63 +79,47 @@ def _hash(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def _policy(scripts, styles):
-    """Nothing from anywhere, but these scripts and styles, and pictures that the page itself makes."""
+def _policy(script, style):
+    """Nothing from anywhere, but this script and this style."""
     return "; ".join([
-        "default-src 'none'",
-        "script-src " + " ".join(map(_hash, scripts)),
-        "style-src " + " ".join(map(_hash, styles)),
-        "img-src data: blob:",
-        "base-uri 'none'",
+        "default-src 'none'", f"script-src {_hash(script)}", f"style-src {_hash(style)}", "base-uri 'none'",
         "form-action 'none'",
     ])  # fmt: skip
 
 
-def _page(findings, plotly, note):
-    """The document."""
+def _page(findings, note=None):
+    """The document; with a note instead of the numbers."""
     s = findings.sections
     style, script = _own("style.css"), _own("script.js")
-    scripts = [script] if plotly is None else [script, plotly]  # ours first: it makes plotly fit the policy
-    made = [one for build in CHARTS for one in build(s)] if plotly is not None else None
-    title = f"{s['title']}: {s['estimator']}"
     head = el(
         "head",
         el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=_policy(scripts, [style, ""])),
+        el("meta", http_equiv="Content-Security-Policy", content=_policy(script, style)),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="robots", content="noindex"),
-        el("title", title),
+        el("title", f"{s['title']}: {s['estimator']}"),
         el("style", Safe(style)),
-        _placeholders(plotly),
     )
     body = el(
         "body",
         el("a", "Skip to the report", href="#main", class_="skip"),
-        svg.definitions(),
         _header(s),
         _contents(),
         el("main", [part(s) for _, _, part in ORDER], id="main", tabindex="-1"),
         el("footer", el("p", f"Made by mercer {s['reproduce']['versions']['mercer']}. ", note)),
-        script_json(findings.to_dict(), id="findings"),
-        script_json(made, id="charts") if made is not None else None,
-        [el("script", Safe(text)) for text in scripts],
+        script_json(findings.to_dict(), id="findings") if note is None else None,
+        el("script", Safe(script)),
     )
     return Safe("<!doctype html>\n") + el("html", head, body, lang="en") + "\n"
-
-
-def _placeholders(plotly):
-    """Empty styles under the names that plotly looks for: so it adds none, which the policy would refuse."""
-    names = sorted(set(re.findall(r'document\.getElementById\("([0-9a-f]{64})"\)', plotly or "")))
-    return [el("style", id=name) for name in names]
 
 
 def _header(s):
     """What the page is about."""
     n, d = s["data"]["rows"], s["data"]["columns"]
     listed = s["data"]["features"] or s["data"].get("categories")
-    size = f"{n} rows" + (f", {d} column{'' if d == 1 else 's'}" if listed else "")
+    size = f"{show(n)} rows" + (f", {d} column{'' if d == 1 else 's'}" if listed else "")
     return el(
         "header",
         el("p", "mercer · report on a fitted model", class_="kicker"),

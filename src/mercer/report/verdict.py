@@ -1,6 +1,6 @@
 """The verdict: what a reader needs to know, in words, before any picture."""
 
-from mercer.plots._base import number
+from mercer.report._words import show
 from mercer.report.checks import PROBLEM, SEVERITIES, WARNING
 
 WORDS = {
@@ -50,10 +50,10 @@ def _baselines(s):
     if this.get(key) is None or not known:
         return None
     words = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class"}
-    named = [f"{_show(one[key])} for {words.get(one['name'], one['name'])}" for one in known]
+    named = [f"{show(one[key])} for {words.get(one['name'], one['name'])}" for one in known]
     if key == "score":
         return f"It is {_and(named)}."
-    return f"{name} {_show(this[key])}, against {_and(named)}."
+    return f"{name} {show(this[key])}, against {_and(named)}."
 
 
 def _certainty(s):
@@ -79,13 +79,13 @@ def _numbers(s):
         note = f"± {this['error']:.2g}" if this["error"] else ""
         out.append([s["scores"]["metric"], _digits(this["score"], this["error"]), note])
     if this.get("rmse") is not None:
-        out.append(["RMSE", _show(this["rmse"]), f"in units of {s['title']}"])
+        out.append(["RMSE", show(this["rmse"]), f"in units of {s['title']}"])
     u = s["uncertainty"]
     if u.get("kind") in ("gaussian", "intervals"):
         found = u["coverage"][u["levels"].index(0.9)]
         out.append(["coverage", f"{100 * found:.0f} %", "of 90 % intervals"])
     elif u.get("kind") == "probabilities":
-        out.append(["log loss", _show(u["log_loss"]), "left out"])
+        out.append(["log loss", show(u["log_loss"]), "left out"])
     path = s["selection"]["path"] or {}
     if path.get("dof") is not None:
         out.append(["degrees of freedom", f"{path['dof']:.1f}", f"of {path['rows']} rows"])
@@ -98,11 +98,6 @@ def _digits(score, error):
     """A score to the digit that its error allows."""
     digits = 2 if not error or error >= 0.01 else 3 if error >= 0.001 else 4
     return f"{score:.{digits}f}".replace("-", "−")
-
-
-def _show(value):
-    """A number with three digits."""
-    return value if isinstance(value, str) else number(value).replace("-", "−")
 
 
 def _and(words):
