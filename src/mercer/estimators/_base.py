@@ -35,6 +35,10 @@ class Estimator(BaseEstimator):
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted._fit(*args, **kwargs)
         fitted.fit_report_["seconds"] = time.perf_counter() - started
+        return self._take_over(fitted)
+
+    def _take_over(self, fitted):
+        """Become the other, and nothing else."""
         self.__dict__.update(fitted.__dict__)
         for name in set(self.__dict__) - set(fitted.__dict__):  # e.g. feature names of an earlier fit
             del self.__dict__[name]

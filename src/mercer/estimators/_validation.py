@@ -126,6 +126,32 @@ def check_weight(sample_weight, n):
     return w
 
 
+def check_more_rows(X, y, sample_weight, t):
+    """(y, weights) of rows that join a fit with t targets: of shapes (k, t) and (k,), checked."""
+    y = np.atleast_1d(_check_y(y))
+    y = y.reshape(len(y), -1)
+    if len(X) != len(y) or y.shape[1] != t:
+        raise ValueError(f"X has {len(X)} rows and y has shape {y.shape}; the fit has {t} targets.")
+    weight = check_weight(sample_weight, len(y))
+    return y, np.ones(len(y)) if weight is None else weight
+
+
+def check_removed(index, n):
+    """A mask of the rows that leave, from a row, several, or a mask of the n rows given."""
+    index = np.atleast_1d(np.asarray(index))
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise ValueError(f"a mask must have one entry for each of the {n} rows, got shape {index.shape}.")
+        index = np.flatnonzero(index)
+    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
+        raise ValueError(f"index must be whole numbers, or a mask of the {n} rows.")
+    if index.size and not ((index >= -n) & (index < n)).all():
+        raise IndexError(f"index must be between {-n} and {n - 1}, got {index.min()} to {index.max()}.")
+    gone = np.zeros(n, dtype=bool)
+    gone[index.astype(int)] = True
+    return gone
+
+
 def shared_noise(value, n, name):
     """(λ, weights): a number and None, or for n noise variances λᵢ their geometric mean λ and λ/λᵢ."""
     lam = np.asarray(value, dtype=float)

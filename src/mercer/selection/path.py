@@ -156,10 +156,11 @@ class Path:
     def _columns(self, criteria):
         """Values on the grid of each criterion, all in one pass."""
         columns = [np.empty(len(self.lams)) for _ in criteria]
+        extras = [criterion.extras(self.rows) for criterion in criteria]
         if criteria:
             for j, point in enumerate(self.spectrum.points(self.lams, self._y)):
-                for criterion, column in zip(criteria, columns, strict=True):
-                    column[j] = criterion.value(point, self._y, self.weight, **criterion.extras(self.rows))
+                for criterion, column, extra in zip(criteria, columns, extras, strict=True):
+                    column[j] = criterion.value(point, self._y, self.weight, **extra)
         return columns
 
     def at(self, lam):

@@ -41,6 +41,10 @@ class Span:
             raise ValueError(f"the {self.q} columns of the trend are linearly dependent.")
         self.logdet = 2.0 * float(np.log(size).sum())
 
+    def beside(self, V):
+        """V − QQᵀV: what of V lies beside the trend."""
+        return V - self.Q @ (self.Q.T @ V)
+
     def coefficients(self, V):
         """b with H b nearest to V: R⁻¹QᵀV."""
         return self.natural(self.Q.T @ V)
@@ -103,11 +107,17 @@ class Projected(Inverse):
         K̃⁻¹.
     H : ndarray of shape (n, q) or Span
         Trend; a column of ones (of √w in a scaled system) is the intercept.
+    parts : (ndarray, ndarray), default=None
+        Those of another one for the same K̃⁻¹ and H, to the last bit; None computes them.
 
     Attributes
     ----------
     n, q : int
         Rows, and columns of H.
+    unprojected : Inverse
+        K̃⁻¹.
+    parts : (ndarray of shape (n, q), ndarray of shape (q, q))
+        (Z, R) with P = K̃⁻¹ − Z Zᵀ.
     lam : float
     info : dict
         Those of K̃⁻¹.
@@ -121,15 +131,25 @@ class Projected(Inverse):
     array([-1.,  0.,  1.])
     """
 
-    def __init__(self, Kinv, H):
+    def __init__(self, Kinv, H, parts=None):
         self.span = H if isinstance(H, Span) else Span(H)
         self.Kinv, self.n, self.lam, self.q = Kinv, Kinv.n, Kinv.lam, self.span.q
-        self._Z = self._R = None
+        self._Z, self._R = (None, None) if parts is None else parts
 
     @property
     def info(self):
         """What was done for K̃⁻¹."""
         return self.Kinv.info
+
+    @property
+    def unprojected(self):
+        """K̃⁻¹."""
+        return self.Kinv
+
+    @property
+    def parts(self):
+        """(Z, R) with P = K̃⁻¹ − Z Zᵀ."""
+        return self._prepare()
 
     def _prepare(self, image=None):
         """(Z, R): QᵀK̃⁻¹Q = RᵀR and Z = K̃⁻¹Q R⁻¹, so that P = K̃⁻¹ − Z Zᵀ; ``image`` is K̃⁻¹Q if it is known."""
