@@ -80,7 +80,10 @@ def make_prior(prior, kernel, rows, criterion):
         return None
     if isinstance(prior, str):
         count = len(rows.index) if criterion.weights == "precision" else rows.total
-        return weak_priors(kernel, rows.X, rows.y, rows.weights()) if count < FEW and is_likelihood(criterion) else None
+        if count >= FEW or not is_likelihood(criterion):
+            return None
+        rows = rows.apart()
+        return weak_priors(kernel, rows.X, rows.y, rows.row_weight)
     found, known = as_prior(prior), [*kernel.names, "lam"]
     unused = found.unused(known) if isinstance(prior, dict) else []
     if unused:

@@ -253,7 +253,7 @@ class Evidence(SmoothCriterion):
         if self.weights == "precision" and (rows.merged or rows.weight is not None):
             logs = float(np.log(rows.row_weight).sum())
             if rows.q:
-                logs += Span(rows.scaled(rows.H)).logdet - Span(rows.H[rows.index]).logdet
+                logs += Span(rows.H[rows.index]).logdet - Span(rows.scaled(rows.H)).logdet
             found |= {"copies": float(len(rows.index) - rows.n), "logs": logs}
         return found
 
@@ -271,7 +271,7 @@ class Evidence(SmoothCriterion):
         copies : float, default=0.0
             Of weights that are precisions: how many rows were merged away.
         logs : float, default=None
-            Of these: Σ log w over the rows, and log det HᵀWH − log det HᵀH of the trend; None is Σ log w of the points.
+            Of these: Σ log w over the rows, and log det HᵀH − log det HᵀWH of the trend; None is Σ log w of the points.
         """
         copies = self._copies(weight, Kinv.n, copies)
         N, logdet = Kinv.n + copies - Kinv.q, Kinv.logdet() + (copies * np.log(max(Kinv.lam, TINY)) if copies else 0.0)

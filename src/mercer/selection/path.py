@@ -105,6 +105,8 @@ class Path:
     weight : ndarray of shape (n,) or None
     kernel, X, matrix
         What the path was made of.
+    lam_name : str
+        What messages call λ.
 
     Examples
     --------
@@ -116,6 +118,8 @@ class Path:
     >>> bool(found.table["residual"][0] < found.table["residual"][1]), float(found.choose(LOO()).lam)
     (True, 0.01)
     """
+
+    lam_name = "lam"
 
     def __init__(self, spectrum, rows, lams=None, criteria=None, *, kernel=None, matrix=None):
         self.spectrum, self.rows = spectrum, rows

@@ -84,7 +84,7 @@ def with_amplitude(kernel, amplitude, level):
     """Return the kernel with its outermost free `Scaled` set so that the mean of k(x, x) is ``amplitude``."""
     if has_amplitude(kernel) and level > 0 and amplitude > 0:
         other = copy.copy(kernel)
-        low, high = kernel._own()[0][2][0]
+        low, high = kernel._own()[0][2][0].tolist()  # floats of Python, which go to inf without a word
         unit = 1.0 if kernel.scale_bounds is not None else amplitude  # as `box_of` has it
         other.scale = float(np.clip(kernel.scale * amplitude / level, unit * low, unit * high))
         return other
@@ -97,9 +97,11 @@ def has_amplitude(kernel):
 
 
 def variance_of(rows):
-    """The weighted mean square of y beside its mean, over all targets; 1 where that is 0."""
-    w = rows.weights()
-    found = float(np.mean(np.average((rows.y - np.average(rows.y, axis=0, weights=w)) ** 2, axis=0, weights=w)))
+    """The weighted mean square of y beside its mean, over all rows and targets; 1 where that is 0."""
+    w = rows.weights()[:, None]
+    total = w.sum()
+    rest = rows.y - (w * rows.y).sum(axis=0) / total
+    found = float(((w * rest**2).sum() + rows.spread.sum()) / (total * rows.t))
     return found if np.isfinite(found) and found > 0 else 1.0
 
 
