@@ -7,6 +7,7 @@ the estimator as it was. y is (n, t) inside; only here is it ravelled.
 import copy
 import time
 from abc import abstractmethod
+from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
@@ -25,6 +26,11 @@ class Estimator(BaseEstimator):
 
     _doc_link_module = "mercer"
     _parameter_constraints: dict = {}
+
+    @classmethod
+    def _get_param_names(cls):
+        """Names of the parameters, read from ``__init__`` once: scikit-learn asks several times in each fit."""
+        return list(_parameter_names(cls))
 
     def _fit_all_or_nothing(self, *args, **kwargs):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
@@ -108,6 +114,12 @@ class Estimator(BaseEstimator):
     @abstractmethod
     def _fit(self, X, y):
         """Learn, and set every fitted attribute on self, which is a copy."""
+
+
+@cache
+def _parameter_names(cls):
+    """What scikit-learn finds."""
+    return tuple(super(Estimator, cls)._get_param_names())
 
 
 def check_kernel(kernel, X):

@@ -5,13 +5,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
 from mercer._warn import warn
-from mercer.inference.hyper_sampling import slice_sample
+from mercer.inference.hyper_sampling import axes_of, covariance_of, slice_sample
 from mercer.selection.search import box_of
 from mercer.selection.search.objective import Objective, Record
-from mercer.solvers.spectral import eigen
 
 STEP = 1e-3  # of the differences in log θ
-FLAT = 1e-3  # curvature in log θ below which a direction has no standard error: e³⁰ would be one of them
 CHAINS, ENOUGH = 4, 1.05  # of the sampling; R̂ above this is warned of
 LEAST = 4  # draws of each chain
 
@@ -90,12 +88,7 @@ class HyperPosterior:
         hessian = self.hessian(free)
         known = ~np.isnan(hessian.diagonal())
         hessian, free[free] = hessian[np.ix_(known, known)], known
-        e, U = eigen(hessian)
-        flat = (U[:, e <= FLAT] ** 2).sum(axis=1) > 0.1  # takes part in a direction that nothing pins down
-        root = U[:, e > FLAT] / np.sqrt(e[e > FLAT])
-        covariance = (root[:, None] * root).sum(axis=2)
-        covariance[flat], covariance[:, flat] = np.nan, np.nan
-        out[np.ix_(free, free)] = covariance
+        out[np.ix_(free, free)] = covariance_of(hessian)
         return out
 
     def sample(self, draws, bounds, time_budget, seed):
@@ -109,7 +102,7 @@ class HyperPosterior:
             return -self.value(full)
 
         chains = slice_sample(
-            log_density, inside[free], draws, directions=_root(self.hessian(free)), bounds=box[free], chains=CHAINS,
+            log_density, inside[free], draws, directions=axes_of(self.hessian(free)), bounds=box[free], chains=CHAINS,
             time_budget=time_budget, rng=np.random.default_rng(seed),
         )  # fmt: skip
         found = np.tile(inside, (chains.draws.shape[0] * chains.draws.shape[1], 1))
@@ -157,10 +150,3 @@ def told(chains, names):
         "ess": dict(zip(names, map(float, chains.ess), strict=True)),
         "rhat": dict(zip(names, map(float, chains.rhat), strict=True)),
     }
-
-
-def _root(hessian):
-    """Directions as long as the density is wide: eigenvectors over the root of the curvature, within a factor of e³."""
-    unknown = np.isnan(hessian.diagonal())
-    e, U = eigen(np.where(unknown | unknown[:, None], np.eye(len(hessian)), hessian))
-    return U / np.sqrt(np.clip(e, np.exp(-3.0), np.exp(9.0)))

@@ -10,7 +10,6 @@ from mercer.selection import LOO, Evidence
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.search import search_rows
 from mercer.selection.search.starts import mean_diagonal, median_heuristic
-from mercer.solvers import Span
 
 NOISE = 1e-2  # of the variance of y, where nothing is given
 NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
@@ -49,7 +48,7 @@ def has_curvature(criterion, found):
     return criterion.density and not criterion.scale_free and found.status != "constant"
 
 
-def variance_beside(rows, learnt):
+def variance_beside(rows, span, learnt):
     """The mean square of y beside the trend, over all targets; 1 where only rounding is left.
 
     Refused, where something is to be learnt by it, if it is not a float.
@@ -57,7 +56,7 @@ def variance_beside(rows, learnt):
     size = float(np.abs(rows.y).max(initial=0.0))
     if not size > 0:
         return 1.0
-    rest = Span(rows.scaled(rows.H)).beside(rows.scaled(rows.y / size))
+    rest = span.beside(rows.scaled(rows.y / size))
     share = float(np.sum(rest**2) + np.sum(rows.spread) / size / size) / (rows.total * rows.t)
     spread = np.sqrt(share) * size if share > 1e-26 else 0.0
     if learnt and not SQUARES[0] < (spread or size) < SQUARES[1]:

@@ -24,7 +24,7 @@ from mercer.kernels.basis import Features
 from mercer.selection import Evidence
 from mercer.selection.base import Criterion
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.solvers import choose
+from mercer.solvers import Span, choose
 
 
 class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
@@ -222,12 +222,13 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         kernel = learning.default_covariance(rows.X, rows.weight) if self.kernel is None else kernel
         check_kernel(kernel, rows.X)
         criterion = learning.as_criterion(self.criterion, relative is not None)
-        variance = learning.variance_beside(rows, criterion is not None)
+        span = Span(rows.scaled(rows.H))
+        variance = learning.variance_beside(rows, span, criterion is not None)
         solver, plan = self._plan(kernel, rows, criterion)
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if criterion is not None:
             kernel, lam = self._learn(kernel, rows, lam, criterion, variance, bounds, solver)
-        self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver), None
+        self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
         self._publish(flat, relative is not None)
         self._report(plan)
         if self.n_hyper_samples:

@@ -59,10 +59,10 @@ class RegressionPosterior:
         self.alpha = np.ascontiguousarray(rows.scaled(self.beta))
 
     @classmethod
-    def fit(cls, kernel, rows, lam, solver):
-        """Condition on the rows: one factorisation."""
+    def fit(cls, kernel, rows, lam, solver, span=None):
+        """Condition on the rows: one factorisation. ``span`` is that of the scaled trend, where it is known."""
         _refuse_conflict(lam, rows.spread)
-        inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(lam)
+        inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H) if span is None else span)(lam)
         return cls(kernel, rows.retained(kernel), inverse)
 
     def state(self):

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers.base import Inverse, Weights
+from mercer.solvers.base import Inverse, Weights, column_norms
 
 
 class Span:
@@ -34,12 +34,16 @@ class Span:
         self.n, self.q = H.shape
         if self.q > self.n:
             raise ValueError(f"a trend of {self.q} columns leaves nothing of {self.n} rows; give more rows.")
-        self.Q, self._R = np.linalg.qr(H)
-        size = np.abs(self._R.diagonal())
-        largest = np.linalg.norm(self._R, ord=2) if self.q > 1 else size.max(initial=0.0)
-        if self.q and not np.linalg.norm(self._R, ord=-2) > self.n * np.finfo(float).eps * largest:
+        if self.q > 1:
+            self.Q, self._R = np.linalg.qr(H)
+            values = np.linalg.svd(self._R, compute_uv=False)
+        else:
+            values = column_norms(H)
+        if self.q and not values[-1] > self.n * np.finfo(float).eps * values[0]:
             raise ValueError(f"the {self.q} columns of the trend are linearly dependent.")
-        self.logdet = 2.0 * float(np.log(size).sum())
+        if self.q <= 1:
+            self.Q, self._R = H / values, np.diag(values)
+        self.logdet = 2.0 * float(np.log(values).sum())
 
     def beside(self, V):
         """V − QQᵀV: what of V lies beside the trend."""
