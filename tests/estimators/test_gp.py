@@ -132,7 +132,7 @@ def test_the_mean_is_that_of_kernel_ridge(data, new):
 def test_blocks_of_rows_give_the_same(data, new, monkeypatch):
     model = clone(FIXED).fit(*data)
     whole, slopes = model.posterior(new), model.derivative(new)
-    monkeypatch.setattr("mercer.inference.posterior.ENTRIES", 60)
+    monkeypatch.setattr("mercer.inference.regression.ENTRIES", 60)
     assert_allclose(model.posterior(new).latent_std, whole.latent_std, rtol=1e-12)
     for blocked, at_once in zip(model.derivative(new), slopes, strict=True):
         assert_allclose(blocked, at_once, rtol=1e-12, atol=1e-14)
@@ -141,7 +141,7 @@ def test_blocks_of_rows_give_the_same(data, new, monkeypatch):
 def test_the_mean_needs_no_variance(data, new, monkeypatch):
     model = clone(FIXED).fit(*data)
     expected, _ = model.predict(new, return_std=True)
-    monkeypatch.setattr("mercer.inference.posterior.Posterior.moments", None)
+    monkeypatch.setattr("mercer.inference.regression.RegressionPosterior.moments", None)
     assert_allclose(model.predict(new), expected, rtol=1e-13)
     with pytest.raises(TypeError):
         model.predict(new, return_std=True)
@@ -243,9 +243,14 @@ def test_any_unit_of_y(unit, data):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         model = GaussianProcessRegressor(starts=1).fit(X, unit * (y + 7))
-    assert 0.001 < model.noise_ / unit**2 < 0.1
-    assert np.abs(model.predict(X) / unit - 7 - y).max() < 0.5
-    assert model.fit_report_["unit"] != 1.0
+    plain = GaussianProcessRegressor(starts=1).fit(X, y + 7)
+    assert_allclose(model.noise_ / unit**2, plain.noise_, rtol=1e-3)
+    assert_allclose(model.kernel_.scale / unit**2, plain.kernel_.scale, rtol=1e-2)
+    assert_allclose(model.kernel_.kernel.length_scale, plain.kernel_.kernel.length_scale, rtol=1e-2)
+    assert_allclose(model.predict(X) / unit, plain.predict(X), rtol=1e-4)
+    shift = 29 * np.log(unit)  # n − q rows
+    assert_allclose(model.log_marginal_likelihood_value_ + shift, plain.log_marginal_likelihood_value_, atol=1e-2)
+    assert_allclose(-model.selection_.value, model.log_marginal_likelihood_value_, rtol=1e-9)
 
 
 def test_any_unit_of_x(data):
@@ -513,6 +518,27 @@ def test_leave_one_out_is_a_refit(data, rng):
     assert_allclose(found.z, model.loo_residuals_ / model.loo_std_, rtol=1e-10)
 
 
+@pytest.mark.parametrize("trend", TRENDS, ids=str)
+def test_every_interval_is_there_for_every_trend(trend, data, new):
+    X, y = data
+    model = GaussianProcessRegressor(2.0 * Matern32(1.0), 0.1, criterion=None, trend=trend).fit(X, y)
+    for method in ("conformal", "jackknife+", "cv+"):
+        found = model.predict_interval(new, 0.8, method=method)
+        assert found.shape == (7, 2) and (found[:, 0] < found[:, 1]).all()
+    ends = []  # jackknife+ by refits
+    for i in range(len(y)):
+        rest = np.delete(np.arange(len(y)), i)
+        other = clone(model).fit(X[rest], y[rest])
+        ends.append((other.predict(new), np.abs(y[i] - other.predict(X[i : i + 1])[0])))
+    means, residuals = np.array([m for m, _ in ends]), np.array([r for _, r in ends])[:, None]
+    rank = int(0.2 * 31)
+    low = np.sort(means - residuals, axis=0)[rank - 1]
+    high = np.sort(means + residuals, axis=0)[-rank]
+    assert_allclose(model.predict_interval(new, 0.8, method="jackknife+"), np.stack([low, high], axis=1), rtol=1e-8)
+    assert_allclose(model.influence().loo_residuals, model.loo_residuals_, rtol=1e-9)
+    assert_allclose(model.dof_, model.influence().dof, rtol=1e-9)
+
+
 def test_merged_rows_and_weights_are_the_same_model(data, new):
     X, y = data
     X, y = np.vstack([X, X[:6], X[:3]]), np.append(y, y[:9] + 0.1)
@@ -532,7 +558,68 @@ def test_merged_rows_and_weights_are_the_same_model(data, new):
     assert_allclose(weighted.log_marginal_likelihood_value_, repeated.log_marginal_likelihood_value_, rtol=1e-10)
 
 
+@pytest.mark.parametrize("trend", [None, "constant", "linear"])
+def test_merged_precisions_are_the_same_model(trend, data, rng):
+    X, y = data
+    X, y = np.vstack([X, X[:6], X[:3]]), np.append(y, y[:9] + 0.1)
+    noise, w = rng.uniform(0.05, 0.3, len(y)), rng.uniform(0.5, 2.0, len(y))
+    merged, apart = (
+        GaussianProcessRegressor(2.0 * Matern32(1.0), noise, criterion=None, trend=trend, merge=merge).fit(X, y, w)
+        for merge in (True, False)
+    )
+    theta = np.append(merged.kernel_.theta, np.log(merged.lam_)) + 0.2
+    assert_allclose(merged.log_marginal_likelihood_value_, apart.log_marginal_likelihood_value_, rtol=1e-10)
+    for name in ("loo_residuals_", "loo_std_", "noise_", "leverage_"):
+        assert_allclose(getattr(merged, name), getattr(apart, name), rtol=1e-8)
+    found = [model.log_marginal_likelihood(theta, eval_gradient=True) for model in (merged, apart)]
+    assert_allclose(found[0][0], found[1][0], rtol=1e-10)
+    assert_allclose(found[0][1], found[1][1], rtol=1e-8)
+    assert_allclose(found[0][0], merged.log_marginal_likelihood(theta), rtol=1e-10)
+    for j, e in enumerate(1e-4 * np.eye(3)):
+        ends = [merged.log_marginal_likelihood(theta + sign * e) for sign in (1, -1)]
+        assert_allclose(found[0][1][j], (ends[0] - ends[1]) / 2e-4, rtol=1e-5, atol=1e-6)
+    # sigma_i^2/w_i is all that counts
+    other = GaussianProcessRegressor(2.0 * Matern32(1.0), noise / w, criterion=None, trend=trend).fit(X, y)
+    assert_allclose(merged.log_marginal_likelihood_value_, other.log_marginal_likelihood_value_, rtol=1e-10)
+
+
+def test_a_flat_prior_on_the_trend_is_the_limit_of_a_wide_one(data, new):
+    X, y = data
+    kernel, wide = 2.0 * Gaussian([1.0, 2.0]), 1e6
+    H = np.hstack([np.ones((30, 1)), X])
+    plane = GaussianProcessRegressor(kernel, 0.1, criterion=None, trend="linear").fit(X, y).posterior(new, cov=True)
+    prior = kernel + wide * (Constant(1.0) + Linear())
+    limit = GaussianProcessRegressor(prior, 0.1, criterion=None, trend=None).fit(X, y)
+    found = limit.posterior(new, cov=True)
+    assert_allclose(found.mean, plane.mean, rtol=1e-4, atol=1e-4)
+    assert_allclose(found.latent_cov, plane.latent_cov, rtol=1e-3, atol=1e-3)
+    # log p(y) of the wide prior is the restricted likelihood beside a constant: −½ log det(wide HᵀH) − (q/2) log 2π
+    restricted = GaussianProcessRegressor(kernel, 0.1, criterion=None, trend="linear").fit(X, y)
+    constant = 0.5 * (np.linalg.slogdet(wide * H.T @ H)[1] + 3 * np.log(2 * np.pi))
+    assert_allclose(
+        limit.log_marginal_likelihood_value_ + constant, restricted.log_marginal_likelihood_value_, rtol=1e-4
+    )
+
+
 # ------------------------------------------------------------------------------------------- as an estimator
+def test_the_state_is_the_model(data, new, rng):
+    X, y = data
+    X, y = np.vstack([X, X[:4]]), np.append(y, y[:4] + 0.1)
+    for options in ({"trend": "linear"}, {"trend": None}, {"noise": rng.uniform(0.05, 0.2, 34)}):
+        model = GaussianProcessRegressor(**{"kernel": 2.0 * Matern32(1.0), "noise": 0.1, "criterion": None, **options})
+        model.fit(X, y, sample_weight=np.append(0.0, np.ones(33)))
+        state = model.state()
+        state["posterior"] = type(state["posterior"]).from_state(state["posterior"].state())
+        again = GaussianProcessRegressor.from_state(state)
+        for a, b in zip(again.predict(new, return_cov=True), model.predict(new, return_cov=True), strict=True):
+            assert_array_equal(a, b)
+        assert_array_equal(again.posterior(new).latent_std, model.posterior(new).latent_std)
+        assert_array_equal(again.derivative(new)[1], model.derivative(new)[1])
+        assert_array_equal(again.loo_residuals_, model.loo_residuals_)
+        grown, expected = (one.update(new[:2], y[:2]).predict(new) for one in (again, model))
+        assert_array_equal(grown, expected)
+
+
 def test_inside_scikit_learn(data):
     X, y = data
     grid = GridSearchCV(
@@ -599,10 +686,10 @@ def test_bad_trends_and_memory(data):
             GaussianProcessRegressor(Gaussian(), 0.1, criterion=None, trend=trend).fit(rows, y)
     with pytest.raises(NotEnoughMemory):
         GaussianProcessRegressor(Gaussian(), 0.1, criterion=None, memory=1000.0).fit(X, y)
-    with pytest.raises(ValueError, match="constant trend"):
-        GaussianProcessRegressor(Gaussian(), 0.1, criterion=None, trend="linear").fit(X, y).predict_interval(
-            X, method="jackknife+"
-        )
+    with pytest.raises(NotEnoughMemory):  # before the first trial
+        GaussianProcessRegressor(Gaussian(), memory=9000.0).fit(X, y)
+    with pytest.raises(NotEnoughMemory, match="factors"):  # one fit would do, not sixteen factors
+        GaussianProcessRegressor(Gaussian(), n_hyper_samples=16, memory=1e5).fit(X, y)
 
 
 def test_inputs_are_left_alone(data, readonly):

@@ -126,6 +126,8 @@ def test_conflicting_rows_need_noise():
 
 
 def test_copies_that_agree_say_nothing_without_noise():
+    three = GaussianProcessRegressor(kernel(), 0.0, criterion=None).fit([[0.0]] * 3 + [[1.0]], [0.1] * 3 + [2.0])
+    assert_array_equal(three.row_target_[:3], 0.1)  # the mean of three 0.1 is 0.1, and no conflict
     once = GaussianProcessRegressor(kernel(), 0.0, criterion=None).fit([[0.0], [1.0]], [0.0, 2.0])
     twice = GaussianProcessRegressor(kernel(), 0.0, criterion=None).fit([[0.0], [0.0], [1.0]], [0.0, 0.0, 2.0])
     assert np.isfinite(once.log_marginal_likelihood_value_)
@@ -169,7 +171,7 @@ def test_what_an_earlier_fit_learnt_does_not_stay(data):
     assert not hasattr(model, "selection_")
     ridge = KernelRidge(kernel(), 0.1, criterion=LOO()).fit(X, y)
     ridge.set_params(criterion=None).fit(X[:10], y[:10])
-    assert not hasattr(ridge, "selection_") and not hasattr(ridge, "loo_residuals_")
+    assert not hasattr(ridge, "selection_") and len(ridge.loo_residuals_) == 10
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -189,7 +191,7 @@ def test_the_report_follows_an_update():
     with pytest.warns(NumericalWarning, match="was added to its diagonal"):
         model.update([[1 + 1e-9]], [1.0])
     assert model.fit_report_.get("condition", np.inf) > 1e6 * old
-    assert model.fit_report_["jitter"] == model._f.Kinv.info["jitter"]
+    assert model.fit_report_["jitter"] > 0
 
 
 # ---------------------------------------------------------------------- trends in any unit, priors, messages

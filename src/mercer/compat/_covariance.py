@@ -8,9 +8,9 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Gram, TiledGram
 from mercer.kernels import Constant
 from mercer.selection import Evidence
-from mercer.selection.projected import invert
-from mercer.solvers.engine import lapack
-from mercer.solvers.update import Factored
+from mercer.solvers import Cholesky
+
+SOLVER = Cholesky(jitter=None)
 
 
 class Covariance:
@@ -121,13 +121,15 @@ class NoisyGram(Gram):
         return self.inner.represent(alpha)
 
 
-def factored(K):
-    """K⁻¹ by its Cholesky factor; nothing is added to the diagonal, as scikit-learn adds nothing."""
-    L = K.dense(lower=True)
-    bad = lapack.cholesky_lower(L)
-    if bad or not np.isfinite(np.diagonal(L)).all():
-        raise NotPositiveDefinite(f"{K!r} could not be factored (pivot {bad}): use a larger alpha.")
-    return Factored(L, 0.0, {"solver": "cholesky", "dtype": "float64", "jitter": 0.0})
+def inverted(K, whole=False):
+    """K⁻¹ by its Cholesky factor; nothing is added to the diagonal or told, as scikit-learn does neither.
+
+    Raises
+    ------
+    NotPositiveDefinite
+        If the matrix cannot be factored.
+    """
+    return SOLVER.resolvent(K).trial(0.0, whole)
 
 
 def log_density(Kinv, y):
@@ -147,6 +149,6 @@ def log_evidence(covariance, theta, X, y, alpha, gradient):
     K = covariance.gram(theta, X, alpha)
     with few_threads(K.n), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if not gradient:
-            return log_density(factored(K), y)
-        value, W = Evidence().value_and_adjoint(invert(K, 0.0), y)
+            return log_density(inverted(K), y)
+        value, W = Evidence().value_and_adjoint(inverted(K, whole=True), y)
         return np.float64(-value), -covariance.pull(K, W)

@@ -9,7 +9,7 @@ from mercer._warn import warn
 from mercer.compat._covariance import Covariance, log_evidence
 from mercer.compat._rows import same_columns
 from mercer.exceptions import NumericalWarning
-from mercer.inference.posterior import clip, draw
+from mercer.inference.moments import draw
 
 
 class PredictMixin:
@@ -63,23 +63,22 @@ class PredictMixin:
     def _moments(self, X, return_std, return_cov):
         """Mean, and the std or the covariance, in the units of the normalised y."""
         f = self._posterior
-        same_columns(X, f.points)
+        same_columns(X, f.rows.X)
         if not (return_std or return_cov):
             return f.mean(X), None
         noise = Covariance(self.kernel_, X).noise(self._theta, X)
         if return_cov:
-            mean, C = f.covariance(X)
+            found, C = f.covariance(X)
             np.einsum("ii->i", C)[...] += noise
-            return mean, C
-        mean, variance = f.moments(X)
-        variance, count, worst = clip(variance + noise, np.asarray(f.kernel.diag(X), dtype=float) + noise, f.Kinv.n)
-        if worst:
+            return found.mean, C
+        found = f.moments(X)
+        if found.beyond:
             warn(
-                f"{count} of {len(X)} variances came out negative, by up to {worst:.1e} of the prior variance, and are "
-                "0 now: K is nearly singular. Use a larger alpha, or a WhiteKernel.",
+                f"{found.clipped} of {len(X)} variances came out negative, by up to {found.beyond:.1e} of the prior "
+                "variance, and are 0 now: K is nearly singular. Use a larger alpha, or a WhiteKernel.",
                 NumericalWarning,
             )
-        return mean, np.sqrt(variance)
+        return found.mean, np.sqrt(found.variance + noise)
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """f(X) ~ N(m, C): joint draws at the rows of X, from the prior before fit.
@@ -97,8 +96,8 @@ class PredictMixin:
         rng = check_random_state(random_state)
         mean, C = self.predict(X, return_cov=True)
         if mean.ndim == 1:
-            return draw(mean[:, None], C, n_samples, rng)[0][:, 0]
-        parts = [draw(mean[:, [j]], C[..., j], n_samples, rng)[0] for j in range(mean.shape[1])]
+            return draw(mean[:, None], C, n_samples, rng)[:, 0]
+        parts = [draw(mean[:, [j]], C[..., j], n_samples, rng) for j in range(mean.shape[1])]
         return np.concatenate(parts, axis=1)
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):

@@ -11,15 +11,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from mercer._machine import check_memory
-from mercer.compat._covariance import Covariance, factored, log_density
+from mercer.compat._covariance import Covariance, inverted, log_density
 from mercer.compat._gpr_predict import PredictMixin, evidence
 from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
+from mercer.gram import Rows
 from mercer.gram.rows import power_of_two
-from mercer.inference.posterior import Posterior
-from mercer.solvers.condition import Probe, condition_number
+from mercer.inference.regression import RegressionPosterior
+from mercer.solvers.condition import Probe, norm_and_condition
 
 
 class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, Estimator):
@@ -174,17 +175,17 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         self._theta = theta = np.array(self.kernel_.theta, dtype=float)
         K = covariance.gram(theta, X, noise)
         try:
-            Kinv = factored(K)
+            Kinv = inverted(K)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(
                 f"The kernel, {self.kernel_}, is not returning a positive definite matrix. Try gradually increasing "
                 "the 'alpha' parameter of your GaussianProcessRegressor estimator.",
                 *error.args,
             ) from None
-        self._posterior = Posterior(covariance.kernel(theta), X, Kinv, y)
+        self._posterior = RegressionPosterior(covariance.kernel(theta), Rows(X, y, merge=False), Kinv)
         alpha = self._posterior.alpha
         self.alpha_ = alpha[:, 0] if self.y_train_.ndim == 1 else alpha
-        condition = condition_number(Kinv._L, Probe(K).largest_eigenvalue(), 0.0)
+        condition = norm_and_condition(Probe(K), Kinv.factor, 0.0)[1]
         self.fit_report_.update(kernel=repr(self._posterior.kernel), condition=condition, **Kinv.info)
         return log_density(Kinv, y)
 
@@ -218,4 +219,4 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         """Lower Cholesky factor of K + diag(α)."""
         if not hasattr(self, "X_train_"):
             raise AttributeError("L_ is there after fit.")
-        return np.tril(self._posterior.Kinv._L)
+        return np.tril(self._posterior.inverse.factor)

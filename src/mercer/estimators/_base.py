@@ -5,9 +5,9 @@ the estimator as it was. y is (n, t) inside; only here is it ravelled.
 """
 
 import copy
-import functools
 import time
 from abc import abstractmethod
+from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
@@ -21,11 +21,6 @@ from mercer.kernels import Gaussian, as_kernel
 from mercer.kernels.base import call_repr
 
 
-@functools.cache
-def _param_names(cls):
-    return tuple(super(Estimator, cls)._get_param_names())
-
-
 class Estimator(BaseEstimator):
     """Common to all estimators: parameters are checked, and fit is all or nothing."""
 
@@ -35,7 +30,7 @@ class Estimator(BaseEstimator):
     @classmethod
     def _get_param_names(cls):
         """Names of the parameters, read from the signature once for each class."""
-        return list(_param_names(cls))
+        return list(_parameter_names(cls))
 
     def _fit_all_or_nothing(self, *args, **kwargs):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
@@ -46,6 +41,10 @@ class Estimator(BaseEstimator):
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted._fit(*args, **kwargs)
         fitted.fit_report_["seconds"] = time.perf_counter() - started
+        return self._take_over(fitted)
+
+    def _take_over(self, fitted):
+        """Become the other, and nothing else."""
         self.__dict__.update(fitted.__dict__)
         for name in set(self.__dict__) - set(fitted.__dict__):  # e.g. feature names of an earlier fit
             del self.__dict__[name]
@@ -136,6 +135,12 @@ class Estimator(BaseEstimator):
     @abstractmethod
     def _fit(self, X, y):
         """Learn, and set every fitted attribute on self, which is a copy."""
+
+
+@cache
+def _parameter_names(cls):
+    """What scikit-learn finds."""
+    return tuple(super(Estimator, cls)._get_param_names())
 
 
 def check_kernel(kernel, X):

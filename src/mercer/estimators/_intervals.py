@@ -85,8 +85,12 @@ class LinearEstimator(KernelEstimator):
             # λ = ∞ is the constant model, which is also that of a vanishing kernel at any λ
             finite = np.isfinite(self.lam_)
             kernel, lam = (self.kernel_, self.lam_) if finite else (1e-300 * self.kernel_, 1.0)
-            self._deletion = Deletion(kernel, self._rows, lam, self.dual_coef_.ndim == 1, self.memory)
+            self._deletion = Deletion(kernel, self._rows, lam, self.dual_coef_.ndim == 1, self.memory, self._inverse())
         return self._deletion
+
+    def _inverse(self):
+        """The inverse of the fit, where it was kept; None where it is made again."""
+        return None
 
     # ---------------------------------------------------------------------- rows that are left out
     def _left_out(self):

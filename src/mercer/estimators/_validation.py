@@ -32,13 +32,25 @@ def check_X(estimator, X, *, reset, kernel):
         _forget_columns(estimator, reset)
         return list(X) if isinstance(X, tuple) else X
     names, given = _frame_names(X), X
-    try:
-        X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
-    except (TypeError, ValueError) as error:
-        raise _name_column(X, names, error) from None
+    if _is_plain(X, estimator, reset):
+        _forget_columns(estimator, reset)
+        estimator.n_features_in_ = X.shape[1]
+    else:
+        try:
+            X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        except (TypeError, ValueError) as error:
+            raise _name_column(X, names, error) from None
     _check_finite(X, names, estimator)
     kept = reset and kernel.domain != "objects" and (X is given or X.base is not None)
     return X.copy() if kept else X  # a model keeps its points: they may not change when the caller's array does
+
+
+def _is_plain(X, estimator, reset):
+    """Whether X is an array in which scikit-learn would find nothing to do or to refuse: most are, and it takes time."""
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size:
+        return False
+    known = estimator.__dict__
+    return reset or (known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known)
 
 
 def _match_columns(estimator, X, reset):
@@ -92,6 +104,8 @@ def check_X_y(estimator, X, y, kernel):
 
 def _check_y(y):
     """y as float64, finite, 1-D or 2-D."""
+    if type(y) is np.ndarray and y.dtype == np.float64 and y.ndim in (1, 2) and y.size and np.isfinite(y).all():
+        return y.copy()
     from sklearn.utils import check_array
 
     y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y", ensure_min_samples=0)
@@ -124,6 +138,32 @@ def check_weight(sample_weight, n):
     if not w.any():
         raise ValueError("Sample weights must contain at least one non-zero number: all rows would be removed.")
     return w
+
+
+def check_more_rows(X, y, sample_weight, t):
+    """(y, weights) of rows that join a fit with t targets: of shapes (k, t) and (k,), checked."""
+    y = np.atleast_1d(_check_y(y))
+    y = y.reshape(len(y), -1)
+    if len(X) != len(y) or y.shape[1] != t:
+        raise ValueError(f"X has {len(X)} rows and y has shape {y.shape}; the fit has {t} targets.")
+    weight = check_weight(sample_weight, len(y))
+    return y, np.ones(len(y)) if weight is None else weight
+
+
+def check_removed(index, n):
+    """A mask of the rows that leave, from a row, several, or a mask of the n rows given."""
+    index = np.atleast_1d(np.asarray(index))
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise ValueError(f"a mask must have one entry for each of the {n} rows, got shape {index.shape}.")
+        index = np.flatnonzero(index)
+    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
+        raise ValueError(f"index must be whole numbers, or a mask of the {n} rows.")
+    if index.size and not ((index >= -n) & (index < n)).all():
+        raise IndexError(f"index must be between {-n} and {n - 1}, got {index.min()} to {index.max()}.")
+    gone = np.zeros(n, dtype=bool)
+    gone[index.astype(int)] = True
+    return gone
 
 
 def shared_noise(value, n, name):

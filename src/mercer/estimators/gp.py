@@ -1,36 +1,33 @@
 """GaussianProcessRegressor: the posterior of a Gaussian process, with what it does not know."""
 
+import copy
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._gp_evidence import EvidenceMixin
-from mercer.estimators._gp_fit import FitMixin
-from mercer.estimators._gp_learn import LearnMixin
-from mercer.estimators._gp_predict import PredictMixin
-from mercer.estimators._gp_rows import RowsMixin
-from mercer.estimators._gp_sampling import SamplingMixin
-from mercer.estimators._gp_views import ViewsMixin
-from mercer.estimators._intervals import IntervalsMixin
+from mercer.estimators import _gp_hyper as hyper
+from mercer.estimators import _gp_learning as learning
+from mercer.estimators._base import check_kernel
+from mercer.estimators._posterior import PosteriorEstimator
+from mercer.estimators._report import FitReport
+from mercer.estimators._validation import check_weight, check_X, shared_noise
+from mercer.estimators.ridge import conventions
+from mercer.gram import Rows, take
+from mercer.gram.trend import make_trend
+from mercer.inference.mixture import PosteriorMixture
+from mercer.inference.regression import RegressionPosterior
+from mercer.kernels import Matern32, as_kernel
 from mercer.kernels.basis import Features
+from mercer.selection import Evidence
 from mercer.selection.base import Criterion
-from mercer.selection.progress import ProgressSupport, begin, end, with_progress
+from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.solvers import Span, choose
 
 
-class GaussianProcessRegressor(
-    ProgressSupport,
-    FitMixin,
-    LearnMixin,
-    SamplingMixin,
-    PredictMixin,
-    ViewsMixin,
-    EvidenceMixin,
-    RowsMixin,
-    IntervalsMixin,
-    KernelEstimator,
-):
+class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     """f ~ GP(h(x)ᵀb, k),  y = f(x) + N(0, σ²):  mean kₓᵀα + h(x)ᵀb,  variance k(x, x) − kₓᵀK̃⁻¹kₓ,  K̃ = K + σ²I.
 
     The variance has two names everywhere: *latent*, of f(x), and *noisy*, of a new y, which is σ² more. The trend
@@ -102,8 +99,9 @@ class GaussianProcessRegressor(
     hyper_samples_ : ndarray of shape (s, p + 1)
         With ``n_hyper_samples``: draws of (log θ, log σ²), named by ``hyper_names_``; effective sizes and R̂ are in
         ``fit_report_``.
-    loo_residuals_, loo_std_ : ndarray of shape (n,)
-        yᵢ − f₋ᵢ(xᵢ), and the standard deviation that the model without row i states for it. Computed when first asked.
+    loo_residuals_, loo_std_, leverage_ : ndarray of shape (n,)
+        yᵢ − f₋ᵢ(xᵢ), the standard deviation that the model without row i states for it, and ∂m(xᵢ)/∂yᵢ; their sum is
+        ``dof_``. Computed when first asked.
     regularization_ : dict
         σ² in every convention of the lectures.
     fit_report_ : FitReport
@@ -122,7 +120,7 @@ class GaussianProcessRegressor(
     Several targets share the kernel and the noise, and so the standard deviation: it has shape (m,), except with
     ``n_hyper_samples``, where it is (m, t), because the means of a mixture differ by target.
 
-    Amplitudes that are free and have no bounds of their own are searched in units of the spread of y, so y may have any
+    Amplitudes that are free and have no bounds of their own are searched beside the variance of y, so y may have any
     unit, up to about 1e±150.
 
     Examples
@@ -213,61 +211,220 @@ class GaussianProcessRegressor(
         return self
 
     def _fit(self, X, y, sample_weight):
-        self._fit_rows(X, y, sample_weight)
+        kernel, X, y, flat = self._prepare(X, y)
+        weight = check_weight(sample_weight, len(y))
+        lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
+        if relative is not None:
+            weight = relative if weight is None else weight * relative
+        trend = make_trend(self.trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
+        with np.errstate(over="ignore"):  # of y whose squares are refused below
+            rows = Rows(X, y, weight, trend, self.merge)
+        kernel = learning.default_covariance(rows.X, rows.weight) if self.kernel is None else kernel
+        check_kernel(kernel, rows.X)
+        criterion = learning.as_criterion(self.criterion, relative is not None)
+        span = Span(rows.scaled(rows.H))
+        variance = learning.variance_beside(rows, span, criterion is not None)
+        solver, plan = self._plan(kernel, rows, criterion)
+        bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
+        if criterion is not None:
+            kernel, lam = self._learn(kernel, rows, lam, criterion, variance, bounds, solver)
+        self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
+        self._publish(flat, relative is not None)
+        self._report(plan)
+        if self.n_hyper_samples:
+            self._sample_hyper(self._around(criterion, rows), rows, bounds, solver)
+
+    def _plan(self, kernel, rows, criterion):
+        """(solver, plan); what cannot be, or does not fit, is refused here, before anything is allocated."""
+        if self.n_hyper_samples:
+            likelihood = learning.is_likelihood(criterion)
+            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, likelihood, self.memory)
+        searched = None if criterion is None else rows.n if criterion.merges else len(rows.index)
+        return choose("cholesky", rows.n, rows.d, **self._limits(rows), search=searched)
+
+    def _learn(self, kernel, rows, lam, criterion, variance, bounds, solver):
+        """(kernel, λ) as the criterion chooses them."""
+        learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
+        options = {"starts": self.starts, "time_budget": self.time_budget, "random_state": self.random_state}
+        prior = learning.make_prior(self.prior, kernel, rows, criterion)
+        given = None if self.noise is None else lam
+        self.selection_ = learning.learn(
+            kernel, rows, given, criterion, solver, optimize=self.optimize, start=lam, bounds=bounds, prior=prior,
+            callback=reporter(self), **options,
+        )  # fmt: skip
+        return self.selection_.kernel, self.selection_.lam
+
+    def _publish(self, flat, precisions):
+        """Set the public attributes from the posterior."""
+        f, self._left = self._posterior, None
+        self._rows = rows = f.rows
+        self.kernel_, self.lam_, self.points_ = f.kernel, f.lam, rows.X
+        self.noise_ = rows.to_rows(f.lam / rows.row_weight) if precisions else f.lam
+        self.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
+        self.trend_coef_ = f.b if rows.trend is None else rows.trend.natural(f.b)
+        self.trend_centre_ = None if rows.trend is None else rows.trend.centre
+        self.point_index_ = rows.point_index()
+        self.regularization_ = conventions(f.lam, rows.total)
+        self.log_marginal_likelihood_value_ = float(sum(f.evidence(self._evidence()).values()))
+
+    def _report(self, plan):
+        """Fill ``fit_report_``."""
+        self.fit_report_ = FitReport(
+            estimator=type(self).__name__,
+            kernel=repr(self.kernel_),
+            noise=self.lam_,
+            **self._counts(),
+            reasons=list(plan.reasons),
+            memory_predicted=plan.memory_bytes,
+            seconds_predicted=plan.seconds,
+            **self._posterior.inverse.info,
+        )
+        if self.criterion is not None:
+            self.fit_report_["selection"] = self.selection_.to_dict()
+
+    def _counts(self):
+        """What a report says of the rows, and of the evidence that they give."""
+        rows, evidence = self._rows, self.log_marginal_likelihood_value_
+        counts = {"rows": rows.given, "dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged}
+        return {**counts, "points": rows.n, "log_marginal_likelihood": evidence}
+
+    def _sample_hyper(self, around, rows, bounds, solver):
+        """Draw hyper-parameters, and condition on each draw."""
+        draws, chains = around.sample(hyper.draws_of(self.n_hyper_samples), bounds, self.time_budget, self.random_state)
+        at = [around.objective.at(z) for z in draws]
+        self._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
+        self.hyper_samples_, self.hyper_names_ = draws, around.names
+        self.fit_report_["hyper_samples"] = hyper.told(chains, np.array(around.names)[around.free].tolist())
 
     def __getstate__(self):
         """Return the state without what can be computed again."""
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_loo", "_hyper_cov")}
+        return {name: value for name, value in super().__getstate__().items() if name != "_hyper_cov"}
 
-    def predict_interval(self, X, coverage=0.9, *, method="gaussian", noisy=True, **options):
-        """[m(x) − z s(x), m(x) + z s(x)], z the normal quantile: holds a new target with probability ``coverage``.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), or a sequence of objects
-        coverage : float, default=0.9
-        method : {"gaussian", "conformal", "jackknife+", "cv+", "split"}, default="gaussian"
-            "gaussian" believes the model. The others do not, and are those of `KernelRidge.predict_interval`, at the
-            hyper-parameters of the fit; all but "split" need a constant trend or none.
-        noisy : bool or array-like of shape (m,), default=True
-            Whether the interval is for a new y (or for one with these noise variances), or for f(x) itself.
-        **options
-            ``normalise``, ``sample_weight``, ``folds``, ``calibration`` of the other methods.
-
-        Returns
-        -------
-        ndarray of shape (m, 2) or (m, 2, t)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer import GaussianProcessRegressor
-        >>> from mercer.kernels import Gaussian
-        >>> model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit([[0.0], [1.0]], [0.0, 1.0])
-        >>> model.predict_interval([[0.0]], 0.9).shape
-        (1, 2)
-        """
-        if method != "gaussian":
-            if noisy is not True:
-                raise ValueError(f'method={method!r} is for a new y; noisy={noisy!r} goes with method="gaussian".')
-            return super().predict_interval(X, coverage, method=method, **options)
-        if options:
-            raise TypeError(f'method="gaussian" takes no {", ".join(options)}.')
-        return self._gaussian_interval(X, coverage, noisy)
-
-    def _deleted(self):
-        if self.trend not in (None, "constant") and hasattr(self, "kernel_"):
-            raise ValueError(
-                "fits without a row are there for a constant trend or none; for others use "
-                'predict_interval(..., method="gaussian" or "split"), loo_residuals_ and loo_std_.'
-            )
-        return super()._deleted()
+    def _prior_model(self, X):
+        """(kernel, X, noise variance) before a fit."""
+        self._validate_params()
+        reader = copy.copy(self)  # it learns the columns; self stays as it was
+        if self.kernel is None:
+            X = check_X(reader, X, reset=True, kernel=Matern32())
+            kernel = learning.default_covariance(X)
+        else:
+            kernel = clone(as_kernel(self.kernel), safe=False)
+            X = kernel.validate(check_X(reader, X, reset=True, kernel=kernel))
+        given = None if self.noise is None else float(np.mean(self.noise))
+        return kernel, X, learning.NOISE * float(np.mean(kernel.diag(X))) if given is None else given
 
     @property
     def intercept_(self):
         """B of a constant trend; there is none with another trend, or without one."""
         if self.trend != "constant":
             raise AttributeError('there is an intercept_ with trend="constant" only; see trend_coef_.')
-        b = np.asarray(self.trend_coef_)[0]
-        return float(b[0]) if self.dual_coef_.ndim == 1 else b
+        return float(self.trend_coef_[0, 0]) if self.dual_coef_.ndim == 1 else self.trend_coef_[0]
+
+    # ---------------------------------------------------------------------- evidence and hyper-parameters
+    def evidence_terms(self, theta=None):
+        """log p(y) = −½(y − μ)ᵀK̃⁻¹(y − μ) − ½ log det K̃ − (n/2) log 2π, term by term.
+
+        With a trend it is the restricted likelihood: b integrated out, n − q for n.
+
+        Parameters
+        ----------
+        theta : array-like of shape (p + 1,), default=None
+            (log θ of ``kernel_``, log σ²); None is the fit.
+
+        Returns
+        -------
+        dict
+            "fidelity" (how close y is to the trend in the norm of K̃⁻¹; at most 0), "complexity" (larger for a K̃ of
+            smaller volume) and "constant", which is left out of every optimisation.
+
+        Examples
+        --------
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> model = GaussianProcessRegressor(Gaussian(), 1.0, criterion=None, trend=None).fit([[0.0]], [2.0])
+        >>> {name: round(value, 4) for name, value in model.evidence_terms().items()}  # K̃ = 2
+        {'fidelity': -1.0, 'complexity': -0.3466, 'constant': -0.9189}
+        """
+        check_is_fitted(self)
+        f = self._posterior
+        if theta is not None:
+            (kernel, lam), rows = self._at(theta), self._with_values()
+            f = RegressionPosterior.fit(kernel, rows, lam, choose("cholesky", rows.n, **self._limits(rows))[0])
+        return f.evidence(self._evidence())
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False):
+        """log p(y | θ) = log N(y; Hb, K + σ²I), restricted where there is a trend, and its gradient.
+
+        Parameters
+        ----------
+        theta : array-like of shape (p + 1,), default=None
+            (log θ of ``kernel_``, log σ²), p free hyper-parameters in the order of ``kernel_.names``; of an array of
+            noise variances the log of the geometric mean. None is the fit.
+        eval_gradient : bool, default=False
+
+        Returns
+        -------
+        float, or (float, ndarray of shape (p + 1,))
+
+        Examples
+        --------
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0]
+        >>> model = GaussianProcessRegressor(Gaussian(), 0.1, criterion=None).fit(X, y)
+        >>> value, gradient = model.log_marginal_likelihood(eval_gradient=True)
+        >>> value == model.log_marginal_likelihood_value_, gradient.shape
+        (True, (2,))
+        """
+        check_is_fitted(self)
+        if theta is None and not eval_gradient:
+            return self.log_marginal_likelihood_value_
+        if not eval_gradient:
+            return float(sum(self.evidence_terms(theta).values()))
+        kernel, lam = (self.kernel_, self.lam_) if theta is None else self._at(theta)
+        value, gradient = hyper.HyperPosterior(kernel, self._with_values(), lam, self._evidence()).at_the_fit()
+        return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
+
+    @property
+    def hyper_std_(self):
+        """{name: standard error of its log}, from the Hessian of the criterion; computed at the first call."""
+        check_is_fitted(self)
+        errors = np.sqrt(self.hyper_cov_.diagonal()).tolist()
+        return dict(zip([*self.kernel_.names, "noise"], errors, strict=True))
+
+    @property
+    def hyper_cov_(self):
+        """Covariance of (log θ, log σ²), whose diagonal is the square of ``hyper_std_``; nan where that is nan."""
+        check_is_fitted(self)
+        if "_hyper_cov" not in self.__dict__:
+            criterion = learning.as_criterion(self.criterion, np.ndim(self.noise_) == 1)
+            if criterion is None or not learning.has_curvature(criterion, self.selection_):
+                size = self.kernel_.n_theta + 1
+                self._hyper_cov = np.full((size, size), np.nan)
+            else:
+                self._hyper_cov = self._around(criterion, self._with_values()).covariance(self.selection_.at_bound)
+        return self._hyper_cov.copy()
+
+    def _around(self, criterion, rows):
+        """The posterior of the hyper-parameters around those of the fit."""
+        prior = learning.make_prior(self.prior, self.kernel_, rows, criterion)
+        return hyper.HyperPosterior(self.kernel_, rows, self.lam_, criterion, self.optimize, prior)
+
+    def _evidence(self):
+        """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
+        return Evidence(weights="precision" if np.ndim(self.noise_) else "repeats")
+
+    def _at(self, theta):
+        """(kernel, λ) of (log θ, log σ²), checked."""
+        z, names = np.asarray(theta, dtype=float), [*self.kernel_.names, "noise"]
+        if z.shape != (len(names),) or not np.isfinite(z).all():
+            raise ValueError(f"theta must be {len(names)} finite logs ({', '.join(names)}), got shape {z.shape}.")
+        return self.kernel_.with_theta(z[:-1]), float(np.exp(z[-1]))
+
+    def _with_values(self):
+        """The rows, if the kernel can be evaluated on them."""
+        if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
+            raise ValueError(
+                f"{self.kernel_!r} keeps no matrix of the training rows; only the value of the fit is known."
+            )
+        return self._rows

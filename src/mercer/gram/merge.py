@@ -55,10 +55,19 @@ def _equal_keys(keys):
 
 def merge(y, weight, group, size):
     """(ȳ, w, spread): weighted means, summed weights, and Σ w (y − ȳ)² within the groups, per target."""
+    mean, w, spread = merge_points(y, weight, group, size)
+    return mean, w, spread.sum(axis=0)
+
+
+def merge_points(y, weight, group, size):
+    """The same with the spread of each point. Means are taken beside one row, so that equal targets stay as they are."""
     w = np.bincount(group, weights=weight, minlength=size)
-    mean = np.stack([np.bincount(group, weights=weight * column, minlength=size) / w for column in y.T], axis=1)
-    spread = (weight[:, None] * (y - mean[group]) ** 2).sum(axis=0)
-    return mean, w, spread
+    one = np.zeros((size, y.shape[1]))
+    one[group] = y
+    rest = y - one[group]
+    mean = one + np.stack([np.bincount(group, weights=weight * r, minlength=size) for r in rest.T], axis=1) / w[:, None]
+    squares = weight[:, None] * (y - mean[group]) ** 2
+    return mean, w, np.stack([np.bincount(group, weights=c, minlength=size) for c in squares.T], axis=1)
 
 
 def merge_rows(X, y, weight, wanted=True):
@@ -88,7 +97,5 @@ def merge_rows(X, y, weight, wanted=True):
     if groups is None:
         return X, y, weight, np.arange(len(y)), np.zeros(y.shape)
     first, index = groups
-    mean, total, _ = merge(y, weight, index, first.size)
-    squares = weight[:, None] * (y - mean[index]) ** 2
-    spread = np.stack([np.bincount(index, weights=column, minlength=first.size) for column in squares.T], axis=1)
+    mean, total, spread = merge_points(y, weight, index, first.size)
     return take(X, first), mean, total, index, spread

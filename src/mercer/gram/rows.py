@@ -4,8 +4,8 @@ import copy
 
 import numpy as np
 
-from mercer.gram.base import take
-from mercer.gram.merge import merge_rows
+from mercer.gram.base import joined, take
+from mercer.gram.merge import duplicate_groups, merge_points, merge_rows
 from mercer.gram.scaled import ScaledGram
 from mercer.gram.tiled import TiledGram
 
@@ -137,12 +137,92 @@ class Rows:
         return K if self.weight is None else ScaledGram(K, np.sqrt(self.weight))
 
     def take(self, index):
-        """Return some of the points, for a level of a search or a fold: the way back to the rows given is lost."""
+        """Return some of the points, for a level of a search or a fold: which of the rows given they are is lost."""
         other = copy.copy(self)
         other.X, other.y, other.H, other.spread = take(self.X, index), self.y[index], self.H[index], self.spread[index]
         other.weight = None if self.weight is None else or_none(self.weight[index])
-        other.row_y, other.row_weight, other.index = other.y, other.weights(), np.arange(len(index))
-        other._apart, other.used, other.given = other, other.index, len(index)
+        if self.merged:
+            place = np.full(self.n, -1)
+            place[index] = np.arange(len(index))
+            mine = np.flatnonzero(place[self.index] >= 0)
+            other.index, other.row_y, other.row_weight = (
+                place[self.index[mine]],
+                self.row_y[mine],
+                self.row_weight[mine],
+            )
+        else:
+            other.row_y, other.row_weight, other.index = other.y, other.weights(), np.arange(len(index))
+        other.used, other.given = np.arange(len(other.index)), len(other.index)
+        other._apart = None if other.merged else other
+        return other
+
+    def once(self):
+        """Return each point as one row of its weight and mean target: what there is where no noise explains copies."""
+        other = copy.copy(self)
+        other.row_y, other.row_weight, other.index = self.y, self.weights(), np.arange(self.n)
+        other.spread, other._apart, other.used, other.given = np.zeros_like(self.y), other, other.index, self.n
+        return other
+
+    def retained(self, kernel):
+        """Return the rows with what a kernel must keep of the inputs; themselves where that is all."""
+        X = kernel.retain(self.X)
+        if X is self.X:
+            return self
+        other = copy.copy(self)
+        other.X, other._apart = X, None
+        return other
+
+    def extended(self, X, y, weight=None, merge=True):
+        """Return these rows and further ones. The points that are there stay in their places, new ones come after.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.gram import Rows
+        >>> rows = Rows(np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]]))
+        >>> more = rows.extended(np.array([[5.0], [0.0]]), np.array([[9.0], [3.0]]))
+        >>> more.X.ravel(), more.y.ravel(), more.index
+        (array([0., 1., 5.]), array([2., 2., 9.]), array([0, 1, 2, 0]))
+        """
+        weight, y = np.ones(len(y)) if weight is None else weight, y / self.unit
+        used = np.flatnonzero(weight > 0)
+        both = joined(self.X, take(X, used))
+        groups = duplicate_groups(both) if merge else None
+        first, group = (np.arange(len(both)),) * 2 if groups is None else groups
+        return self._regrouped(
+            take(both, first), np.append(self.index, group[self.n :]), np.vstack([self.row_y, y[used]]),
+            np.append(self.row_weight, weight[used]), np.append(self.used, self.given + used), self.given + len(y),
+        )  # fmt: skip
+
+    def without(self, gone):
+        """(rows, points): the rows given that are not marked in ``gone``, and which of the points stay, in their order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.gram import Rows
+        >>> rows = Rows(np.array([[0.0], [1.0], [0.0]]), np.array([[1.0], [2.0], [3.0]]))
+        >>> left, points = rows.without(np.array([False, True, True]))
+        >>> left.X.ravel(), left.y.ravel(), points
+        (array([0.]), array([1.]), array([0]))
+        """
+        stay = ~gone[self.used]
+        points, index = np.unique(self.index[stay], return_inverse=True)
+        number = np.cumsum(~gone) - 1
+        rest = self._regrouped(
+            take(self.X, points), index, self.row_y[stay], self.row_weight[stay], number[self.used[stay]],
+            int(np.count_nonzero(~gone)),
+        )  # fmt: skip
+        return rest, points
+
+    def _regrouped(self, X, index, row_y, row_weight, used, given):
+        """Other rows of the same kind: points X, and the point of each row."""
+        other = copy.copy(self)
+        other.X, other.index, other.row_y, other.row_weight = X, index, row_y, row_weight
+        other.used, other.given = used, given
+        other.y, total, other.spread = merge_points(row_y, row_weight, index, len(X))
+        other.weight, other.H = or_none(total), self.trend_at(X)
+        other._apart = None if other.merged else other
         return other
 
     def apart(self):

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.inference.diagnostics import ess, rhat
+from mercer.solvers.spectral import eigen
 
+FLAT = 1e-3  # curvature in log θ below which a direction has no standard error: e³⁰ would be one of them
+NARROW, WIDE = np.exp(9.0), np.exp(-3.0)  # curvatures between which the axes of a density are believed
 STEPS = 12  # how far a slice is stepped out, in widths
 SHRINKS = 60  # after which a slice has no width left in floating point
 
@@ -97,6 +100,42 @@ def slice_sample(
     draws, values = draws[:, :made], values[:, :made]
     sizes = (ess(draws), rhat(draws)) if made >= 4 else (np.full(p, np.nan), np.full(p, np.nan))
     return Chains(draws, values, *sizes, target.evaluations, made == n_samples)
+
+
+def covariance_of(hessian):
+    """The inverse Hessian of −log density; nan for variables that take part in a direction that nothing pins down.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inference.hyper_sampling import covariance_of
+    >>> covariance_of(np.diag([4.0, 0.0]))
+    array([[0.25,  nan],
+           [ nan,  nan]])
+    """
+    e, U = eigen(hessian)
+    flat = (U[:, e <= FLAT] ** 2).sum(axis=1) > 0.1
+    covariance = (U[:, e > FLAT] / e[e > FLAT]) @ U[:, e > FLAT].T
+    covariance[flat], covariance[:, flat] = np.nan, np.nan
+    return covariance
+
+
+def axes_of(hessian):
+    """Directions as long as the density is wide, for `slice_sample`: eigenvectors over the root of the curvature.
+
+    Within a factor of e³; a row of nan, where the Hessian is not known, counts as a curvature of 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inference.hyper_sampling import axes_of
+    >>> np.abs(axes_of(np.diag([4.0, 100.0])))
+    array([[0.5, 0. ],
+           [0. , 0.1]])
+    """
+    unknown = np.isnan(hessian.diagonal())
+    e, U = eigen(np.where(unknown | unknown[:, None], np.eye(len(hessian)), hessian))
+    return U / np.sqrt(np.clip(e, WIDE, NARROW))
 
 
 class _Target:

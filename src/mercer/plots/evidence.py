@@ -187,5 +187,7 @@ def _evidence(estimator, theta):
 def _ellipse(centre, covariance):
     """Points of {Δ : ΔᵀΣ⁻¹Δ = 1} around the centre, in logs; its shadow on each axis is the standard error."""
     angle = np.linspace(0, 2 * np.pi, 200)
-    logs = np.linalg.cholesky(covariance) @ np.stack([np.cos(angle), np.sin(angle)])
-    return centre[0] * np.exp(logs[0]), centre[1] * np.exp(logs[1])
+    first = np.sqrt(covariance[0, 0])
+    along = covariance[1, 0] / first
+    second = along * np.cos(angle) + np.sqrt(max(covariance[1, 1] - along**2, 0.0)) * np.sin(angle)
+    return centre[0] * np.exp(first * np.cos(angle)), centre[1] * np.exp(second)

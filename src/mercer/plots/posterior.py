@@ -118,10 +118,11 @@ class PosteriorDisplay(Display):
             return x, _column(np.asarray(y, dtype=float), target, "y")
         if not own:
             return None, None
-        index, points = estimator.point_index_[estimator.point_index_ >= 0], estimator.points_
+        index, points = estimator.point_index_, estimator.points_
+        used = index >= 0
         if isinstance(points, Table):  # of a kernel that reads a column by its name
             points = np.asarray(points[points.columns[0]])[:, None]
-        return np.asarray(points, dtype=float)[index, 0], _column(np.asarray(estimator._rows[0]), target, "y")
+        return np.asarray(points, dtype=float)[index[used], 0], _column(estimator.row_target_[used], target, "y")
 
     def plot(self, ax=None):
         """Draw on ``ax``, or on a new figure; return self."""

@@ -178,23 +178,23 @@ class Criterion(Rule):
 
     def choose(self, path):
         """Return the smallest value on the grid, refined by Brent's method in log λ between its neighbours."""
-        values = path.values(self)
+        values, name = path.values(self), path.lam_name
         finite = np.isfinite(values)
         if path.constant:
-            return self._choice(path.lams[-1], "constant", "y is constant (up to the trend), so every lam fits it; "
+            return self._choice(path.lams[-1], "constant", f"y is constant (up to the trend), so every {name} fits it; "
                                 f"the largest on the grid, {path.lams[-1]:.3g}, is taken.", values[-1])  # fmt: skip
         if not finite.any():
-            return self._choice(path.lams[-1], "not_finite", f"no value on the grid of {len(values)} lam is finite; "
-                                f"the largest lam, {path.lams[-1]:.3g}, is taken.")  # fmt: skip
+            return self._choice(path.lams[-1], "not_finite", f"no value on the grid of {len(values)} {name} is finite; "
+                                f"the largest {name}, {path.lams[-1]:.3g}, is taken.")  # fmt: skip
         i = int(np.argmin(np.where(finite, values, np.inf)))
         low, best = values[finite].max(), values[i]
         if finite.all() and low - best <= FLAT * abs(low):
-            return self._choice(path.lams[-1], "flat", f"the criterion is {best:.6g} for every lam on the grid; the "
+            return self._choice(path.lams[-1], "flat", f"the criterion is {best:.6g} for every {name} on the grid; the "
                                 f"largest, {path.lams[-1]:.3g}, is taken.", best)  # fmt: skip
         if i in (0, len(values) - 1):
             side, words = ("upper", "nearly constant models") if i else ("lower", "interpolation")
             return self._choice(path.lams[i], f"at_{side}_edge", f"the criterion is smallest at the {side} end of the "
-                                f"grid, lam = {path.lams[i]:.3g}: it asks for {words}. Give lams beyond it, or "
+                                f"grid, {name} = {path.lams[i]:.3g}: it asks for {words}. Give {name}s beyond it, or "
                                 "another kernel.", best)  # fmt: skip
         found = minimize_scalar(
             lambda log_lam: _finite(path.value(self, np.exp(log_lam))),

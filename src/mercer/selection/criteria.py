@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from mercer.selection.base import SmoothCriterion, pull, rows_of, total_weight, with_rows
+from mercer.solvers import Span
 from mercer.solvers.symmetric import add_symmetric, sandwich
 
 TINY = np.finfo(float).tiny
@@ -240,50 +241,75 @@ class Evidence(SmoothCriterion):
 
     @property
     def merges(self):
-        """Whether equal rows may come as one point: where they count as copies."""
-        return self.weights == "repeats" and not self.profile_scale
+        """Whether equal rows may come as one point."""
+        return not self.profile_scale
 
     def with_precisions(self):
         return with_rows(self, weights="precision")
 
-    def _rows(self, weight, n):
-        """(N, extra): the number of rows that count, and Σw − n copies that each add log λ."""
+    def extras(self, rows):
+        """What ``value`` is given beside y and the weights: see `terms`."""
+        found = {"spread": rows.spread} if self.merges and rows.spread.any() else {}
+        if self.weights == "precision" and (rows.merged or rows.weight is not None):
+            logs = float(np.log(rows.row_weight).sum())
+            if rows.q:
+                logs += Span(rows.H[rows.index]).logdet - Span(rows.scaled(rows.H)).logdet
+            found |= {"copies": float(len(rows.index) - rows.n), "logs": logs}
+        return found
+
+    def terms(self, Kinv, quad, weight=None, spread=None, copies=0.0, logs=None):
+        """{fidelity, complexity, constant}: log p(y) term by term, summed over the targets. The one place it is made.
+
+        Parameters
+        ----------
+        Kinv : Inverse
+        quad : ndarray of shape (t,)
+            yᵀK̃⁻¹y of each target.
+        weight : ndarray of shape (n,), default=None
+        spread : ndarray of shape (n, t), default=None
+            Σ w (y − ȳ)² within each point, where equal rows were merged: it is noise.
+        copies : float, default=0.0
+            Of weights that are precisions: how many rows were merged away.
+        logs : float, default=None
+            Of these: Σ log w over the rows, and log det HᵀH − log det HᵀWH of the trend; None is Σ log w of the points.
+        """
+        copies = self._copies(weight, Kinv.n, copies)
+        N, logdet = Kinv.n + copies - Kinv.q, Kinv.logdet() + (copies * np.log(max(Kinv.lam, TINY)) if copies else 0.0)
+        if self.weights == "precision":
+            logdet -= logs if logs is not None else 0.0 if weight is None else float(np.log(weight).sum())
+        fit = N * np.log(np.maximum(quad, TINY) / N) + N if self.profile_scale else quad
+        return {
+            "fidelity": -0.5 * float(fit.sum()) - _within(spread, Kinv.lam),
+            "complexity": -0.5 * len(quad) * logdet,
+            "constant": -0.5 * len(quad) * N * LOG_2PI,
+        }
+
+    def _copies(self, weight, n, copies):
+        """How many rows there are beside the n points: Σw − n where weights count them."""
         if self.weights not in ("repeats", "precision"):
             raise ValueError(f"weights must be 'repeats' or 'precision', got {self.weights!r}.")
-        extra = float(np.sum(weight)) - n if weight is not None and self.weights == "repeats" else 0.0
-        return n + extra, extra
+        return copies if self.weights == "precision" else 0.0 if weight is None else float(np.sum(weight)) - n
 
-    def _logdet(self, Kinv, weight, extra):
-        logdet = Kinv.logdet()
-        if self.weights == "precision" and weight is not None:
-            logdet -= float(np.log(weight).sum())
-        return logdet + (extra * np.log(max(Kinv.lam, TINY)) if extra else 0.0)
-
-    def value(self, Kinv, y, weight=None, spread=None):
-        """C; ``spread`` is Σ w (y − ȳ)² within each point, where equal rows were merged."""
+    def value(self, Kinv, y, weight=None, **merged):
+        """C; ``merged`` is what `terms` is given of rows that were merged."""
         y = rows_of(y)
-        return self._value(Kinv, np.einsum("ij,ij->j", y, Kinv @ y), weight)[0] + _within(spread, Kinv.lam)
+        return -sum(self.terms(Kinv, np.einsum("ij,ij->j", y, Kinv @ y), weight, **merged).values())
 
-    def _value(self, Kinv, quad, weight):
-        """(C, N) from yᵀPy of each target."""
-        rows, extra = self._rows(weight, Kinv.n)
-        N, logdet = rows - Kinv.q, self._logdet(Kinv, weight, extra)
-        fit = N * np.log(np.maximum(quad, TINY) / N) + N if self.profile_scale else quad
-        return 0.5 * (float(fit.sum()) + len(quad) * (logdet + N * LOG_2PI)), N
-
-    def explicit(self, Kinv, y, weight=None, spread=None):
-        if weight is None and spread is None:
+    def explicit(self, Kinv, y, weight=None, spread=None, copies=0.0, logs=None):
+        if weight is None and spread is None and not copies:
             return 0.0
-        return 0.5 * self._rows(weight, Kinv.n)[1] * rows_of(y).shape[1] - _within(spread, Kinv.lam)
+        return 0.5 * self._copies(weight, Kinv.n, copies) * rows_of(y).shape[1] - _within(spread, Kinv.lam)
 
-    def value_and_adjoint(self, Kinv, y, weight=None, spread=None):
+    def value_and_adjoint(self, Kinv, y, weight=None, **merged):
         y = rows_of(y)
         alpha = Kinv @ y
         quad = np.einsum("ij,ij->j", y, alpha)
-        value, N = self._value(Kinv, quad, weight)
+        terms, N = self.terms(Kinv, quad, weight, **merged), 0.0
+        if self.profile_scale:
+            N = Kinv.n + self._copies(weight, Kinv.n, 0.0) - Kinv.q
         left = -0.5 * alpha * (N / np.maximum(quad, TINY)) if self.profile_scale else -0.5 * alpha
         W = Kinv.combined(0.5 * y.shape[1], left, alpha)  # W = ½ (t P − Σ ααᵀ N/yᵀPy)
-        return value + _within(spread, Kinv.lam), W
+        return -sum(terms.values()), W
 
 
 def _within(spread, lam):

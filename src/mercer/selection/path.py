@@ -105,6 +105,8 @@ class Path:
     weight : ndarray of shape (n,) or None
     kernel, X, matrix
         What the path was made of.
+    lam_name : str
+        What messages call λ.
 
     Examples
     --------
@@ -116,6 +118,8 @@ class Path:
     >>> bool(found.table["residual"][0] < found.table["residual"][1]), float(found.choose(LOO()).lam)
     (True, 0.01)
     """
+
+    lam_name = "lam"
 
     def __init__(self, spectrum, rows, lams=None, criteria=None, *, kernel=None, matrix=None):
         self.spectrum, self.rows = spectrum, rows
@@ -156,10 +160,11 @@ class Path:
     def _columns(self, criteria):
         """Values on the grid of each criterion, all in one pass."""
         columns = [np.empty(len(self.lams)) for _ in criteria]
+        extras = [criterion.extras(self.rows) for criterion in criteria]
         if criteria:
             for j, point in enumerate(self.spectrum.points(self.lams, self._y)):
-                for criterion, column in zip(criteria, columns, strict=True):
-                    column[j] = criterion.value(point, self._y, self.weight, **criterion.extras(self.rows))
+                for criterion, column, extra in zip(criteria, columns, extras, strict=True):
+                    column[j] = criterion.value(point, self._y, self.weight, **extra)
         return columns
 
     def at(self, lam):

@@ -171,6 +171,11 @@ class Inverse(ABC):
         """factor · (K + λI)⁻¹ + U Vᵀ, as a fresh array."""
         return combine(np.ascontiguousarray(self.dense()), U, V, factor)
 
+    @property
+    def unprojected(self):
+        """K̃⁻¹ itself, where this is P of a model with a trend."""
+        return self
+
     def explicit(self):
         """Return the same with all entries at hand, made in place of what this one holds: it is used up by that."""
         return Explicit(self.dense(), self.lam, self.logdet(), disposable=True, info=self.info)

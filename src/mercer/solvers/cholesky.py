@@ -123,6 +123,17 @@ class CholeskyInverse(Inverse):
         """L: what lies above its diagonal has no meaning."""
         return self._L
 
+    def state(self):
+        """{name: value}: what a file keeps. ``norm`` is ‖K + λI‖ where L is the factor of a changed matrix, else None."""
+        norm = None if self._original is None else self._original[1]
+        return {"factor": self._L, "lam": self.lam, "info": self.info, "norm": norm}
+
+    @classmethod
+    def from_state(cls, state, K):
+        """Return the inverse that had this state; K is the Gram, which is read only where the matrix was changed."""
+        original = None if state["norm"] is None else (K, state["norm"])
+        return cls(state["factor"], state["lam"], state["info"], original=original)
+
     def half(self, B):
         """L⁻¹B, as a fresh array in column order."""
         return self.half_inplace(lapack.columns(B, np.float64))

@@ -1,14 +1,10 @@
 """P: the inverse with a trend projected out. The one place where α and b of a model with a trend are made."""
 
-import math
-
 import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers.base import Inverse, Weights
-
-EPS = float(np.finfo(float).eps)
+from mercer.solvers.base import Inverse, Weights, column_norms
 
 
 class Span:
@@ -38,16 +34,20 @@ class Span:
         self.n, self.q = H.shape
         if self.q > self.n:
             raise ValueError(f"a trend of {self.q} columns leaves nothing of {self.n} rows; give more rows.")
-        if self.q == 1:
-            size = math.sqrt(float(np.einsum("ij,ij->", H, H)))
-            values = [size]
-            self.Q, self._R = H / (size or 1.0), np.array([[size]])
-        else:
+        if self.q > 1:
             self.Q, self._R = np.linalg.qr(H)
-            values = np.linalg.svd(self._R, compute_uv=False).tolist()
-        if self.q and not values[-1] > self.n * EPS * values[0]:
+            values = np.linalg.svd(self._R, compute_uv=False)
+        else:
+            values = column_norms(H)
+        if self.q and not values[-1] > self.n * np.finfo(float).eps * values[0]:
             raise ValueError(f"the {self.q} columns of the trend are linearly dependent.")
-        self.logdet = 2.0 * sum(math.log(value) for value in values)
+        if self.q <= 1:
+            self.Q, self._R = H / values, np.diag(values)
+        self.logdet = 2.0 * float(np.log(values).sum())
+
+    def beside(self, V):
+        """V − QQᵀV: what of V lies beside the trend."""
+        return V - self.Q @ (self.Q.T @ V)
 
     def coefficients(self, V):
         """b with H b nearest to V: R⁻¹QᵀV."""
@@ -108,11 +108,17 @@ class Projected(Inverse):
         K̃⁻¹.
     H : ndarray of shape (n, q) or Span
         Trend; a column of ones (of √w in a scaled system) is the intercept.
+    parts : (ndarray, ndarray), default=None
+        Those of another one for the same K̃⁻¹ and H, to the last bit; None computes them.
 
     Attributes
     ----------
     n, q : int
         Rows, and columns of H.
+    unprojected : Inverse
+        K̃⁻¹.
+    parts : (ndarray of shape (n, q), ndarray of shape (q, q))
+        (Z, R) with P = K̃⁻¹ − Z Zᵀ.
     lam : float
     info : dict
         Those of K̃⁻¹.
@@ -126,15 +132,25 @@ class Projected(Inverse):
     array([-1.,  0.,  1.])
     """
 
-    def __init__(self, Kinv, H):
+    def __init__(self, Kinv, H, parts=None):
         self.span = H if isinstance(H, Span) else Span(H)
         self.Kinv, self.n, self.lam, self.q = Kinv, Kinv.n, Kinv.lam, self.span.q
-        self._Z = self._R = None
+        self._Z, self._R = (None, None) if parts is None else parts
 
     @property
     def info(self):
         """What was done for K̃⁻¹."""
         return self.Kinv.info
+
+    @property
+    def unprojected(self):
+        """K̃⁻¹."""
+        return self.Kinv
+
+    @property
+    def parts(self):
+        """(Z, R) with P = K̃⁻¹ − Z Zᵀ."""
+        return self._prepare()
 
     def _prepare(self, image=None):
         """(Z, R): QᵀK̃⁻¹Q = RᵀR and Z = K̃⁻¹Q R⁻¹, so that P = K̃⁻¹ − Z Zᵀ; ``image`` is K̃⁻¹Q if it is known."""

@@ -33,6 +33,8 @@ class Deletion:
         Whether results have no axis of targets where there is one target.
     memory : float, default=None
         Bytes that may be used.
+    inverse : Inverse, default=None
+        That of the points at λ, the trend projected out, where there is one; None makes it.
 
     Attributes
     ----------
@@ -59,7 +61,7 @@ class Deletion:
     array([-0.9774])
     """
 
-    def __init__(self, kernel, rows, lam, flat=True, memory=None):
+    def __init__(self, kernel, rows, lam, flat=True, memory=None, inverse=None):
         self.kernel, self.rows, self.lam = kernel, rows, check_lam(lam)
         self.y, self.weight, self.index = rows.row_y, rows.row_weight, rows.index
         self.flat, n = flat and rows.t == 1, len(rows.index)
@@ -70,8 +72,10 @@ class Deletion:
         self.total, self.share = rows.weights(), rows.shares()
         # w/λ acts on what differs within a point; at λ = 0 no two rows are equal
         self._inner = self.weight / self.lam if self.lam > 0 else np.zeros(n)
-        solver, _ = choose("cholesky", rows.n, rows.d, memory=memory, targets=rows.t, inverse=True)
-        self.inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(self.lam)
+        if inverse is None:
+            solver, _ = choose("cholesky", rows.n, rows.d, memory=memory, targets=rows.t, inverse=True)
+            inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(self.lam)
+        self.inverse = inverse
         self.beta, self.b = self.inverse.regress(rows.scaled(rows.y))
         p = self.total * self.inverse.diag()
         if not np.isfinite(p).all():

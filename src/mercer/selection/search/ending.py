@@ -50,10 +50,10 @@ def _bounds(result, box, names):
 
 def _remedy(name, side, one=True):
     """What to do about a parameter, or several entries of one, at a bound."""
-    if name == "lam":
+    if name in ("lam", "noise"):  # of a Gaussian process λ is the noise
         return (
-            "the data look free of noise to this kernel; give bounds with a smaller lam, or interpolate; or, where a "
-            "length scale is far beyond the data, a straight line is imitated: add Linear()"
+            f"the data look free of noise to this kernel; give bounds with a smaller {name}, or interpolate; or, where "
+            "a length scale is far beyond the data, a straight line is imitated: add Linear()"
             if side == "lower"
             else "the data look like pure noise to this kernel; try another kernel, or give wider bounds"
         )

@@ -21,6 +21,7 @@ def choose_lam(objective, bounds=None, lam_name="lam"):
     rule = objective.criterion
     if objective.n <= MOST or not isinstance(rule, Criterion):
         found = path_of(objective, bounds)
+        found.lam_name = lam_name
         choice = rule.choose(found)
         result = SearchResult(objective.kernel, choice.lam, choice.value, choice.status, choice.message)
         result.path = found.slim()

@@ -181,8 +181,7 @@ class Objective(Trials):
         self.rows, self.criterion, self.solver = rows, criterion, Cholesky() if solver is None else solver
         self.by_levels, self.exacting = criterion.by_levels, criterion.density
         self.span = Span(rows.scaled(rows.H))
-        y = rows.scaled(rows.y)
-        self.y = y - self.span.Q @ (self.span.Q.T @ y)  # beside the trend: an offset costs no digits
+        self.y = self.span.beside(rows.scaled(rows.y))  # an offset costs no digits
         self._options = criterion.extras(rows)
         self._theta, self._pinned = kernel.theta, has_amplitude(kernel) and not self.free[0]
 
@@ -246,7 +245,7 @@ class Objective(Trials):
     def _size(self):
         """Rows times targets; a row of weight 2 is two rows, unless weights are precisions."""
         counted = self.rows.weight is not None and self.criterion.weights == "repeats"
-        return (float(self.rows.weight.sum()) if counted else self.n) * self.rows.t
+        return (float(self.rows.weight.sum()) if counted else len(self.rows.index)) * self.rows.t
 
     def _transformed(self, value, gradient, prior):
         """log C of a positive criterion, the mean over rows and targets of a summed one; the prior is a sum."""

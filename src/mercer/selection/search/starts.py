@@ -74,7 +74,11 @@ def _typical(differences, share, size):
     """The median distance, or (size > 1) √d times the median of each column; the mean where most rows agree."""
     d = differences.shape[1]
     D = differences if size > 1 else np.sqrt((differences**2).sum(axis=1, keepdims=True))
-    middle = np.quantile(D, 0.5, axis=0, weights=share, method="inverted_cdf")
+    if (share == share[0]).all():  # most often, and a tenth of the time
+        half = (len(D) - 1) // 2
+        middle = np.partition(D, half, axis=0)[half]
+    else:
+        middle = np.quantile(D, 0.5, axis=0, weights=share, method="inverted_cdf")
     middle = np.where(middle > 0, middle, np.average(D, axis=0, weights=share))
     middle = np.where(np.isfinite(middle) & (middle > 0), middle, 1.0)
     return middle * (np.sqrt(d) if size > 1 else 1.0)
@@ -84,7 +88,7 @@ def with_amplitude(kernel, amplitude, level):
     """Return the kernel with its outermost free `Scaled` set so that the mean of k(x, x) is ``amplitude``."""
     if has_amplitude(kernel) and level > 0 and amplitude > 0:
         other = copy.copy(kernel)
-        low, high = kernel._own()[0][2][0]
+        low, high = kernel._own()[0][2][0].tolist()  # floats of Python, which go to inf without a word
         unit = 1.0 if kernel.scale_bounds is not None else amplitude  # as `box_of` has it
         other.scale = float(np.clip(kernel.scale * amplitude / level, unit * low, unit * high))
         return other
@@ -97,9 +101,11 @@ def has_amplitude(kernel):
 
 
 def variance_of(rows):
-    """The weighted mean square of y beside its mean, over all targets; 1 where that is 0."""
-    w = rows.weights()
-    found = float(np.mean(np.average((rows.y - np.average(rows.y, axis=0, weights=w)) ** 2, axis=0, weights=w)))
+    """The weighted mean square of y beside its mean, over all rows and targets; 1 where that is 0."""
+    w = rows.weights()[:, None]
+    total = w.sum()
+    rest = rows.y - (w * rows.y).sum(axis=0) / total
+    found = float(((w * rest**2).sum() + rows.spread.sum()) / (total * rows.t))
     return found if np.isfinite(found) and found > 0 else 1.0
 
 

@@ -1,0 +1,152 @@
+"""How sure the hyper-parameters of a Gaussian process are: the Hessian of the criterion, standard errors, and draws."""
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._machine import check_memory
+from mercer._warn import warn
+from mercer.inference.hyper_sampling import axes_of, covariance_of, slice_sample
+from mercer.selection.search import box_of
+from mercer.selection.search.objective import Objective, Record
+
+STEP = 1e-3  # of the differences in log θ
+CHAINS, ENOUGH = 4, 1.05  # of the sampling; R̂ above this is warned of
+LEAST = 4  # draws of each chain
+
+
+class HyperPosterior:
+    """z = (log θ, log λ) ↦ the criterion and the prior, around what was learnt.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With the θ that was learnt.
+    rows : Rows
+    lam : float
+        λ that was learnt.
+    criterion : Criterion
+    optimize : {"all", "noise", "kernel"}
+        What was learnt.
+    prior : callable, default=None
+    """
+
+    def __init__(self, kernel, rows, lam, criterion, optimize="all", prior=None):
+        if not lam > 0:  # without noise a copy of a row says nothing, and does not count
+            rows, criterion = rows.once(), criterion.with_precisions()
+        rows = rows if criterion.merges else rows.apart()
+        self.objective = Objective(kernel, rows, criterion.restrict(rows.used), Record(), prior=prior)
+        self.kernel, self.lam = kernel, lam
+        with np.errstate(divide="ignore"):  # without noise its log is -inf, and means that
+            self.z = self.objective.start(kernel, lam)
+        self.names = [*kernel.names, "noise"]
+        self.free = searched(kernel, optimize)
+
+    def at_the_fit(self):
+        """(C, ∂C/∂z) at what was learnt, without the prior; errors are the caller's."""
+        return self.objective.exact(self.z)
+
+    def value(self, z):
+        """C and the prior at z; inf where it cannot be evaluated."""
+        try:
+            with np.errstate(all="ignore"):
+                value = self.objective.exact(z, False)[0]
+        except np.linalg.LinAlgError:
+            return np.inf
+        prior = self.objective.prior
+        return value + (0.0 if prior is None else prior(self.objective.names, z)[0]) if np.isfinite(value) else np.inf
+
+    def hessian(self, free):
+        """∂²C/∂z² of the free z, by central differences of the gradient; of a mean, times the rows and targets.
+
+        nan in the row and column of a z beside which K̃ cannot be factored.
+        """
+        index = np.flatnonzero(free)
+        H = np.zeros((index.size, index.size))
+        for k, j in enumerate(index):
+            up, down = (self._gradient(self.z + sign * STEP * (np.arange(len(self.z)) == j)) for sign in (1.0, -1.0))
+            H[k] = (up - down)[index] / (2.0 * STEP)
+        unknown = ~np.isfinite(H).all(axis=1)
+        return np.where(unknown | unknown[:, None], np.nan, (H + H.T) / 2)
+
+    def _gradient(self, z):
+        """∂C/∂z with the prior; nan where it cannot be evaluated."""
+        objective = self.objective
+        size = 1.0 if objective.criterion.summed else float(objective.y.size)
+        try:
+            with np.errstate(all="ignore"):
+                gradient = size * objective.exact(z)[1]
+        except np.linalg.LinAlgError:
+            return np.full(len(z), np.nan)
+        return gradient if objective.prior is None else gradient + objective.prior(objective.names, z)[1]
+
+    def covariance(self, at_bound=()):
+        """The inverse Hessian in log θ; nan for what was not learnt, is flat, or stands at a bound."""
+        out = np.full((len(self.z), len(self.z)), np.nan)
+        free = self.free & ~np.isin(self.names, list(at_bound))
+        if not free.any():
+            return out
+        hessian = self.hessian(free)
+        known = ~np.isnan(hessian.diagonal())
+        hessian, free[free] = hessian[np.ix_(known, known)], known
+        out[np.ix_(free, free)] = covariance_of(hessian)
+        return out
+
+    def sample(self, draws, bounds, time_budget, seed):
+        """(draws of z, Chains): from the posterior of the free z, by slice sampling along the axes of the Hessian."""
+        box = box_of(self.kernel, self.objective.rows, self.objective.criterion, self.lam, bounds)
+        free, inside = self.free, np.where(self.free, np.clip(self.z, *box.T), self.z)
+
+        def log_density(part):
+            full = inside.copy()
+            full[free] = part
+            return -self.value(full)
+
+        chains = slice_sample(
+            log_density, inside[free], draws, directions=axes_of(self.hessian(free)), bounds=box[free], chains=CHAINS,
+            time_budget=time_budget, rng=np.random.default_rng(seed),
+        )  # fmt: skip
+        found = np.tile(inside, (chains.draws.shape[0] * chains.draws.shape[1], 1))
+        found[:, free] = chains.draws.reshape(-1, int(free.sum()))
+        return found, chains
+
+
+def searched(kernel, optimize):
+    """Which of z = (log θ, log λ) are learnt."""
+    return np.append(np.full(kernel.n_theta, optimize != "noise"), optimize != "kernel")
+
+
+def draws_of(n_samples):
+    """Draws of each chain for so many in all."""
+    return max(LEAST, -(-n_samples // CHAINS))
+
+
+def check_sampling(n_samples, n, kernel, optimize, likelihood, memory):
+    """Refuse to sample by a criterion that is no likelihood, where nothing is free, and more factors than fit."""
+    if not likelihood:
+        raise ValueError('n_hyper_samples needs criterion="evidence": only a likelihood has a posterior.')
+    if not searched(kernel, optimize).any():
+        raise ValueError(
+            f"n_hyper_samples = {n_samples}, but nothing is free to be sampled: {kernel!r} with optimize={optimize!r}. "
+            "Use n_hyper_samples=0."
+        )
+    count = CHAINS * draws_of(n_samples)
+    check_memory(count * 8.0 * n**2, f"{count} factors for n = {n}", memory, "fewer n_hyper_samples")
+
+
+def told(chains, names):
+    """What a report says of the chains; those that have not mixed are warned of."""
+    count = chains.draws.shape[0] * chains.draws.shape[1]
+    worst = int(np.nanargmax(chains.rhat)) if np.isfinite(chains.rhat).any() else 0
+    if not chains.complete or not chains.rhat[worst] <= ENOUGH:
+        what = "the time budget was spent" if not chains.complete else "the chains have not mixed"
+        warn(
+            f"sampling of hyper-parameters: {what} after {count} draws (R̂ = {chains.rhat[worst]:.3f} and "
+            f"{chains.ess[worst]:.0f} effective draws of {names[worst]}). Use more n_hyper_samples, or a prior.",
+            ConvergenceWarning,
+        )
+    return {
+        "draws": count,
+        "evaluations": chains.evaluations,
+        "ess": dict(zip(names, map(float, chains.ess), strict=True)),
+        "rhat": dict(zip(names, map(float, chains.rhat), strict=True)),
+    }

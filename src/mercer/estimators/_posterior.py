@@ -1,0 +1,383 @@
+"""What a Gaussian process says after a fit: an estimator that asks its posterior."""
+
+import copy
+from abc import abstractmethod
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.estimators._intervals import LinearEstimator
+from mercer.estimators._report import FitReport
+from mercer.estimators._validation import check_more_rows, check_removed, check_X, shared_noise
+from mercer.inference.mixture import PosteriorMixture
+from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
+from mercer.inference.regression import RegressionPosterior
+from mercer.solvers import choose
+from mercer.uncertainty.left_out import left_out
+
+
+class PosteriorEstimator(LinearEstimator):
+    """A model whose answers are those of a `RegressionPosterior`, or of a `PosteriorMixture` of several.
+
+    ``_fit`` sets both, and ``_publish`` the public attributes.
+    """
+
+    _posterior: RegressionPosterior
+    _mixture: PosteriorMixture | None
+
+    @abstractmethod
+    def _publish(self, flat, precisions):
+        """Set the public attributes from the posterior; ``precisions`` if each row has a noise variance of its own."""
+
+    @abstractmethod
+    def _prior_model(self, X):
+        """(kernel, X, noise variance) before a fit."""
+
+    @abstractmethod
+    def _counts(self):
+        """What a report says of the rows."""
+
+    def _limits(self, rows):
+        """What a plan is told beside the size."""
+        return {"memory": self.memory, "targets": rows.t, "inverse": True}
+
+    def state(self):
+        """{name: value} of the parameters and of all that was learnt: what a file keeps."""
+        fitted = {"posterior": self._posterior, "mixture": self._mixture} if "_rows" in self.__dict__ else {}
+        return super().state() | fitted
+
+    def _restore(self, state):
+        if "posterior" in state:
+            self._posterior, self._mixture = state.pop("posterior"), state.pop("mixture")
+        super()._restore(state)
+
+    # ---------------------------------------------------------------------- at new inputs
+    def predict(self, X, return_std=False, return_cov=False, noisy=False):
+        """m(x) = kₓᵀα + h(x)ᵀb, and on request √v(x) or the covariance of all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        return_std, return_cov : bool, default=False
+            Whether the standard deviation or the covariance is returned too; without, no variance is computed.
+        noisy : bool or array-like of shape (m,), default=False
+            Whether it is that of a new y, not of f(x). An array gives the noise variances of the new rows; True takes
+            ``lam_``.
+
+        Returns
+        -------
+        mean : ndarray of shape (m,) or (m, t)
+        std : ndarray of shape (m,)
+            With ``return_std``.
+        cov : ndarray of shape (m, m)
+            With ``return_cov``.
+        """
+        check_is_fitted(self)
+        if return_std and return_cov:
+            raise ValueError("ask for return_std or return_cov, not for both: the std is in the diagonal of the cov.")
+        X = self._new_rows(X)
+        if not (return_std or return_cov):
+            return self._shaped(self._process().mean(X))
+        found, noise = self._moments(X, return_cov), noise_at(noisy, self._process().lam, len(X))
+        return found.mean, found.latent_cov + np.diag(noise) if return_cov else noisy_std(found.latent_std, noise)
+
+    def posterior(self, X, cov=False):
+        """Mean, latent and noisy standard deviation at X, and the covariances if ``cov``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        cov : bool, default=False
+
+        Returns
+        -------
+        PosteriorMoments
+            ``mean``, ``latent_std``, ``noisy_std``, ``latent_cov``, ``noisy_cov``, ``clipped``.
+
+        Examples
+        --------
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> model = GaussianProcessRegressor(Gaussian(), 0.19, criterion=None, trend=None).fit([[0.0]], [1.0])
+        >>> far = model.posterior([[50.0]])
+        >>> far.latent_std.round(6), far.noisy_std.round(6)
+        (array([1.]), array([1.090871]))
+        """
+        check_is_fitted(self)
+        return self._moments(self._new_rows(X), cov)
+
+    def _process(self):
+        """What predictions are asked of: the posterior, or that of all draws of the hyper-parameters."""
+        return self._posterior if self._mixture is None else self._mixture
+
+    def _moments(self, X, cov):
+        """The `PosteriorMoments` at checked inputs."""
+        f = self._process()
+        found, C = f.covariance(X) if cov else (f.moments(X), None)
+        return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self.dual_coef_.ndim == 1, C)
+
+    def _new_rows(self, X):
+        return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+
+    def predict_interval(self, X, coverage=0.9, *, method="gaussian", noisy=True, **options):
+        """[m(x) − z s(x), m(x) + z s(x)], z the normal quantile: holds a new target with probability ``coverage``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        coverage : float, default=0.9
+        method : {"gaussian", "conformal", "jackknife+", "cv+", "split"}, default="gaussian"
+            "gaussian" believes the model. The others do not, and are those of `KernelRidge.predict_interval`, at the
+            hyper-parameters of the fit.
+        noisy : bool or array-like of shape (m,), default=True
+            Whether the interval is for a new y (or for one with these noise variances), or for f(x) itself.
+        **options
+            ``normalise``, ``sample_weight``, ``folds``, ``calibration`` of the other methods.
+
+        Returns
+        -------
+        ndarray of shape (m, 2) or (m, 2, t)
+
+        Examples
+        --------
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> model.predict_interval([[0.0]], 0.9).shape
+        (1, 2)
+        """
+        if method != "gaussian":
+            if noisy is not True:
+                raise ValueError(f'method={method!r} is for a new y; noisy={noisy!r} goes with method="gaussian".')
+            return super().predict_interval(X, coverage, method=method, **options)
+        if options:
+            raise TypeError(f'method="gaussian" takes no {", ".join(options)}.')
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
+        mean, std = self.predict(X, return_std=True, noisy=noisy)
+        reach = float(ndtri((1.0 + coverage) / 2.0)) * (std[:, None] if std.ndim < mean.ndim else std)
+        return np.stack([mean - reach, mean + reach], axis=1)
+
+    def prior_moments(self, X, cov=False):
+        """f ~ GP(0, k) before any data: mean 0, latent and noisy standard deviation at X.
+
+        The kernel and the noise are those given; a kernel of None has its length scales from X. A trend has a flat
+        prior, and is left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        cov : bool, default=False
+
+        Returns
+        -------
+        PosteriorMoments
+
+        Examples
+        --------
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> GaussianProcessRegressor(4.0 * Gaussian(), 0.0).prior_moments([[0.0], [1.0]]).latent_std
+        array([2., 2.])
+        """
+        kernel, X, noise = self._prior_model(X)
+        found = Moments(np.zeros((len(X), 1)), np.asarray(kernel.diag(X), dtype=float))
+        C = np.asarray(kernel(X), dtype=float) if cov else None
+        return found.with_noise(np.full(len(X), noise), True, C)
+
+    def sample(self, X, n_samples=1, random_state=None, noisy=False):
+        """f(X) ~ N(m, C): joint draws of the function at the rows of X, from the prior before a fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        n_samples : int, default=1
+        random_state : int, RandomState or Generator, default=None
+        noisy : bool or array-like of shape (m,), default=False
+            Whether noise is added: True, or the noise variances of the rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_samples) or (m, t, n_samples)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> GaussianProcessRegressor(Gaussian()).sample(np.linspace(0, 1, 50)[:, None], 3, random_state=0).shape
+        (50, 3)
+        """
+        rng = _generator(random_state)
+        if "_posterior" not in self.__dict__:
+            kernel, X, noise = self._prior_model(X)
+            C = np.asarray(kernel(X), dtype=float)
+            return draw(np.zeros((len(X), 1)), C, n_samples, rng, noise_at(noisy, noise, len(X)))[:, 0]
+        found = self._process().sample(self._new_rows(X), n_samples, rng, noisy)
+        return found[:, 0] if self.dual_coef_.ndim == 1 else found
+
+    def decompose(self, X):
+        """f = f₁ + f₂ + … + trend: the posterior of each additive part of the kernel; the means sum to the mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+
+        Returns
+        -------
+        list of Part
+            With ``name`` (the kernel of the part, or "trend"), ``mean`` and ``std``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> X = np.linspace(0, 1, 5)[:, None]
+        >>> model = GaussianProcessRegressor(Gaussian(0.5) + Linear(), 0.1, criterion=None).fit(X, X[:, 0] ** 2)
+        >>> [part.name for part in model.decompose(X)]
+        ['Gaussian(0.5)', 'Linear()', 'trend']
+        """
+        check_is_fitted(self)
+        found = zip(self._posterior.part_names, self._process().parts(self._new_rows(X)), strict=True)
+        return [Part(name, self._shaped(one.mean), self._per_row(np.sqrt(one.variance), 1)) for name, one in found]
+
+    def derivative(self, X):
+        """(∂m/∂x, ∂√v/∂x): how the mean and the latent standard deviation change with each column of x.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        d_mean : ndarray of shape (m, d) or (m, d, t)
+        d_std : ndarray of shape (m, d) or (m, d, t)
+            nan where the standard deviation is 0. The last axis is there only with several targets and
+            ``n_hyper_samples``.
+
+        Examples
+        --------
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Linear
+        >>> model = GaussianProcessRegressor(Linear(), 1e-6, criterion=None, trend=None).fit([[1.0], [2.0]], [3.0, 6.0])
+        >>> model.derivative([[5.0]])[0].round(4)
+        array([[3.]])
+        """
+        check_is_fitted(self)
+        X = self._new_rows(X)
+        if not (isinstance(X, np.ndarray) and X.ndim == 2):
+            raise TypeError(f"{self.kernel_!r} reads objects, which have no derivative.")
+        found = self._process().slopes(X)
+        return self._shaped(found.d_mean), self._per_row(found.d_std, 2)
+
+    def _per_row(self, values, axes):
+        """Values that all targets share, or those of a mixture, which have an axis of targets more."""
+        return self._shaped(values) if values.ndim > axes else values
+
+    # ---------------------------------------------------------------------- rows that join, leave, and are left out
+    def update(self, X, y, sample_weight=None, noise=None):
+        """Add rows at the same hyper-parameters: exact, O(n²) for each row, equal to a new fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, d), or a sequence of objects
+        y : array-like of shape (k,) or (k, t)
+        sample_weight : array-like of shape (k,), default=None
+        noise : float or array-like of shape (k,), default=None
+            Noise variances of the new rows, for a fit with an array of them; None is ``lam_``.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> X, y = np.arange(6.0)[:, None], np.sin(np.arange(6.0))
+        >>> model = GaussianProcessRegressor(Gaussian(), 0.1, criterion=None)
+        >>> grown = model.fit(X[:4], y[:4]).update(X[4:], y[4:]).predict(X)
+        >>> bool(np.allclose(grown, model.fit(X, y).predict(X), rtol=1e-9))
+        True
+        """
+        check_is_fitted(self)
+        X, relative = self._new_rows(X), None
+        y, weight = check_more_rows(X, y, sample_weight, self._rows.t)
+        if noise is not None:
+            if np.ndim(self.noise_) == 0:
+                raise ValueError("noise of new rows goes with a fit that had an array of noise variances.")
+            shared, relative = shared_noise(np.broadcast_to(noise, len(y)), len(y), "noise")
+            weight = weight * (self.lam_ / shared) * relative
+        return self._change(self._rows.extended(X, y, weight, self.merge), np.arange(self._rows.n))
+
+    def forget(self, index):
+        """Remove rows at the same hyper-parameters: exact, O(n²) for each row, equal to a new fit.
+
+        Parameters
+        ----------
+        index : int, array-like of int, or array-like of bool of shape (n,)
+            Training rows, counted as they were given; those that stay keep their order.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import GaussianProcessRegressor
+        >>> from mercer.kernels import Gaussian
+        >>> X, y = np.arange(6.0)[:, None], np.sin(np.arange(6.0))
+        >>> model = GaussianProcessRegressor(Gaussian(), 0.1, criterion=None)
+        >>> fewer = model.fit(X, y).forget([1, 2]).predict(X)
+        >>> bool(np.allclose(fewer, model.fit(X[[0, 3, 4, 5]], y[[0, 3, 4, 5]]).predict(X), rtol=1e-9))
+        True
+        """
+        check_is_fitted(self)
+        gone = check_removed(index, self._rows.given)
+        if gone[self._rows.used].all():
+            raise ValueError("forget would leave no row.")
+        return self._change(*self._rows.without(gone))
+
+    def _change(self, rows, points):
+        """Take over other rows, all or nothing; ``points`` of those of now are the first ones of them."""
+        fitted, solver = copy.copy(self), choose("cholesky", rows.n, rows.d, **self._limits(rows))[0]
+        fitted._posterior, afresh = self._posterior.changed(rows, points, solver)
+        if self._mixture is not None:
+            fitted._mixture = self._mixture.changed(rows, points, solver)[0]
+        fitted._publish(self.dual_coef_.ndim == 1, np.ndim(self.noise_) == 1)
+        fitted.fit_report_ = FitReport(self.fit_report_)
+        updates = {"updates": self.fit_report_.get("updates", 0) + 1, "factored_afresh": afresh}
+        fitted.fit_report_.update(**fitted._counts(), **updates)
+        if afresh:
+            fitted.fit_report_.update(fitted._posterior.inverse.info)
+        else:  # the factor was walked to, and its condition not estimated again
+            fitted.fit_report_.pop("condition", None)
+        return self._take_over(fitted)
+
+    def _inverse(self):
+        return self._posterior.inverse
+
+    def _left_out(self):
+        check_is_fitted(self)
+        if self._left is None:
+            self._left = left_out(self._posterior.inverse, self._rows, self._posterior.beta)
+        return self._left
+
+    @property
+    def loo_std_(self):
+        """√(variance of yᵢ given the other rows), noise included: what loo_residuals_ should be in size."""
+        return self._rows.to_rows(np.sqrt(self._left_out().variance))
+
+
+def _generator(random_state):
+    """A numpy Generator from a seed, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    return np.random.default_rng(random_state)

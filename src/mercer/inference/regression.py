@@ -1,0 +1,242 @@
+"""The posterior of a Gaussian process given noisy values, with a flat prior on the trend (universal kriging).
+
+The system is S K S + λI with S = diag(√c), c the weights of the points. The solver's `Inverse` has the trend projected
+out, and knows what is explained of f(x): here nothing is factored or solved.
+"""
+
+import numpy as np
+
+from mercer.exceptions import NotPositiveDefinite
+from mercer.gram import apply, take
+from mercer.inference.moments import Slopes, clip, draw, noise_at
+from mercer.kernels.amplitude import additive_parts
+from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.projected import Projected, project
+
+ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB
+WORTH = 4  # one row costs a few n²; from n/WORTH rows on a new factor is cheaper
+
+
+class RegressionPosterior:
+    """f | y:  m(x) = kₓᵀα + h(x)ᵀb,  v(x) = k(x, x) − what the rows explain of f(x).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : Rows
+        With the trend.
+    inverse : Inverse
+        (S K S + λI)⁻¹ of the points, the trend projected out.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (n, t)
+        Dual vector α, of the points.
+    b : ndarray of shape (q, t)
+        Coefficients of the trend.
+    beta : ndarray of shape (n, t)
+        α of the scaled system, α = S β.
+    lam : float
+        Noise variance λ of a point of weight 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.inference.regression import RegressionPosterior
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.solvers import Cholesky
+    >>> rows = Rows(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]))
+    >>> f = RegressionPosterior.fit(Gaussian(), rows, 0.1, Cholesky())
+    >>> found = f.moments(np.array([[1.0], [9.0]]))
+    >>> found.mean.ravel().round(4), found.variance.round(4)
+    (array([0.8694, 0.    ]), array([0.0869, 1.    ]))
+    """
+
+    def __init__(self, kernel, rows, inverse):
+        self.kernel, self.rows, self.inverse = kernel, rows, inverse
+        self.beta, self.b = inverse.regress(rows.scaled(rows.y))
+        self.alpha = np.ascontiguousarray(rows.scaled(self.beta))
+
+    @classmethod
+    def fit(cls, kernel, rows, lam, solver, span=None):
+        """Condition on the rows: one factorisation. ``span`` is that of the scaled trend, where it is known."""
+        _refuse_conflict(lam, rows.spread)
+        inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H) if span is None else span)(lam)
+        return cls(kernel, rows.retained(kernel), inverse)
+
+    def state(self):
+        """{name: value}: what a file keeps, enough for the same predictions to the last bit."""
+        Z, R = self.inverse.parts if self.rows.q else (None, None)
+        own = {"kernel": self.kernel, "rows": self.rows, "beta": self.beta, "b": self.b, "Z": Z, "R": R}
+        return own | self.inverse.unprojected.state()
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the posterior that had this state."""
+        self = cls.__new__(cls)
+        self.kernel, self.rows, self.beta, self.b = (state[name] for name in ("kernel", "rows", "beta", "b"))
+        rows, Kinv = self.rows, CholeskyInverse.from_state(state, self.rows.gram(self.kernel))
+        self.inverse = Projected(Kinv, rows.scaled(rows.H), (state["Z"], state["R"])) if rows.q else Kinv
+        self.alpha = np.ascontiguousarray(rows.scaled(self.beta))
+        return self
+
+    @property
+    def lam(self):
+        """Noise variance λ of a point of weight 1."""
+        return self.inverse.lam
+
+    # ---------------------------------------------------------------------- mean, variance, covariance
+    def mean(self, X):
+        """m(x), of shape (m, t); no variance is computed."""
+        mean = apply(self.kernel, X, self.rows.X, self.alpha)
+        return mean + self.rows.trend_at(X) @ self.b if self.rows.q else mean
+
+    def moments(self, X):
+        """(m(x), v(x)) of shapes (m, t) and (m,), as `Moments`."""
+        return self._moments(X, self.kernel, self.rows.trend_at)
+
+    def covariance(self, X):
+        """(Moments, c(x, x′) of shape (m, m)) for all pairs of rows of X."""
+        B, h = self._cross(X, self.kernel), self.rows.trend_at(X)
+        mean = B.T @ self.alpha + h @ self.b
+        C = np.asarray(self.kernel(X), dtype=float) - self.inverse.explained_between(self.rows.scaled(B), h)
+        C = (C + C.T) / 2
+        found = clip(mean, C.diagonal().copy(), np.asarray(self.kernel.diag(X), dtype=float), self.rows.n)
+        np.fill_diagonal(C, found.variance)
+        return found, C
+
+    def sample(self, X, n_samples, rng, noisy=False):
+        """Joint draws of f, or with noise of y, at the rows of X: (m, t, n_samples)."""
+        found, C = self.covariance(X)
+        return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
+
+    @property
+    def part_names(self):
+        """What `parts` are: kernels, and "trend" if there is one."""
+        return [*map(repr, additive_parts(self.kernel)), *(["trend"] if self.rows.q else [])]
+
+    def parts(self, X):
+        """[Moments]: f = f₁ + f₂ + … + trend, each with its own posterior variance; the means sum to m(x)."""
+        found = [self._moments(X, kernel, self._no_trend) for kernel in additive_parts(self.kernel)]
+        if not self.rows.q:
+            return found
+        h = self.rows.trend_at(X)
+        variance = -self.inverse.explained(np.zeros((self.rows.n, len(X)), order="F"), h)
+        return [*found, clip(h @ self.b, variance, variance, self.rows.n)]
+
+    def _moments(self, X, kernel, trend):
+        """Moments of the part of f with this kernel and trend."""
+        prior = np.asarray(kernel.diag(X), dtype=float)
+        mean, explained = np.empty((len(X), self.rows.t)), np.empty(len(X))
+        for block in self._blocks(X):
+            B, h = self._cross(X[block], kernel), trend(X[block])
+            mean[block] = B.T @ self.alpha + h @ self.b
+            explained[block] = self.inverse.explained(self.rows.scaled(B), h)
+        return clip(mean, prior - explained, prior, self.rows.n)
+
+    def _cross(self, X, kernel):
+        """k(points, x), of shape (n, m), in column order."""
+        return np.asarray(kernel(X, self.rows.X), dtype=float).T
+
+    def _no_trend(self, X):
+        return np.zeros((len(X), self.rows.q))
+
+    def _blocks(self, X, width=1):
+        """Slices of the rows of X, so that ``width`` arrays of rows × n stay small."""
+        step = max(1, ENTRIES // (max(1, self.rows.n) * width))
+        return [slice(i, min(i + step, len(X))) for i in range(0, len(X), step)]
+
+    # ---------------------------------------------------------------------- derivatives
+    def slopes(self, X):
+        """∂m/∂x = Σⱼ αⱼ ∂k(x, xⱼ)/∂x + bᵀ∂h/∂x,  ∂v/∂x = ∂k(x, x)/∂x − 2 Σⱼ (SE)ⱼ ∂k(x, xⱼ)/∂x − 2 slackᵀ∂h/∂x.
+
+        E and slack are those of `mercer.solvers.base.Weights`.
+
+        Returns
+        -------
+        Slopes
+        """
+        rows, d = self.rows, X.shape[1]
+        out = Slopes(np.empty((len(X), rows.t)), np.empty(len(X)), np.empty((len(X), d, rows.t)), np.empty((len(X), d)))
+        for block in self._blocks(X, width=max(1, d)):
+            A = X[block]
+            B, h, D = self._cross(A, self.kernel), rows.trend_at(A), self.kernel.dx(A, rows.X)
+            dh = rows.trend.dx(A) if rows.q else np.zeros((len(A), 0, d))
+            found = self.inverse.weigh(rows.scaled(B), h)
+            out.mean[block] = B.T @ self.alpha + h @ self.b
+            out.variance[block] = self.kernel.diag(A) - found.explained
+            out.d_mean[block] = np.einsum("mnd,nt->mdt", D, self.alpha) + np.einsum("mqd,qt->mdt", dh, self.b)
+            along = np.einsum("nm,mnd->md", rows.scaled(found.E), D) + np.einsum("qm,mqd->md", found.slack, dh)
+            out.d_variance[block] = self.kernel.dx_diag(A) - 2.0 * along
+        return out
+
+    # ---------------------------------------------------------------------- evidence
+    @property
+    def quad(self):
+        """yᵀPy of each target, in the scaled system: (t,)."""
+        return np.einsum("ij,ij->j", self.rows.scaled(self.rows.y), self.beta)
+
+    def evidence(self, criterion):
+        """{fidelity, complexity, constant} of log p(y), as a criterion that is the evidence has them."""
+        rows = self.rows
+        if not self.lam > 0:  # without noise a copy of a row says nothing, and does not count
+            rows, criterion = rows.once(), criterion.with_precisions()
+        return criterion.terms(self.inverse, self.quad, rows.weight, **criterion.extras(rows))
+
+    # ---------------------------------------------------------------------- rows that join and leave
+    def changed(self, rows, points, solver):
+        """(posterior, whether it was factored afresh) for other rows at the same kernel and λ.
+
+        Parameters
+        ----------
+        rows : Rows
+            As `Rows.extended` and `Rows.without` make them.
+        points : ndarray of int
+            The points of now that are the first ones of ``rows``, in their order.
+        solver : Solver
+            Where a new factor is cheaper, or safer.
+        """
+        _refuse_conflict(self.lam, rows.spread)
+        Kinv, gone = self.inverse.unprojected, np.setdiff1d(np.arange(self.rows.n), points)
+        old, new = self.rows.weights()[points], rows.weights()[: len(points)]
+        other = points[np.abs(new - old) > 1e-14 * new]
+        steps = len(gone) + 2 * len(other) + rows.n - len(points)
+        if not Kinv.info.get("jitter") and steps <= max(1, self.rows.n // WORTH):
+            try:
+                inverse = project(self._walked(Kinv, rows, points, gone, other), rows.scaled(rows.H))
+                return RegressionPosterior(self.kernel, rows, inverse), False
+            except NotPositiveDefinite:
+                pass  # rounding left nothing of a pivot
+        return RegressionPosterior.fit(self.kernel, rows, self.lam, solver), True
+
+    def _walked(self, Kinv, rows, points, gone, other):
+        """The inverse, row by row: weights that change leave and come back, points leave, points join."""
+        X, s = self.rows.X, np.sqrt(self.rows.weights())
+        place = dict(zip(points.tolist(), np.sqrt(rows.weights()[: len(points)]), strict=True))
+        for g in other:
+            rest = np.delete(np.arange(len(s)), g)
+            s[g] = place[int(g)]
+            Kinv = Kinv.remove(g).insert(g, *self._bordered(take(X, [g]), s[g], take(X, rest), s[rest]))
+        for g in gone[::-1]:
+            Kinv = Kinv.remove(g)
+        X, s = rows.X, np.sqrt(rows.weights())
+        for j in range(len(points), rows.n):
+            before = np.arange(j)
+            Kinv = Kinv.insert(j, *self._bordered(take(X, [j]), s[j], take(X, before), s[:j]))
+        return Kinv
+
+    def _bordered(self, x, root, others, roots):
+        """(row, diagonal entry) of S K S + λI of a point of weight root²."""
+        row = np.asarray(self.kernel(x, others), dtype=float)[0]
+        return root * roots * row, float(root) ** 2 * float(np.asarray(self.kernel.diag(x))[0]) + self.lam
+
+
+def _refuse_conflict(lam, spread):
+    """Refuse equal inputs with other targets where there is no noise to explain them."""
+    apart = np.flatnonzero(spread.sum(axis=1) > 0) if lam == 0 else ()
+    if len(apart):
+        raise ValueError(
+            f"noise = 0, but {len(apart)} inputs come with more than one target: no function goes through both. Give "
+            "noise > 0, or remove the rows that differ."
+        )
