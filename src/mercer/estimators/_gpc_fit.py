@@ -4,8 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._machine import check_memory
-from mercer.estimators._base import check_kernel
-from mercer.estimators._gp_fit import default_kernel
+from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._gpc_rows import left_out_losses, merge_labelled, number_labels, stratified_order
 from mercer.estimators._gpc_warnings import ClassifierWarnings
 from mercer.estimators._labels import check_labels
@@ -33,7 +32,7 @@ class ClassifierFit(ClassifierWarnings):
         self.classes_, number = number_labels(y, np.ones(len(y)) if given is None else given)
         rows = merge_labelled(X, number, np.ones(len(y)) if given is None else given)
         if self.kernel is None:
-            kernel = default_kernel(rows.X, rows.weight)
+            kernel = latent_kernel(rows.X, rows.weight)
         check_kernel(kernel, rows.X)
         self._check_memory(len(rows.y))
         self._model = self._make_model(rows)

@@ -4,12 +4,13 @@ All arrays are C-ordered and only the lower triangle of a square one is read or 
 one: see `blas`). The work is cut into BLAS calls of at most ``WORK`` operations. Between two calls Python runs signal
 handlers, so Ctrl-C is heard within a fraction of a second; during a call the GIL is free, so other threads go on.
 
-Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS on one thread in each: BLAS's own
+Up to ``ONE_CALL`` rows one call of LAPACK does it all: the least Python. Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS on one thread in each: BLAS's own
 threads gain little on pieces this small, and lose much when the machine is busy. Up to 2 048 rows even Python between
 the pieces takes too long, and `recorded` does without.
 """
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from mercer._tiles import loops, run
 from mercer.solvers.engine import recorded
@@ -25,6 +26,9 @@ from mercer.solvers.engine.blocks import (
 )
 from mercer.solvers.engine.shares import FEW, pieces, side_by_side, strips, threads_for, wedges
 
+ONE_CALL = 256  # rows up to which cutting and sharing the work takes longer than it saves
+DENSE = 64  # rows up to which subnormal products are too few to look for
+ABOVE = np.tri(BLOCK, k=-1, dtype=bool).T  # the diagonal of a block
 ROWS = 256  # of a matrix in one pass over it
 SOLVED = 1024  # block of rows in a solve: of one right-hand side, fewer would be more calls than work
 TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
@@ -53,9 +57,17 @@ def cholesky_lower(A, progress=None):
     """
     n = check_square(A)
     with threads_for(n):
-        _clear_tiny(A, n)
+        if n > DENSE:
+            _clear_tiny(A, n)
+        if _one_call(A, n):
+            return dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
         compiled = recorded.compiled_for(n) if progress is None else None
         return _cholesky(blas(A.dtype), A, n, progress) if compiled is None else recorded.cholesky(compiled, A)
+
+
+def _one_call(A, n):
+    """Whether one call of LAPACK does it, in place: Fortran reads the lower triangle of A as the upper one of Aᵀ."""
+    return 0 < n <= ONE_CALL and A.dtype == np.float64 and A.flags.c_contiguous
 
 
 def _cholesky(lib, A, n, progress):
@@ -81,6 +93,10 @@ def _eliminate(lib, panel, T, rest, n):
 
 def solve_lower(L, B):
     """X with L Lᵀ X = B, as a fresh array of L's dtype in column order."""
+    n = check_square(L)
+    if _one_call(L, n) and np.shape(B)[:1] == (n,):
+        with threads_for(n):
+            return dpotrs(L.T, B, lower=0)[0]
     X = columns(B, L.dtype)
     forward(L, X)
     backward(L, X)
@@ -144,7 +160,9 @@ def inverse_from_lower(L, full=True):
     n = check_square(L)
     with threads_for(n):
         compiled = recorded.compiled_for(n)
-        if compiled is None:
+        if _one_call(L, n):
+            dpotri(L.T, lower=0, overwrite_c=1)
+        elif compiled is None:
             _sweep(blas(L.dtype), L, n)
         else:
             recorded.inverse(compiled, L)
@@ -246,7 +264,7 @@ def mirror(A):
             compiled.dual.mirror(A, k, e)
             return
         T = A[k:e, k:e]
-        T[...] = np.tril(T) + np.tril(T, -1).T
+        np.copyto(T, T.T, where=ABOVE[: e - k, : e - k])
         for j in range(e, n, BLOCK):
             A[k:e, j : j + BLOCK] = A[j : j + BLOCK, k:e].T
 
