@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer import _machine
-from mercer.gram import DenseGram, ScaledGram, TiledGram, take
+from mercer.gram import DenseGram
 
 PART = 0.7  # of the free memory that a stored matrix may take
 
@@ -20,10 +20,4 @@ def store(K, dtype, memory=None, spare=0):
 
 def restrict(K, index):
     """The rows and columns of an index of K."""
-    if len(index) == K.n:
-        return K
-    if isinstance(K, TiledGram):
-        return TiledGram(K.kernel, take(K.X, index), K.dtype)
-    if isinstance(K, ScaledGram):
-        return ScaledGram(restrict(K.inner, index), K.s[index])
-    return DenseGram.from_matrix(K.matrix[np.ix_(index, index)])
+    return K if len(index) == K.n else K.restrict(index)

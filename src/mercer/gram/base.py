@@ -61,6 +61,10 @@ class Gram(ABC):
         """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ for a symmetric W: a vector of length p."""
 
     @abstractmethod
+    def restrict(self, index):
+        """Return the Gram of some of the rows, in the order of an index."""
+
+    @abstractmethod
     def represent(self, alpha):
         """(points, coef) with f(x) = Σⱼ k(x, pointsⱼ) coefⱼ."""
 

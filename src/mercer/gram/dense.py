@@ -33,13 +33,13 @@ class DenseGram(Gram):
         self.matrix = self.tiled.dense(dtype)
 
     @classmethod
-    def from_matrix(cls, K):
-        """Return the Gram of a plain symmetric matrix: it has no kernel, so no θ and no new points."""
+    def from_matrix(cls, K, tiled=None):
+        """Return the Gram of a symmetric matrix; without the ``tiled`` it is of, it has no θ and no new points."""
         K = np.asarray(K)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise ValueError(f"K must be square, got shape {K.shape}.")
         self = cls.__new__(cls)
-        self.tiled, self.n, self.matrix = None, len(K), K
+        self.tiled, self.n, self.matrix = tiled, len(K), K
         return self
 
     def __repr__(self):
@@ -63,6 +63,12 @@ class DenseGram(Gram):
     def grad(self, W):
         """Σᵢⱼ Wᵢⱼ ∂Kᵢⱼ/∂log θ; empty for a plain matrix."""
         return self.tiled.grad(W) if self.tiled else np.zeros(0)
+
+    def restrict(self, index):
+        """The Gram of some of the rows: a part of the matrix."""
+        index = np.asarray(index)
+        part = None if self.tiled is None else self.tiled.restrict(index)
+        return DenseGram.from_matrix(self.matrix[np.ix_(index, index)], part)
 
     def represent(self, alpha):
         """(X, α)."""

@@ -70,6 +70,10 @@ class ScaledGram(Gram):
             return self.inner.grad(W, self.s)
         return self.inner.grad(self.s[:, None] * W * self.s)
 
+    def restrict(self, index):
+        """The Gram of some of the rows."""
+        return ScaledGram(self.inner.restrict(index), self.s[np.asarray(index)])
+
     def represent(self, alpha):
         """(points, S α)."""
         return self.inner.represent(self.s[:, None] * alpha if alpha.ndim == 2 else self.s * alpha)

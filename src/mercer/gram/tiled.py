@@ -93,6 +93,10 @@ class TiledGram(Gram):
         """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ; no s is ones."""
         return _tiles.contract(self.kernel, self.X, self.X, W, True, s)
 
+    def restrict(self, index):
+        """The Gram of some of the rows."""
+        return TiledGram(self.kernel, take(self.X, index), self.dtype)
+
     def represent(self, alpha):
         """(X, α)."""
         return self.X, alpha
