@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from mercer import GaussianProcessClassifier
+from mercer.gram import DenseGram
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import Logit
 from mercer.inference.quadrature import quadrature
@@ -37,7 +38,7 @@ def test_the_likelihood_of_a_label():
 def test_the_covariance_with_a_nugget():
     """C(xᵢ, xⱼ) = k(xᵢ, xⱼ)/α + ν δᵢⱼ: a nugget ν is a wider Gaussian behind the link, at training rows only."""
     X, t, nugget = np.array([[0.0], [0.7], [1.5]]), np.array([1.0, -1.0, 1.0]), 0.5
-    with_nugget = quadrature(KERNEL(X) + nugget * np.eye(3), Binary(Logit(), t))
+    with_nugget = quadrature(DenseGram.from_matrix(KERNEL(X) + nugget * np.eye(3)), Binary(Logit(), t))
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     f = (
         np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -10,9 +10,10 @@ from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer import GaussianProcessClassifier
-from mercer.estimators import _gpc_fit, _gpc_warnings
-from mercer.estimators._gpc_rows import left_out_losses, stratified_order
+from mercer.estimators import _gpc_warnings, gpc
+from mercer.estimators._labels import stratified_order
 from mercer.exceptions import NotEnoughMemory
+from mercer.inference.temperature import left_out_losses
 from mercer.kernels import Gaussian, Matern32, Pairwise, Precomputed
 from mercer.selection import LogNormal, weak_priors
 
@@ -166,7 +167,7 @@ def test_probabilities_worse_than_the_class_frequencies_are_said():
 
 def test_a_temperature_at_the_end_of_its_range_is_said(data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(_gpc_fit, "best_temperature", lambda prob, y, weight: float(np.exp(-2.995)))
+    monkeypatch.setattr(gpc, "best_temperature", lambda prob, y, weight: float(np.exp(-2.995)))
     with pytest.warns(ConvergenceWarning, match="temperature 0.05 is at the end of its range.*50 rows"):
         fixed(temperature=True).fit(X, y)
 
@@ -368,7 +369,7 @@ def test_too_many_rows_are_refused_before_the_search(data, monkeypatch):
     def search(*args, **options):
         raise AssertionError("the search has begun")
 
-    monkeypatch.setattr(_gpc_fit, "search_latent", search)
+    monkeypatch.setattr(gpc, "search_latent", search)
     with pytest.raises(ValueError, match="at most 8 rows, there are 50"):
         GaussianProcessClassifier(1.0 * Gaussian(0.5), inference="quadrature").fit(*data)
 

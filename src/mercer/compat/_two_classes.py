@@ -11,7 +11,8 @@ from mercer._warn import warn
 from mercer.compat._covariance import Covariance
 from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
-from mercer.inference.laplace import laplace, laplace_adjoint
+from mercer.gram import DenseGram
+from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import Logit
 
@@ -77,7 +78,7 @@ class TwoClasses(RowsMixin, BaseEstimator):
     def L_(self):
         """Lower Cholesky factor of I + √W K √W."""
         check_is_fitted(self, "X_train_")
-        return np.tril(self._posterior.L)
+        return np.tril(self._posterior.Binv.factor)
 
     def _blocks(self, X):
         """Yield (rows, k(rows, training rows)) for blocks of new rows."""
@@ -132,7 +133,7 @@ class _Evidence:
     def posterior(self, theta):
         """(the approximation, K) at θ."""
         K = self.covariance.gram(theta, self.X)
-        found = laplace(K.dense(), self.likelihood, start=self.start, max_iter=self.max_iter)
+        found = laplace(DenseGram.from_matrix(K.dense()), self.likelihood, start=self.start, max_iter=self.max_iter)
         self.start = found.a
         return found, K
 
@@ -144,6 +145,6 @@ class _Evidence:
                 value = np.float64(-found.log_evidence)
                 if not eval_gradient:
                     return value
-                return value, self.covariance.pull(K, laplace_adjoint(found, overwrite=True))
+                return value, self.covariance.pull(K, found.adjoint(overwrite=True))
         except np.linalg.LinAlgError:
             return (np.inf, np.zeros(len(theta))) if eval_gradient else np.inf

@@ -1,12 +1,13 @@
 """Newton's method (IRLS) for smooth losses: every step is a ridge problem on a ScaledGram.
 
-At f, the loss of row i has the slope gᵢ = cᵢL′ and the curvature hᵢ = cᵢL″, c = w/(2λ). The solution has α = −g(f), so
-a step solves Δα + h(KΔα + Δb) = −g − α: with S = √(λh) this is (S K S + λI) β = …, Δα = S β. A row without curvature
-(outside the margin of a squared hinge, beyond δ of Huber's loss) takes α = −g at once and leaves the system: that is
-the active set of a semismooth Newton method, which ends after finitely many steps. Far from the solution these sets are
-wrong and steps short; there the curvature is raised to a part of the largest, at first to all of it, which majorises.
+The loss is a log likelihood, log p = −Σᵢ cᵢL(yᵢ, fᵢ) with c = w/(2λ), and the solution its mode: `Newton` goes there. With
+h = cL″ and S = √h a step solves (S K S + I) β = …, Δα = S β. A row without curvature (outside the margin of a squared
+hinge, beyond δ of Huber's loss) takes α = −cL′ at once and leaves the system: that is the active set of a semismooth
+Newton method, which ends after finitely many steps. Far from the solution these sets are wrong and steps short; there
+the curvature is raised to a part of the largest, at first to all of it, which majorises.
 """
 
+import math
 import time
 from typing import NamedTuple
 
@@ -14,16 +15,14 @@ import numpy as np
 
 from mercer import _machine
 from mercer.dual._memory import restrict, store
-from mercer.gram import ScaledGram
-from mercer.solvers.cg import MAX_ITER, CGInverse, PartialCholesky
+from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
 
 DIRECT_UP_TO = 4_000  # rows; beyond, a factor in every step takes longer than the products of conjugate gradients
 FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
-ARMIJO = 1e-4
-LINE_STEPS = 60
 ROUNDING = 1e-8  # of max|cy|: slopes below this (y is fitted by a constant, say) are mostly rounding
 NEAR = 0.05  # violation from which on no curvature is raised
+INEXACT = (0.03, 1e-8)  # tolerances of an iterative step: the first, and the least
 REPORTED = ("condition", "jitter", "rank", "residual")
 
 
@@ -82,232 +81,200 @@ def solve(K, loss, y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=
     >>> found.alpha.round(3), found.status
     (array([0.25, 1.25]), 'converged')
     """
-    deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
-    state = _State(K, loss, y, c, intercept, start)
-    system = _System(state.K, **{name: options.get(name) for name in ("solver", "memory")})
-    status, callback, polished = "max_iter", options.get("callback"), False
-    violation, iteration, floor = state.violation(), 0, 0.0 if start is not None else 1.0
-    while True:
-        if violation <= tol and (polished or not system.direct or violation == 0.0):
-            status = "converged"
-            break
-        if iteration >= max_iter or time.perf_counter() > deadline:
-            status = "max_iter" if iteration >= max_iter else "time_budget"
-            break
-        polished = violation <= tol
-        length = state.step(*system.direction(state, violation, floor if violation > NEAR else 0.0))
-        if length == 0.0 and not polished and state.project():
-            length = 1.0
-        if length == 0.0 and (polished or not system.sharpen()):
-            status = "converged" if polished else "stalled"
-            break
-        floor = _next_floor(floor, length)
-        iteration, violation = iteration + 1, state.violation()
-        if callback is not None and callback(iteration, violation):
-            break
-    if status != "converged" and violation <= tol:
-        status = "converged"
-    return state.solution(iteration, status, system.info)
+    system = _System(K, options.get("solver"), options.get("memory"))
+    way = _SmoothLoss(K, LossLikelihood(loss, y, c), start, system, intercept, tol)
+    return way.run(max_iter, time_budget, options.get("callback"))
 
 
-class _State:
-    """α, b, v = Kα, and the loss there."""
+class LossLikelihood:
+    """log p(y | f) = −Σᵢ cᵢL(yᵢ, fᵢ)."""
 
-    def __init__(self, K, loss, y, c, intercept, start):
-        self.K, self.loss, self.y, self.intercept = K, loss, np.asarray(y, dtype=float), intercept
+    def __init__(self, loss, y, c):
+        self.loss, self.y = loss, np.asarray(y, dtype=float)
         self.c = np.broadcast_to(np.asarray(c, dtype=float), self.y.shape)
-        self.least = ROUNDING * float(np.max(self.c * np.abs(self.y), initial=0.0))
-        self.alpha, self.v, self.b = np.zeros(len(y)), np.zeros(len(y)), 0.0
-        if start is not None:
-            self.alpha, self.b = np.array(start[0], dtype=float), float(start[1])
-            self.v = K @ self.alpha
-        self.settle()
 
-    @property
-    def f(self):
-        return self.v + self.b
+    def value(self, f):
+        """Return −Σ cL."""
+        return -np.sum(self.c * self.loss.value(self.y, f))
 
-    def slope(self, f):
-        """g = cL′(f)."""
-        return self.c * self.loss.grad(self.y, f)
+    def gradient(self, f):
+        """−cL′."""
+        return -self.c * self.loss.grad(self.y, f)
 
-    def settle(self):
-        """The best b for this α, so that Σ cL′ = 0 and a = −cL′ is feasible in the dual."""
-        if self.intercept:
-            self.b = _root(lambda b: float(self.slope(self.v + b).sum()), self.b, 1.0 + float(np.abs(self.v).max()))
-        self.g = self.slope(self.f)
+    def curvature(self, f):
+        """h = cL″."""
+        return self.c * self.loss.hess(self.y, f)
+
+
+class Certified(Newton):
+    """Newton's way, until α = ∇log p to a tolerance; with the duality gap of where it ends.
+
+    With a factor one more step follows, which doubles the digits. A subclass writes ``_direction`` and ``violation``.
+    """
+
+    exact = True  # whether steps are solved exactly
+    least = 0.0  # slopes below it are rounding
+
+    def __init__(self, K, likelihood, a, v, b, tol):
+        self.tol, self.iterations, self.length, self._polished = tol, 0, 1.0, False
+        super().__init__(K, likelihood, a, v, b)
 
     def violation(self):
-        """max|α + g|/max|g|, but a max|g| that is rounding."""
-        size = max(float(np.abs(self.g).max(initial=0.0)), self.least)
-        worst = float(np.abs(self.alpha + self.g).max(initial=0.0))
+        """max|α − ∇log p|/max|∇log p|, but a max|∇log p| that is rounding."""
+        size = max(float(np.abs(self.gradient).max(initial=0.0)), self.least)
+        return self._relative(float(np.abs(self.a - self.gradient).max(initial=0.0)), size)
+
+    def _relative(self, worst, size):
         return worst / size if size > 0 else float(worst > 0)
 
-    def primal(self, t=0.0, dalpha=None, dv=None, db=0.0):
-        """Σ cL + ½αᵀKα at a step t along a direction."""
-        if dalpha is None:
-            alpha, v = self.alpha, self.v
-        else:
-            alpha, v = self.alpha + t * dalpha, self.v + t * dv
-        value = float(np.sum(self.c * self.loss.value(self.y, v + self.b + t * db)))
-        return value + 0.5 * float(alpha @ v)
+    def _escape(self):
+        """What else to try where a step leads nowhere; whether there is something."""
+        return False
 
-    def step(self, dalpha, db):
-        """Go along a direction as far as the objective falls; return the length, 0 when it does not fall any more."""
-        dv = self.K @ dalpha
+    def _verdict(self):
+        if self.factored:  # else nothing was tried yet
+            if self.length == 0.0 and (self._polished or not self._escape()):
+                return "converged" if self._polished else "stalled"
+            self.iterations += 1
+        self.violated = self.violation()
+        if self.violated <= self.tol and (self._polished or not self.exact or self.violated == 0.0):
+            return "converged"
+        self._polished = self.violated <= self.tol
+        return None
 
-        def slope(t):
-            v = self.v + t * dv
-            return float(self.slope(v + self.b + t * db) @ (dv + db) + dalpha @ v)
+    def run(self, max_iter, time_budget, callback=None):
+        """Climb, and return the solution."""
+        deadline = math.inf if time_budget is None else time.perf_counter() + time_budget
+        told = None if callback is None else lambda way: callback(way.iterations, way.violated)
+        self.climb(max_iter, deadline, told)
+        if self.violated <= self.tol:
+            self.status = "converged"
+        return self.solution()
 
-        here, first = self.primal(), slope(0.0)
-        if not first < 0.0:
-            return 0.0
-        t = 1.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            there = self.primal(1.0, dalpha, dv, db)
-            rounding = 1e-14 * abs(here)
-            if not there <= here + ARMIJO * first + rounding:
-                t = line(slope)
-                there = self.primal(t, dalpha, dv, db)
-        if not there <= here + rounding:
-            return 0.0
-        self.alpha, self.v, self.b = self.alpha + t * dalpha, self.v + t * dv, self.b + t * db
-        self.settle()
-        return t
-
-    def project(self):
-        """α = −g where f does not see the difference (equal rows, say); whether it is so: this is then a minimum."""
-        d = self.alpha + self.g
-        Kd = self.K @ d
-        if not 0.5 * float(d @ Kd) <= 1e-14 * abs(self.primal()):
-            return False
-        self.alpha, self.v = -self.g, self.v - Kd
-        self.settle()
-        return True
-
-    def solution(self, iterations, status, info):
-        """With the certificate: gap = ½(α − a)ᵀK(α − a) for a = −g, by the equality of Fenchel and Young."""
-        a = -self.g
-        d = self.alpha - a
-        gap = max(0.0, 0.5 * float(d @ (self.K @ d)))
-        primal = self.primal()
-        if status == "converged":  # a row that costs nothing is no support vector: exactly 0
-            self.alpha = np.where(self.g == 0.0, 0.0, self.alpha)
+    def solution(self):
+        """With the certificate: gap = ½(α − a)ᵀK(α − a) for a = ∇log p, by the equality of Fenchel and Young."""
+        d = self.a - self.gradient
+        gap, primal = max(0.0, 0.5 * float(np.vdot(d, self.K @ d))), -self.height(self.a, self.v, self.b)
+        if self.converged:  # a row that costs nothing is no support vector: exactly 0
+            self.a = np.where(self.gradient == 0.0, 0.0, self.a)
         return NewtonSolution(
-            self.alpha, self.b, self.f, gap, self.violation(), primal, primal - gap, iterations, status, info
+            self.a, self.b, self.f, gap, self.violated, primal, primal - gap, self.iterations, self.status, self.info
         )
+
+
+class _SmoothLoss(Certified):
+    """One function; b is the best for each α, so that Σ cL′ = 0 and −cL′ is feasible in the dual."""
+
+    def __init__(self, K, likelihood, start, system, intercept, tol):
+        self.intercept, self.system, self.info, self.exact = intercept, system, system.info, system.exact
+        self.floor = 1.0 if start is None else 0.0  # of the curvature, as a part of the largest
+        self.least = ROUNDING * float(np.max(likelihood.c * np.abs(likelihood.y), initial=0.0))
+        a, b = (np.zeros(K.n), 0.0) if start is None else (np.array(start[0], dtype=float), float(start[1]))
+        super().__init__(K, likelihood, a, K @ a if start is not None else np.zeros(K.n), b, tol)
+
+    def _look(self):
+        if self.intercept:
+            scale = 1.0 + float(np.abs(self.v).max(initial=0.0))
+            self.b = _root(lambda b: -float(self.likelihood.gradient(self.v + b).sum()), self.b, scale)
+            self.psi = self.height(self.a, self.v, self.b)
+        super()._look()
+
+    def _direction(self):
+        self.factored += 1
+        return self.system.direction(self, self.floor if self.violated > NEAR else 0.0)
+
+    def _verdict(self):
+        verdict = super()._verdict()
+        if self.factored:  # a tenth after a full step, ten times after a very short one; at last Newton's own method
+            if self.length == 1.0:
+                self.floor = 0.1 * self.floor if self.floor > 1e-3 else 0.0
+            elif self.length <= 0.1:
+                self.floor = min(1.0, 10.0 * self.floor)
+        return verdict
+
+    def _escape(self):
+        """α = −cL′ where f does not see the difference (equal rows, say): a minimum. Else more exact steps."""
+        d = self.a - self.gradient
+        Kd = self.K @ d
+        if not 0.5 * float(d @ Kd) <= 1e-14 * abs(self.psi):
+            return self.system.sharpen()
+        self._go(self.gradient, self.v - Kd, self.b)
+        self.length = 1.0
+        return True
 
 
 class _System:
     """The linear system of a step: a factor of the rows that are curved, or conjugate gradients on all rows."""
 
     def __init__(self, K, solver=None, memory=None):
-        self.K, self.n, self.memory = K, K.n, memory
+        self.K, self.memory = K, memory
         solver = "auto" if solver is None else solver
         if isinstance(solver, str) and solver == "auto":
             room = _machine.within(memory).bytes
-            fits = room is None or 24.0 * self.n**2 <= 0.8 * room
-            solver = "cholesky" if self.n <= DIRECT_UP_TO and fits else "cg"
+            fits = room is None or 24.0 * K.n**2 <= 0.8 * room
+            solver = "cholesky" if K.n <= DIRECT_UP_TO and fits else "cg"
         self.solver = SOLVERS[solver]() if isinstance(solver, str) else solver
-        self.direct = not isinstance(self.solver, SOLVERS["cg"])
+        self.exact, self.tol = not self.solver.iterative, INEXACT[0]
         self.info = {"solver": type(self.solver).__name__.lower(), "products": 0}
-        self.factor, self.fast, self.tol = None, None, 0.03
+        self._fast = self._shared = None
 
     def sharpen(self):
         """Solve more exactly from now on; False where that is not possible."""
         self.tol *= 0.1
-        return not self.direct and self.tol >= 1e-8
+        return not self.exact and self.tol >= INEXACT[1]
 
-    def direction(self, state, violation, floor):
+    def direction(self, way, floor):
         """(Δα, Δb) of Newton's step, no curvature below ``floor`` times the largest for its weight."""
-        rho = -state.g - state.alpha
-        h = state.c * state.loss.hess(state.y, state.f)
+        r, h, c = way.gradient - way.a, way.likelihood.curvature(way.f), way.likelihood.c
         if floor > 0.0:
-            h = np.maximum(h, floor * state.c * float(np.max(h / state.c)))
-        curved = np.flatnonzero(h > FLAT * h.max(initial=0.0))
-        flat = np.ones(self.n, dtype=bool)
-        flat[curved] = False
-        dalpha = np.where(flat, rho, 0.0)
+            h = np.maximum(h, floor * c * float(np.max(h / c)))
+        bent = h > FLAT * h.max(initial=0.0)
+        curved = np.flatnonzero(bent)
+        dalpha = np.where(bent, 0.0, r)
         if not curved.size:
-            return dalpha, 0.0
-        lam = 1.0 / float(np.median(h[curved]))  # a shared λ near the typical one: S is then near 1
-        s = np.sqrt(lam * h[curved])
-        right = rho[curved] * lam / s
-        if flat.any() and dalpha.any():
+            return dalpha, None
+        s = np.sqrt(h[curved])
+        right = r[curved] / s
+        if dalpha.any():
             right -= s * (self._stored() @ dalpha)[curved]
-        beta, db = self._solve(curved, s, lam, right, -float((state.alpha + dalpha).sum()), state.intercept, violation)
-        dalpha[curved] = s * beta
+        columns = [right, s] if way.intercept else [right]
+        both = self._solve(curved, s, np.column_stack(columns), way.violated)
+        if not way.intercept:
+            dalpha[curved] = s * both[:, 0]
+            return dalpha, None
+        db = float((s @ both[:, 0] + (way.a + dalpha).sum()) / (s @ both[:, 1]))  # so that Σα comes back to 0
+        dalpha[curved] = s * (both[:, 0] - db * both[:, 1])
         return dalpha, db
 
-    def _solve(self, curved, s, lam, right, total, intercept, violation):
-        """(S K S + λI) β = r − S1 Δb with 1ᵀSβ = total: the sum of α comes back to 0."""
-        rows = slice(None) if self.direct else curved  # conjugate gradients see all rows: S is 0 where one is straight
-        if not self.direct:
-            right, s = _spread(self.n, curved, right), _spread(self.n, curved, s)
-        inverse = self._inverse(curved, s, lam, violation)
-        both = inverse @ np.column_stack([right, s] if intercept else [right])
-        self.info.update({k: v for k, v in inverse.info.items() if k in REPORTED})
+    def _solve(self, curved, s, B, violation):
+        """(S K S + I)⁻¹ B on the curved rows; conjugate gradients see all rows, with S = 0 where one is straight."""
+        if self.exact:
+            inverse = self.solver.rescaled(restrict(self._stored(), curved))(s)
+            found = inverse @ B
+        else:
+            if self._shared is None:
+                self._shared = self.solver.rescaled(self.K, self._stored())
+            n = self.K.n
+            tol = min(self.tol, float(np.clip(0.1 * np.sqrt(violation), 1e-6, 1.0)))
+            inverse = self._shared(_spread(n, curved, s), tol)
+            found = (inverse @ _spread(n, curved, B))[curved]
+        self.info.update({key: value for key, value in inverse.info.items() if key in REPORTED})
         self.info["products"] += inverse.info.get("iterations", 0)
-        if not intercept:
-            return both[rows, 0], 0.0
-        db = float((s @ both[:, 0] - total) / (s @ both[:, 1]))
-        return both[rows, 0] - db * both[rows, 1], db
-
-    def _inverse(self, curved, s, lam, violation):
-        """(S K S + λI)⁻¹ on the curved rows, or on all of them by conjugate gradients to a tolerance that suffices."""
-        if self.direct:
-            return self.solver.resolvent(ScaledGram(restrict(self._stored(), curved), s))(lam)
-        if self.factor is None:
-            rank = self.solver._rank(self.n)
-            self.factor = PartialCholesky(self.K, rank, max(1, min(100, -(-rank // 10))), self.solver.random_state)
-        tol = min(self.tol, float(np.clip(0.1 * np.sqrt(violation), 1e-6, 1.0)))
-        return CGInverse(ScaledGram(self._stored(), s), lam, _ScaledFactor(self.factor, s), tol, MAX_ITER)
+        return found
 
     def _stored(self):
         """K in memory where it fits: float64 for a factor, float32 for the products of an inexact direction."""
-        if self.fast is None:
-            dtype, spare = (np.float64, 2) if self.direct else (np.float32, 0)
-            self.fast = store(self.K, dtype, self.memory, spare)
-        return self.fast
-
-
-class _ScaledFactor:
-    """S F for a shared F: the preconditioner of every step comes from one factor of K."""
-
-    def __init__(self, factor, s):
-        self.factor, self.s, self.scale = factor, s, factor.scale * float(s.max()) ** 2
-
-    def columns(self, target):
-        """S F, and the trace it leaves."""
-        F, trace = self.factor.columns(target / float(self.s.max()) ** 2)
-        return self.s[:, None] * F, trace
-
-
-def _next_floor(floor, length):
-    """A tenth after a full step, ten times after a very short one: Newton's own method once its steps are full."""
-    if length == 1.0:
-        return 0.1 * floor if floor > 1e-3 else 0.0
-    return floor if length > 0.1 else min(1.0, 10.0 * floor)
+        if self._fast is None:
+            dtype, spare = (np.float64, 2) if self.exact else (np.float32, 0)
+            self._fast = store(self.K, dtype, self.memory, spare)
+        return self._fast
 
 
 def _spread(n, index, values):
     """The values at their rows among n, 0 elsewhere."""
-    out = np.zeros(n)
+    out = np.zeros((n, *values.shape[1:]))
     out[index] = values
     return out
-
-
-def line(slope):
-    """The t in (0, 1) where the slope of a convex function turns positive, to two digits."""
-    low, high = 0.0, 1.0
-    for _ in range(LINE_STEPS):
-        middle = 0.5 * (low + high)
-        rising = slope(middle)
-        low, high = (low, middle) if not rising <= 0.0 else (middle, high)  # a NaN is beyond
-        if low > 0.0 and high - low <= 0.02 * high:
-            break
-    return low
 
 
 def _root(slope, b, scale):

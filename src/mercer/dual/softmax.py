@@ -1,21 +1,13 @@
-"""Newton's method for the softmax over several classes: p(class c | x) = e^(f_c)/Σ e^(f_d), all classes at once.
-
-With D_c = diag(w p_c/(2λ)) the curvature is W = D − D R (RᵀDR)⁻¹ RᵀD, R the stacked identities. A step is α = P z with
-P = (K + W⁻¹)⁻¹ = E − E R (Σ_c E_c)⁻¹ RᵀE and E_c = D_c^½ (I + D_c^½ K D_c^½)⁻¹ D_c^½: one factor of order n for each
-class, and one for their sum (Rasmussen and Williams, algorithm 3.3).
-"""
-
-import time
+"""Newton's method for the softmax over several classes: p(class c | x) = e^(f_c)/Σ e^(f_d), all classes at once."""
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from mercer import _machine
-from mercer.dual.newton import ARMIJO, NewtonSolution, line
-from mercer.gram import DenseGram, ScaledGram
-from mercer.solvers import Cholesky
-
-FLOOR = 1e-12  # of c: the smallest curvature of a class; below, a step is a little shorter
+from mercer._machine import check_memory
+from mercer.dual._memory import store
+from mercer.dual.newton import Certified
+from mercer.inference.softmax import Softmax
+from mercer.solvers.coupled import Coupled
+from mercer.solvers.stacked import least_norm
 
 
 def solve(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, memory=None):
@@ -48,98 +40,37 @@ def solve(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, 
     ('converged', True)
     """
     n, classes = Y.shape
-    _machine.check_memory(8.0 * n * n * (classes + 3), f"the softmax of {classes} classes with n = {n}", memory)
-    deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
-    K = K if isinstance(K, DenseGram) else DenseGram.from_matrix(K.dense())
-    alpha, v, b = np.zeros((n, classes)), np.zeros((n, classes)), np.zeros(classes)
-    status, polished, iteration = "max_iter", False, 0
-    while True:
-        g = _slope(v + b, Y, c)
-        # Newton's constraint Σα = 0 holds for α; Σg = 0 only at the minimum, so it is a part of the violation.
-        worst = max(np.abs(alpha + g).max(), np.abs(g.sum(axis=0)).max() if intercept else 0.0)
-        violation = float(worst / np.abs(g).max())
-        if violation <= tol and (polished or violation == 0.0):
-            status = "converged"
-            break
-        if iteration >= max_iter or time.perf_counter() > deadline:
-            status = "max_iter" if iteration >= max_iter else "time_budget"
-            break
-        polished = violation <= tol
-        step = _step(K, Y, c, (alpha, v, b), _direction(K, v + b, g, c, intercept))
-        if step is None:
-            status = "converged" if polished else "stalled"
-            break
-        (alpha, v, b), iteration = step, iteration + 1
-    d = alpha + g
-    gap, primal = max(0.0, 0.5 * float(np.sum(d * (K @ d)))), _primal(v + b, alpha, v, Y, c)
-    info = {"solver": "cholesky", "multi_class": "softmax"}
-    return NewtonSolution(alpha, b, v + b, gap, violation, primal, primal - gap, iteration, status, info)
+    check_memory(8.0 * n * n * (classes + 3), f"the softmax of {classes} classes with n = {n}", memory)
+    likelihood = Softmax(np.argmax(Y, axis=1), classes, np.broadcast_to(c, n))
+    way = _AllClasses(store(K, np.float64, memory), likelihood, intercept, tol)
+    return way.run(max_iter, time_budget)
 
 
-def _log_sum(f):
-    """log Σ_d e^(f_d)."""
-    top = f.max(axis=1)
-    return top + np.log(np.exp(f - top[:, None]).sum(axis=1))
+class _AllClasses(Certified):
+    """One function for each class; the constants b have the sum 0."""
 
+    def __init__(self, K, likelihood, intercept, tol):
+        self.intercept, self.info = intercept, {"solver": "cholesky", "multi_class": "softmax", "jitter": 0.0}
+        zeros = np.zeros((K.n, likelihood.classes))
+        super().__init__(K, likelihood, zeros, zeros.copy(), np.zeros(likelihood.classes), tol)
 
-def _slope(f, Y, c):
-    """c(p − Y)."""
-    return c[:, None] * (np.exp(f - _log_sum(f)[:, None]) - Y)
+    def violation(self):
+        """Newton's constraint Σα = 0 holds for α; Σ∇log p = 0 only at the minimum, so it is a part of the violation."""
+        worst = np.abs(self.gradient.sum(axis=0)).max() if self.intercept else 0.0
+        worst = max(float(np.abs(self.a - self.gradient).max()), float(worst))
+        return self._relative(worst, float(np.abs(self.gradient).max()))
 
-
-def _primal(f, alpha, v, Y, c):
-    """Σ c(log Σ e^f − Yf) + ½ tr αᵀKα."""
-    return float(c @ (_log_sum(f) - (Y * f).sum(axis=1))) + 0.5 * float(np.sum(alpha * v))
-
-
-def _direction(K, f, g, c, intercept):
-    """(α, b) that minimises the quadratic model at f."""
-    n, classes = f.shape
-    D = np.maximum(np.exp(f - _log_sum(f)[:, None]), FLOOR) * c[:, None]
-    E, total = [], np.zeros((n, n))
-    for j in range(classes):
-        root = np.sqrt(D[:, j])
-        inverse = Cholesky().resolvent(ScaledGram(K, root))(1.0).dense()
-        E.append(root[:, None] * inverse * root)
-        total += E[-1]
-    factor = cho_factor(total + 1e-14 * np.trace(total) / n * np.eye(n), lower=True, overwrite_a=True)
-
-    def project(Z):
-        """P Z for Z of shape (n, C, k)."""
-        out = np.stack([E[j] @ Z[:, j] for j in range(classes)], axis=1)
-        mean = cho_solve(factor, out.sum(axis=1))
-        return out - np.stack([E[j] @ mean for j in range(classes)], axis=1)
-
-    z = (f - g / D)[:, :, None]
-    if not intercept:
-        return project(z)[:, :, 0], np.zeros(classes)
-    ones = np.broadcast_to(np.eye(classes), (n, classes, classes))
-    both = project(np.concatenate([z, ones], axis=2))
-    sums = both.sum(axis=0)
-    b = np.linalg.lstsq(sums[:, 1:], sums[:, 0], rcond=1e-10)[0]
-    b -= b.mean()
-    return both[:, :, 0] - both[:, :, 1:] @ b, b
-
-
-def _step(K, Y, c, here, there):
-    """(α, v, b) after a step as long as the objective falls; None when it does not."""
-    (alpha, v, b), (alpha_new, b_new) = here, there
-    dalpha, db = alpha_new - alpha, b_new - b
-    dv = K @ dalpha
-
-    def slope(t):
-        at = v + t * dv
-        return float(np.sum(_slope(at + b + t * db, Y, c) * (dv + db)) + np.sum(dalpha * at))
-
-    def value(t):
-        return _primal(v + t * dv + b + t * db, alpha + t * dalpha, v + t * dv, Y, c)
-
-    start, first = value(0.0), slope(0.0)
-    if not first < 0.0:
-        return None
-    rounding, t = 1e-14 * abs(start), 1.0
-    if not value(1.0) <= start + ARMIJO * first + rounding:
-        t = line(slope)
-    if not value(t) <= start + rounding:
-        return None
-    return alpha + t * dalpha, v + t * dv, b + t * db
+    def _direction(self):
+        self.factored += 1
+        R = Coupled(self.K, self.likelihood.weight[:, None] * self.likelihood.prob(self.f), jitter="auto")
+        self.info["jitter"] = max(self.info["jitter"], R.info["jitter"])
+        r = self.gradient - self.a
+        if not self.intercept:
+            return r - R @ (self.K @ r), None
+        n, classes = r.shape
+        ones = np.broadcast_to(np.eye(classes), (n, classes, classes))
+        both = R @ np.concatenate([(self.K @ r)[:, :, None], ones], axis=2)
+        dalpha, along = r - both[:, :, 0], both[:, :, 1:]
+        db = least_norm(along.sum(axis=0), (self.a + dalpha).sum(axis=0))
+        db -= db.mean()
+        return dalpha - along @ db, db

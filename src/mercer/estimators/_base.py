@@ -17,8 +17,9 @@ from mercer import diagnostics
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_diagonal, check_X, check_X_y
 from mercer.gram import apply
-from mercer.kernels import Gaussian, as_kernel
+from mercer.kernels import Gaussian, Matern32, as_kernel
 from mercer.kernels.base import call_repr
+from mercer.selection.search.starts import median_heuristic
 
 
 class Estimator(BaseEstimator):
@@ -197,6 +198,19 @@ class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
         f = apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef)
         f += self.intercept_
         return f[:, 0] if coef.ndim == 1 else f
+
+
+def latent_kernel(X, weight=None):
+    """1.0 · Matérn-3/2 with one length scale for each column of X, at the median distances: the prior of a process.
+
+    The bounds of a length scale are those of the kernel, moved along where the columns are in other units.
+    """
+    d = X.shape[1]
+    anywhere = Matern32(1.0 if d == 1 else np.ones(d), length_scale_bounds=(1e-300, 1e300))
+    found = median_heuristic(anywhere, X, weight).length_scale
+    near = np.all((np.asarray(found) > 1e-2) & (np.asarray(found) < 1e2))
+    bounds = None if near else np.multiply.outer(np.atleast_1d(found), (1e-5, 1e5))
+    return 1.0 * Matern32(found, length_scale_bounds=bounds)
 
 
 def default_kernel(X, weight):

@@ -3,21 +3,27 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import Estimator
-from mercer.estimators._gpc_fit import ClassifierFit
-from mercer.estimators._validation import check_X
-from mercer.gram import TiledGram, take
-from mercer.inference.temperature import tempered
-from mercer.selection.progress import ProgressSupport, begin, end, with_progress
+from mercer.estimators._base import Estimator, check_kernel, latent_kernel
+from mercer.estimators._gpc_fit import class_model, kernel_prior, known_mean, refuse_beyond_memory
+from mercer.estimators._gpc_warnings import warn_of_fit
+from mercer.estimators._labels import check_labels, number_labels, stratified_order
+from mercer.estimators._report import FitReport
+from mercer.estimators._validation import check_weight, check_X
+from mercer.gram import Rows, TiledGram, take
+from mercer.inference.models import ClassModel, ClassPosterior
+from mercer.inference.temperature import best_temperature, left_out_losses, tempered
+from mercer.kernels import Gaussian, as_kernel
+from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.selection.search.latent import search_latent
 
 BLOCK = 1024  # new rows at once
 
 
-class GaussianProcessClassifier(ClassifierFit, ProgressSupport, ClassifierMixin, Estimator):  # type: ignore[misc]
+class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  # type: ignore[misc]
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y₁ … yₙ) df with f ~ GP(b, k): the integral of lecture 001, done in four ways.
 
     Parameters
@@ -190,6 +196,96 @@ class GaussianProcessClassifier(ClassifierFit, ProgressSupport, ClassifierMixin,
         end(self, X, y)
         return self
 
+    def _fit(self, X, y, sample_weight):
+        kernel = Gaussian() if self.kernel is None else clone(as_kernel(self.kernel), safe=False)
+        X = check_X(self, X, reset=True, kernel=kernel)
+        y, X = check_labels(self, X, y), kernel.validate(X)
+        weight = check_weight(sample_weight, len(y))
+        self.classes_, number = number_labels(y, weight)
+        rows = Rows(X, number[:, None].astype(float), weight, merge="labels")
+        kernel = latent_kernel(rows.X, rows.weight) if self.kernel is None else kernel
+        check_kernel(kernel, rows.X)
+        classes = len(self.classes_)
+        coupled = classes > 2 and self.multi_class == "softmax"
+        refuse_beyond_memory(rows.n, classes, coupled, self.memory)
+        self._model = class_model(self, rows, classes, coupled)
+        self._model.check(TiledGram(kernel, rows.X))
+        self.kernel_ = self._learn(kernel, rows)
+        self.points_, self.point_index_ = self.kernel_.retain(rows.X), rows.point_index()
+        self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X), self.memory)
+        losses = self._set_results(rows)
+        self._posterior.release()
+        self._report(rows, losses, coupled)
+        warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
+
+    def _learn(self, kernel, rows):
+        """The kernel with the hyper-parameters of the greatest evidence."""
+        self.selection_ = None
+        if not (self.optimize and kernel.n_theta):
+            return kernel
+        self.selection_ = search_latent(
+            kernel,
+            rows.X,
+            self._model.evaluate,
+            rows=rows.n,
+            order=stratified_order(rows.y[:, 0], self.random_state),
+            prior=kernel_prior(self.prior, kernel, rows),
+            starts=self.starts,
+            time_budget=self.time_budget,
+            callback=reporter(self),
+            random_state=self.random_state,
+        ).warn()
+        return self.selection_.kernel
+
+    def _set_results(self, rows):
+        """Coefficients, evidence, leave-one-out probabilities and the temperature; returns the losses left out."""
+        posterior, two = self._posterior, len(self.classes_) == 2
+        self.dual_coef_ = posterior.coef[:, 0] if two else posterior.coef
+        constant = posterior.constant * posterior.coef.sum(axis=0) + (known_mean(self.mean) or 0.0)
+        self.mean_ = float(constant[0]) if two else constant
+        self.log_marginal_likelihood_value_ = posterior.log_evidence
+        self.n_iter_ = max(1, *(info["iterations"] for info in posterior.infos))
+        one = np.minimum(rows.row_weight, 1.0) / rows.weights()[rows.index]  # of the weight of a point: one copy
+        prob, number = posterior.loo(rows.index, one), rows.row_y[:, 0].astype(int)
+        self.loo_probabilities_ = rows.to_rows(prob)
+        self.temperature_ = best_temperature(prob, number, rows.row_weight) if self.temperature else 1.0
+        return left_out_losses(tempered(prob, self.temperature_), number, rows.row_weight)
+
+    def _report(self, rows, losses, coupled):
+        """Fill ``fit_report_``."""
+        self.fit_report_ = FitReport(
+            estimator=type(self).__name__,
+            kernel=repr(self.kernel_),
+            inference=self.inference,
+            learnt_by=self._model.learns_by if self.selection_ is not None else "nothing was learnt",
+            link="softmax" if coupled else self.link,
+            classes=len(self.classes_),
+            rows=rows.given,
+            dropped_rows=rows.given - len(rows.used),
+            merged_rows=rows.merged,
+            points=rows.n,
+            log_evidence=self.log_marginal_likelihood_value_,
+            loo_log_loss=losses[0],
+            frequency_log_loss=losses[1],
+            temperature=self.temperature_,
+            approximation=[dict(info) for info in self._posterior.infos],
+        )
+        if self.selection_ is not None:
+            self.fit_report_["selection"] = self.selection_.to_dict()
+
+    def state(self):
+        """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps."""
+        state = super().state()
+        if "classes_" in state:
+            state |= {"model": self._model.state(), "posterior": self._posterior.state()}
+        return state
+
+    def _restore(self, state):
+        if "posterior" in state:
+            self._model = ClassModel.from_state(state.pop("model"))
+            self._posterior = ClassPosterior.from_state(state.pop("posterior"))
+        super()._restore(state)
+
     def predict(self, X):
         """Return the likeliest class of each row.
 
@@ -220,7 +316,8 @@ class GaussianProcessClassifier(ClassifierFit, ProgressSupport, ClassifierMixin,
         ndarray of shape (m, C)
             Rows sum to 1.
         """
-        return self._probabilities(X)
+        parts = [self._posterior.proba(k, self._diagonal(new)) for new, k in self._blocks(X)]
+        return tempered(np.concatenate(parts), self.temperature_)
 
     def predict_latent(self, X):
         """Mean and standard deviation of the latent function f: two outputs.
@@ -261,11 +358,6 @@ class GaussianProcessClassifier(ClassifierFit, ProgressSupport, ClassifierMixin,
         K = TiledGram(kernel, self.points_)
         value, W = self._model.exact(K, eval_gradient, self.memory)
         return (-value, -K.grad(W)) if eval_gradient else -value
-
-    def _probabilities(self, X):
-        """(m, C), by blocks of rows."""
-        parts = [self._posterior.proba(k, self._diagonal(new)) for new, k in self._blocks(X)]
-        return tempered(np.concatenate(parts), self.temperature_)
 
     def _blocks(self, X):
         """Yield (rows, k(rows, points)) for blocks of the new rows."""

@@ -78,7 +78,8 @@ def merge_rows(X, y, weight, wanted=True):
     X : collection of n inputs
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,)
-    wanted : bool
+    wanted : bool or "labels"
+        "labels": rows are equal if y is, too, and points are sorted, so that their order is not that of the rows.
 
     Returns
     -------
@@ -93,9 +94,24 @@ def merge_rows(X, y, weight, wanted=True):
     spread : ndarray of shape (m, t)
         Σ w (y − ȳ)² within each point.
     """
+    if wanted == "labels":
+        return _merge_labelled(X, y, weight)
     groups = duplicate_groups(X) if wanted else None
     if groups is None:
         return X, y, weight, np.arange(len(y)), np.zeros(y.shape)
     first, index = groups
     mean, total, spread = merge_points(y, weight, index, first.size)
     return take(X, first), mean, total, index, spread
+
+
+def _merge_labelled(X, y, weight):
+    """The same for rows of equal X and y, as sorted points."""
+    groups = duplicate_groups(X, y)
+    first, index = (np.arange(len(y)),) * 2 if groups is None else groups
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64:
+        order = np.lexsort(np.column_stack([X, y])[first].T[::-1])
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        index, first = rank[index], first[order]
+    total = np.bincount(index, weights=weight, minlength=first.size)
+    return take(X, first), y[first], total, index, np.zeros((first.size, y.shape[1]))

@@ -26,8 +26,8 @@ class Rows:
         w >= 0; None is ones.
     trend : callable, default=None
         X ↦ H of shape (len(X), q), the unpenalised part; None is none.
-    merge : bool, default=True
-        Whether equal inputs are one point.
+    merge : bool or "labels", default=True
+        Whether equal inputs are one point; "labels": only those of equal targets, and points are sorted.
     unit : float, default=1.0
         What targets are divided by: a power of two, where their squares would overflow or vanish (`safe_unit`).
 

@@ -17,7 +17,7 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, 
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : Gram
     likelihood : Binary
     n_samples : int, default=1000
         Draws of each chain that are kept; half as many come first and are forgotten.
@@ -35,16 +35,17 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, 
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import DenseGram
     >>> from mercer.inference.elliptical import elliptical
     >>> from mercer.inference.likelihood import Binary
     >>> from mercer.inference.links import Probit
-    >>> found = elliptical(np.eye(2), Binary(Probit(), np.array([1.0, -1.0])), n_samples=200)
+    >>> found = elliptical(DenseGram.from_matrix(np.eye(2)), Binary(Probit(), np.array([1.0, -1.0])), n_samples=200)
     >>> found.info["rhat"] < 1.1
     True
     """
     rng = np.random.default_rng(random_state)
     measure = Measure(K, likelihood, max_iter)
-    with few_threads(len(K)):
+    with few_threads(K.n):
         eps, turns = _chains(measure, n_samples, chains, rng)
         log_z, error = _evidence(measure, chains * n_samples, rng)
     shown = _watched(measure, eps)
@@ -59,15 +60,24 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, 
     }
     info["converged"] = bool(info["rhat"] < 1.05 and info["ess"] > 100.0)
     flat = eps.reshape(-1, measure.rank)
-    return Draws(measure, measure.whiten(flat), np.full(len(flat), 1.0 / len(flat)), log_z, info)
+    weight = np.full(len(flat), 1.0 / len(flat))
+    found = Draws(likelihood, measure.vectors, measure.values, measure.whiten(flat), weight, log_z, info)
+    found.sites = measure.sites
+    return found
 
 
 class Draws(NodePosterior):
     """Draws of the posterior, all of the same weight; made by `elliptical`."""
 
+    sites = None  # the Gaussian of expectation propagation, until `release`
+
+    def release(self):
+        """Forget the sites, which prediction does not need."""
+        self.sites = None
+
     def loo(self, index=None, share=1.0):
         """P(t = +1) from the cavities of EP: weights 1/p(yᵢ | fᵢ) of the draws would have no finite variance."""
-        return self.measure.sites.loo(index, share)
+        return self.sites.loo(index, share)
 
 
 def _watched(measure, eps):

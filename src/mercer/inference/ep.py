@@ -4,8 +4,8 @@ import numpy as np
 
 from mercer._threads import few_threads
 from mercer.inference.laplace import laplace
-from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
-from mercer.solvers.engine.lapack import solve_lower
+from mercer.inference.sites import SitePosterior, site_inverse
+from mercer.solvers.stacked import solve_each
 
 DAMPING = (1.0, 0.05)  # the first, and the least, share of a new site that is taken over
 CALM = 1.5  # a change larger than this many times the last one is answered by more damping, and by forgetting
@@ -16,6 +16,7 @@ RIDGE = 1e-10
 def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8):
     """log Z ≈ Σᵢ log cᵢ + log ∫ N(f | 0, K) Πᵢ exp(νᵢ fᵢ − ½ τᵢ fᵢ²) df, sites that keep the moments of each fᵢ.
 
+    At the fixed point log Z does not change with the sites, so that ∂ log Z/∂K is that at fixed ones.
     All sites are renewed at once, from those of Laplace's approximation; mixed with earlier sweeps (Anderson), and
     damped where the iteration would swing.
     A row of weight w > 1 has w equal sites (so that a whole number is a repeated row), one of weight w < 1 the site of
@@ -23,9 +24,9 @@ def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : Gram
     likelihood : Binary
-    start : pair of ndarray of shape (n,), default=None
+    start : ndarray of shape (n, 2), default=None
         (τ, ν) of a similar problem.
     max_iter : int, default=200
         Most sweeps, each with one factorisation.
@@ -42,15 +43,16 @@ def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8
     For the probit and one row the evidence is ½, and the approximation exact:
 
     >>> import numpy as np
+    >>> from mercer.gram import DenseGram
     >>> from mercer.inference.ep import expectation_propagation
     >>> from mercer.inference.likelihood import Binary
     >>> from mercer.inference.links import Probit
-    >>> found = expectation_propagation(np.array([[2.0]]), Binary(Probit(), np.array([1.0])))
+    >>> found = expectation_propagation(DenseGram.from_matrix([[2.0]]), Binary(Probit(), np.array([1.0])))
     >>> round(float(np.exp(found.log_evidence)), 9)
     0.5
     """
-    with few_threads(len(K)):
-        state = _Sites(K, likelihood, *(_from_laplace(K, likelihood) if start is None else start))
+    with few_threads(K.n):
+        state = _Sites(K, likelihood, *(_from_laplace(K, likelihood) if start is None else start.T))
         for _ in range(max_iter):
             if state.sweep() <= tol:
                 break
@@ -69,17 +71,16 @@ class _Sites:
     def __init__(self, K, likelihood, tau, nu):
         self.K, self.likelihood = K, likelihood
         self.tau, self.nu = tau.copy(), nu.copy()
-        self.buffer, self.sweeps, self.change, self.damping, self.history = None, 0, np.inf, DAMPING[0], []
+        self.sweeps, self.change, self.damping, self.history = 0, np.inf, DAMPING[0], []
         self._refresh()
 
     def _refresh(self):
         """Posterior means and variances, one factorisation."""
+        self.current = None  # its factor first: two of them need not fit
         s = np.sqrt(self.tau)
-        L = factor_sites(self.K, s, self.buffer)
-        self.buffer = L
-        Kn = self.K @ self.nu
-        a = self.nu - s * solve_lower(L, s * Kn)
-        self.current = SitePosterior(self.K, self.likelihood, a, s, L, self.nu, np.nan, {})
+        Binv = site_inverse(self.K, s)
+        a = self.nu - s * (Binv @ (s * (self.K @ self.nu)))
+        self.current = SitePosterior(self.K, self.likelihood, a, s, Binv, self.nu, np.nan, {})
         self.var = np.maximum(self.current.variances(), np.finfo(float).tiny)
 
     def cavity(self):
@@ -119,7 +120,7 @@ class _Sites:
             A = (dr * unit).reshape(len(dr), -1)
             gram = A @ A.T
             gram += RIDGE * np.trace(gram) * np.eye(len(dr))
-            mix = np.linalg.solve(gram, A @ (r * unit).ravel()) if np.trace(gram) > 0 else np.zeros(len(dr))
+            mix = solve_each(gram, A @ (r * unit).ravel()) if np.trace(gram) > 0 else np.zeros(len(dr))
             x, r = x - np.tensordot(mix, dx, 1), r - np.tensordot(mix, dr, 1)
         new = x + self.damping * r
         wrong = ~(new[0] > 0)  # a negative precision is no site: take over the plain one there
@@ -135,24 +136,7 @@ class _Sites:
         left = np.maximum(1.0 - self.tau * var / copies, 1e-12)
         difference = 0.5 * (mean * mean / v - f * f / var) - 0.5 * np.log(left)
         found = self.current
-        evidence = float(np.sum(copies * (log_z + difference)) - half_logdet(found.L) + 0.5 * (self.nu @ f))
+        evidence = float(np.sum(copies * (log_z + difference)) - 0.5 * found.Binv.logdet() + 0.5 * (self.nu @ f))
         info = {"iterations": self.sweeps, "converged": bool(self.change <= tol), "change": float(self.change)}
         info["damping"] = self.damping
-        return SitePosterior(self.K, self.likelihood, found.a, found.s, found.L, self.nu, evidence, info)
-
-
-def ep_adjoint(posterior, overwrite=False):
-    """∂C/∂K of C = −log Z: ½ (R − a aᵀ). At the fixed point log Z does not change with the sites.
-
-    Parameters
-    ----------
-    posterior : SitePosterior
-        From `expectation_propagation`.
-    overwrite : bool, default=False
-        Whether its factor may be used up.
-    """
-    with few_threads(len(posterior.a)):
-        R, _ = posterior.inverse(overwrite)
-        R -= np.outer(posterior.a, posterior.a)
-        R *= 0.5
-    return R
+        return SitePosterior(self.K, self.likelihood, found.a, found.s, found.Binv, self.nu, evidence, info, f)

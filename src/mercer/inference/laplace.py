@@ -3,21 +3,16 @@
 import numpy as np
 
 from mercer._threads import few_threads
-from mercer.inference._newton import Newton
-from mercer.inference.sites import SitePosterior, factor_sites, half_logdet
-from mercer.solvers.engine.lapack import combine, solve_lower
+from mercer.inference.mode import Mode
+from mercer.inference.sites import SitePosterior, site_inverse
 
 
 def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     """log Z ≈ −½ âᵀf̂ + log p(y | f̂) − ½ log det(I + √W K √W),  f̂ = K â the maximum of log p(y | f) − ½ fᵀK⁻¹f.
 
-    Newton with backtracking. Several steps are taken with one factor of B while they shrink fast, so that an
-    evaluation near an earlier one costs two or three factorisations.
-
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Not changed.
+    K : Gram
     likelihood : Binary
     start : ndarray of shape (n,), default=None
         a of a similar problem.
@@ -33,65 +28,40 @@ def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import DenseGram
     >>> from mercer.inference.laplace import laplace
     >>> from mercer.inference.likelihood import Binary
     >>> from mercer.inference.links import Logit
-    >>> found = laplace(np.eye(2), Binary(Logit(), np.array([1.0, -1.0])))
+    >>> found = laplace(DenseGram.from_matrix(np.eye(2)), Binary(Logit(), np.array([1.0, -1.0])))
     >>> found.f.round(4), round(found.log_evidence, 4)
     (array([ 0.4011, -0.4011]), -1.4013)
     """
-    with few_threads(len(K)):
-        return _TwoClasses(K, likelihood, np.zeros(len(K)), start, tol).climb(max_iter).posterior()
+    with few_threads(K.n):
+        a = np.zeros(K.n) if start is None else start
+        return _TwoClasses(K, likelihood, a, start is not None, tol).climb(max_iter).posterior()
 
 
-class _TwoClasses(Newton):
-    """B = I + √W K √W, W diagonal, as one factor of order n."""
+class _TwoClasses(Mode):
+    """(I + W K)⁻¹ = I − √W B⁻¹ √W K with B = I + √W K √W, W diagonal: one factor of order n."""
 
-    L = None
+    def _look(self):
+        self.gradient, self.W, self.third = self.likelihood.derivatives(self.v)
 
     def _factor(self):
-        self._factor_at(self.likelihood.derivatives(self.f)[1])
+        self.s = np.sqrt(self.W)
+        self.Binv = site_inverse(self.K, self.s)
 
-    def _factor_at(self, W):
-        self.s = np.sqrt(W)
-        self.L = factor_sites(self.K, self.s, self.L)
-
-    def _direction(self):
-        r = self.likelihood.derivatives(self.f)[0] - self.a
-        da = r - self.s * solve_lower(self.L, self.s * (self.K @ r))
-        return da, self.K @ da
+    def _solve(self, r):
+        return r - self.s * (self.Binv @ (self.s * (self.K @ r)))
 
     def posterior(self):
         """Return the approximation at the mode, with B factored there."""
-        self.f = self.K @ self.a
-        g, W, _ = self.likelihood.derivatives(self.f)
-        self._factor_at(W)
+        self._go(self.a, self.K @ self.a, 0.0)  # not the sum of all steps, which rounding may have moved
+        self._factor()
         self.factored += 1
-        info = self._info() | {"gradient": float(np.abs(self.K @ (g - self.a)).max(initial=0.0))}
-        evidence = self._height(self.a, self.f) - half_logdet(self.L)
-        return SitePosterior(self.K, self.likelihood, self.a, self.s, self.L, W * self.f + g, evidence, info, self.f)
-
-
-def laplace_adjoint(posterior, overwrite=False):
-    """∂C/∂K of C = −log Z: ½ (R − a aᵀ − u aᵀ − a uᵀ),  u = (I − R K) ½ diag(Σ) ∇³log p, the way through f̂.
-
-    Parameters
-    ----------
-    posterior : SitePosterior
-        From `laplace`.
-    overwrite : bool, default=False
-        Whether its factor may be used up.
-    """
-    with few_threads(len(posterior.a)):
-        R, beta = posterior.inverse(overwrite)
-        s2 = 0.5 * (1.0 - beta) * _skew(posterior)
-        u = s2 - R @ (posterior.K @ s2)
-        a = posterior.a
-        left = np.stack([a + u, u], axis=1)
-        return combine(R, left * [-0.5, 0.5], left, 0.5)  # ½ R − ½ ((a + u)(a + u)ᵀ − u uᵀ)
-
-
-def _skew(posterior):
-    """∇³log p / W, which is bounded where both vanish: Σᵢᵢ ∇³ᵢ = (1 − [B⁻¹]ᵢᵢ) ∇³ᵢ/Wᵢ then needs no Σ of such rows."""
-    _, W, third = posterior.likelihood.derivatives(posterior.f)
-    return np.divide(third, W, out=np.zeros_like(third), where=W > 0)
+        left = self.K @ (self.gradient - self.a)
+        info = self.info() | {"gradient": float(np.abs(left).max(initial=0.0))}
+        evidence = self.psi - 0.5 * self.Binv.logdet()
+        nu = self.W * self.v + self.gradient
+        skew = np.divide(self.third, self.W, out=np.zeros_like(nu), where=self.W > 0)
+        return SitePosterior(self.K, self.likelihood, self.a, self.s, self.Binv, nu, evidence, info, self.v, skew)

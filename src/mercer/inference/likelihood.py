@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from mercer.inference.links import LINKS
+
 
 class Binary:
     """log p(y | f) = Σᵢ wᵢ log σ(tᵢ (fᵢ + m)) for labels t = ±1.
@@ -32,6 +34,15 @@ class Binary:
         self.copies = np.maximum(self.weight, 1.0)
         self.power = self.weight / self.copies
 
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        return {"link": self.link.name, "t": self.t, "weight": self.weight, "offset": self.offset}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the likelihood that had this state."""
+        return cls(LINKS[state["link"]](), state["t"], state["weight"], state["offset"])
+
     @property
     def n(self):
         """The number of rows."""
@@ -48,6 +59,10 @@ class Binary:
     def value(self, f):
         """The sum of `logs`."""
         return self.logs(f).sum(axis=-1)
+
+    def gradient(self, f):
+        """First derivative of each term."""
+        return self.derivatives(f)[0]
 
     def derivatives(self, f):
         """First, −second and third derivative of each term."""

@@ -5,223 +5,197 @@ posterior. An unknown constant in the latent function with the prior N(0, c) is 
 every entry of K. It takes up unequal class frequencies, which a zero mean would have to explain by the kernel.
 """
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 
-from mercer.inference.elliptical import elliptical
-from mercer.inference.ep import ep_adjoint, expectation_propagation
-from mercer.inference.laplace import laplace, laplace_adjoint
+from mercer.gram import DenseGram
+from mercer.inference.elliptical import Draws, elliptical
+from mercer.inference.ep import expectation_propagation
+from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
-from mercer.inference.quadrature import check_rank, quadrature
+from mercer.inference.quadrature import Nodes, check_rank, quadrature
 from mercer.inference.sites import SitePosterior
-from mercer.inference.softmax import Softmax, softmax_laplace
+from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
 
-SEARCH = {"laplace": 1e-5, "ep": 1e-4}  # tolerances while hyper-parameters are searched; EP's error goes by the square
+SEARCH = {"laplace": 1e-8, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square
 SWEEPS = 2  # of EP for each iteration allowed: damped ones are shorter
+POSTERIORS = {
+    "laplace": SitePosterior,
+    "ep": SitePosterior,
+    "softmax": SoftmaxPosterior,
+    "mcmc": Draws,
+    "quadrature": Nodes,
+}
 
 
-class Model(ABC):
-    """Labels of n rows and a way to a posterior.
+class ClassModel:
+    """One or several latent functions with one kernel, and a way to their posterior.
 
     Parameters
     ----------
-    constant : float
+    likelihoods : list of Binary, or [Softmax]
+        One for each problem of two classes, or one for all classes together.
+    inference : {"laplace", "ep", "mcmc", "quadrature", "softmax"}
+        "softmax" is Laplace's approximation for several classes.
+    constant : float, default=0.0
         c, the prior variance of a constant in f; 0 is none.
-    max_iter : int
-    tol : float
+    max_iter : int, default=100
+    tol : float, default=1e-8
+    n_samples, random_state
+        Of the sampling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.inference.likelihood import Binary
+    >>> from mercer.inference.links import Logit
+    >>> from mercer.inference.models import ClassModel
+    >>> model = ClassModel([Binary(Logit(), np.array([1.0, -1.0]))], "laplace")
+    >>> model.fit(DenseGram.from_matrix(np.eye(2))).proba(np.array([[1.0, 0.0]]), np.ones(1)).round(3)
+    array([[0.407, 0.593]])
     """
 
-    def __init__(self, constant, max_iter, tol):
-        self.constant, self.max_iter, self.tol = float(constant), max_iter, tol
-        self._starts = {}
+    def __init__(self, likelihoods, inference, *, constant=0.0, max_iter=100, tol=1e-8, n_samples=1000, random_state=0):
+        self.likelihoods, self.inference, self.constant = likelihoods, inference, float(constant)
+        self.max_iter, self.tol, self.n_samples, self.random_state = max_iter, tol, n_samples, random_state
+        self._learns_by = inference if inference in SEARCH else "ep"  # the others have no cheap gradient
+        self._starts, self._index, self._likelihoods = {}, None, likelihoods
 
-    def _start(self, key, index):
-        """Where the last evaluation of a problem ended: arrays (..., n), put in place when there were fewer rows."""
-        before, arrays = self._starts.get(key, (None, None))
-        if arrays is None or np.array_equal(before, index):
-            return arrays
-        if not np.isin(before, index).all():
-            return None
-        place = np.searchsorted(index, before)
-        wider = [np.zeros((*array.shape[:-1], len(index))) for array in arrays]
-        for new, array in zip(wider, arrays, strict=True):
-            new[..., place] = array
-        return wider
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        names = ("inference", "constant", "max_iter", "tol", "n_samples", "random_state")
+        plain = {name: getattr(self, name) for name in names}
+        return plain | {"likelihoods": [likelihood.state() for likelihood in self.likelihoods]}
 
-    def dense(self, K):
-        """K + c 1 1ᵀ of a Gram, as an array."""
+    @classmethod
+    def from_state(cls, state):
+        """Return the model that had this state."""
+        state = dict(state)
+        kind = Softmax if state["inference"] == "softmax" else Binary
+        return cls([kind.from_state(one) for one in state.pop("likelihoods")], **state)
+
+    @property
+    def learns_by(self):
+        """Whose evidence a search maximises."""
+        return "laplace" if self._learns_by == "softmax" else self._learns_by
+
+    def gram(self, K):
+        """K + c 1 1ᵀ, stored."""
         A = K.dense()
-        A += self.constant
-        return A
+        if self.constant:
+            A += self.constant
+        return DenseGram.from_matrix(A)
 
-    @abstractmethod
     def check(self, K):
-        """Refuse, before any work, what the inference cannot do; K is a Gram at any hyper-parameters."""
+        """Refuse, before any work, more rows than a product rule can have; K is a Gram at any hyper-parameters."""
+        if self.inference == "quadrature":
+            check_rank(self.gram(K))
 
     def evaluate(self, K, index, gradient):
         """(−log evidence, ∂/∂K or None) of the sorted rows ``index``; begun where the last evaluation ended."""
-        return self._evaluate(self.dense(K), index, gradient)
-
-    @abstractmethod
-    def _evaluate(self, K, index, gradient):
-        """The same for an array."""
-
-    @abstractmethod
-    def fit(self, K, memory=None):
-        """Return the posterior for a Gram of all rows, within so many bytes."""
-
-    @abstractmethod
-    def exact(self, K, gradient, memory=None):
-        """(−log evidence, ∂/∂K or None) for a Gram of all rows, to the tolerance, by the inference that was chosen."""
-
-
-class BinaryModel(Model):
-    """One or several problems of two classes with one kernel: one column of ±1 for each.
-
-    Parameters
-    ----------
-    link : Link
-    T : ndarray of shape (n, t)
-        ±1.
-    weight : ndarray of shape (n,)
-    inference : {"laplace", "ep", "mcmc", "quadrature"}
-    offset : float
-    n_samples, random_state
-        Of the sampling.
-    constant, max_iter, tol
-        See `Model`.
-    """
-
-    def __init__(self, link, T, weight, inference, *, offset, constant, n_samples, random_state, max_iter, tol):
-        super().__init__(constant, max_iter, tol)
-        self.likelihoods = [Binary(link, t, weight, offset) for t in T.T]
-        self.inference, self.n_samples, self.random_state = inference, n_samples, random_state
-        self.learns_by = inference if inference in SEARCH else "ep"  # the others have no cheap gradient
-
-    def check(self, K):
-        """Refuse more rows than a product rule can have."""
-        if self.inference == "quadrature":
-            check_rank(self.dense(K))
-
-    def _evaluate(self, K, index, gradient):
-        value, W, loose = 0.0, None, max(self.tol, SEARCH[self.learns_by])
-        for j, likelihood in enumerate(self.likelihoods):
-            found = self._gaussian(self.learns_by, K, likelihood.rows(index), self._start(j, index), loose)
-            self._starts[j] = index, [found.a] if self.learns_by == "laplace" else [found.s**2, found.nu]
+        K, value, W = self.gram(K), 0.0, None
+        if index is not self._index:  # of a level of a search: the same array in each of its trials
+            every = len(index) == self.likelihoods[0].n
+            self._likelihoods = self.likelihoods if every else [one.rows(index) for one in self.likelihoods]
+            self._starts = {j: _placed(*start, index) for j, start in self._starts.items()}
+            self._index = index
+        for j, likelihood in enumerate(self._likelihoods):
+            start = self._starts.get(j, (None, None))[1]
+            found = self._approximate(self._learns_by, K, likelihood, start, max(self.tol, SEARCH[self._learns_by]))
+            self._starts[j] = index, found.start
             value -= found.log_evidence
             if gradient:
-                one = (laplace_adjoint if self.learns_by == "laplace" else ep_adjoint)(found, overwrite=True)
+                one = found.adjoint(overwrite=True)
                 W = one if W is None else np.add(W, one, out=W)
         return value, W
 
-    def _gaussian(self, inference, K, likelihood, start, tol):
-        if inference == "laplace":
-            start = None if start is None else start[0]
-            return laplace(K, likelihood, start=start, max_iter=self.max_iter, tol=tol)
+    def _approximate(self, inference, K, likelihood, start, tol):
+        """A Gaussian approximation."""
         sweeps = SWEEPS * self.max_iter
-        return expectation_propagation(K, likelihood, start=start, max_iter=sweeps, tol=tol)
+        if inference == "ep":
+            return expectation_propagation(K, likelihood, start=start, max_iter=sweeps, tol=tol)
+        approximate = softmax_laplace if inference == "softmax" else laplace
+        return approximate(K, likelihood, start=start, max_iter=self.max_iter, tol=tol)
 
     def _one(self, K, j, memory):
-        likelihood = self.likelihoods[j]
+        """The posterior of one problem."""
+        likelihood, sweeps = self.likelihoods[j], SWEEPS * self.max_iter
         if self.inference == "quadrature":
-            return quadrature(K, likelihood, tol=self.tol, max_iter=SWEEPS * self.max_iter, memory=memory)
+            return quadrature(K, likelihood, tol=self.tol, max_iter=sweeps, memory=memory)
         if self.inference == "mcmc":
-            seed, sweeps = self.random_state, SWEEPS * self.max_iter
-            return elliptical(K, likelihood, n_samples=self.n_samples, random_state=seed, max_iter=sweeps)
-        return self._gaussian(self.inference, K, likelihood, self._start(j, np.arange(len(K))), self.tol)
+            options = {"n_samples": self.n_samples, "random_state": self.random_state}
+            return elliptical(K, likelihood, max_iter=sweeps, **options)
+        index, start = self._starts.get(j, ((), None))
+        start = start if len(index) == K.n and self.inference == self._learns_by else None
+        return self._approximate(self.inference, K, likelihood, start, self.tol)
 
     def fit(self, K, memory=None):
-        """Return the posterior of every problem."""
-        A = self.dense(K)
-        return BinaryPosterior([self._one(A, j, memory) for j in range(len(self.likelihoods))], self.constant)
+        """Return the posterior of every problem for a Gram of all rows, within so many bytes."""
+        K = self.gram(K)
+        parts = [self._one(K, j, memory) for j in range(len(self.likelihoods))]
+        return ClassPosterior(parts, self.inference, self.constant)
 
     def exact(self, K, gradient, memory=None):
-        """(−log evidence, ∂/∂K or None); without a gradient for sampling."""
+        """(−log evidence, ∂/∂K or None) for a Gram of all rows, to the tolerance, by the inference that was chosen."""
         if gradient and self.inference == "mcmc":
             raise ValueError("draws give no gradient of the evidence; use inference='ep', or eval_gradient=False.")
-        parts, W = self.fit(K, memory).parts, None
-        if gradient:
-            adjoint = {"laplace": laplace_adjoint, "ep": ep_adjoint, "quadrature": lambda part: part.adjoint()}
-            W = sum(adjoint[self.inference](part) for part in parts)
-        return -sum(part.log_evidence for part in parts), W
+        parts = self.fit(K, memory).parts
+        return -sum(part.log_evidence for part in parts), sum(part.adjoint() for part in parts) if gradient else None
 
 
-class SoftmaxModel(Model):
-    """C classes by one latent function each, coupled by the softmax; Laplace's approximation.
+class ClassPosterior:
+    """P(class) from the posterior of one latent function (two classes), of one for each class, or of all together.
 
     Parameters
     ----------
-    y : ndarray of int of shape (n,)
-    classes : int
-    weight : ndarray of shape (n,)
-    constant, max_iter, tol
-        See `Model`.
+    parts : list
+    inference : str
+        How they were made.
+    constant : float
+        c.
     """
 
-    learns_by = "laplace"
-
-    def __init__(self, y, classes, weight, *, constant, max_iter, tol):
-        super().__init__(constant, max_iter, tol)
-        self.likelihood = Softmax(y, classes, weight)
-
-    def check(self, K):
-        """Laplace's approximation takes any K."""
-
-    def _evaluate(self, K, index, gradient):
-        tol = max(self.tol, SEARCH["laplace"])
-        start = self._start(0, index)
-        start = None if start is None else start[0]
-        found = softmax_laplace(K, self.likelihood.rows(index), start=start, max_iter=self.max_iter, tol=tol)
-        self._starts[0] = index, [found.a]
-        return -found.log_evidence, found.adjoint() if gradient else None
-
-    def fit(self, K, memory=None):
-        """Return the posterior."""
-        found = softmax_laplace(self.dense(K), self.likelihood, max_iter=self.max_iter, tol=self.tol)
-        return SeveralPosterior(found, self.constant)
-
-    def exact(self, K, gradient, memory=None):
-        """(−log evidence, ∂/∂K or None)."""
-        found = self.fit(K).part
-        return -found.log_evidence, found.adjoint() if gradient else None
-
-
-class BinaryPosterior:
-    """Posteriors of one (two classes) or several (one class against the rest) latent functions."""
-
-    def __init__(self, parts, constant):
-        self.parts, self.constant = parts, constant
+    def __init__(self, parts, inference, constant):
+        self.parts, self.inference, self.constant = parts, inference, constant
         self.log_evidence = float(sum(part.log_evidence for part in parts))
         self.infos = [part.info for part in parts]
-        self.coef = np.stack([part.a for part in parts], axis=1)
+        self.coef = np.column_stack([part.a for part in parts])
 
-    def _columns(self, method, k, diagonal):
-        k, diagonal = k + self.constant, diagonal + self.constant
-        return [getattr(part, method)(k, diagonal) for part in self.parts]
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        parts = [part.state() for part in self.parts]
+        return {"inference": self.inference, "constant": self.constant, "parts": parts}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the posterior that had this state: for predictions."""
+        kind = POSTERIORS[state["inference"]]
+        return cls([kind.from_state(part) for part in state["parts"]], state["inference"], state["constant"])
 
     def latent(self, k, diagonal):
         """Means and variances of f, (m, t) each."""
-        mean, var = zip(*self._columns("latent", k, diagonal), strict=True)
-        return np.stack(mean, axis=1), np.stack(var, axis=1)
+        k, diagonal = k + self.constant, diagonal + self.constant
+        mean, var = zip(*(part.latent(k, diagonal) for part in self.parts), strict=True)
+        return np.column_stack(mean), np.column_stack(var)
 
     def proba(self, k, diagonal):
         """P(class), (m, C); of one class against the rest divided by their sum."""
-        return _classes(np.stack(self._columns("proba", k, diagonal), axis=1))
+        k, diagonal = k + self.constant, diagonal + self.constant
+        return _classes(np.column_stack([part.proba(k, diagonal) for part in self.parts]))
 
     def labels(self, k):
         """Number of the likelier of two classes by the sign of the latent mean alone, which needs no variance; or None.
 
         Links are symmetric, so that P > ½ where the mean of a Gaussian posterior is positive.
         """
-        if len(self.parts) > 1 or not isinstance(self.parts[0], SitePosterior):
+        if len(self.parts) > 1 or self.inference not in ("laplace", "ep"):
             return None
         part = self.parts[0]
         return ((k + self.constant) @ part.a + part.likelihood.offset > 0).astype(int)
 
     def loo(self, index, share):
         """P(class) of each row under the posterior of the others."""
-        return _classes(np.stack([part.loo(index, share) for part in self.parts], axis=1))
+        return _classes(np.column_stack([part.loo(index, share) for part in self.parts]))
 
     def release(self):
         """Forget what prediction does not need."""
@@ -229,36 +203,19 @@ class BinaryPosterior:
             part.release()
 
 
-class SeveralPosterior:
-    """The posterior of C latent functions under the softmax."""
-
-    def __init__(self, part, constant):
-        self.part, self.constant = part, constant
-        self.log_evidence, self.infos, self.coef = part.log_evidence, [part.info], part.a.T
-
-    def latent(self, k, diagonal):
-        """Means and variances of f, (m, C) each."""
-        mean, cov = self.part.latent(k + self.constant, diagonal + self.constant)
-        return mean, np.einsum("icc->ic", cov)
-
-    def proba(self, k, diagonal):
-        """P(class), (m, C)."""
-        return self.part.proba(k + self.constant, diagonal + self.constant)
-
-    def labels(self, k):
-        """None: the likeliest of several classes takes the covariances too."""
-
-    def loo(self, index, share):
-        """P(class) of each row under the posterior of the others."""
-        return self.part.loo(index, share)
-
-    def release(self):
-        """Forget what prediction does not need."""
-        self.part.release()
+def _placed(before, start, index):
+    """(index, start): what was found for the rows ``before``, put in place among more of them; None among others."""
+    if len(before) == len(index) and np.array_equal(before, index):
+        return index, start
+    if not np.isin(before, index).all():
+        return index, None
+    wider = np.zeros((len(index), *start.shape[1:]))
+    wider[np.searchsorted(index, before)] = start
+    return index, wider
 
 
 def _classes(p):
-    """(m, 1) of the second class → (m, 2); (m, C) of each class against the rest → divided by their sum."""
+    """(m, 1) of the second class → (m, 2); (m, C) of each class → divided by their sum."""
     if p.shape[1] == 1:
         return np.concatenate([1.0 - p, p], axis=1)
     total = p.sum(axis=1, keepdims=True)

@@ -9,11 +9,15 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mercer._threads import few_threads
+from mercer.gram import DenseGram
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
+from mercer.inference.likelihood import Binary
+from mercer.solvers import Cholesky, Spectral
 
 STEP = 0.04  # of the latent mean, in a table of averaged probabilities: a cubic spline is then good to 1e-9
 MOST = 20_000
+SOLVER = Cholesky()
 
 
 class Measure:
@@ -21,7 +25,7 @@ class Measure:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : Gram
     likelihood : Binary
     max_iter, tol
         Of expectation propagation.
@@ -29,20 +33,18 @@ class Measure:
 
     def __init__(self, K, likelihood, max_iter=200, tol=1e-8):
         self.likelihood = likelihood
-        values, vectors = np.linalg.eigh(K)
-        kept = ranked(values)
-        self.vectors, self.values = vectors[:, kept], values[kept]
+        self.vectors, self.values = principal(K)
         self.F = self.vectors * np.sqrt(self.values)
         sites = expectation_propagation(K, likelihood, max_iter=max_iter, tol=tol)
         if not sites.info["converged"]:
             sites = laplace(K, likelihood)
         self.sites, self.tau, self.nu = sites, sites.s**2, sites.nu
-        self.L = np.linalg.cholesky(np.eye(self.rank) + self.F.T @ (self.tau[:, None] * self.F))
-        half = np.linalg.solve(self.L, self.F.T @ self.nu)
-        self.z = np.linalg.solve(self.L.T, half)
-        self.G = np.linalg.solve(self.L, self.F.T).T
+        self._precision = SOLVER.resolvent(DenseGram.from_matrix(self.F.T @ (self.tau[:, None] * self.F))).trial(1.0)
+        half = self._precision.half(self.F.T @ self.nu)
+        self.z = self._precision.other_half(half)[:, 0]
+        self.G = self._precision.half(self.F.T).T
         self.mean = self.F @ self.z
-        self.log_mass = 0.5 * float(half @ half) - float(np.log(np.diagonal(self.L)).sum())
+        self.log_mass = 0.5 * float(half[:, 0] @ half[:, 0]) - 0.5 * self._precision.logdet()
 
     @property
     def rank(self):
@@ -55,16 +57,15 @@ class Measure:
 
     def whiten(self, eps):
         """z of ε, (N, rank)."""
-        return self.z + np.linalg.solve(self.L.T, eps.T).T
-
-    def project(self, k):
-        """c with E f(x) = cᵀz for k(x) of shape (m, n)."""
-        return (k @ self.vectors) / np.sqrt(self.values)
+        return self.z + self._precision.other_half(eps.T).T
 
 
-def ranked(values):
-    """Which eigenvalues of a Gram matrix, in ascending order, are not 0 to rounding."""
-    return values > len(values) * np.finfo(float).eps * max(values[-1], 0.0)
+def principal(K):
+    """(U, Λ) of K = U Λ Uᵀ, without eigenvalues that are 0 to rounding."""
+    spectrum = Spectral().resolvent(K)
+    values = spectrum.eigenvalues
+    kept = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
+    return spectrum.eigenvectors[:, kept], values[kept]
 
 
 class NodePosterior(ABC):
@@ -72,7 +73,9 @@ class NodePosterior(ABC):
 
     Parameters
     ----------
-    measure : Measure
+    likelihood : Binary
+    vectors, values : ndarray of shape (n, rank), (rank,)
+        K = U Λ Uᵀ.
     z : ndarray of shape (N, rank)
     weight : ndarray of shape (N,)
         Sum to 1.
@@ -80,26 +83,39 @@ class NodePosterior(ABC):
     info : dict
     """
 
-    def __init__(self, measure, z, weight, log_evidence, info):
-        self.measure, self.z, self.weight = measure, z, weight
-        self.likelihood, self.log_evidence, self.info = measure.likelihood, float(log_evidence), info
+    def __init__(self, likelihood, vectors, values, z, weight, log_evidence, info):
+        self.likelihood, self.vectors, self.values, self.z, self.weight = likelihood, vectors, values, z, weight
+        self.log_evidence, self.info = float(log_evidence), info
         self.mean = weight @ z
-        self.f = measure.F @ self.mean
-        self.a = measure.project(np.eye(len(measure.F))) @ self.mean  # K a = E f
+        self.F = vectors * np.sqrt(values)
+        self.f = self.F @ self.mean
+        self.a = (vectors / np.sqrt(values)) @ self.mean  # K a = E f
 
-    def adjoint(self):
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        names = ("vectors", "values", "z", "weight", "log_evidence", "info")
+        return {name: getattr(self, name) for name in names} | {"likelihood": self.likelihood.state()}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the posterior that had this state: for predictions."""
+        state = dict(state)
+        return cls(Binary.from_state(state.pop("likelihood")), **state)
+
+    def adjoint(self, overwrite=False):
         """∂C/∂K of C = −log Z: −½ E[g gᵀ + diag(log p)″], by parts twice (Price's theorem)."""
-        g, W, _ = self.likelihood.derivatives(self.z @ self.measure.F.T)
+        g, W, _ = self.likelihood.derivatives(self.z @ self.F.T)
         out = -0.5 * (g.T * self.weight) @ g
         np.einsum("ii->i", out)[...] += 0.5 * (self.weight @ W)
         return out
 
+    @abstractmethod
     def release(self):
         """Forget what prediction does not need."""
-        self.measure.sites = None
 
     def _linear(self, k, diagonal):
-        c = self.measure.project(k)
+        """c with E[f(x) | z] = cᵀz, and the variance that z leaves."""
+        c = (k @ self.vectors) / np.sqrt(self.values)
         return c, np.maximum(diagonal - np.einsum("ij,ij->i", c, c), 0.0)
 
     def latent(self, k, diagonal):
@@ -112,7 +128,7 @@ class NodePosterior(ABC):
     def proba(self, k, diagonal):
         """P(t = +1) at new points: the link averaged over f given z, and this over z."""
         c, rest = self._linear(k, diagonal)
-        with few_threads(self.measure.rank):
+        with few_threads(len(self.mean)):
             return np.array([self._average(self.z @ one, var) for one, var in zip(c, rest, strict=True)])
 
     def _average(self, u, var):

@@ -4,8 +4,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer._machine import check_memory, within
+from mercer.gram import DenseGram
 from mercer.inference.likelihood import Binary
-from mercer.inference.nodes import Measure, NodePosterior, ranked
+from mercer.inference.nodes import Measure, NodePosterior, principal
 
 LARGEST = 8  # dimensions
 NODES = 12_000_000
@@ -23,7 +24,7 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200, memory=None):
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : Gram
         n <= 8, or of rank at most 8.
     likelihood : Binary
     tol : float, default=1e-8
@@ -43,10 +44,11 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200, memory=None):
     Two independent rows, with a probit: ¼.
 
     >>> import numpy as np
+    >>> from mercer.gram import DenseGram
     >>> from mercer.inference.likelihood import Binary
     >>> from mercer.inference.links import Probit
     >>> from mercer.inference.quadrature import quadrature
-    >>> found = quadrature(np.eye(2), Binary(Probit(), np.array([1.0, -1.0])))
+    >>> found = quadrature(DenseGram.from_matrix(np.eye(2)), Binary(Probit(), np.array([1.0, -1.0])))
     >>> round(float(np.exp(found.log_evidence)), 9)
     0.25
     """
@@ -65,12 +67,12 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200, memory=None):
         "converged": bool(change <= max(tol, ENOUGH if measure.rank <= MANY else ROUGH)),
         "iterations": used,
     }
-    return Nodes(K, measure, measure.whiten(eps), weight, log_z, info)
+    return Nodes(likelihood, measure.vectors, measure.values, measure.whiten(eps), weight, log_z, info)
 
 
 def check_rank(K):
     """Refuse more dimensions than a product rule can have."""
-    rank = int(ranked(np.linalg.eigvalsh(K)).sum())
+    rank = len(principal(K)[1])
     if rank > LARGEST:
         raise ValueError(
             f"direct integration is for at most {LARGEST} rows, there are {rank}: the number of nodes grows with the "
@@ -89,13 +91,12 @@ def _most_nodes(rank, size, memory):
 class Nodes(NodePosterior):
     """The nodes of a product rule; made by `quadrature`."""
 
-    def __init__(self, K, measure, z, weight, log_evidence, info):
-        super().__init__(measure, z, weight, log_evidence, info)
-        self.K = K
+    def release(self):
+        """Prediction needs all of it."""
 
     def loo(self, index=None, share=1.0):
         """P(t = +1) by integrating again, without ``share`` of the weight of each row in turn."""
-        index = np.arange(len(self.K)) if index is None else np.asarray(index)
+        index = np.arange(len(self.f)) if index is None else np.asarray(index)
         share, found = np.broadcast_to(share, len(index)), {}
         for i, part in zip(index, share, strict=True):
             if (i, part) not in found:
@@ -107,12 +108,14 @@ class Nodes(NodePosterior):
         weight = likelihood.weight.copy()
         weight[i] *= 1.0 - share
         rest = np.flatnonzero(weight > 1e-12 * likelihood.weight)
+        own = self.F[i : i + 1]
+        diagonal = np.array([own[0] @ own[0]])
         if not rest.size:
-            return float(likelihood.prob(0.0, self.K[i, i]))
-        fewer = Binary(likelihood.link, likelihood.t[rest], weight[rest], likelihood.offset)
+            return float(likelihood.prob(0.0, diagonal[0]))
+        fewer, part = Binary(likelihood.link, likelihood.t[rest], weight[rest], likelihood.offset), self.F[rest]
         tol = ENOUGH if rest.size <= MANY else 10.0 * ROUGH  # the third rule would take 12 times as long, for each row
-        part = quadrature(self.K[np.ix_(rest, rest)], fewer, tol=tol)
-        return float(part.proba(self.K[i : i + 1, rest], self.K[i, i : i + 1])[0])
+        found = quadrature(DenseGram.from_matrix(part @ part.T), fewer, tol=tol)
+        return float(found.proba(own @ part.T, diagonal)[0])
 
 
 def _rule(measure, size):

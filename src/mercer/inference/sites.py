@@ -1,43 +1,33 @@
 """A Gaussian posterior made of sites: what Laplace and expectation propagation have in common.
 
-Each row contributes a factor exp(νᵢ fᵢ − ½ τᵢ fᵢ²) in place of its likelihood. With s = √τ and B = I + s K s = L Lᵀ the
-posterior at x has the mean k(x)ᵀ a and the variance k(x, x) − ‖L⁻¹ s k(x)‖². B has no eigenvalue below 1: nothing here
-needs jitter, however singular K is.
+Each row contributes a factor exp(νᵢ fᵢ − ½ τᵢ fᵢ²) in place of its likelihood. With s = √τ and B = I + s K s the
+posterior at x has the mean k(x)ᵀ a and the variance k(x, x) − (s k(x))ᵀB⁻¹ s k(x). B has no eigenvalue below 1: nothing
+here needs jitter, however singular K is.
 """
 
 import numpy as np
 
-from mercer._threads import few_threads, run
-from mercer._tiles import spans
+from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers.engine.lapack import FEW_ROWS, cholesky_lower, forward, inverse_diagonal, inverse_from_lower, logdet
+from mercer.gram import ScaledGram
+from mercer.inference.likelihood import Binary
+from mercer.solvers import Cholesky
+from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.symmetric import combine, scale_both
 
-BLOCK = 64  # rows of a matrix that are scaled at once
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
+SOLVER = Cholesky()
 
 
-def by_rows(work, n):
-    """work(i, j) for blocks of rows that stay in the cache, on the cores where there are enough of them."""
-    rows = spans(n, BLOCK)
-    run(lambda index, worker: work(*rows[index]), len(rows), None if n > FEW_ROWS else 1)
-
-
-def factor_sites(K, s, out=None):
-    """L with L Lᵀ = I + s K s, below the diagonal only; ``out`` is overwritten there if it is given."""
-    B = np.zeros(K.shape) if out is None else out
-
-    def scale(i, j):
-        np.multiply(K[i:j, :j], s[:j], out=B[i:j, :j])
-        B[i:j, :j] *= s[i:j, None]
-
-    by_rows(scale, len(K))
-    np.einsum("ii->i", B)[...] += 1.0
-    if cholesky_lower(B):
+def site_inverse(K, s):
+    """B⁻¹ of B = I + s K s."""
+    try:
+        return SOLVER.resolvent(ScaledGram(K, s)).trial(1.0)
+    except NotPositiveDefinite as error:
         raise NotPositiveDefinite(
             "I + √W K √W could not be factored: K has a negative or non-finite entry on a large scale. Is it a kernel, "
             "and are its amplitude and length scales of a sensible size?"
-        )
-    return B
+        ) from error
 
 
 class SitePosterior:
@@ -45,14 +35,14 @@ class SitePosterior:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : Gram
     likelihood : Binary
     a : ndarray of shape (n,)
         Mean K a.
     s : ndarray of shape (n,)
         √τ.
-    L : ndarray of shape (n, n)
-        Lower factor of I + s K s.
+    Binv : CholeskyInverse
+        Of I + s K s.
     nu : ndarray of shape (n,)
         Linear part of the sites.
     log_evidence : float
@@ -60,40 +50,67 @@ class SitePosterior:
         iterations, converged, step: what the iteration said of itself.
     f : ndarray of shape (n,), default=None
         K a, if it is known.
+    skew : ndarray of shape (n,), default=None
+        −∂ log τ/∂f, where sites move with the mode (Laplace); None where log Z does not change with them (EP).
     """
 
-    def __init__(self, K, likelihood, a, s, L, nu, log_evidence, info, f=None):
-        self.K, self.likelihood, self.a, self.s, self.L = K, likelihood, a, s, L
+    def __init__(self, K, likelihood, a, s, Binv, nu, log_evidence, info, f=None, skew=None):
+        self.K, self.likelihood, self.a, self.s, self.Binv = K, likelihood, a, s, Binv
         self.nu, self.log_evidence, self.info = nu, float(log_evidence), info
-        self.f = K @ a if f is None else f
+        self.f, self.skew = K @ a if f is None else f, skew
+
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        names = ("a", "s", "nu", "f", "log_evidence", "info", "skew")
+        return {name: getattr(self, name) for name in names} | {
+            "likelihood": self.likelihood.state(),
+            "factor": self.Binv.factor,
+        }
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the posterior that had this state: for predictions, without K."""
+        state = dict(state)
+        Binv, likelihood = CholeskyInverse(state.pop("factor"), 1.0), Binary.from_state(state.pop("likelihood"))
+        return cls(None, likelihood, Binv=Binv, **state)
 
     def inverse(self, overwrite=False):
-        """R = s B⁻¹ s = (K + diag τ⁻¹)⁻¹, full, and diag(B⁻¹)."""
-        R = inverse_from_lower(self.L if overwrite else self.L.copy())
-        beta = np.diagonal(R).copy()
+        """R = s B⁻¹ s = (K + diag τ⁻¹)⁻¹, full, and diag(B⁻¹); with ``overwrite`` in place of the factor."""
+        R = self.Binv.explicit().dense() if overwrite else self.Binv.dense()
+        beta = R.diagonal().copy()
+        return scale_both(R, self.s), beta
 
-        def scale(i, j):
-            R[i:j] *= self.s
-            R[i:j] *= self.s[i:j, None]
+    def adjoint(self, overwrite=False):
+        """∂C/∂K of C = −log Z: ½ (R − a aᵀ − u aᵀ − a uᵀ),  u = (I − R K) ½ diag(Σ) ∇³log p, the way through f̂.
 
-        by_rows(scale, len(R))
-        return R, beta
+        Without skew u is 0. With ``overwrite`` the factor is used up.
+        """
+        with few_threads(len(self.a)):
+            R, beta = self.inverse(overwrite)
+            if self.skew is None:
+                left = self.a[:, None]
+                return combine(R, -0.5 * left, left, 0.5)
+            # Σᵢᵢ ∇³ᵢ = (1 − [B⁻¹]ᵢᵢ) ∇³ᵢ/Wᵢ: bounded where both vanish, and needs no Σ of such rows
+            s2 = 0.5 * (1.0 - beta) * self.skew
+            u = s2 - R @ (self.K @ s2)
+            left = np.stack([self.a + u, u], axis=1)
+            return combine(R, left * [-0.5, 0.5], left, 0.5)  # ½ R − ½ ((a + u)(a + u)ᵀ − u uᵀ)
+
+    @property
+    def start(self):
+        """Where the next search for a similar posterior may begin: a for Laplace, (τ, ν) for EP."""
+        return np.stack([self.s**2, self.nu], axis=1) if self.skew is None else self.a
 
     def variances(self):
         """diag((K⁻¹ + diag τ)⁻¹)."""
-        gone = 1.0 - inverse_diagonal(self.L)
+        gone = 1.0 - self.Binv.diag()
         weak = np.flatnonzero(~(gone > SMALL))
         with np.errstate(divide="ignore", invalid="ignore"):
             var = gone / self.s**2
         if weak.size:  # the site says almost nothing: K less what the others explain
-            var[weak] = np.maximum(np.diagonal(self.K)[weak] - self._explained(weak), 0.0)
+            explained = self.Binv.explained((self.K.rows(weak) * self.s).T)
+            var[weak] = np.maximum(self.K.diag()[weak] - explained, 0.0)
         return var
-
-    def _explained(self, rows):
-        """k_iᵀ R k_i for some rows."""
-        V = np.asfortranarray((self.K[rows] * self.s).T)
-        forward(self.L, V)
-        return np.einsum("ij,ij->j", V, V)
 
     def cavity(self, index=None, share=1.0):
         """Mean and variance of fᵢ, i in ``index``, without ``share`` of its own site: 1/v₋ = 1/v − share τ.
@@ -117,17 +134,11 @@ class SitePosterior:
 
     def latent(self, k, diagonal):
         """Mean and variance of f at new points: k is (m, n), ``diagonal`` k(x, x)."""
-        V = np.asfortranarray((k * self.s).T)
         with few_threads(len(self.a)):
-            forward(self.L, V)
-        return k @ self.a + self.likelihood.offset, np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0)
+            explained = self.Binv.explained((k * self.s).T)
+        return k @ self.a + self.likelihood.offset, np.maximum(diagonal - explained, 0.0)
 
     def proba(self, k, diagonal):
         """P(t = +1) at new points."""
         mean, var = self.latent(k, diagonal)
         return self.likelihood.link.expect(mean, var)
-
-
-def half_logdet(L):
-    """½ log det B."""
-    return 0.5 * logdet(L)

@@ -1,17 +1,13 @@
-"""Laplace's approximation for several classes: one latent function each, and the softmax between them.
-
-W = D − D 1 w⁻¹ 1ᵀ D couples the C classes of a row. With E_c = (K + D_c⁻¹)⁻¹ and Σ_c E_c = M Mᵀ everything is done by
-C + 1 factorisations of order n, never by one of order C n (Rasmussen and Williams, algorithm 3.3).
-"""
+"""Laplace's approximation for several classes: one latent function each, and the softmax between them."""
 
 import numpy as np
-from scipy.special import log_softmax, ndtri, softmax
+from scipy.special import ndtri, softmax
 
 from mercer._threads import few_threads
-from mercer.exceptions import NotPositiveDefinite
-from mercer.inference._newton import Newton
-from mercer.inference.sites import SMALL, factor_sites, half_logdet
-from mercer.solvers.engine.lapack import cholesky_lower, forward, inverse_from_lower, solve_lower
+from mercer.inference.mode import Mode
+from mercer.solvers.coupled import Coupled
+from mercer.solvers.stacked import roots, solve_each
+from mercer.solvers.symmetric import combine
 
 POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more
 BLOCK = 2**18  # points of all rows at once
@@ -19,7 +15,7 @@ TINY = 1e-300  # of π: a class that is out of the question keeps a number
 
 
 class Softmax:
-    """log p(y | f) = Σᵢ wᵢ (f_{yᵢ i} − log Σ_c exp f_{c i}).
+    """log p(y | f) = Σᵢ wᵢ (f_{i yᵢ} − log Σ_c exp f_{i c}).
 
     Parameters
     ----------
@@ -40,36 +36,66 @@ class Softmax:
     def __init__(self, y, classes, weight=None):
         self.y, self.classes = np.asarray(y), int(classes)
         self.weight = np.ones(len(self.y)) if weight is None else np.asarray(weight, dtype=float)
-        self.target = (self.y == np.arange(self.classes)[:, None]).astype(float)
+        self.target = (self.y[:, None] == np.arange(self.classes)).astype(float)
+
+    @property
+    def n(self):
+        """The number of rows."""
+        return len(self.y)
+
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        return {"y": self.y, "classes": self.classes, "weight": self.weight}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the likelihood that had this state."""
+        return cls(**state)
 
     def rows(self, index):
         """Return the likelihood of some of the rows."""
         return Softmax(self.y[index], self.classes, self.weight[index])
 
     def value(self, f):
-        """Return log p(y | f) for f of shape (C, n)."""
-        return np.sum(self.weight * log_softmax(f, axis=0)[self.y, np.arange(len(self.y))])
+        """Return log p(y | f) for f of shape (..., n, C)."""
+        return ((f * self.target).sum(axis=-1) - log_sum(f)) @ self.weight
 
     def prob(self, f):
-        """π_{c i}."""
-        return np.maximum(softmax(f, axis=0), TINY)
+        """π of shape (n, C)."""
+        return np.maximum(np.exp(f - log_sum(f)[..., None]), TINY)
 
-    def gradient(self, prob):
+    def gradient(self, f, prob=None):
         """w (t − π)."""
-        return self.weight * (self.target - prob)
+        return self.weight[:, None] * (self.target - (self.prob(f) if prob is None else prob))
 
 
-def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
-    """log Z ≈ −½ Σ_c a_cᵀf_c + log p(y | f̂) − Σ_c Σ log diag L_c − Σ log diag M + ½ Σ log w.
+def log_sum(f):
+    """log Σ_c exp f_c along the last axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inference.softmax import log_sum
+    >>> log_sum(np.array([1000.0, 1000.0])).round(4)
+    np.float64(1000.6931)
+    """
+    top = f.max(axis=-1)
+    return top + np.log(np.exp(f - top[..., None]).sum(axis=-1))
+
+
+def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8, jitter="auto"):
+    """log Z ≈ log p(y | f̂) − ½ Σ_c a_cᵀf_c − ½ log det(I + K W), f̂ = K a the mode of all C functions.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : Gram
         Shared by all classes.
     likelihood : Softmax
-    start : ndarray of shape (C, n), default=None
+    start : ndarray of shape (n, C), default=None
     max_iter : int, default=100
     tol : float, default=1e-8
+    jitter : {"auto", None}, default="auto"
+        See `mercer.solvers.coupled.Coupled`.
 
     Returns
     -------
@@ -78,156 +104,128 @@ def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.gram import DenseGram
     >>> from mercer.inference.softmax import Softmax, softmax_laplace
-    >>> found = softmax_laplace(np.eye(3), Softmax(np.array([0, 1, 2]), 3))
-    >>> found.f.argmax(axis=0)
+    >>> found = softmax_laplace(DenseGram.from_matrix(np.eye(3)), Softmax(np.array([0, 1, 2]), 3))
+    >>> found.f.argmax(axis=1)
     array([0, 1, 2])
     """
-    with few_threads(len(K)):
-        a = np.zeros((likelihood.classes, len(K)))
-        return _SeveralClasses(K, likelihood, a, start, tol).climb(max_iter).posterior()
+    with few_threads(K.n):
+        a = np.zeros((K.n, likelihood.classes)) if start is None else start
+        return _SeveralClasses(K, likelihood, a, start is not None, tol, jitter).climb(max_iter).posterior()
 
 
-class _Blocks:
-    """E_c, β_c = diag(B_c⁻¹) and M at one W; R x for R = (K + W⁻)⁻¹, its application."""
+class _SeveralClasses(Mode):
+    """(I + W K)⁻¹ = I − R K; W couples the classes of a row."""
 
-    def __init__(self, K, prob, weight):
-        C, n = prob.shape
-        self.D = weight * prob
-        self.E, self.beta, self.half_logdet = np.empty((C, n, n)), np.empty((C, n)), -0.5 * np.log(weight).sum()
-        total = np.zeros((n, n))
-        for c in range(C):
-            s = np.sqrt(self.D[c])
-            L = factor_sites(K, s, self.E[c])
-            self.half_logdet += half_logdet(L)
-            E = inverse_from_lower(L)
-            self.beta[c] = np.diagonal(E)
-            E *= s
-            E *= s[:, None]
-            total += E
-        if cholesky_lower(total):
-            raise NotPositiveDefinite(
-                "Σ E_c of the classes could not be factored: the probabilities are 0 or 1 to the last digit. Bound the "
-                "amplitude of the kernel, or put a prior on it."
-            )
-        self.M = total
-        self.half_logdet += half_logdet(total)
+    def __init__(self, K, likelihood, a, warm, tol, jitter):
+        self.jitter = jitter
+        super().__init__(K, likelihood, a, warm, tol)
 
-    def apply(self, x):
-        """R x for x of shape (C, n)."""
-        Ex = np.matmul(self.E, x[:, :, None])[:, :, 0]
-        y = solve_lower(self.M, Ex.sum(axis=0))
-        return Ex - np.matmul(self.E, y)
-
-    def halves(self):
-        """V_c = M⁻¹ E_c: R_{cd} = δ E_c − V_cᵀ V_d."""
-        V = np.empty_like(self.E)
-        for c, E in enumerate(self.E):
-            W = np.array(E, order="F")
-            forward(self.M, W)
-            V[c] = W
-        return V
-
-
-class _SeveralClasses(Newton):
-    """W couples the classes of a row; R = (K + W⁻)⁻¹ by `_Blocks`."""
+    def _look(self):
+        self.prob = self.likelihood.prob(self.v)
+        self.gradient = self.likelihood.gradient(self.v, self.prob)
 
     def _factor(self):
-        self.blocks = _Blocks(self.K, self.likelihood.prob(self.f), self.likelihood.weight)
+        self.R = None  # its C arrays first: two of them need not fit
+        self.R = Coupled(self.K, self.likelihood.weight[:, None] * self.prob, self.jitter)
 
-    def _direction(self):
-        r = self.likelihood.gradient(self.likelihood.prob(self.f)) - self.a
-        da = r - self.blocks.apply(r @ self.K)
-        return da, da @ self.K
+    def _solve(self, r):
+        return r - self.R @ (self.K @ r)
 
     def posterior(self):
         """Return the approximation at the mode."""
-        self.f = self.a @ self.K
+        self._go(self.a, self.K @ self.a, 0.0)
         self._factor()
         self.factored += 1
-        evidence = self._height(self.a, self.f) - self.blocks.half_logdet
-        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.f, self.blocks, evidence, self._info())
+        evidence = self.psi - self.R.half_logdet()
+        info = self.info() | self.R.info
+        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.v, self.R, evidence, info)
 
 
 class SoftmaxPosterior:
     """N(f | K a, (K⁻¹ + W)⁻¹) over C latent functions; made by `softmax_laplace`."""
 
-    def __init__(self, K, likelihood, a, f, blocks, log_evidence, info):
-        self.K, self.likelihood, self.a, self.f, self.blocks = K, likelihood, a, f, blocks
+    def __init__(self, K, likelihood, a, f, R, log_evidence, info):
+        self.K, self.likelihood, self.a, self.f, self.R = K, likelihood, a, f, R
         self.log_evidence, self.info = float(log_evidence), info
-        self._V = None
+        self.E, self._V = None if R is None else R.E, None
+
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        names = ("a", "f", "E", "V", "log_evidence", "info")
+        return {name: getattr(self, name) for name in names} | {"likelihood": self.likelihood.state()}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the posterior that had this state: for predictions, without K."""
+        likelihood = Softmax.from_state(state["likelihood"])
+        self = cls(None, likelihood, state["a"], state["f"], None, state["log_evidence"], state["info"])
+        self.E, self._V = state["E"], state["V"]
+        return self
+
+    @property
+    def start(self):
+        """Where the next search for a similar posterior may begin."""
+        return self.a
 
     @property
     def V(self):
-        """M⁻¹ E_c, computed once."""
+        """Halves of R, computed once: see `Coupled.halves`."""
         if self._V is None:
-            with few_threads(len(self.K)):
-                self._V = self.blocks.halves()
+            with few_threads(len(self.a)):
+                self._V = self.R.halves()
         return self._V
 
     def covariances(self):
         """The C × C posterior covariance of each row, (n, C, C)."""
-        blocks, C = self.blocks, len(self.a)
-        T = np.matmul(self.V, self.K)
-        out = np.einsum("cki,dki->icd", T, T, optimize=True)
-        for c in range(C):
-            gone = 1.0 - blocks.beta[c]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                own = gone / blocks.D[c]
-            weak = np.flatnonzero(~(gone > SMALL))
-            Kw = self.K[weak]
-            own[weak] = np.diagonal(self.K)[weak] - np.einsum("ij,ij->i", Kw @ blocks.E[c], Kw)
-            out[:, c, c] += np.maximum(own, 0.0)
-        return out
+        return self.R.covariances(self.V)
 
-    def adjoint(self):
+    def adjoint(self, overwrite=False):
         """∂C/∂K of C = −log Z: ½ Σ_c (R_cc − a_c a_cᵀ − u_c a_cᵀ − a_c u_cᵀ), u = (I − R K) ∂ log Z/∂f̂."""
-        with few_threads(len(self.K)):
-            prob, S = self.likelihood.prob(self.f), self.covariances()
-            p = prob.T
+        with few_threads(len(self.a)):
+            p, S = self.likelihood.prob(self.f), self.covariances()
             q = np.einsum("icc->ic", S) - 2.0 * np.einsum("icd,id->ic", S, p)
-            s2 = (-0.5 * self.likelihood.weight[:, None] * p * (q - np.sum(p * q, axis=1, keepdims=True))).T
-            u = s2 - self.blocks.apply(s2 @ self.K)
-            W = self.blocks.E.sum(axis=0)
-            for V in self.V:
-                W -= V.T @ V
-            W -= (self.a + u).T @ (self.a + u)
-            W += u.T @ u
-            W *= 0.5
-            W += W.T.copy()
-            W *= 0.5
-        return W
+            s2 = -0.5 * self.likelihood.weight[:, None] * p * (q - np.sum(p * q, axis=1, keepdims=True))
+            u = s2 - self.R @ (self.K @ s2)
+            left = np.hstack([self.a + u, u])
+            sign = np.repeat([-0.5, 0.5], self.a.shape[1])
+            return combine(self.R.diagonal_blocks(self.V), left * sign, left, 0.5)
 
     def release(self):
-        """Forget K, which prediction does not need."""
-        self._V, self.K = self.V, None
+        """Forget what prediction does not need."""
+        self._V, self.K, self.R = self.V, None, None
 
     def latent(self, k, diagonal):
+        """Means and variances of f at new points, (m, C) each."""
+        mean, cov = self.joint(k, diagonal)
+        return mean, np.einsum("icc->ic", cov)
+
+    def joint(self, k, diagonal):
         """Means (m, C) and covariances (m, C, C) of f at new points."""
         with few_threads(k.shape[1]):
-            mean = k @ self.a.T
+            mean = k @ self.a
             T = np.matmul(k, np.swapaxes(self.V, 1, 2))  # (C, m, n): V_c k
             cov = np.einsum("cmk,dmk->mcd", T, T, optimize=True)
-            for c, E in enumerate(self.blocks.E):
+            for c, E in enumerate(self.E):
                 cov[:, c, c] += np.maximum(diagonal - np.einsum("mk,mk->m", k @ E, k), 0.0)
         return mean, cov
 
     def proba(self, k, diagonal):
         """P(class) at new points, (m, C)."""
-        return expected_softmax(*self.latent(k, diagonal))
+        return expected_softmax(*self.joint(k, diagonal))
 
     def loo(self, index=None, share=1.0):
         """P(class) of rows without ``share`` of their weight, from the cavity N(f − V₋ g, V₋); (rows, C)."""
-        index = np.arange(len(self.K)) if index is None else np.asarray(index)
-        with few_threads(len(self.K)):
+        index = np.arange(len(self.a)) if index is None else np.asarray(index)
+        with few_threads(len(self.a)):
             S = self.covariances()[index]
-        prob = self.likelihood.prob(self.f)
-        f, g, p = self.f.T[index], self.likelihood.gradient(prob).T[index], prob.T[index]
+        f, g, p = self.f[index], self.likelihood.gradient(self.f)[index], self.likelihood.prob(self.f)[index]
         share = np.broadcast_to(share, len(p))[:, None]
         weight = (share * self.likelihood.weight[index][:, None])[:, :, None]
-        one = np.eye(len(self.a))
+        one = np.eye(p.shape[1])
         W = weight * (one * p[:, :, None] - p[:, :, None] * p[:, None])
-        cavity = S @ np.linalg.inv(one - W @ S)
+        cavity = solve_each(one - S @ W, S)
         cavity = 0.5 * (cavity + np.swapaxes(cavity, 1, 2))
         return expected_softmax(f - np.einsum("icd,id->ic", cavity, share * g), cavity)
 
@@ -259,8 +257,7 @@ def expected_softmax(mean, cov, points=None):
     normal = ndtri(qmc.Sobol(C - 1, scramble=True, rng=np.random.default_rng(0)).random(points))
     normal = np.concatenate([normal, -normal])
     P = np.eye(C) - 1.0 / C
-    values, vectors = np.linalg.eigh(P @ cov @ P)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])[:, :, :0:-1]  # without the smallest, which is 0
+    root = roots(P @ cov @ P)[:, :, :-1]  # without the smallest, which is 0
     out, block = np.empty_like(mean), max(1, BLOCK // points)
     for i in range(0, len(mean), block):
         f = mean[i : i + block, None, :] + normal @ np.swapaxes(root[i : i + block], 1, 2)

@@ -70,3 +70,21 @@ def at_end(temperature):
     (False, True)
     """
     return bool(abs(np.log(temperature)) > RANGE[1] - NEAR)
+
+
+def left_out_losses(prob, y, weight):
+    """(of the model, of the class frequencies): −Σᵢ wᵢ log p(yᵢ)/Σᵢ wᵢ, each row judged without one copy of itself.
+
+    The frequencies have half a row of each class beside the others, so that a class of one member has some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inference.temperature import left_out_losses
+    >>> left_out_losses(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), np.ones(2))
+    (0.6931471805599453, 1.3862943611198906)
+    """
+    one, counts = np.minimum(weight, 1.0), np.bincount(y, weights=weight, minlength=prob.shape[1])
+    others = (counts[y] - one + 0.5) / (weight.sum() - one + 0.5 * prob.shape[1])
+    own = np.maximum(prob[np.arange(len(y)), y], np.finfo(float).tiny)
+    return tuple(float(weight @ -np.log(p) / weight.sum()) for p in (own, others))

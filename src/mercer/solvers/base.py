@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer.gram import ScaledGram
 from mercer.solvers.symmetric import combine
 
 EVERYTHING = frozenset({"diag", "logdet", "dense"})
@@ -33,6 +34,7 @@ class Solver(BaseEstimator, ABC):
     """
 
     gives = EVERYTHING
+    iterative = False  # whether its products are only good to a tolerance, and cost less for a larger one
 
     @abstractmethod
     def resolvent(self, K, H=None):
@@ -48,6 +50,14 @@ class Solver(BaseEstimator, ABC):
         -------
         Resolvent, or another function of λ that returns an `Inverse`
         """
+
+    def rescaled(self, K, rough=None):
+        """(s, tol) ↦ (S K S + I)⁻¹ for one K and many S = diag(s), as the steps of Newton's method need it.
+
+        ``tol`` is what an inexact step may leave of a right-hand side, and ``rough`` the same Gram with fewer digits,
+        which is enough for one; a factor takes no notice of them.
+        """
+        return lambda s, tol=None: self.resolvent(ScaledGram(K, s))(1.0)
 
     def memory(self, n, targets=1):
         """Bytes at the peak for n rows and t targets, K itself (when stored) aside."""

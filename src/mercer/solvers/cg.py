@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import within
 from mercer._warn import warn
+from mercer.gram import ScaledGram
 from mercer.solvers.base import Inverse, Solver, check_lam
 from mercer.solvers.condition import Probe
 from mercer.solvers.engine import lapack
@@ -59,14 +60,24 @@ class CG(Solver):
         self.random_state = random_state
 
     gives = frozenset()
+    iterative = True
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹; F is shared by all λ, and grows when a smaller λ asks for it."""
+        factor, max_iter = self._factor(K)
+        return Resolvent(lambda lam: CGInverse(K, lam, factor, self.tol, max_iter), H)
+
+    def rescaled(self, K, rough=None):
+        """(s, tol) ↦ (S K S + I)⁻¹; S F is the preconditioner of every S, from one F."""
+        (factor, max_iter), rough = self._factor(K), K if rough is None else rough
+        return lambda s, tol: CGInverse(ScaledGram(rough, s), 1.0, ScaledColumns(factor, s), tol, max_iter)
+
+    def _factor(self, K):
+        """(F, most iterations)."""
         rank = self._rank(K.n)
         block = min(100, -(-rank // 10)) if self.block == "auto" else int(self.block)
-        factor = PartialCholesky(K, rank, max(1, block), self.random_state)
-        max_iter = MAX_ITER if self.max_iter is None else int(self.max_iter)
-        return Resolvent(lambda lam: CGInverse(K, lam, factor, self.tol, max_iter), H)
+        most = MAX_ITER if self.max_iter is None else int(self.max_iter)
+        return PartialCholesky(K, rank, max(1, block), self.random_state), most
 
     def memory(self, n, targets=1):
         """The factor F, a small square, and a few vectors for each target."""
@@ -137,6 +148,19 @@ class PartialCholesky:
             except np.linalg.LinAlgError:
                 shift *= 10
         return None
+
+
+class ScaledColumns:
+    """S F for a shared F of `PartialCholesky`."""
+
+    def __init__(self, factor, s):
+        self._inner, self._s, self._largest = factor, s, float(s.max(initial=0.0)) ** 2
+        self.scale = factor.scale * self._largest
+
+    def columns(self, target):
+        """S F, and the trace it leaves."""
+        F, trace = self._inner.columns(target / self._largest if self._largest > 0 else np.inf)
+        return self._s[:, None] * F, trace
 
 
 class CGInverse(Inverse):

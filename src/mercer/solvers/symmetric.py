@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from mercer._threads import run
+from mercer._tiles import spans
 from mercer.solvers.engine import lapack
 
 ROWS = 512
+PASS = 64  # rows of a matrix that are scaled at once
 FEW = 256  # rows up to which plain NumPy takes fewer calls than it saves
 
 
@@ -43,6 +46,28 @@ def sandwich(P, v):
     for i in range(0, len(P), ROWS):
         P[i : i + ROWS] *= np.sqrt(v[i : i + ROWS, None])
     return square(P)
+
+
+def scale_both(A, s):
+    """A ← S A S with S = diag(s), in place; returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.symmetric import scale_both
+    >>> scale_both(np.ones((2, 2)), np.array([1.0, 2.0]))
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    rows = spans(len(A), PASS)
+
+    def scale(index, worker):  # by rows that stay in the cache
+        i, j = rows[index]
+        A[i:j] *= s
+        A[i:j] *= s[i:j, None]
+
+    run(scale, len(rows), None if len(A) > lapack.FEW_ROWS else 1)
+    return A
 
 
 def square(A):

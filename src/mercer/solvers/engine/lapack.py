@@ -4,14 +4,14 @@ All arrays are C-ordered and only the lower triangle of a square one is read or 
 one: see `blas`). The work is cut into BLAS calls of at most ``WORK`` operations. Between two calls Python runs signal
 handlers, so Ctrl-C is heard within a fraction of a second; during a call the GIL is free, so other threads go on.
 
-Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS on one thread in each: BLAS's own
+Up to ``ONE_CALL`` rows one call of LAPACK does it all: the least Python. Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS on one thread in each: BLAS's own
 threads gain little on pieces this small, and lose much when the machine is busy. Up to 2 048 rows even Python between
 the pieces takes too long, and `recorded` does without.
 """
 
 import numpy as np
-from scipy.linalg import blas as blas_direct
-from scipy.linalg import lapack as direct
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from mercer._threads import run
 from mercer._tiles import loops
@@ -28,12 +28,13 @@ from mercer.solvers.engine.blocks import (
 )
 from mercer.solvers.engine.shares import FEW, pieces, side_by_side, strips, threads_for, wedges
 
+ONE_CALL = 256  # rows up to which cutting and sharing the work takes longer than it saves
+DENSE = 64  # rows up to which subnormal products are too few to look for
+ABOVE = np.tri(BLOCK, k=-1, dtype=bool).T  # the diagonal of a block
 ROWS = 256  # of a matrix in one pass over it
 SOLVED = 1024  # block of rows in a solve: of one right-hand side, fewer would be more calls than work
 TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
-SMALL = 100  # rows up to which BLAS uses no threads, and one call of LAPACK does it all
-ABOVE = np.triu(np.ones((SMALL, SMALL), dtype=bool), 1)
 FEW_ROWS = 700  # rows up to which one pass over a matrix is not worth a thread
 
 
@@ -57,12 +58,18 @@ def cholesky_lower(A, progress=None):
         definite. The rows above it hold the factor so far.
     """
     n = check_square(A)
-    if 0 < n <= SMALL and progress is None and A.flags.c_contiguous:
-        return _routine(A, "potrf")(A.T, lower=0, clean=0, overwrite_a=1)[1]
     with threads_for(n):
-        _clear_tiny(A, n)
+        if n > DENSE:
+            _clear_tiny(A, n)
+        if _one_call(A, n):
+            return dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
         compiled = recorded.compiled_for(n) if progress is None else None
         return _cholesky(blas(A.dtype), A, n, progress) if compiled is None else recorded.cholesky(compiled, A)
+
+
+def _one_call(A, n):
+    """Whether one call of LAPACK does it, in place: Fortran reads the lower triangle of A as the upper one of Aᵀ."""
+    return 0 < n <= ONE_CALL and A.dtype == np.float64 and A.flags.c_contiguous
 
 
 def _cholesky(lib, A, n, progress):
@@ -88,9 +95,10 @@ def _eliminate(lib, panel, T, rest, n):
 
 def solve_lower(L, B):
     """X with L Lᵀ X = B, as a fresh array of L's dtype in column order."""
-    if 0 < len(L) <= SMALL and len(B) == len(L):
-        X = _routine(L, "potrs")(L.T, B, lower=0)[0]
-        return X if X.ndim == np.ndim(B) else X[:, 0]
+    n = check_square(L)
+    if _one_call(L, n) and np.shape(B)[:1] == (n,):
+        with threads_for(n):
+            return dpotrs(L.T, B, lower=0)[0]
     X = columns(B, L.dtype)
     forward(L, X)
     backward(L, X)
@@ -110,10 +118,9 @@ def backward(L, W):
 def _by_columns(solve, L, W):
     """solve(lib, L, V) for blocks V of columns of W, side by side where there are many."""
     n, t = check_columns(L, W)
-    if 0 < n <= SMALL and W.flags.f_contiguous:
-        if t:
-            triangle = blas_direct.strsm if L.dtype == np.float32 else blas_direct.dtrsm
-            triangle(1.0, L.T, W, trans_a=int(solve is _forward), overwrite_b=1)
+    if _one_call(L, n) and t and W.flags.f_contiguous:
+        with threads_for(n):
+            dtrsm(1.0, L.T, W, trans_a=int(solve is _forward), overwrite_b=1)
         return
     with threads_for(n, t):
         if t <= FEW:
@@ -157,12 +164,11 @@ def inverse_from_lower(L, full=True):
         Whether the upper triangle is filled too.
     """
     n = check_square(L)
-    if 0 < n <= SMALL and L.flags.c_contiguous:
-        _routine(L, "potri")(L.T, lower=0, overwrite_c=1)
-        return mirror(L) if full else L
     with threads_for(n):
         compiled = recorded.compiled_for(n)
-        if compiled is None:
+        if _one_call(L, n):
+            dpotri(L.T, lower=0, overwrite_c=1)
+        elif compiled is None:
             _sweep(blas(L.dtype), L, n)
         else:
             recorded.inverse(compiled, L)
@@ -256,9 +262,6 @@ def _clear_tiny(A, n):
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
     n, compiled = len(A), loops()
-    if n <= SMALL:
-        np.copyto(A, A.T, where=ABOVE[:n, :n])
-        return A
 
     def rows(index, worker):
         k = index * BLOCK
@@ -267,7 +270,7 @@ def mirror(A):
             compiled.dual.mirror(A, k, e)
             return
         T = A[k:e, k:e]
-        T[...] = np.tril(T) + np.tril(T, -1).T
+        np.copyto(T, T.T, where=ABOVE[: e - k, : e - k])
         for j in range(e, n, BLOCK):
             A[k:e, j : j + BLOCK] = A[j : j + BLOCK, k:e].T
 
@@ -294,11 +297,6 @@ def add_gram(C, A):
     n = check_square(C)
     with threads_for(n):
         side_by_side([lambda i, j: add_transposed_square(blas(C.dtype), C, A, i, j)], wedges(n, len(A), max(n, len(A))))
-
-
-def _routine(A, name):
-    """LAPACK's own routine, for a small array: through it a lower triangle in rows is an upper one in columns."""
-    return getattr(direct, ("s" if A.dtype == np.float32 else "d") + name)
 
 
 # ---------------------------------------------------------------------------------------- arrays

@@ -1,0 +1,213 @@
+"""Newton's way to the mode: one iteration for Laplace's approximation and for the smooth losses of a kernel machine.
+
+ψ(a, b) = log p(y | f) − ½ aᵀK a with f = K a + b is concave where log p is. At its maximum a = ∇log p(y | f), and Σ a = 0
+where b is free. A step solves δa + W (K δa + δb) = ∇log p − a with W = −∇²log p: how, is a matter of the subclass.
+f has shape (n,), or (n, C) for C classes.
+"""
+
+import math
+import time
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+ARMIJO = 1e-4  # part of the slope that a whole step must gain
+ROUNDING = 1e-13  # of ψ: what it may fall by
+LINE_STEPS = 60
+STALLED = 1e-5  # a last step below this, which rounding did not let us take, is good enough
+SPARED = 100.0  # rows: a factor costs as much as one step with it for every so many rows, and one more
+MULTIPLES = np.array([0.0, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0])
+
+
+class Newton(ABC):
+    """a, v = K a, b, ∇log p and ψ on the way up.
+
+    A subclass writes ``_direction`` and ``_verdict``, and counts in ``factored`` what it factors.
+
+    Parameters
+    ----------
+    K : Gram
+    likelihood : object
+        ``value(f)`` is log p(y | f); ``gradient(f)`` its derivative.
+    a : ndarray
+    v : ndarray
+        K a.
+    b : float or ndarray, default=0.0
+    """
+
+    def __init__(self, K, likelihood, a, v, b=0.0):
+        self.K, self.likelihood = K, likelihood
+        self.factored, self.steps, self.status = 0, 0, None
+        self._go(a, v, b)
+
+    @property
+    def f(self):
+        """K a + b."""
+        return self.v + self.b
+
+    @property
+    def converged(self):
+        """Whether the mode is reached."""
+        return self.status == "converged"
+
+    @abstractmethod
+    def _direction(self):
+        """(δa, δb) of the next step."""
+
+    @abstractmethod
+    def _verdict(self):
+        """How it ended: "converged", "stalled"; None to go on."""
+
+    def climb(self, max_iter, deadline=math.inf, callback=None):
+        """Step until the verdict, for so many factorisations, until the clock says so, or until a callback does."""
+        self.status = self._verdict()
+        while self.status is None:
+            if self.factored >= max_iter and self._needs_factor():
+                self.status = "max_iter"
+            elif time.perf_counter() > deadline:
+                self.status = "time_budget"
+            else:
+                self._step(*self._direction())
+                self.status = self._verdict()
+                if callback is not None and callback(self):
+                    self.status = self.status or "max_iter"
+        return self
+
+    def _needs_factor(self):
+        """Whether the next direction takes a new factor."""
+        return True
+
+    def _go(self, a, v, b, psi=None):
+        """Be at a point."""
+        self.a, self.v, self.b = a, v, b
+        self.psi = self.height(a, v, b) if psi is None else psi
+        self._look()
+
+    def _look(self):
+        """What is known at a point: the gradient of log p, and what a subclass needs beside it."""
+        self.gradient = self.likelihood.gradient(self.f)
+
+    def height(self, a, v, b):
+        """ψ."""
+        return float(self.likelihood.value(v + b)) - 0.5 * float(np.vdot(a, v))
+
+    def _step(self, da, db):
+        """Go along a direction as far as ψ rises: the whole step, or up to where the slope turns; ``length`` of it."""
+        dv = self.K @ da
+        df = dv if db is None else dv + db
+        b = 0.0 if db is None else db
+        self.size, self.length = float(np.abs(df).max(initial=0.0)), 0.0
+        first = float(np.vdot(self.gradient, df) - np.vdot(self.a, dv))
+        if not first > 0.0:
+            return
+
+        def slope(t):
+            v = self.v + t * dv
+            return float(np.vdot(self.likelihood.gradient(v + (self.b + t * b)), df) - np.vdot(da, v))
+
+        t, slack = 1.0, ROUNDING * abs(self.psi)
+        there = self.a + da, self.v + dv, self.b + b
+        psi = self.height(*there)
+        if not psi >= self.psi + ARMIJO * first - slack:
+            t = turning_point(slope)
+            there = self.a + t * da, self.v + t * dv, self.b + t * b
+            psi = self.height(*there)
+            if not psi >= self.psi - slack:
+                return
+        self.steps, self.length = self.steps + 1, t
+        self._go(*there, psi)
+
+
+class Mode(Newton):
+    """Up to where f does not change any more; a factor serves several steps while they shrink fast.
+
+    A subclass writes ``_factor`` and ``_solve``.
+
+    Parameters
+    ----------
+    K, likelihood
+        See `Newton`.
+    a : ndarray
+        Where to begin, or zeros.
+    warm : bool
+        Whether ``a`` is that of a similar problem; the best of a few multiples of it is then taken.
+    tol : float
+        Largest change of f in the last step, relative to 1 + max |f|.
+    """
+
+    def __init__(self, K, likelihood, a, warm, tol):
+        self.tol, self.size, self.length, self._last, self._stale = tol, math.inf, 1.0, math.inf, True
+        v = K @ a if warm else np.zeros_like(a)
+        if warm:  # a good direction for another K, whose scale may be another
+            c = MULTIPLES.reshape(-1, *(1,) * v.ndim)
+            best = MULTIPLES[np.argmax(likelihood.value(c * v) - MULTIPLES**2 * (0.5 * np.vdot(a, v)))]
+            a, v = best * a, best * v
+        super().__init__(K, likelihood, a, v)
+
+    @property
+    def f(self):
+        """K a."""
+        return self.v
+
+    @abstractmethod
+    def _factor(self):
+        """Factor I + √W K √W at f."""
+
+    @abstractmethod
+    def _solve(self, r):
+        """(I + W K)⁻¹ r with the last factor."""
+
+    def _needs_factor(self):
+        return self._stale
+
+    def _direction(self):
+        if self._stale:
+            self._factor()
+            self.factored, self._last, self._stale = self.factored + 1, math.inf, False
+        return self._solve(self.gradient - self.a), None
+
+    def _verdict(self):
+        """Whether f stands still; and whether the next step takes a new factor."""
+        if self.size == math.inf:
+            return None
+        small = 1.0 + float(np.abs(self.v).max(initial=0.0))
+        if self.size <= self.tol * small:
+            return "converged"
+        fresh = self._last == math.inf
+        if self.length == 0.0 and fresh:  # even a fresh factor leads nowhere: rounding is reached
+            return "converged" if self.size <= STALLED * small else "stalled"
+        self._stale = self.length < 1.0 or not (fresh or self._worth(small))
+        self._last = self.size
+        return None
+
+    def _worth(self, small):
+        """Whether the steps that are left with this factor, by how the last ones shrank, cost less than a new one."""
+        shrank = self.size / self._last
+        if not shrank < 0.5:
+            return False
+        left = math.log(self.size / (self.tol * small)) / -math.log(shrank) if shrank > 0.0 else 0.0
+        return left <= 2.0 + len(self.a) / SPARED
+
+    def info(self):
+        """What the iteration says of itself."""
+        return {"iterations": self.steps, "factored": self.factored, "converged": self.converged}
+
+
+def turning_point(slope):
+    """The t in (0, 1) where the slope of a concave function turns negative, to two digits.
+
+    Examples
+    --------
+    >>> from mercer.inference.mode import turning_point
+    >>> round(turning_point(lambda t: 0.25 - t), 1)
+    0.2
+    """
+    low, high = 0.0, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(LINE_STEPS):
+            middle = 0.5 * (low + high)
+            rising = slope(middle) >= 0.0  # a NaN is beyond
+            low, high = (middle, high) if rising else (low, middle)
+            if low > 0.0 and high - low <= 0.02 * high:
+                break
+    return low
