@@ -210,7 +210,7 @@ def test_where_hardly_any_noise_is_found_none_is_tried():
 def test_a_hessian_that_is_too_steep_does_not_end_a_descent_on_a_slope(rng):
     """On a third of the rows a valley can look like a dell: its Hessian then promises next to nothing."""
     level = bowl(rng)
-    tolerance = descent.LEFT * level.fine
+    tolerance = level.fine
     start = descent.begin(level, level.c + [1.5, -1.0, 1.0], WIDE, 1e6 * np.eye(3))
     assert descent.step(start, WIDE)[1] <= tolerance < start.value / 10
     end = descent.descend(level, start, WIDE, tolerance, measured=True)

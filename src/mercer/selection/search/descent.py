@@ -25,10 +25,9 @@ DIFFERENCE = 0.01  # step in log θ of the differences
 ARMIJO, HALVINGS = 1e-4, 12
 SHRINK = (0.1, 0.6)  # of a step that was too long
 # When it is done
-LEFT = 10.0  # what may be left in all, in units of what the last iteration may gain: a hundredth of a nat
 STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian that was not measured is believed
-CHEAP = 1e-2  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
+CHEAP = 1e-3  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
 # Rivals, and data without noise
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
 FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
@@ -85,10 +84,10 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
         if size < n:  # an evaluation is cheap here: every one of them is followed
             ends = [descend(level, start, box, COARSE) for start in _begun(level, kept, box)]
         else:
-            ends = _follow(before, level, kept, box, LEFT * level.fine)
+            ends = _follow(before, level, kept, box, level.fine)
     if not objective.by_levels and 1 < len(sizes) and n <= FEW_ROWS:
         starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
-        ends += [descend(level, begin(level, z, box), box, LEFT * level.fine) for z in starts]
+        ends += [descend(level, begin(level, z, box), box, level.fine) for z in starts]
     if noisy:
         ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
     if len(sizes) == 1:
@@ -194,14 +193,14 @@ def _without_noise(before, level, there, best, noisy, box):
     end = descend(before, begin(before, np.append(noisy[:-1], none), silent), silent, COARSE)
     if end.value > there.value + HOPELESS:
         return []
-    return [descend(level, begin(level, end.z, box), box, LEFT * level.fine)]
+    return [descend(level, begin(level, end.z, box), box, level.fine)]
 
 
 def _finish(level, best, box):
     """Go on from a coarse end: to the last digits of a log density, where that costs next to nothing."""
     few = level.exacting and level.n < GROW * SCREEN
     best.B = curvature(level, best, box) if few else best.B
-    descend(level, best, box, CHEAP * level.fine if level.exacting else LEFT * level.fine, measured=few)
+    descend(level, best, box, CHEAP * level.fine if level.exacting else level.fine, measured=few)
 
 
 def _wander(objective, box, points, order, sizes, reached):
@@ -278,9 +277,8 @@ def _flat(level, here, box, tolerance):
 
     What is a valley on all rows can be a dell on a third of them: that Hessian then promises too little.
     """
-    enough = LEFT * level.fine
-    final = tolerance <= enough
-    return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * enough
+    final = tolerance <= level.fine
+    return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * level.fine
 
 
 def _radius(here, there, d, gain):

@@ -31,7 +31,7 @@ class LatentObjective(Trials):
 
     @property
     def fine(self):
-        """What the last iteration of a descent on all rows may gain."""
+        """What a descent on all rows may leave to gain."""
         return as_sum(self.n)
 
     def take(self, index):

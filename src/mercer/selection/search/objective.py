@@ -15,11 +15,11 @@ from mercer.solvers.resolvent import as_resolvent
 
 LOG_ZERO = -700.0  # log of a criterion that is exactly 0
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one
-# What the last iteration of a descent may gain, of log C or of a mean log density.
+# What a descent may leave to gain, of log C or of a mean log density.
 # An estimate of an error is not worth more than four digits; going on would follow flat directions to their bounds.
 LOOSE = 1e-4
 # A log density is a sum over rows, of which comparisons see a hundredth; for many rows TIGHT is enough.
-NATS, TIGHT = 1e-3, 1e-6
+NATS, TIGHT = 1e-2, 1e-5
 
 
 class Stop(Exception):
@@ -86,7 +86,7 @@ class Trials(ABC):
 
     @property
     def fine(self):
-        """What the last iteration of a descent on all rows may gain."""
+        """What a descent on all rows may leave to gain."""
         return LOOSE
 
     @abstractmethod
@@ -187,7 +187,7 @@ class Objective(Trials):
 
     @property
     def fine(self):
-        """What the last iteration of a descent on all rows may gain."""
+        """What a descent on all rows may leave to gain."""
         return as_sum(self._size()) if self.criterion.summed else LOOSE
 
     def take(self, index):
@@ -258,5 +258,5 @@ class Objective(Trials):
 
 
 def as_sum(size):
-    """What the last iteration may gain of the mean of a log density over ``size`` rows and targets."""
+    """What may be left of the mean of a log density over ``size`` rows and targets."""
     return max(NATS / size, TIGHT)
