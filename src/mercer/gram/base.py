@@ -82,10 +82,6 @@ class Gram(ABC):
         """Return the Gram of some of the rows, in the order of an index."""
 
     @abstractmethod
-    def restrict(self, index):
-        """Return the Gram of some of the rows, in the order of an index."""
-
-    @abstractmethod
     def represent(self, alpha):
         """(points, coef) with f(x) = Σⱼ k(x, pointsⱼ) coefⱼ."""
 

@@ -80,12 +80,6 @@ class DenseGram(Gram):
         part = None if self.tiled is None else self.tiled.restrict(index)
         return DenseGram.from_matrix(self.matrix[np.ix_(index, index)], part)
 
-    def restrict(self, index):
-        """The Gram of some of the rows: a part of the matrix."""
-        index = np.asarray(index)
-        part = None if self.tiled is None else self.tiled.restrict(index)
-        return DenseGram.from_matrix(self.matrix[np.ix_(index, index)], part)
-
     def represent(self, alpha):
         """(X, α)."""
         return self._kernel_on_points().represent(alpha)

@@ -75,10 +75,6 @@ class ScaledGram(Gram):
         """The Gram of some of the rows."""
         return ScaledGram(self.inner.restrict(index), self.s[np.asarray(index)])
 
-    def restrict(self, index):
-        """The Gram of some of the rows."""
-        return ScaledGram(self.inner.restrict(index), self.s[np.asarray(index)])
-
     def represent(self, alpha):
         """(points, S α)."""
         return self.inner.represent(self.s[:, None] * alpha if alpha.ndim == 2 else self.s * alpha)

@@ -128,10 +128,6 @@ class TiledGram(Gram):
         """The Gram of some of the rows."""
         return TiledGram(self.kernel, take(self.X, index), self.dtype)
 
-    def restrict(self, index):
-        """The Gram of some of the rows."""
-        return TiledGram(self.kernel, take(self.X, index), self.dtype)
-
     def represent(self, alpha):
         """(X, α)."""
         return self.X, alpha

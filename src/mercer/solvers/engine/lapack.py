@@ -4,9 +4,9 @@ All arrays are C-ordered and only the lower triangle of a square one is read or 
 one: see `blas`). The work is cut into BLAS calls of at most ``WORK`` operations. Between two calls Python runs signal
 handlers, so Ctrl-C is heard within a fraction of a second; during a call the GIL is free, so other threads go on.
 
-Up to ``ONE_CALL`` rows one call of LAPACK does it all: the least Python. Up to ``OWN`` rows the pieces run side by side on threads of our own, with BLAS on one thread in each: BLAS's own
-threads gain little on pieces this small, and lose much when the machine is busy. Up to 2 048 rows even Python between
-the pieces takes too long, and `recorded` does without.
+Up to ``ONE_CALL`` rows one call of LAPACK does it all: the least Python. Up to ``OWN`` rows the pieces run side by side
+on threads of our own, with BLAS on one thread in each: BLAS's own threads gain little on pieces this small, and lose much
+when the machine is busy. Up to 2 048 rows even Python between the pieces takes too long, and `recorded` does without.
 """
 
 import numpy as np
