@@ -110,6 +110,14 @@ class HyperPosterior:
         return found, chains
 
 
+def checked(kernel, theta):
+    """(kernel, λ) of (log θ, log σ²), checked."""
+    z, names = np.asarray(theta, dtype=float), [*kernel.names, "noise"]
+    if z.shape != (len(names),) or not np.isfinite(z).all():
+        raise ValueError(f"theta must be {len(names)} finite logs ({', '.join(names)}), got shape {z.shape}.")
+    return kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
+
+
 def searched(kernel, optimize):
     """Which of z = (log θ, log λ) are learnt."""
     return np.append(np.full(kernel.n_theta, optimize != "noise"), optimize != "kernel")

@@ -1,10 +1,12 @@
-"""What a Gaussian process learns its hyper-parameters by: the criterion, priors, the search, and what that cannot see."""
+"""How a Gaussian process learns its hyper-parameters: criterion, priors, the search, and what that cannot see."""
 
 import numpy as np
+from sklearn.base import clone
 
 from mercer._warn import warn
+from mercer.estimators._validation import check_X
 from mercer.inference.regression import RegressionPosterior
-from mercer.kernels import Matern32
+from mercer.kernels import Matern32, as_kernel
 from mercer.kernels.amplitude import rescale
 from mercer.selection import LOO, Evidence
 from mercer.selection.priors import FEW, as_prior, weak_priors
@@ -29,6 +31,19 @@ def default_covariance(X, weight=None):
     near = np.all((np.asarray(found) > 1e-2) & (np.asarray(found) < 1e2))
     bounds = None if near else np.multiply.outer(np.atleast_1d(found), (1e-5, 1e5))
     return 1.0 * Matern32(found, length_scale_bounds=bounds)
+
+
+def prior_model(estimator, X):
+    """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
+    if estimator.kernel is None:
+        X = check_X(estimator, X, reset=True, kernel=Matern32())
+        kernel = default_covariance(X)
+    else:
+        kernel = clone(as_kernel(estimator.kernel), safe=False)
+        X = kernel.validate(check_X(estimator, X, reset=True, kernel=kernel))
+    if estimator.noise is None:
+        return kernel, X, NOISE * float(np.mean(kernel.diag(X)))
+    return kernel, X, float(np.mean(estimator.noise))
 
 
 def as_criterion(criterion, precisions):

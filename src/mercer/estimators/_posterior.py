@@ -35,9 +35,11 @@ class PosteriorEstimator(LinearEstimator):
     def _prior_model(self, X):
         """(kernel, X, noise variance) before a fit."""
 
-    @abstractmethod
     def _counts(self):
-        """What a report says of the rows."""
+        """What a report says of the rows, and of the evidence that they give."""
+        rows, evidence = self._rows, self.log_marginal_likelihood_value_
+        counts = {"rows": rows.given, "dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged}
+        return {**counts, "points": rows.n, "log_marginal_likelihood": evidence}
 
     def _limits(self, rows):
         """What a plan is told beside the size."""

@@ -46,7 +46,7 @@ def check_X(estimator, X, *, reset, kernel):
 
 
 def _is_plain(X, estimator, reset):
-    """Whether X is an array in which scikit-learn would find nothing to do or to refuse: most are, and it takes time."""
+    """Whether X is an array in which scikit-learn would find nothing to do or to refuse, which takes its time."""
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size:
         return False
     known = estimator.__dict__

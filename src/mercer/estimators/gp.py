@@ -4,7 +4,6 @@ import copy
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,13 +12,12 @@ from mercer.estimators import _gp_learning as learning
 from mercer.estimators._base import check_kernel
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, check_X, shared_noise
+from mercer.estimators._validation import check_weight, shared_noise
 from mercer.estimators.ridge import conventions
 from mercer.gram import Rows, take
 from mercer.gram.trend import make_trend
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
-from mercer.kernels import Matern32, as_kernel
 from mercer.kernels.basis import Features
 from mercer.selection import Evidence
 from mercer.selection.base import Criterion
@@ -269,29 +267,17 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _report(self, plan):
         """Fill ``fit_report_``."""
-        self.fit_report_ = FitReport(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            noise=self.lam_,
-            **self._counts(),
-            reasons=list(plan.reasons),
-            memory_predicted=plan.memory_bytes,
-            seconds_predicted=plan.seconds,
-            **self._posterior.inverse.info,
-        )
+        said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "noise": self.lam_, **self._counts()}
+        said |= {"reasons": list(plan.reasons), "memory_predicted": plan.memory_bytes}
+        said |= {"seconds_predicted": plan.seconds, **self._posterior.inverse.info}
+        self.fit_report_ = FitReport(said)
         if self.criterion is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
-
-    def _counts(self):
-        """What a report says of the rows, and of the evidence that they give."""
-        rows, evidence = self._rows, self.log_marginal_likelihood_value_
-        counts = {"rows": rows.given, "dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged}
-        return {**counts, "points": rows.n, "log_marginal_likelihood": evidence}
 
     def _sample_hyper(self, around, rows, bounds, solver):
         """Draw hyper-parameters, and condition on each draw."""
         draws, chains = around.sample(hyper.draws_of(self.n_hyper_samples), bounds, self.time_budget, self.random_state)
-        at = [around.objective.at(z) for z in draws]
+        at = map(around.objective.at, draws)
         self._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
         self.hyper_samples_, self.hyper_names_ = draws, around.names
         self.fit_report_["hyper_samples"] = hyper.told(chains, np.array(around.names)[around.free].tolist())
@@ -301,17 +287,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_hyper_cov"}
 
     def _prior_model(self, X):
-        """(kernel, X, noise variance) before a fit."""
         self._validate_params()
-        reader = copy.copy(self)  # it learns the columns; self stays as it was
-        if self.kernel is None:
-            X = check_X(reader, X, reset=True, kernel=Matern32())
-            kernel = learning.default_covariance(X)
-        else:
-            kernel = clone(as_kernel(self.kernel), safe=False)
-            X = kernel.validate(check_X(reader, X, reset=True, kernel=kernel))
-        given = None if self.noise is None else float(np.mean(self.noise))
-        return kernel, X, learning.NOISE * float(np.mean(kernel.diag(X))) if given is None else given
+        return learning.prior_model(copy.copy(self), X)  # a copy, which learns the columns: self stays as it was
 
     @property
     def intercept_(self):
@@ -348,7 +325,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         check_is_fitted(self)
         f = self._posterior
         if theta is not None:
-            (kernel, lam), rows = self._at(theta), self._with_values()
+            (kernel, lam), rows = hyper.checked(self.kernel_, theta), self._with_values()
             f = RegressionPosterior.fit(kernel, rows, lam, choose("cholesky", rows.n, **self._limits(rows))[0])
         return f.evidence(self._evidence())
 
@@ -381,7 +358,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             return self.log_marginal_likelihood_value_
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
-        kernel, lam = (self.kernel_, self.lam_) if theta is None else self._at(theta)
+        kernel, lam = (self.kernel_, self.lam_) if theta is None else hyper.checked(self.kernel_, theta)
         value, gradient = hyper.HyperPosterior(kernel, self._with_values(), lam, self._evidence()).at_the_fit()
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
 
@@ -398,10 +375,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         check_is_fitted(self)
         if "_hyper_cov" not in self.__dict__:
             criterion = learning.as_criterion(self.criterion, np.ndim(self.noise_) == 1)
-            if criterion is None or not learning.has_curvature(criterion, self.selection_):
-                size = self.kernel_.n_theta + 1
-                self._hyper_cov = np.full((size, size), np.nan)
-            else:
+            size = self.kernel_.n_theta + 1
+            self._hyper_cov = np.full((size, size), np.nan)
+            if criterion is not None and learning.has_curvature(criterion, self.selection_):
                 self._hyper_cov = self._around(criterion, self._with_values()).covariance(self.selection_.at_bound)
         return self._hyper_cov.copy()
 
@@ -413,13 +389,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def _evidence(self):
         """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
         return Evidence(weights="precision" if np.ndim(self.noise_) else "repeats")
-
-    def _at(self, theta):
-        """(kernel, λ) of (log θ, log σ²), checked."""
-        z, names = np.asarray(theta, dtype=float), [*self.kernel_.names, "noise"]
-        if z.shape != (len(names),) or not np.isfinite(z).all():
-            raise ValueError(f"theta must be {len(names)} finite logs ({', '.join(names)}), got shape {z.shape}.")
-        return self.kernel_.with_theta(z[:-1]), float(np.exp(z[-1]))
 
     def _with_values(self):
         """The rows, if the kernel can be evaluated on them."""

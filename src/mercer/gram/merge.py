@@ -60,7 +60,7 @@ def merge(y, weight, group, size):
 
 
 def merge_points(y, weight, group, size):
-    """The same with the spread of each point. Means are taken beside one row, so that equal targets stay as they are."""
+    """The same with the spread of each point. Means are taken beside one row: equal targets stay as they are."""
     w = np.bincount(group, weights=weight, minlength=size)
     one = np.zeros((size, y.shape[1]))
     one[group] = y

@@ -145,11 +145,8 @@ class Rows:
             place = np.full(self.n, -1)
             place[index] = np.arange(len(index))
             mine = np.flatnonzero(place[self.index] >= 0)
-            other.index, other.row_y, other.row_weight = (
-                place[self.index[mine]],
-                self.row_y[mine],
-                self.row_weight[mine],
-            )
+            other.index, other.row_y = place[self.index[mine]], self.row_y[mine]
+            other.row_weight = self.row_weight[mine]
         else:
             other.row_y, other.row_weight, other.index = other.y, other.weights(), np.arange(len(index))
         other.used, other.given = np.arange(len(other.index)), len(other.index)
@@ -186,7 +183,10 @@ class Rows:
         """
         weight, y = np.ones(len(y)) if weight is None else weight, y / self.unit
         used = np.flatnonzero(weight > 0)
-        both = joined(self.X, take(X, used))
+        try:
+            both = joined(self.X, take(X, used))
+        except AttributeError:
+            raise TypeError("the kernel keeps no inputs to which rows could be added; fit again.") from None
         groups = duplicate_groups(both) if merge else None
         first, group = (np.arange(len(both)),) * 2 if groups is None else groups
         return self._regrouped(

@@ -98,7 +98,7 @@ def make_trend(trend, X):
         raise ValueError(f"trend: row {int(np.argwhere(~np.isfinite(H))[0][0])} of its features is not finite.")
     if H.shape[1] > len(H):
         raise ValueError(
-            f"n_samples = {len(H)} is less than the {H.shape[1]} columns of the trend; give more rows, or fewer columns."
+            f"n_samples = {len(H)} is less than the {H.shape[1]} columns of the trend; use fewer columns or more rows."
         )
     return made
 

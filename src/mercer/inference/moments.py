@@ -1,4 +1,4 @@
-"""What a Gaussian process says of f and of a new y at some inputs: moments, parts, draws, and variances that are none."""
+"""What a Gaussian process says of f, and of a new y, at some inputs: moments, parts, slopes, draws."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -75,7 +75,7 @@ class Moments(NamedTuple):
         return self
 
     def with_noise(self, noise, flat, cov=None):
-        """The `PosteriorMoments`, for a new y with these noise variances; ``flat`` if y came without an axis of targets."""
+        """The `PosteriorMoments`, for a new y with these noise variances; ``flat`` without an axis of targets."""
         mean, variance = (self.mean[:, 0], self.variance.reshape(len(self.mean))) if flat else self[:2]
         std = np.sqrt(variance)
         noisy = None if cov is None else cov + np.diag(noise)
@@ -83,7 +83,7 @@ class Moments(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Mean and variance with their derivatives by x: (m, d, t) of the mean; (m, d), of a mixture (m, d, t), of the other."""
+    """Mean and variance, and their derivatives by x: (m, d, t); of a variance that all targets share (m, d)."""
 
     mean: np.ndarray
     variance: np.ndarray

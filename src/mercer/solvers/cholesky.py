@@ -124,7 +124,7 @@ class CholeskyInverse(Inverse):
         return self._L
 
     def state(self):
-        """{name: value}: what a file keeps. ``norm`` is ‖K + λI‖ where L is the factor of a changed matrix, else None."""
+        """{name: value}: what a file keeps. ``norm`` is ‖K + λI‖ where L is the factor of a changed matrix."""
         norm = None if self._original is None else self._original[1]
         return {"factor": self._L, "lam": self.lam, "info": self.info, "norm": norm}
 
