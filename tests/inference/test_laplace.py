@@ -120,7 +120,12 @@ def test_warm_starts_end_in_the_same_place(problem):
     X, t, _ = problem
     likelihood, K = Binary(Logit(), t), 5.0 * Gaussian(0.7)(X)
     cold = approximate("laplace", K, likelihood)
-    for start in (approximate("laplace", 0.01 * K, likelihood).a, approximate("laplace", 1e4 * K, likelihood).a, -cold.a, 1e3 * cold.a):
+    for start in (
+        approximate("laplace", 0.01 * K, likelihood).a,
+        approximate("laplace", 1e4 * K, likelihood).a,
+        -cold.a,
+        1e3 * cold.a,
+    ):
         warm = approximate("laplace", K, likelihood, start=start)
         assert_allclose(warm.log_evidence, cold.log_evidence, rtol=1e-9)
 

@@ -55,9 +55,7 @@ class ClassModel:
     array([[0.407, 0.593]])
     """
 
-    def __init__(
-        self, likelihoods, inference, *, constant=0.0, max_iter=100, tol=1e-8, n_samples=1000, random_state=0
-    ):
+    def __init__(self, likelihoods, inference, *, constant=0.0, max_iter=100, tol=1e-8, n_samples=1000, random_state=0):
         self.likelihoods, self.inference, self.constant = likelihoods, inference, float(constant)
         self.max_iter, self.tol, self.n_samples, self.random_state = max_iter, tol, n_samples, random_state
         self._learns_by = inference if inference in SEARCH else "ep"  # the others have no cheap gradient
