@@ -203,17 +203,20 @@ class _SmoothLoss(Certified):
         return True
 
 
+def step_solver(solver, n, memory=None):
+    """The solver of Newton's steps: the one that is given, or of "auto" a factor where that is quick and fits."""
+    if solver is None or (isinstance(solver, str) and solver == "auto"):
+        room = _machine.within(memory).bytes
+        fits = room is None or 24.0 * n**2 <= 0.8 * room
+        solver = "cholesky" if n <= DIRECT_UP_TO and fits else "cg"
+    return SOLVERS[solver]() if isinstance(solver, str) else solver
+
+
 class _System:
     """The linear system of a step: a factor of the rows that are curved, or conjugate gradients on all rows."""
 
     def __init__(self, K, solver=None, memory=None):
-        self.K, self.memory = K, memory
-        solver = "auto" if solver is None else solver
-        if isinstance(solver, str) and solver == "auto":
-            room = _machine.within(memory).bytes
-            fits = room is None or 24.0 * K.n**2 <= 0.8 * room
-            solver = "cholesky" if K.n <= DIRECT_UP_TO and fits else "cg"
-        self.solver = SOLVERS[solver]() if isinstance(solver, str) else solver
+        self.K, self.memory, self.solver = K, memory, step_solver(solver, K.n, memory)
         self.exact, self.tol = not self.solver.iterative, INEXACT[0]
         self.info = {"solver": type(self.solver).__name__.lower(), "products": 0}
         self._fast = self._shared = None

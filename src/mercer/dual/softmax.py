@@ -40,10 +40,15 @@ def solve(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, 
     ('converged', True)
     """
     n, classes = Y.shape
-    check_memory(8.0 * n * n * (classes + 3), f"the softmax of {classes} classes with n = {n}", memory)
+    refuse_beyond_memory(n, classes, memory)
     likelihood = Softmax(np.argmax(Y, axis=1), classes, np.broadcast_to(c, n))
     way = _AllClasses(store(K, np.float64, memory), likelihood, intercept, tol)
     return way.run(max_iter, time_budget)
+
+
+def refuse_beyond_memory(n, classes, memory=None):
+    """Refuse, before anything is allocated, what does not fit: a matrix for each class, and three more."""
+    check_memory(8.0 * n * n * (classes + 3), f"the softmax of {classes} classes with n = {n}", memory)
 
 
 class _AllClasses(Certified):

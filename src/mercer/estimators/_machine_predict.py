@@ -1,12 +1,13 @@
-"""What a fitted KernelMachine says: numbers, labels, probabilities, and how good they are."""
+"""What a fitted kernel machine says: numbers, labels, probabilities, and how good they are."""
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._validation import check_X
 from mercer.gram import apply
-from mercer.losses import BY_NAME, Absolute, Logistic, Loss, Poisson, Quantile
+from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
 
 
@@ -24,15 +25,21 @@ def _classifies(self):
 
 def _has_probabilities(self):
     """Whether the loss is a log-likelihood of labels."""
-    if not isinstance(resolve(self.loss), Logistic):
+    if not resolve(self.loss).softmax:
         raise AttributeError(
             f"loss={self.loss!r} gives no probabilities; use loss='logistic', or sklearn.calibration around this model."
         )
     return True
 
 
-class MachinePrediction:
-    """predict, decision_function, predict_proba and score, as the loss gives them."""
+class FittedMachine(KernelEstimator):
+    """f(x) = Σⱼ αⱼ k(x, xⱼ) + b of each column, read as the loss says: what prediction needs is declared here."""
+
+    loss: Loss | str
+    multi_class: str
+    non_crossing: bool
+    loss_: Loss
+    classes_: np.ndarray
 
     def _decision(self, X):
         """F of every column, of shape (m, t)."""
@@ -57,8 +64,8 @@ class MachinePrediction:
         if self.loss_.classification:
             return self.classes_[np.argmax(F, axis=1) if F.shape[1] > 1 else (F[:, 0] > 0).astype(int)]
         F = self.loss_.mean(F)
-        if self.non_crossing and np.ndim(getattr(self.loss_, "level", 0.0)) == 1:
-            F = np.sort(F, axis=1)[:, np.argsort(np.argsort(self.loss_.level, kind="stable"), kind="stable")]
+        if self.non_crossing and len(self.loss_.levels) > 1:
+            F = np.sort(F, axis=1)[:, np.argsort(np.argsort(self.loss_.levels, kind="stable"), kind="stable")]
         return F[:, 0] if self.dual_coef_.ndim == 1 else F
 
     @available_if(_classifies)
@@ -121,13 +128,10 @@ def score(loss, y, predicted, weight):
 
     if loss.classification:
         return float(accuracy_score(y, predicted, sample_weight=weight))
-    if isinstance(loss, Poisson):
+    if loss.deviance == "poisson":
         return float(d2_tweedie_score(y, predicted, sample_weight=weight, power=1))
-    if isinstance(loss, Absolute):
-        return float(d2_pinball_score(y, predicted, sample_weight=weight, alpha=0.5))
-    if isinstance(loss, Quantile):
-        several = np.ndim(loss.level) == 1
-        columns = np.asarray(predicted).T if several else [predicted]
-        each = zip(np.ravel(loss.level), columns, strict=True)
+    if loss.deviance == "pinball":
+        columns = np.asarray(predicted).T if len(loss.levels) > 1 else [predicted] * len(loss.levels)
+        each = zip(loss.levels, columns, strict=True)
         return float(np.mean([d2_pinball_score(y, f, sample_weight=weight, alpha=level) for level, f in each]))
     return float(r2_score(y, predicted, sample_weight=weight))

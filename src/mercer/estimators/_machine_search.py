@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.dual._memory import restrict
+from mercer._machine import check_memory
+from mercer.dual.columns import STORED_UP_TO, values
+from mercer.dual.newton import step_solver
 from mercer.dual.working_set import expect
-from mercer.estimators import _machine_fit as machine_fit
-from mercer.estimators._machine_loo import leave_one_out
-from mercer.gram import DenseGram, apply, take
 from mercer.selection.result import SearchResult
+from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 
 DECADES = 4  # on either side of lam
 STEPS = 2  # a decade
@@ -30,24 +30,27 @@ class Found(NamedTuple):
     warnings: list
 
 
-class Place(NamedTuple):
-    """How many rows were given, which of them count, y of all of them; whether a softmax joins the classes."""
+class LamPath:
+    """The criterion as a function of λ for one kernel; every evaluation starts from the one before.
 
-    rows: int
-    keep: np.ndarray
-    target: np.ndarray
-    joint: bool
+    Parameters
+    ----------
+    criterion : {"alo"}, int or cross-validation splitter
+    kernel : Kernel
+    rows : Rows
+    columns : Columns
+    target : ndarray of shape (n_given,)
+        What a splitter sees.
+    seed : int
+        Of the folds.
+    """
 
-
-class Search:
-    """The criterion as a function of λ for one kernel; every evaluation starts from the one before."""
-
-    def __init__(self, model, kernel, X, pairs, weight, place, options, deadline, report, first):
-        self.model, self.kernel, self.X, self.pairs, self.weight, self.place = model, kernel, X, pairs, weight, place
-        self.options, self.deadline, self.report = options, deadline, report
-        self.K = machine_fit.gram(kernel, X, model.memory)
-        self.values, self.kept, self.history, self.status, self.failed = {}, {}, [], "ok", 0
-        self.warned, self.first = [], first
+    def __init__(self, criterion, kernel, rows, columns, target, seed):
+        self.criterion, self.kernel, self.rows, self.columns = criterion, kernel, rows, columns
+        self.target, self.seed = target, seed
+        self.deadline, self.report, self.first = np.inf, None, True
+        self.values, self.kept, self.history, self.status, self.failed, self.warned = {}, {}, [], "ok", 0, []
+        self.K = columns.gram(kernel, rows.X)
 
     def path(self, lams):
         """Evaluate at every λ, the largest first."""
@@ -56,7 +59,7 @@ class Search:
             # A λ that is only tried may be ill-conditioned: that goes to the report, and is a warning at the λ chosen.
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                (self._loo_path if self.model.criterion == "alo" else self._fold_path)(lams)
+                (self._loo_path if _is_alo(self.criterion) else self._fold_path)(lams)
             self.warned += sorted({f"{type(one.message).__name__} at a trial: {one.message}" for one in caught})
 
     def _limit(self):
@@ -69,83 +72,76 @@ class Search:
         return min(good, key=lambda lam: (good[lam], -lam), default=None)
 
     def _loo_path(self, lams):
-        starts = None
+        found = None
         for lam in lams:
             began = time.perf_counter()
-            columns = machine_fit.fit_columns(self.K, self.pairs, self.weight, lam, self.options, starts, self._limit())
-            F = leave_one_out(
-                self.K, self.kernel, self.X, self.pairs, columns, self.weight, lam, self.options["intercept"]
-            )
-            starts = [(column.alpha, column.b) for column in columns]
-            value = machine_fit.mean_loss(self.pairs, F, self.weight)
-            done = self._record(lam, value, columns, began)
+            found = self.columns.fit(self.K, lam, found, self._limit())
+            F = self._left_out(found, lam)
+            done = self._record(lam, self.columns.mean_loss(F), found, began)
             if self.best() == lam:
-                self.kept = {"lam": lam, "starts": starts, "loo": F}
+                self.kept = {"lam": lam, "starts": found, "loo": F}
             if done:
                 return
 
+    def _left_out(self, found, lam):
+        """f₋ᵢ(xᵢ) of every row and column, of shape (n, t)."""
+        out, c, intercept = np.empty((self.K.n, len(found))), self.columns.weight / (2.0 * lam), self.columns.intercept
+        for j, ((loss, y), column) in enumerate(zip(self.columns.pairs, found, strict=True)):
+            if loss.smooth:
+                h, solver = c * loss.hess(y, column.f), _loo_solver(self.columns)
+                options = {"intercept": intercept, "solver": solver}
+                out[:, j] = approximate_leave_one_out(self.K, column.alpha, column.f, h, **options)
+            else:
+                box = loss.box(y, c)
+                out[:, j] = span_rule(self.kernel, self.rows.X, column.alpha, column.f, *box, intercept=intercept)
+        return out
+
     def _fold_path(self, lams):
         splits = self._splits()
-        starts = [None] * len(splits)
+        parts = [(self.columns.take(train), self.columns.take(test)) for train, test in splits]
+        found, weight = [None] * len(splits), [part.weight.sum() for _, part in parts]
         for lam in lams:
-            total, began, fitted = 0.0, time.perf_counter(), []
+            total, began = 0.0, time.perf_counter()
             for i, (train, test) in enumerate(splits):
-                columns = self._fit_part(train, lam, starts[i])
-                starts[i] = [(column.alpha, column.b) for column in columns]
-                seen = [(loss, y[test]) for loss, y in self.pairs]
-                judge = machine_fit.mean_softmax_loss if self.place.joint else machine_fit.mean_loss
-                loss = judge(seen, self._at(train, test, columns), self.weight[test])
-                total, fitted = total + self.weight[test].sum() * loss, [*fitted, *columns]
+                learn, judge = parts[i]
+                found[i] = learn.fit(self.K.restrict(train), lam, found[i], self._limit())
+                total += weight[i] * judge.mean_loss(values(found[i], self.K, train, test))
                 if time.perf_counter() > self._limit():
                     self.status = "time_budget"  # a sum over some of the folds says nothing: no value is kept
                     return
-            if self._record(lam, total / sum(self.weight[test].sum() for _, test in splits), fitted, began):
+            if self._record(lam, total / sum(weight), [column for part in found for column in part], began):
                 return
-
-    def _fit_part(self, rows, lam, starts):
-        """Fit all columns on some rows."""
-        K, pairs = restrict(self.K, rows), [(loss, y[rows]) for loss, y in self.pairs]
-        if self.place.joint:
-            return machine_fit.fit_softmax(K, pairs, self.weight[rows], lam, self.options, self._limit())
-        return machine_fit.fit_columns(K, pairs, self.weight[rows], lam, self.options, starts, self._limit())
 
     def _splits(self):
         """(train, test) of the folds: shuffled with the seed for a number, stratified for labels."""
         from sklearn.model_selection import KFold, StratifiedKFold  # slow to import
 
-        cv, n = self.model.criterion, len(self.weight)
-        if hasattr(cv, "get_n_splits"):
-            return self._given_splits(cv)
-        labels = np.argmax(np.column_stack([y for _, y in self.pairs] + [np.zeros(n)]), axis=1)
-        kind = StratifiedKFold if self.pairs[0][0].classification else KFold
-        return list(kind(cv, shuffle=True, random_state=self.model.random_state).split(np.zeros((n, 1)), labels))
+        if not isinstance(self.criterion, numbers.Integral):
+            return self._given_splits()
+        n, Y = self.K.n, self.columns.Y
+        labels = np.argmax(np.column_stack([Y, np.zeros(n)]), axis=1)
+        kind = StratifiedKFold if self.columns.loss.classification else KFold
+        folds = kind(self.criterion, shuffle=True, random_state=self.seed)
+        return list(folds.split(np.zeros((n, 1)), labels))
 
-    def _given_splits(self, cv):
+    def _given_splits(self):
         """Those of a splitter, which sees all rows of the fit; rows of weight 0 then leave either side."""
-        number = np.full(self.place.rows, -1)
-        number[self.place.keep] = np.arange(len(self.place.keep))
-        pairs = cv.split(np.zeros((self.place.rows, 1)), self.place.target)
+        number = self.rows.point_index()
+        pairs = self.criterion.split(np.zeros((self.rows.given, 1)), self.target)
         splits = [[part[part >= 0] for part in (number[train], number[test])] for train, test in pairs]
         splits = [(train, test) for train, test in splits if len(test)]
         if not splits or not all(len(train) for train, _ in splits):
             raise ValueError(
-                f"criterion: a fold of {type(cv).__name__} has no row of positive weight to learn from. Use "
-                "other folds, or a number of them: criterion=5."
+                f"criterion: a fold of {type(self.criterion).__name__} has no row of positive weight to learn from. "
+                "Use other folds, or a number of them: criterion=5."
             )
         return splits
 
-    def _at(self, train, test, columns):
-        """F of the columns at the rows that were left out."""
-        alpha, b = np.column_stack([column.alpha for column in columns]), np.array([column.b for column in columns])
-        if isinstance(self.K, DenseGram):
-            return self.K.matrix[np.ix_(test, train)] @ alpha + b
-        return apply(self.kernel, take(self.X, test), take(self.X, train), alpha) + b
-
-    def _record(self, lam, value, columns, began):
+    def _record(self, lam, value, found, began):
         """Note an evaluation; true when the search is to stop."""
         self.values[lam] = value
-        self.failed += any(column.status != "converged" for column in columns)
-        entry = {"n": len(self.weight), "value": value, "lam": lam, "seconds": time.perf_counter() - began}
+        self.failed += any(column.status != "converged" for column in found)
+        entry = {"n": self.K.n, "value": value, "lam": lam, "seconds": time.perf_counter() - began}
         self.history.append(entry)
         if self.report is not None and self.report(entry):
             self.status = "stopped"
@@ -154,33 +150,41 @@ class Search:
         return self.status != "ok"
 
 
-def choose(model, kernels, X, pairs, weight, place, options, deadline, report=None):
-    """The kernel and λ with the smallest criterion."""
-    if model.criterion == "alo" and place.joint:
-        raise ValueError(
-            "criterion='alo' is for one class against the rest (multi_class='ovr'); with multi_class='softmax' use "
-            "folds: criterion=5."
-        )
-    if model.criterion == "alo" and len(weight) > machine_fit.STORED_UP_TO:
-        raise ValueError(
-            f"criterion='alo' needs the inverse of an n × n matrix; n = {len(weight)} is more than "
-            f"{machine_fit.STORED_UP_TO}. Use folds: criterion=5."
-        )
-    began = time.perf_counter()
-    if not all(loss.smooth for loss, _ in pairs):
-        expect(len(weight), len(kernels) * len(pairs) * np.size(_grid(model.lam)) * _folds(model.criterion))
-    found = []
+def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, deadline, report=None):
+    """The kernel and λ with the smallest criterion.
+
+    Parameters
+    ----------
+    criterion, rows, columns, target, seed
+        See `LamPath`.
+    kernels : list of Kernel
+    lam : float or array-like
+        The middle of the λ that are tried, or all of them.
+    deadline : float
+        On the clock of ``time.perf_counter``.
+    report : callable, default=None
+        Gets each evaluation; a true answer stops the search.
+
+    Returns
+    -------
+    Found
+    """
+    if _is_alo(criterion):
+        _refuse_alo(columns)
+    began, found = time.perf_counter(), []
+    if not columns.smooth:
+        expect(columns.n, len(kernels) * len(columns.pairs) * np.size(_grid(lam)) * _folds(criterion))
     for i, kernel in enumerate(kernels):
+        search = LamPath(criterion, kernel, rows, columns, target, seed)
         share = (deadline - time.perf_counter()) * SHARE / (len(kernels) - i)
-        until = time.perf_counter() + share
-        search = Search(model, kernel, X, pairs, weight, place, options, until, report, not found)
-        one = _one(search, model.lam)
+        search.deadline, search.report, search.first = time.perf_counter() + share, report, not found
+        one = _one(search, lam)
         found += [] if one is None else [one]
         if search.status == "stopped":
             break
     if not found:
         raise ValueError(
-            f"{_name(model.criterion)} has no finite value at any lam for {len(kernels)} kernel(s). Give other values "
+            f"{_name(criterion)} has no finite value at any lam for {len(kernels)} kernel(s). Give other values "
             "of lam, or scale X and y."
         )
     best = min(found, key=lambda one: one.result.value)
@@ -188,6 +192,40 @@ def choose(model, kernels, X, pairs, weight, place, options, deadline, report=No
         best.result.candidates = [one.result for one in found]
     best.result.seconds = time.perf_counter() - began
     return best
+
+
+def _is_alo(criterion):
+    return isinstance(criterion, str)
+
+
+def _loo_solver(columns):
+    """What inverts for the leave-one-out: the solver that was given."""
+    given = columns.solver
+    return step_solver("cholesky" if isinstance(given, str) and given == "auto" else given, columns.n, columns.memory)
+
+
+def _refuse_alo(columns):
+    """Refuse approximate leave-one-out, before the first n × n array, where it cannot be had."""
+    if columns.joint:
+        raise ValueError(
+            "criterion='alo' is for one class against the rest (multi_class='ovr'); with multi_class='softmax' use "
+            "folds: criterion=5."
+        )
+    if columns.n > STORED_UP_TO:
+        raise ValueError(
+            f"criterion='alo' needs the inverse of an n × n matrix; n = {columns.n} is more than {STORED_UP_TO}. Use "
+            "folds: criterion=5."
+        )
+    if not any(loss.smooth for loss, _ in columns.pairs):
+        return
+    solver = _loo_solver(columns)
+    if "diag" not in solver.gives:
+        raise ValueError(
+            f"criterion='alo' needs the diagonal of (K + lam I)^-1, which solver={columns.solver!r} does not give; use "
+            "solver='auto' or 'cholesky', or folds: criterion=5."
+        )
+    what = f"criterion='alo' for n = {columns.n}"
+    check_memory(solver.memory(columns.n), what, columns.memory, "folds, criterion=5, or fewer rows")
 
 
 def _grid(lam):
@@ -202,7 +240,7 @@ def _grid(lam):
 
 def _folds(criterion):
     """How many fits an evaluation takes, about."""
-    if criterion == "alo":
+    if _is_alo(criterion):
         return 1
     return int(criterion) if isinstance(criterion, numbers.Integral) else 5
 
@@ -233,7 +271,7 @@ def _one(search, lam):
         search.values[best],
         status=status,
         message=_message(status, search, best),
-        criterion=_name(search.model.criterion),
+        criterion=_name(search.criterion),
         at_bound={"lam": best} if at_end else {},
         history=search.history,
         evaluations=len(search.history),
@@ -246,9 +284,9 @@ def _one(search, lam):
 
 def _name(criterion):
     """The criterion as a report names it."""
-    if isinstance(criterion, str):
+    if _is_alo(criterion):
         return "approximate leave-one-out"
-    return repr(criterion) if hasattr(criterion, "get_n_splits") else f"{criterion}-fold cross-validation"
+    return f"{criterion}-fold cross-validation" if isinstance(criterion, numbers.Integral) else repr(criterion)
 
 
 def _message(status, search, best):

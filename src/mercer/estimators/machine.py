@@ -11,21 +11,21 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
-from mercer.estimators import _machine_fit as machine_fit
-from mercer.estimators._base import KernelEstimator, default_kernel
-from mercer.estimators._labels import check_labels
-from mercer.estimators._machine_predict import MachinePrediction, resolve
-from mercer.estimators._machine_search import Place, choose
+from mercer.dual.columns import Columns
+from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._labels import check_labels, number_labels
+from mercer.estimators._machine_predict import FittedMachine, resolve
+from mercer.estimators._machine_search import choose_column_lam
 from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
-from mercer.gram import take
+from mercer.gram import Rows, take
 from mercer.kernels import Gaussian, as_kernel
-from mercer.losses import BY_NAME, Logistic, Loss
+from mercer.losses import BY_NAME, Loss
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Solver
 
 
-class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
+class KernelMachine(ProgressSupport, FittedMachine):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: minimises Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for any convex loss L.
 
     By the representer theorem the minimum has this form whatever L is. Smooth losses are fitted by Newton's method, the
@@ -215,35 +215,27 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
         deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
         loss = resolve(self.loss)
         kernels, X, y = self._inputs(loss, X, y)
-        rows, given = len(y), y if np.ndim(y) == 1 else y[:, 0]
-        weight = check_weight(sample_weight, rows)
-        weight = np.ones(rows) if weight is None else weight
+        weight = check_weight(sample_weight, len(y))
         Y, flat = self._targets(loss, y, weight)
-        keep = np.flatnonzero(weight > 0)
-        if keep.size < rows:
-            X, Y, weight = take(X, keep), Y[keep], weight[keep]
+        rows = Rows(X, Y, weight, merge=False)
         if self.kernel is None:
-            kernels = [default_kernel(X, weight)]
+            kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
-            self._check_kernel(kernel, X)
-        pairs = machine_fit.tasks(loss, loss.check_target(Y))
-        options = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory", "solver")}
-        kernel, lam, starts = kernels[0], self.lam, None
+            check_kernel(kernel, rows.X)
         joint = self.multi_class == "softmax" and loss.classification and len(self.classes_) > 2
+        options = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory", "solver")}
+        columns = Columns(loss, loss.check_target(rows.y), rows.weights(), joint=joint, **options)
+        columns.refuse_beyond_memory()
+        kernel, lam, starts = kernels[0], self.lam, None
         if self.criterion is not None:
-            place = Place(rows, keep, given, joint)
-            kernel, lam, starts = self._select(kernels, X, pairs, weight, place, options, deadline)
+            kernel, lam, starts = self._select(kernels, rows, columns, y if y.ndim == 1 else y[:, 0], deadline)
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
-        K = machine_fit.gram(kernel, X, self.memory)
-        if joint:
-            columns = machine_fit.fit_softmax(K, pairs, weight, lam, options, deadline)
-        else:
-            columns = machine_fit.fit_columns(K, pairs, weight, lam, options, starts, deadline)
+        found = columns.fit(columns.gram(kernel, rows.X), lam, starts, deadline)
         self.loss_, self.lam_ = loss, float(lam)
-        self._set_columns(kernel, X, columns, keep, flat and len(pairs) == 1)
-        self.regularization_ = conventions(float(lam), float(weight.sum()))
-        self._report(columns, rows, keep.size)
+        self._set_columns(kernel, rows, found, flat and len(found) == 1)
+        self.regularization_ = conventions(float(lam), rows.total)
+        self._report(found, rows)
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
@@ -263,42 +255,42 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
         return kernels, X, y
 
     def _targets(self, loss, y, weight):
-        """(Y, flat): the columns to be fitted, of shape (n, t), and whether there is one only."""
+        """(Y, flat): the columns to be fitted, of shape (n, t), and whether there is one only.
+
+        Labels are ±1: one column for two classes (+1 is the second), else one for each class against the rest.
+        """
         if not loss.classification:
             return y.reshape(len(y), -1), y.ndim == 1
-        if self.multi_class == "softmax" and not isinstance(loss, Logistic):
+        if self.multi_class == "softmax" and not loss.softmax:
             raise ValueError(f"multi_class='softmax' is for the logistic loss; got loss={self.loss!r}.")
-        self.classes_ = machine_fit.label_classes(y, weight)
-        known = np.where(weight > 0, y, self.classes_[0]) if (weight == 0).any() else y
-        Y = machine_fit.encode(known, self.classes_)
-        return Y, Y.shape[1] == 1
+        self.classes_, number = number_labels(y, weight)
+        two = len(self.classes_) == 2
+        return np.where(number[:, None] == ([1] if two else np.arange(len(self.classes_))), 1.0, -1.0), two
 
-    def _select(self, kernels, X, pairs, weight, place, options, deadline):
+    def _select(self, kernels, rows, columns, target, deadline):
         """(kernel, λ, starts) as the criterion chooses them."""
-        found = choose(self, kernels, X, pairs, weight, place, options, deadline, reporter(self))
+        options = {"target": target, "seed": self.random_state, "deadline": deadline, "report": reporter(self)}
+        found = choose_column_lam(self.criterion, kernels, rows, columns, self.lam, **options)
         self.selection_ = found.result.warn()
         self._trial_warnings = found.warnings
         if found.loo is not None:
-            self.loo_decision_ = np.full((place.rows, len(pairs)), np.nan)
-            self.loo_decision_[place.keep] = found.loo
-            if len(pairs) == 1:
-                self.loo_decision_ = self.loo_decision_[:, 0]
+            self.loo_decision_ = rows.to_rows(found.loo if found.loo.shape[1] > 1 else found.loo[:, 0])
         return found.result.kernel, found.result.lam, found.starts
 
-    def _set_columns(self, kernel, X, columns, keep, flat):
+    def _set_columns(self, kernel, rows, columns, flat):
         """Keep the support vectors of all columns; one row at least."""
         alpha = np.column_stack([column.alpha for column in columns])
         b = np.array([column.b for column in columns])
         used = np.flatnonzero((alpha != 0.0).any(axis=1))
         used = used if used.size else np.array([0])
-        self._set_model(kernel, X if used.size == len(alpha) else take(X, used), alpha[used], b, flat)
-        self.support_ = keep[used]
+        self._set_model(kernel, rows.X if used.size == rows.n else take(rows.X, used), alpha[used], b, flat)
+        self.support_ = rows.used[used]
         self.dual_gap_ = float(sum(column.gap for column in columns))
         self.objective_ = float(sum(column.objective for column in columns))
         self.kkt_violation_ = float(max(column.violation for column in columns))
         self.n_iter_ = int(max(column.iterations for column in columns))
 
-    def _report(self, columns, rows, used):
+    def _report(self, columns, rows):
         """Fill ``fit_report_``, and warn where a column is not at its minimum."""
         statuses = [column.status for column in columns]
         self.fit_report_.update(
@@ -306,8 +298,8 @@ class KernelMachine(ProgressSupport, MachinePrediction, KernelEstimator):
             kernel=repr(self.kernel_),
             loss=repr(self.loss_),
             lam=self.lam_,
-            rows=rows,
-            dropped_rows=rows - used,
+            rows=rows.given,
+            dropped_rows=rows.given - rows.n,
             columns=len(columns),
             support_vectors=len(self.support_),
             objective=self.objective_,

@@ -134,13 +134,15 @@ class _SeveralClasses(Mode):
         return r - self.R @ (self.K @ r)
 
     def posterior(self):
-        """Return the approximation at the mode."""
+        """Return the approximation at the mode, with R made there, and one more step with it."""
         self._go(self.a, self.K @ self.a, 0.0)
         self._factor()
         self.factored += 1
-        evidence = self.psi - self.R.half_logdet()
-        info = self.info() | self.R.info
-        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.v, self.R, evidence, info)
+        evidence, a, f = self.psi - self.R.half_logdet(), self.a, self.v
+        if self.converged:
+            da = self._solve(self.gradient - a)
+            a, f = a + da, f + self.K @ da
+        return SoftmaxPosterior(self.K, self.likelihood, a, f, self.R, evidence, self.info() | self.R.info)
 
 
 class SoftmaxPosterior:

@@ -59,6 +59,10 @@ class Loss(ABC):
         Whether y is a label, −1 or +1 inside.
     positive_only : bool
         Whether y must be >= 0.
+    softmax : bool
+        Whether e^f are odds of labels: there are probabilities, and one softmax for several classes.
+    deviance : {"squared", "pinball", "poisson"}
+        What a score explains a part of; "pinball" at the ``levels``.
 
     Examples
     --------
@@ -71,6 +75,13 @@ class Loss(ABC):
 
     classification = False
     positive_only = False
+    softmax = False
+    deviance = "squared"
+
+    @property
+    def levels(self):
+        """The levels of a loss for quantiles; none for others."""
+        return ()
 
     @abstractmethod
     def value(self, y, f):

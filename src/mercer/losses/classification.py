@@ -17,6 +17,7 @@ class Logistic(Loss):
     """
 
     classification = True
+    softmax = True
 
     def value(self, y, f):
         """log(1 + e^(−yf))."""

@@ -151,6 +151,13 @@ class Absolute(Loss):
     2.0
     """
 
+    deviance = "pinball"
+
+    @property
+    def levels(self):
+        """½: the median."""
+        return (0.5,)
+
     def value(self, y, f):
         """|y − f|."""
         return np.abs(np.asarray(y, dtype=float) - f)
@@ -179,8 +186,15 @@ class Quantile(Loss):
     [Quantile(level=0.25), Quantile(level=0.75)]
     """
 
+    deviance = "pinball"
+
     def __init__(self, level=0.5):
         self.level = level
+
+    @property
+    def levels(self):
+        """τ, one or several."""
+        return tuple(np.ravel(self._levels()).tolist())
 
     def value(self, y, f):
         """max(τ(y − f), (τ − 1)(y − f)); with a list of levels, the last axis of f is theirs."""
@@ -255,6 +269,7 @@ class Poisson(Loss):
     """
 
     positive_only = True
+    deviance = "poisson"
 
     def value(self, y, f):
         """e^f − yf."""

@@ -1,14 +1,16 @@
-"""Approximate leave-one-out for smooth losses: one Newton step without the row, for all rows from one inverse."""
+"""Leave-one-out for any convex loss: one Newton step without the row where it is smooth, else the span rule."""
 
 import numpy as np
 
-from mercer.gram import DenseGram, ScaledGram
+from mercer.gram import ScaledGram, take
 from mercer.solvers import Cholesky
+from mercer.uncertainty.span import span
 
 FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
+BLOCK = 1024  # straight rows at once
 
 
-def approximate_leave_one_out(K, alpha, f, h, *, intercept=True):
+def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None):
     """f₋ᵢ(xᵢ) ≈ fᵢ − αᵢvᵢ/(1 − hᵢvᵢ),  v the diagonal of (K⁻¹ + diag h)⁻¹: exact for the squared loss.
 
     A row with its whole weight is taken out. The loss of the others is replaced by its quadratic model at f, so the
@@ -23,6 +25,8 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True):
     h : ndarray of shape (n,)
         wᵢL″(yᵢ, fᵢ)/(2λ) >= 0.
     intercept : bool, default=True
+    solver : Solver, default=None
+        One that gives the diagonal of its inverses; None is `Cholesky`.
 
     Returns
     -------
@@ -38,23 +42,52 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True):
     >>> approximate_leave_one_out(K, np.array([0.5, 1.0]), np.array([0.5, 1.0]), np.ones(2), intercept=False)
     array([0., 0.])
     """
-    matrix = K.dense()
-    curved = np.flatnonzero(h > FLAT * h.max(initial=0.0))
-    straight = np.flatnonzero(~(h > FLAT * h.max(initial=0.0)))
+    bent = h > FLAT * h.max(initial=0.0)
+    curved, straight = np.flatnonzero(bent), np.flatnonzero(~bent)
     out = np.array(f, dtype=float)
     if not curved.size:
-        return out - alpha * (np.nan if intercept else np.diagonal(matrix))
-    lam = 1.0 / float(np.median(h[curved]))
-    s = np.sqrt(lam * h[curved])
-    part = matrix if curved.size == len(h) else matrix[np.ix_(curved, curved)]
-    trend = s[:, None] if intercept else None
-    inverse = Cholesky().resolvent(ScaledGram(DenseGram.from_matrix(part), s), trend)(lam)
+        return out - alpha * (np.nan if intercept else K.diag())
+    s = np.sqrt(h[curved])
+    part = K.restrict(curved) if straight.size else K
+    solver = Cholesky() if solver is None else solver
+    inverse = solver.resolvent(ScaledGram(part, s), s[:, None] if intercept else None)(1.0)
     P = s**2 * inverse.diag()
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(P > 1e-13 * h[curved], 1.0 / P - 1.0 / h[curved], np.nan)
     out[curved] -= alpha[curved] * change
-    if straight.size:
-        cross = matrix[np.ix_(curved, straight)] * s[:, None]
-        v = np.diagonal(matrix)[straight] - inverse.explained(cross, np.ones((straight.size, 1)))
-        out[straight] -= alpha[straight] * v
+    for i in range(0, straight.size, BLOCK):
+        rows = straight[i : i + BLOCK]
+        k = K.rows(rows)
+        v = k[np.arange(len(rows)), rows] - inverse.explained((k[:, curved] * s).T, np.ones((len(rows), 1)))
+        out[rows] -= alpha[rows] * v
+    return out
+
+
+def span_rule(kernel, X, alpha, f, lower, upper, *, intercept=True):
+    """f − αS², S the distance of a support vector to the span of the free ones: nothing changes for the other rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection of n inputs
+    alpha, f : ndarray of shape (n,)
+        Solution, and its values at the rows.
+    lower, upper : ndarray of shape (n,)
+        Bounds of α.
+    intercept : bool, default=True
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.uncertainty.alo import span_rule
+    >>> X, bound = np.array([[1.0], [2.0]]), np.ones(2)
+    >>> span_rule(Linear(), X, np.array([1.0, 0.0]), np.array([1.0, 2.0]), -bound, bound, intercept=False)
+    array([0., 2.])
+    """
+    out, inside = np.array(f, dtype=float), (alpha > lower) & (alpha < upper)
+    free, bounded = np.flatnonzero(inside & (alpha != 0.0)), np.flatnonzero(~inside & (alpha != 0.0))
+    squares = span(kernel, take(X, free), take(X, bounded), intercept=intercept)
+    for rows, square in zip((free, bounded), squares, strict=True):
+        out[rows] -= alpha[rows] * square
     return out

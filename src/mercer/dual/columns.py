@@ -1,0 +1,194 @@
+"""Any convex loss on a Gram: a problem for each column, the result with its certificate.
+
+A column is a target, a level of a quantile loss, or a class against the rest; the softmax solves all classes at once.
+"""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer._machine import check_memory
+from mercer.dual import newton, softmax, working_set
+from mercer.dual._memory import store
+from mercer.gram import TiledGram
+from mercer.inference.softmax import Softmax
+
+STORED_UP_TO = 12_000  # rows: 1.2 GB
+PATIENCE = 50  # Newton steps of a loss that has a dual, too
+
+
+class Column(NamedTuple):
+    """One fitted function, in units of Σᵢ wᵢL(yᵢ, fᵢ) + λ‖f‖²."""
+
+    alpha: np.ndarray
+    b: float
+    f: np.ndarray
+    gap: float
+    violation: float
+    objective: float
+    iterations: int
+    status: str
+    info: dict
+
+
+class Columns:
+    """min over f of Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for every column, whatever the Gram and λ.
+
+    Parameters
+    ----------
+    loss : Loss
+    Y : ndarray of shape (n, t)
+        Targets, or ±1 for each class.
+    weight : ndarray of shape (n,)
+        w > 0.
+    joint : bool, default=False
+        Whether the columns are classes that one softmax joins.
+    intercept : bool, default=True
+    tol, max_iter
+        See `mercer.dual.newton.solve` and `mercer.dual.working_set.solve`.
+    solver : str or Solver, default="auto"
+        Of the systems of Newton's steps.
+    memory : float, default=None
+        Bytes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.dual.columns import Columns
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.losses import Squared
+    >>> columns = Columns(Squared(), np.array([[1.0], [3.0]]), np.ones(2))
+    >>> found = columns.fit(DenseGram.from_matrix(np.eye(2)), 1.0)[0]
+    >>> found.alpha, found.b, found.status
+    (array([-0.5,  0.5]), 2.0, 'converged')
+    """
+
+    def __init__(
+        self, loss, Y, weight, *, joint=False, intercept=True, tol=1e-6, max_iter=100, solver="auto", memory=None
+    ):
+        losses = loss.split()
+        if len(losses) > 1 and Y.shape[1] > 1:
+            raise ValueError(
+                f"{loss!r} has {len(losses)} levels and y has {Y.shape[1]} columns; give several of one only."
+            )
+        self.pairs = [(one, Y[:, j]) for one in losses for j in range(Y.shape[1])]
+        self.loss, self.Y, self.weight, self.joint, self.intercept = loss, Y, weight, joint, intercept
+        self.tol, self.max_iter, self.solver, self.memory = tol, max_iter, solver, memory
+
+    @property
+    def n(self):
+        """The number of rows."""
+        return len(self.weight)
+
+    @property
+    def smooth(self):
+        """Whether Newton's method applies."""
+        return all(loss.smooth for loss, _ in self.pairs)
+
+    def take(self, index):
+        """Return the same for some of the rows."""
+        options = {name: getattr(self, name) for name in ("joint", "intercept", "tol", "max_iter", "solver", "memory")}
+        return Columns(self.loss, self.Y[index], self.weight[index], **options)
+
+    def refuse_beyond_memory(self):
+        """Refuse, before the first n × n array, a solver that was asked for and does not fit."""
+        if self.joint:
+            softmax.refuse_beyond_memory(self.n, self.Y.shape[1], self.memory)
+        elif any(loss.smooth for loss, _ in self.pairs):
+            solver = newton.step_solver(self.solver, self.n, self.memory)
+            check_memory(solver.memory(self.n), f"{type(solver).__name__} for n = {self.n}", self.memory)
+
+    def gram(self, kernel, X):
+        """K of the rows, stored in float64 up to 12 000 of them, else by tiles."""
+        K = TiledGram(kernel, X)
+        return store(K, np.float64, self.memory, spare=3) if K.n <= STORED_UP_TO else K
+
+    def fit(self, K, lam, starts=None, deadline=math.inf):
+        """Return a `Column` for each of them; ``starts`` are columns of a solution near by."""
+        if self.joint:
+            return self._fit_joint(K, lam, deadline)
+        out = []
+        for j, (loss, y) in enumerate(self.pairs):
+            left = None if math.isinf(deadline) else max(1e-3, (deadline - time.perf_counter()) / (len(self.pairs) - j))
+            start = None if starts is None else (starts[j].alpha, starts[j].b)
+            out.append(self._fit_one(K, loss, y, lam, left, start))
+        return out
+
+    def _fit_one(self, K, loss, y, lam, time_budget, start):
+        """Newton where the loss is smooth, the working-set solver on its dual where it is not.
+
+        A loss that is both (Huber with a tiny δ is nearly the absolute loss) goes on to the second where the first is
+        slow.
+        """
+        c, found, common = self.weight / (2.0 * lam), None, {"intercept": self.intercept, "memory": self.memory}
+        deadline = math.inf if time_budget is None else time.perf_counter() + time_budget
+        if loss.smooth:
+            most = min(self.max_iter, PATIENCE) if loss.boxed else self.max_iter
+            options = {"solver": self.solver, "start": start, "time_budget": time_budget, **common}
+            found = newton.solve(K, loss, y, c, tol=self.tol, max_iter=most, **options)
+            if not (loss.boxed and found.status in ("max_iter", "stalled") and most == PATIENCE):
+                return _column(found, found.f, lam)
+            start = found.alpha, found.b
+        unit = 1.0 if loss.classification else spread(y, self.weight)  # of a residual, in which ``tol`` is given
+        before, found = (
+            found,
+            working_set.solve(
+                K,
+                loss.dual(y, c),
+                tol=self.tol * unit,
+                start=None if start is None else start[0],
+                time_budget=None if math.isinf(deadline) else max(1e-3, deadline - time.perf_counter()),
+                **common,
+            ),
+        )
+        product = found.info.get("product")  # Kα in float64, where the solver has it anyway
+        f = (K @ found.alpha if product is None else product) + found.b
+        info = {"solver": "working_set"} | ({} if before is None else {"newton_steps_before": before.iterations})
+        return _column(found, f, lam, unit, info)
+
+    def _fit_joint(self, K, lam, deadline):
+        """All classes at once: one problem, one certificate, which the first column carries."""
+        left = None if math.isinf(deadline) else max(1e-3, deadline - time.perf_counter())
+        common = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory")}
+        found = softmax.solve(K, (self.Y > 0).astype(float), self.weight / (2.0 * lam), time_budget=left, **common)
+        whole = _column(found, found.f, lam)
+        columns = []
+        for j in range(self.Y.shape[1]):
+            one = whole._replace(alpha=found.alpha[:, j], b=float(found.b[j]), f=found.f[:, j])
+            columns.append(one if j == 0 else one._replace(gap=0.0, objective=0.0))
+        return columns
+
+    def mean_loss(self, F):
+        """Σᵢ wᵢ L(yᵢ, fᵢ)/Σᵢ wᵢ, averaged over the columns; of a softmax its own loss."""
+        total = self.weight.sum()
+        if self.joint:
+            return -float(Softmax(np.argmax(self.Y, axis=1), F.shape[1], self.weight).value(F) / total)
+        values = [self.weight @ loss.value(y, F[:, j]) / total for j, (loss, y) in enumerate(self.pairs)]
+        return float(np.mean(values))
+
+
+def _column(found, f, lam, unit=1.0, info=None):
+    """A solution of `newton` or `working_set` in units of Σ wL + λ‖f‖², its violation in units of ``unit``."""
+    plain = {key: value for key, value in {**found.info, **(info or {})}.items() if np.ndim(value) == 0}
+    scale = 2.0 * lam
+    violation = found.violation / unit
+    iterations, status = found.iterations, found.status
+    return Column(
+        found.alpha, found.b, f, scale * found.gap, violation, scale * found.primal, iterations, status, plain
+    )
+
+
+def values(columns, K, index, rows):
+    """f of fitted columns at other rows of K than the rows ``index`` they were fitted to: (len(rows), t)."""
+    alpha = np.zeros((K.n, len(columns)))
+    alpha[index] = np.column_stack([column.alpha for column in columns])
+    return (K @ alpha)[rows] + np.array([column.b for column in columns])
+
+
+def spread(y, weight):
+    """The weighted standard deviation of y, or 1 where y is constant: the unit of a residual."""
+    mean = float(weight @ y / weight.sum())
+    sd = float(np.sqrt(weight @ (y - mean) ** 2 / weight.sum()))
+    return sd if sd > 1e-12 * max(abs(mean), 1e-300) else 1.0
