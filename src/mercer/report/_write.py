@@ -33,7 +33,7 @@ def write(findings, path, lite=False, force=False):
     ...     write(found, pathlib.Path(folder) / "report.html", lite=True).stat().st_size < 2**20
     True
     """
-    from mercer.files._atomic import replacing
+    from mercer.files.atomic import replacing
 
     path = Path(path)
     if path.exists() and not force:  # before the work is done
