@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from mercer.estimators.planning import plan
     from mercer.features import empirical_feature_map
-    from mercer.files import load
+    from mercer.files import load, save
 
 __version__ = "0.1.0"
 __all__ = [
@@ -32,12 +32,13 @@ __all__ = [
     "kernels",
     "load",
     "plan",
+    "save",
     "svr_path",
 ]
 
 
 # Where a name is, if not in estimators; and the parts that can be asked for as attributes.
-_HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning"}
+_HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning", "save": "files"}
 _PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
 _PARTS |= {"selection", "solvers", "uncertainty"}
 

@@ -1,9 +1,13 @@
 """The container: what is damaged, foreign or forged is ModelFileError, quickly and in little memory."""
 
+import hashlib
 import json
 import os
+import re
+import shutil
 import socket
-import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -12,11 +16,11 @@ import numpy as np
 import pytest
 
 import mercer
-from files import zoo
-from files.forge import put_together, take_apart
+from files import golden_files, zoo
+from files.forge import laid_out, put_together, take_apart
 from mercer import KernelInterpolator, KernelRidge, files
 from mercer.exceptions import ModelFileError
-from mercer.files import _format
+from mercer.files import _container
 from mercer.kernels import Gaussian
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -56,8 +60,10 @@ def test_a_bit_flipped_in_every_byte(path, tmp_path):
 def test_bytes_behind_the_end(path):
     with open(path, "ab") as file:
         file.write(b"\0")
-    with pytest.raises(ModelFileError, match="should have"):
+    with pytest.raises(ModelFileError, match="do not fill"):
         mercer.load(path)
+    with pytest.raises(ModelFileError, match="do not fill"):
+        files.read_header(path)
 
 
 def test_only_load_reads_the_arrays(path, tmp_path):
@@ -80,11 +86,20 @@ def test_foreign_files(tmp_path):
         (b"speed,dist\n4,2\n", "is not a mercer model file"),
         (b"\x80\x04\x95", "looks like a pickle"),
         (path.read_bytes(), "looks like a zip archive"),
-        (_format.MAGIC, "is cut off"),
+        (path.read_bytes()[:8] + _container.MARK[:9], "is cut off"),
+        (json.dumps({"a": 1}).encode(), "is not a mercer model file"),
+        (_foreign(), "is not a mercer model file"),
     ):
         path.write_bytes(content)
         with pytest.raises(ModelFileError, match=text):
             mercer.load(path)
+
+
+def _foreign():
+    """A safetensors file of somebody else."""
+    import safetensors.numpy
+
+    return safetensors.numpy.save({"weights": np.zeros(3)}, {"format": "pt"})
 
 
 def test_what_is_not_a_regular_file(tmp_path):
@@ -108,53 +123,118 @@ def test_a_link_to_a_model_is_followed(path, tmp_path):
 
 # ------------------------------------------------------------------------------------------------ versions
 def test_a_newer_format_is_named(path):
-    put_together(path, {"who": "knows"}, version=7)
+    put_together(path, {"format": 7, "who": "knows"})
     with pytest.raises(ModelFileError, match="in format 7, and this version of mercer reads formats up to 1"):
         mercer.load(path)
 
 
 def test_an_older_format_is_migrated(path, monkeypatch):
-    header, body = take_apart(path)
+    header, arrays, body = take_apart(path)
     header["comment"] = header.pop("note")
-    put_together(path, header, body)
+    put_together(path, header, arrays, body)
     with pytest.raises(ModelFileError, match="keys"):
         mercer.load(path)
-    monkeypatch.setattr(_format, "VERSION", 2)
-    monkeypatch.setitem(
-        _format.MIGRATIONS, 1, lambda old: {**{k: v for k, v in old.items() if k != "comment"}, "note": old["comment"]}
-    )
+    monkeypatch.setattr(_container, "VERSION", 2)
+
+    def migrated(old):
+        return {**{key: value for key, value in old.items() if key != "comment"}, "note": old["comment"]}
+
+    monkeypatch.setitem(_container.MIGRATIONS, 1, migrated)
     assert files.read_header(path)["note"] == {"a": 1}
     assert mercer.load(path).predict(X).shape == (6,)
 
 
+def test_an_older_state_is_migrated(path, monkeypatch):
+    header, arrays, body = take_apart(path)
+    state = header["objects"][-1][2]
+    state["factor"] = state.pop("triangle")
+    put_together(path, header, arrays, body)
+    with pytest.raises(ModelFileError, match="no attribute 'factor'"):
+        mercer.load(path)
+    monkeypatch.setattr(KernelInterpolator, "state_version", 2)
+    with pytest.raises(ModelFileError, match="does not know its states of version 1"):
+        mercer.load(path)
+
+    def migrate(cls, version, state):
+        assert version == 1
+        return {**{name: value for name, value in state.items() if name != "factor"}, "triangle": state["factor"]}
+
+    monkeypatch.setattr(KernelInterpolator, "migrate", classmethod(migrate))
+    assert mercer.load(path).power_function(X).shape == (6,)
+
+
+@pytest.mark.parametrize("version", [2, 0, -1, "1", None, 1.0, True, [1]], ids=str)
+def test_a_state_of_another_version(version, path):
+    header, arrays, body = take_apart(path)
+    header["objects"][-1][1] = version
+    put_together(path, header, arrays, body)
+    with pytest.raises(ModelFileError, match="its state is of version"):
+        mercer.load(path)
+
+
+def test_an_argument_that_came_later_has_its_default(tmp_path):
+    KernelRidge(criterion=mercer.selection.LOO()).save(tmp_path / "a")
+    header, arrays, body = take_apart(tmp_path / "a")
+    for entry in header["objects"]:
+        if entry[0] == "selection.LOO":
+            del entry[2]["weights"]
+    assert mercer.load(put_together(tmp_path / "b", header, arrays, body)).criterion.weights == "repeats"
+
+
+# ------------------------------------------------------------------------------------------------ files of yesterday
 @pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.mercer")))
-def test_files_of_earlier_releases(name):
-    model = mercer.load(GOLDEN / f"{name}.mercer")
-    expected = json.loads((GOLDEN / "predictions.json").read_text())[name]
-    new = np.array(expected["X"])
-    found = model.predict_proba(new) if hasattr(model, "predict_proba") else model.predict(new)
-    np.testing.assert_allclose(found, expected["f"], rtol=1e-9, atol=1e-12)
+def test_files_of_earlier_versions(name):
+    golden_files.check(name)
 
 
-def test_there_are_golden_files_of_this_format():
-    assert {path.name for path in GOLDEN.glob("v1-*.mercer")} == {"v1-ridge.mercer", "v1-gp.mercer", "v1-gpc.mercer"}
+def test_there_is_a_golden_file_of_every_estimator():
+    there = {files.read_header(path)["class"] for path in GOLDEN.glob("v1-*.mercer")}
+    missing = {name for name in golden_files.CLASSES if name not in there}
+    for name in missing:
+        zoo.known(name)  # skipped while it does not load
+    assert not missing, "python -m files.golden_files writes them"
+
+
+def test_files_load_after_every_private_attribute_has_another_name(tmp_path):
+    """A copy of mercer in which every attribute that is set with an underscore has got another name."""
+    source = Path(mercer.__file__).parent
+    shutil.copytree(source, tmp_path / "mercer", ignore=shutil.ignore_patterns("__pycache__"))
+    modules = [path for path in (tmp_path / "mercer").rglob("*.py") if path.parent.name != "files"]
+    names = golden_files.private_attributes(modules)
+    assert {"_rows", "_left", "_triangle", "_items"} <= names
+    pattern = re.compile(rf"""(?<=\.)({"|".join(names)})\b|(?<=["'])({"|".join(names)})(?=["'])""")
+    for path in modules:
+        lines = path.read_text().splitlines(keepends=True)
+        imports = re.compile(r"\s*(from|import) ")
+        path.write_text("".join(line if imports.match(line) else pattern.sub(r"\g<0>_renamed", line) for line in lines))
+    script = "import mercer, files.golden_files as g; print(mercer.__file__); [g.check(n) for n in g.names()]"
+    paths = [str(tmp_path), str(Path(__file__).parent.parent), *filter(None, sys.path)]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "NUMBA_DISABLE_JIT": "0"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "mercer" / "__init__.py")
 
 
 # ------------------------------------------------------------------------------------------------ forged headers
 def test_lies_about_lengths(path):
-    header, body = take_apart(path)
-    for options, text in (
-        ({"length": 2**63}, "a header of"),
-        ({"length": 2**26 + 1}, "a header of"),
-        ({"length": 10**6}, "a header of"),
-        ({"length": 0}, "SHA-256|header"),
-        ({"size": 2**62}, "should have"),
-        ({"size": 0}, "should have"),
-        ({"zero": 1}, "no format"),
-        ({"version": 0}, "no format"),
+    header, arrays, body = take_apart(path)
+    for length, text in (
+        (2**63, "cut off"),
+        (2**26 + 1, "cut off"),
+        (10**6, "cut off"),
+        (0, "a header of"),
+        (100, "a header of"),
     ):
-        put_together(path, header, body, **options)
+        put_together(path, header, arrays, body, length=length)
         with pytest.raises(ModelFileError, match=text):
+            mercer.load(path)
+    for version in (0, -1, None, "1", 1.0, True):
+        put_together(path, {**header, "format": version}, arrays, body)
+        with pytest.raises(ModelFileError, match="no format"):
             mercer.load(path)
 
 
@@ -176,77 +256,126 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_headers_that_are_no_json_of_ours(name, path):
-    put_together(path, None, text=TEXTS[name])
-    with pytest.raises(ModelFileError):
-        mercer.load(path)
-    with pytest.raises(ModelFileError):
-        files.read_header(path)
+    text = TEXTS[name].decode("latin-1")
+    for options in ({"text": '",' + text}, {"text": '"}' + text}, {"text": "", "outer": TEXTS[name]}):
+        put_together(path, None, **options)
+        with pytest.raises(ModelFileError):
+            mercer.load(path)
+        with pytest.raises(ModelFileError):
+            files.read_header(path)
+
+
+def test_metadata_that_are_not_ours(path):
+    header, arrays, body = take_apart(path)
+    for wrong in (b', "other": "x"}' + b"}", b'}, "__metadata__": {"mercer": "{}"}}', b"}, 3: 4}", b"}"):
+        put_together(path, header, outer=wrong)
+        with pytest.raises(ModelFileError):
+            mercer.load(path)
 
 
 SPECS = [
     None,
     [],
-    ["<f8", [6, 6]],
-    ["|O", [6], None],
-    ["<V8", [6], None],
-    ["<c16", [6], None],
-    ["<f16", [6], None],
-    [">f8", [6], None],
-    ["<U0", [6], None],
-    ["<M8", [6], None],
-    ["<M8[99999s]", [6], None],
-    ["<f8,<f8", [3], None],
-    [["<f8"], [6], None],
-    ["<f8", 6, None],
-    ["<f8", [-1], None],
-    ["<f8", [6.0], None],
-    ["<f8", [True], None],
-    ["<f8", [2**62], None],
-    ["<f8", [2**31, 2**31], None],
-    ["<f8", [0, 2**62], None],
-    ["<f8", [1] * 33, None],
-    ["<f8", [6, 6], [0]],
-    ["<f8", [6, 6], [0, 0]],
-    ["<f8", [6, 6], [0, 2]],
-    ["<f8", [6, 6], ["0", "1"]],
-    ["<f8", [6, 7], None],
-    ["<f8", [5, 6], None],
-    ["<f4", [6, 6], None],
-    ["|b1", [288], None],
-    ["<U72", [1], None],
+    {},
+    {"dtype": "F64"},
+    {"dtype": "F64", "shape": [6, 6], "data_offsets": [0, 288], "more": 1},
+    {"dtype": "F64", "shape": [6, 6], "data_offsets": [0, 8]},
+    {"dtype": "F64", "shape": [6, 6], "data_offsets": [8, 296]},
+    {"dtype": "F64", "shape": [6, 6], "data_offsets": [-288, 0]},
+    {"dtype": "F64", "shape": [6, 6], "data_offsets": "all"},
+    {"dtype": "BF16", "shape": [6], "data_offsets": [0, 12]},
+    {"dtype": "C64", "shape": [6], "data_offsets": [0, 48]},
+    {"dtype": "|O", "shape": [6], "data_offsets": [0, 48]},
+    {"dtype": ["F64"], "shape": [6], "data_offsets": [0, 48]},
+    {"dtype": "F64", "shape": 6, "data_offsets": [0, 48]},
+    *[
+        {"dtype": "F64", "shape": shape, "data_offsets": [0, 8 * int(np.prod(shape, dtype=object))]}
+        for shape in ([-1], [2**62], [2**31, 2**31], [0, 2**62], [1] * 33, [6, 7], [5, 6], [], [2**47])
+    ],
+    {"dtype": "F64", "shape": [6.0], "data_offsets": [0, 48]},
+    {"dtype": "F64", "shape": [True], "data_offsets": [0, 8]},
+    {"dtype": "F64", "shape": "6", "data_offsets": [0, 48]},
+    {"dtype": "F32", "shape": [6, 6], "data_offsets": [0, 144]},
+    {"dtype": "BOOL", "shape": [288], "data_offsets": [0, 288]},
 ]
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: str(spec)[:60])
 def test_forged_arrays(spec, path):
-    header, body = take_apart(path)
-    square = next(i for i, entry in enumerate(header["arrays"]) if entry[1] == [6, 6])
-    header["arrays"][square] = spec
-    put_together(path, header, body)
+    header, arrays, body = take_apart(path)
+    square = next(name for name, entry in arrays.items() if entry["shape"] == [6, 6])
+    others = laid_out({name: entry for name, entry in arrays.items() if name != square})
+    room = 8 * 36
+    moved = {
+        name: {**entry, "data_offsets": [place + room for place in entry["data_offsets"]]}
+        for name, entry in others.items()
+    }
+    put_together(path, header, {square: spec, **moved}, body)
+    with pytest.raises(ModelFileError):
+        mercer.load(path)
+
+
+def test_arrays_out_of_order_or_out_of_line(path):
+    header, arrays, body = take_apart(path)
+    backwards = dict(reversed(arrays.items()))
+    bytes_first = laid_out({"extra": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}, **arrays})
+    for wrong, data in ((backwards, body), (bytes_first, b"0" + body)):
+        put_together(path, header, wrong, data)
+        with pytest.raises(ModelFileError, match="is not where it must be"):
+            mercer.load(path)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        [[]], ["KernelInterpolator.points_", None], ["KernelInterpolator.points_", "<U1", None],
+        ["KernelInterpolator.points_", "|O", None], ["KernelInterpolator.points_", "<f4", None],
+        ["KernelInterpolator.points_", ">f8", None], ["KernelInterpolator.points_", "<M8[ns]", None],
+        ["KernelInterpolator.points_", "<f8,<f8", None], ["KernelInterpolator.points_", 3, None],
+        ["KernelInterpolator.points_", None, [0]], ["KernelInterpolator.points_", None, [0, 0]],
+        ["KernelInterpolator.points_", None, [0, 2]], ["KernelInterpolator.points_", None, ["0", "1"]],
+        ["KernelInterpolator.points_", None, {}], ["nothing", None, None], 3, None, {}, "nothing",
+    ],
+    ids=str,
+)  # fmt: skip
+def test_forged_references_to_arrays(inside, path):
+    header, arrays, body = take_apart(path)
+    header["objects"][-1][2]["points_"] = {"a": inside}
+    put_together(path, header, arrays, body)
     with pytest.raises(ModelFileError):
         mercer.load(path)
 
 
 def test_memory_stays_small_whatever_the_header_says(path):
-    header, body = take_apart(path)
-    header["arrays"] = [["<f8", [2**40], None]]
-    put_together(path, header, body)
-    tracemalloc.start()
-    with pytest.raises(ModelFileError):
-        mercer.load(path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2**20
+    header, arrays, body = take_apart(path)
+    for shape in ([2**40], [2**20, 2**20]):
+        spec = {"dtype": "F64", "shape": shape, "data_offsets": [0, 2**43]}
+        put_together(path, header, {"big": spec}, body)
+        tracemalloc.start()
+        with pytest.raises(ModelFileError):
+            mercer.load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 2**20
 
 
 def test_a_sparse_file_of_a_terabyte(path):
-    front = bytearray(path.read_bytes()[:64])
-    struct.pack_into("<QQ", front, 16, 2**26, 2**40)
+    front = bytearray(path.read_bytes()[:512])
+    front[:8] = (2**26).to_bytes(8, "little")
     with open(path, "wb") as file:
         file.write(front)
         file.truncate(2**40)
     with pytest.raises(ModelFileError, match="SHA-256 of its header"):
         mercer.load(path)
+
+
+def test_both_digests_are_what_the_page_says(path):
+    data = path.read_bytes()
+    start, at = 8 + int.from_bytes(data[:8], "little"), data.index(b"sha256") + len(rb"sha256\":\"")
+    assert hashlib.sha256(data[start:]).hexdigest().encode() == data[at : at + 64]
+    assert start % 64 == 0
+    blank = data[: at + 64] + b"0" * 64 + data[at + 128 : start]
+    assert hashlib.sha256(blank).hexdigest().encode() == data[at + 64 : at + 128]
 
 
 # ------------------------------------------------------------------------------------------------ maps
@@ -262,9 +391,9 @@ def test_a_map_is_private(path):
 def test_arrays_are_aligned_and_writeable(path):
     for mapped in (False, True):
         model = mercer.load(path, mmap=mapped)
-        for array in (model.points_, model.dual_coef_, model._triangle):
+        for array in (model.points_, model.dual_coef_, model.state()["triangle"]):
             assert array.flags.writeable
-            assert array.ctypes.data % 64 == 0
+            assert array.flags.aligned
 
 
 def test_a_mapped_model_outlives_its_file(path):
@@ -276,10 +405,13 @@ def test_a_mapped_model_outlives_its_file(path):
 
 
 def test_left_over_memory_does_not_get_into_a_file(tmp_path):
-    model = mercer.GaussianProcessRegressor(Gaussian(), criterion=None).fit(X, Y)
-    model._f.Kinv._L[np.triu_indices(6, 1)] = 123.456
+    """Of arrays with gaps, what lies between their entries; of a part, what its state does not give."""
+    wide = np.full((6, 40), 123.456)
+    wide[:, ::20] = X
+    model = KernelInterpolator(Gaussian(1.0)).fit(X, Y)
+    model.points_ = wide[:, ::20]
     model.save(tmp_path / "a")
-    assert struct.pack("<d", 123.456) not in (tmp_path / "a").read_bytes()
+    assert np.float64(123.456).tobytes() not in (tmp_path / "a").read_bytes()
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):

@@ -1,14 +1,15 @@
 """Forged contents with right digests: every case must be refused by name, and nothing may run or crash."""
 
 import copy
+import importlib
+import re
 
 import numpy as np
 import pytest
 
 import mercer
-import mercer.compat
 from files import fuzz, zoo
-from files.forge import put_together, take_apart
+from files.forge import laid_out, place_of, put_together, take_apart
 from mercer import files
 from mercer.exceptions import ModelFileError
 from mercer.files import _registry
@@ -19,15 +20,16 @@ X, Y, *_ = zoo.data(6)
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """{name: (header, body)} of a few models."""
-    folder = tmp_path_factory.mktemp("known")
-    models = {
-        name: fit()
-        for name, fit in zoo.models().items()
-        if name in ("ridge Cholesky", "gp jitter", "gpc ep logit", "gpc softmax", "interpolator")
-    }
+    """{name: (header, arrays, body)} of a few models."""
+    folder, names = tmp_path_factory.mktemp("known"), ("ridge Cholesky", "ridge LOO", "ridge lam", "interpolator")
+    models = {name: fit() for name, fit in zoo.models().items() if name in names}
+    models["columns"] = mercer.KernelRidge(Gaussian(np.array([1.0, 2.0]))).fit(X, Y)  # no expression has an array
     graphs = mercer.kernels.ShortestPath().sample(6, np.random.default_rng(0))
     models["graphs"] = mercer.KernelRidge(mercer.kernels.ShortestPath()).fit(graphs, Y)
+    models["matrix"] = mercer.KernelRidge(mercer.kernels.Precomputed()).fit(X @ X.T, Y)
+    table = {"age": X[:, 0], "site": list("abcabc")}
+    kernel = Gaussian().on("age") + mercer.kernels.Categorical().on("site")
+    models["table"] = mercer.KernelRidge(kernel).fit(table, Y)
     found = {}
     for name, model in models.items():
         model.save(folder / "a", force=True)
@@ -35,210 +37,182 @@ def known(tmp_path_factory):
     return found
 
 
-def forged(known, name, tmp_path, change, body=None):
-    """A file like that of a known model, but for a change of its header."""
-    header, old = copy.deepcopy(known[name])
+def forged(known, name, tmp_path, change):
+    """A file like that of a known model, but for a change of its header, or of what it says of its arrays."""
+    header, arrays, body = copy.deepcopy(known[name])
+    header["specs"] = arrays
     change(header)
-    return put_together(tmp_path / "forged", header, old if body is None else body)
+    arrays = header.pop("specs")
+    return put_together(tmp_path / "forged", header, laid_out(arrays), body)
 
 
 def entry(header, cls):
-    """(number, [class, state]) of the first object of a class."""
+    """(number, [class, version, state]) of the first object of a class."""
     return next((i, entry) for i, entry in enumerate(header["objects"]) if entry[0] == cls)
 
 
 def state(header, cls):
-    return entry(header, cls)[1][1]
+    return entry(header, cls)[1][2]
 
 
-def array_of(header, cls, field):
+def spec_of(header, cls, field):
     """The description of the array that is an attribute."""
-    return header["arrays"][state(header, cls)[field]["a"]]
+    return header["specs"][state(header, cls)[field]["a"]]
+
+
+def put(cls, **values):
+    """A change of the state of the first object of a class."""
+    return lambda header: state(header, cls).update(values)
+
+
+def named(cls, name):
+    """Another name for the class of the first object of a class."""
+    return lambda header: entry(header, cls)[1].__setitem__(0, name)
+
+
+def reshaped(cls, field, **changes):
+    """Another description of an array."""
+    return lambda header: spec_of(header, cls, field).update(changes)
 
 
 # name: (model, what is changed, a part of the complaint)
-RIDGE, GRAPH = "estimators.KernelRidge", "kernels.Graph"
+RIDGE, REPORT, ROWS, FOUND = "estimators.KernelRidge", "estimators.FitReport", "gram.Rows", "selection.SearchResult"
+GAUSS, GRAPH, PATH = "kernels.Gaussian", "kernels.Graph", "selection.Path"
 CASES = {
-    "unknown class": (
+    "unknown class": ("ridge Cholesky", named(RIDGE, "os.system"), "no class 'os.system'"),
+    "class by path": ("ridge Cholesky", named(RIDGE, "estimators.ridge.KernelRidge"), "no class"),
+    "class by module": ("ridge Cholesky", named(RIDGE, "estimators.inspect"), "no class"),
+    "abstract class": ("columns", named(GAUSS, "kernels.Radial"), "no class"),
+    "base class": ("ridge Cholesky", named(RIDGE, "estimators.KernelEstimator"), "no class"),
+    "private class": ("table", named("kernels.Table", "kernels._Store"), "no class"),
+    "a function": ("columns", named(GAUSS, "kernels.parse_kernel"), "no class"),
+    "a class without a state": ("ridge Cholesky", named(ROWS, "gram.TiledGram"), "no class"),
+    "class of another kind": ("columns", named(GAUSS, "losses.Huber"), "is no Huber"),
+    "no triple": (
         "ridge Cholesky",
-        lambda h: entry(h, RIDGE)[1].__setitem__(0, "os.system"),
-        "no class 'os.system'",
+        lambda h: h["objects"].append(["kernels.Linear", 1]),
+        "is not [class, version, state]",
     ),
-    "class by path": (
+    "no version": ("ridge Cholesky", lambda h: h["objects"].append(["kernels.Linear", None, {}]), "of version None"),
+    "no expression": ("ridge Cholesky", lambda h: h["objects"].insert(0, ["open('x')"]), "is not a kernel class"),
+    "an expression with a function": (
         "ridge Cholesky",
-        lambda h: entry(h, RIDGE)[1].__setitem__(0, "estimators.ridge.KernelRidge"),
-        "no class",
+        lambda h: h["objects"].insert(0, ["Pairwise(max)"]),
+        "unknown name",
     ),
-    "abstract class": (
+    "a long expression": (
         "ridge Cholesky",
-        lambda h: entry(h, "kernels.Gaussian")[1].__setitem__(0, "kernels.Radial"),
-        "no class",
+        lambda h: h["objects"].insert(0, ["Linear()" + " " * 2000]),
+        "more than 2000",
     ),
-    "class of another kind": (
+    "an expression beyond its limit": (
         "ridge Cholesky",
-        lambda h: entry(h, "kernels.Gaussian")[1].__setitem__(0, "losses.Huber"),
-        "takes",
+        lambda h: h["objects"].insert(0, ["Spectrum(2000)"]),
+        "at most 1,000",
     ),
-    "no pair": ("ridge Cholesky", lambda h: h["objects"].append(["kernels.Linear"]), "is not [class, attributes]"),
-    "class attribute": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update({"__class__": 1}),
-        "no attribute '__class__'",
-    ),
-    "dict attribute": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update({"__dict__": {"d": []}}),
-        "no attribute '__dict__'",
-    ),
-    "method": ("ridge Cholesky", lambda h: state(h, RIDGE).update({"predict": 1}), "no attribute 'predict'"),
-    "class data": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update({"_parameter_constraints": {"d": []}}),
-        "no attribute",
-    ),
+    "class attribute": ("ridge Cholesky", put(RIDGE, __class__=1), "no attribute '__class__'"),
+    "dict attribute": ("ridge Cholesky", put(RIDGE, __dict__={"d": []}), "no attribute '__dict__'"),
+    "private attribute": ("ridge Cholesky", put(RIDGE, _rows=None), "no attribute '_rows'"),
+    "class data": ("ridge Cholesky", put(RIDGE, _parameter_constraints={"d": []}), "no attribute"),
+    "method": ("ridge Cholesky", put(RIDGE, predict=1), "no attribute 'predict'"),
+    "property": ("ridge Cholesky", put(RIDGE, loo_residuals_=1), "no attribute 'loo_residuals_'"),
     "no identifier": ("ridge Cholesky", lambda h: state(h, RIDGE).update({"a b_": 1}), "no attribute 'a b_'"),
-    "public attribute": ("ridge Cholesky", lambda h: state(h, RIDGE).update({"extra": 1}), "'extra'"),
-    "parameter missing": ("ridge Cholesky", lambda h: state(h, RIDGE).pop("lam"), "'lam'"),
-    "kernel parameter missing": ("ridge Cholesky", lambda h: state(h, "kernels.Gaussian").pop("length_scale"), "takes"),
-    "text for a length": (
-        "ridge Cholesky",
-        lambda h: state(h, "kernels.Gaussian").update(length_scale="wide"),
-        "is no Gaussian",
-    ),
-    "negative length": (
-        "ridge Cholesky",
-        lambda h: state(h, "kernels.Gaussian").update(length_scale=-1.0),
-        "must be positive",
-    ),
+    "public attribute": ("ridge Cholesky", put(RIDGE, extra=1), "no attribute 'extra'"),
+    "no parameters": ("ridge Cholesky", lambda h: state(h, RIDGE).pop("parameters"), "parameters"),
+    "another parameter": ("ridge Cholesky", put(RIDGE, parameters={"d": [["more", 1]]}), "more"),
+    "parameters that are none": ("ridge Cholesky", put(RIDGE, parameters=3), "is no KernelRidge"),
+    "another argument": ("columns", put(GAUSS, more=1), "more"),
+    "text for a length": ("columns", put(GAUSS, length_scale="wide"), "is no Gaussian"),
+    "negative length": ("columns", put(GAUSS, length_scale=-1.0), "must be positive"),
     "a kernel for a length": (
-        "ridge Cholesky",
-        lambda h: (
-            h["objects"].insert(0, ["kernels.Linear", {}]),
-            state(h, "kernels.Gaussian").update(length_scale={"o": 0}),
-        ),
+        "columns",
+        lambda h: (h["objects"].insert(0, ["Linear()"]), state(h, GAUSS).update(length_scale={"o": 0})),
         "cannot be a kernel",
     ),
     "kernel for a model": ("ridge Cholesky", lambda h: h.update(root={"d": []}), "is no model"),
     "a number for a model": ("ridge Cholesky", lambda h: h.update(root=3), "is no model"),
-    "report for a model": (
-        "ridge Cholesky",
-        lambda h: h.update(root={"o": entry(h, "estimators.FitReport")[0]}),
-        "is no model",
-    ),
+    "report for a model": ("ridge Cholesky", lambda h: h.update(root={"o": entry(h, REPORT)[0]}), "is no model"),
     "report for a kernel": (
         "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(kernel_={"o": entry(h, "estimators.FitReport")[0]}),
+        lambda h: state(h, RIDGE).update(kernel_={"o": entry(h, REPORT)[0]}),
         "kernel_ is no Kernel",
     ),
-    "later object": (
-        "ridge Cholesky",
-        lambda h: state(h, "kernels.Gaussian").update(length_scale={"o": 5}),
-        "no earlier object 5",
-    ),
+    "later object": ("columns", put(GAUSS, length_scale={"o": 5}), "no earlier object 5"),
     "itself": (
         "ridge Cholesky",
-        lambda h: h["objects"].insert(0, ["kernels.Exp", {"kernel": {"o": 0}}]),
+        lambda h: h["objects"].insert(0, ["kernels.Exp", 1, {"kernel": {"o": 0}}]),
         "no earlier object 0",
     ),
-    "no such array": ("ridge Cholesky", lambda h: state(h, RIDGE).update(dual_coef_={"a": 99}), "no array 99"),
-    "no such tag": ("ridge Cholesky", lambda h: state(h, RIDGE).update(lam_={"eval": "1"}), "no tag 'eval'"),
-    "two tags": ("ridge Cholesky", lambda h: state(h, RIDGE).update(lam_={"a": 0, "o": 0}), "2 tags"),
-    "a name": ("ridge Cholesky", lambda h: state(h, RIDGE).update(lam_={"n": "print"}), "calls 'print'"),
-    "a class by name": ("ridge Cholesky", lambda h: entry(h, RIDGE)[1].__setitem__(0, "names.print"), "calls 'print'"),
+    "no such array": ("ridge Cholesky", put(RIDGE, dual_coef_={"a": "99"}), "no array '99'"),
+    "no such tag": ("ridge Cholesky", put(RIDGE, lam_={"eval": "1"}), "no tag ['eval']"),
+    "two tags": ("ridge Cholesky", put(RIDGE, lam_={"a": "x", "o": 0}), "no tag ['a', 'o']"),
+    "a name": ("ridge Cholesky", put(RIDGE, lam_={"n": "print"}), "calls 'print'"),
+    "a class by name": ("ridge Cholesky", named(RIDGE, "names.print"), "calls 'print'"),
     "a name that is asked for": ("ridge Cholesky", lambda h: h["names"].append("print"), "hand it over"),
     "coefficients too few": (
+        "columns",
+        lambda h: state(h, RIDGE).update(dual_coef_=state(h, GAUSS)["length_scale"]),
+        "dual_coef_ has 2 where n is 6",
+    ),
+    "points of other columns": ("ridge Cholesky", put(RIDGE, n_features_in_=3), "points_ has 2 where d is 3"),
+    "points in another shape": ("ridge Cholesky", reshaped(RIDGE, "points_", shape=[12, 4]), "has 24 where n is 12"),
+    "whole numbers for points": (
         "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(dual_coef_=state(h, "kernels.Gaussian")["length_scale"]),
-        "dual_coef_",
+        reshaped(RIDGE, "points_", dtype="I64"),
+        "no array of rows of floats",
     ),
-    "points of other columns": (
+    "a list for points": ("ridge Cholesky", put(RIDGE, points_=[1.0] * 24), "no array of rows of floats"),
+    "text for points": ("ridge Cholesky", put(RIDGE, points_="x" * 24), "no collection of inputs"),
+    "rows of another model": (
         "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(n_features_in_=3),
-        "points_ has 2 where d is 3",
+        lambda h: state(h, ROWS).update(y=state(h, RIDGE)["points_"], spread=state(h, RIDGE)["points_"]),
+        "Rows.row_y has 1 where t is 2",
     ),
-    "points for coefficients": (
+    "rows of other columns": (
         "ridge Cholesky",
-        lambda h: array_of(h, RIDGE, "points_").__setitem__(1, [12, 4]),
-        "points_",
+        lambda h: state(h, ROWS).update(X=state(h, ROWS)["y"]),
+        "24 rows of 1 columns and 1 targets are not those",
     ),
-    "integer points": (
-        "ridge Cholesky",
-        lambda h: array_of(h, RIDGE, "points_").__setitem__(0, "<M8[ns]"),
-        "dual_coef_|points_",
+    "rows that are none": ("ridge Cholesky", put(RIDGE, rows=3), "rows is no Rows"),
+    "more about rows": ("ridge Cholesky", put(ROWS, more=1), "is made of"),
+    "less about rows": ("ridge Cholesky", lambda h: state(h, ROWS).pop("unit"), "is made of"),
+    "a row that is not there": ("ridge Cholesky", put(ROWS, given=3), "names a row that is not there"),
+    "coefficients of a path": (
+        "ridge lam",
+        lambda h: spec_of(h, PATH, "coefficients")["shape"].reverse(),
+        "Path.coefficients has 1 where k",
     ),
-    "factor in Fortran order": (
-        "gp jitter",
-        lambda h: array_of(h, "solvers.Factored", "_L").__setitem__(2, [1, 0]),
-        "not in C order",
-    ),
-    "factor of a wrong size": ("gp jitter", lambda h: state(h, "solvers.Factored").update(n=5), "n has 5 where n is 6"),
-    "integers for a factor": (
-        "gp jitter",
-        lambda h: array_of(h, "solvers.Factored", "_L").__setitem__(0, "<i8"),
-        "is no array of 'f'",
-    ),
-    "points beside the factor": (
-        "gp jitter",
-        lambda h: state(h, "inference.Posterior").update(points={"t": []}),
-        "no collection of inputs",
-    ),
-    "more attributes inside": (
-        "gp jitter",
-        lambda h: state(h, "inference.Posterior").update(more=1),
-        "other attributes",
-    ),
-    "fewer attributes inside": ("gp jitter", lambda h: state(h, "inference.Posterior").pop("s"), "other attributes"),
-    "sites of a wrong size": (
-        "gpc ep logit",
-        lambda h: array_of(h, "inference.SitePosterior", "s").__setitem__(1, [1, 24]),
-        "axes",
-    ),
-    "no link": ("gpc ep logit", lambda h: state(h, "inference.Binary").update(link="logit"), "link is no Link"),
-    "blocks of a wrong size": (
-        "gpc softmax",
-        lambda h: array_of(h, "inference._Blocks", "E").__setitem__(1, [24, 3, 24]),
-        "_Blocks",
-    ),
-    "an edge to nowhere": ("graphs", lambda h: state(h, GRAPH).update(n=1), "not there"),
+    "a candidate that is none": ("ridge LOO", put(FOUND, candidates=[3]), "candidate is no result"),
+    "a search without a kernel": ("ridge LOO", put(FOUND, kernel=None), "kernel is no Kernel"),
+    "an edge to nowhere": ("graphs", put(GRAPH, n=1, labels=None), "not there"),
     "labels too few": (
         "graphs",
-        lambda h: state(h, GRAPH).update(labels=None, edge_labels={"a": 0}),
-        "labels of a graph",
+        lambda h: state(h, GRAPH).update(edge_labels=state(h, RIDGE)["point_index_"]),
+        "edge_labels has 6 where e is",
     ),
-    "a graph with more": ("graphs", lambda h: state(h, GRAPH).update(more=1), "is no Graph"),
-    "a dict with a key twice": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(regularization_={"d": [[1, 2], [1, 3]]}),
-        "key twice",
-    ),
-    "a dict of three": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(regularization_={"d": [[1, 2, 3]]}),
-        "pairs",
-    ),
-    "a list as a key": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(regularization_={"d": [[[], 3]]}),
-        "cannot be one",
-    ),
-    "objects of no shape": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(extra_={"O": [[2**40], [1]]}),
-        "does not fit",
-    ),
-    "bytes that are none": ("ridge Cholesky", lambda h: state(h, RIDGE).update(extra_={"b": "!"}), "base 64"),
-    "a scalar of objects": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(extra_={"s": ["|O", "00"]}),
-        "not a dtype",
-    ),
-    "a scalar too short": (
-        "ridge Cholesky",
-        lambda h: state(h, RIDGE).update(extra_={"s": ["<f8", "00"]}),
-        "1 bytes are no",
-    ),
-    "a slice of lists": ("ridge Cholesky", lambda h: state(h, RIDGE).update(extra_={"slice": [[], 1, 2]}), "slice"),
-    "a list for the objects": ("ridge Cholesky", lambda h: h.update(objects={}), "'objects' of the header"),
+    "a graph with more": ("graphs", put(GRAPH, more=1), "is no Graph"),
+    "a graph of many nodes": ("graphs", put(GRAPH, n=2**30, labels=None), "says that it has"),
+    "a matrix of no shape": ("matrix", put("kernels.MatrixRows", shape={"t": [2, -1]}), "no shape of a kernel matrix"),
+    "a matrix without rows": ("matrix", put("kernels.MatrixRows", matrix=None, index=None), "other rows"),
+    "a column too short": ("table", lambda h: state(h, "kernels.Table").update(n=5), "does not fit"),
+    "a column twice": ("table", put("kernels.Table", columns=["age", "age", "site"]), "columns of a table differ"),
+    "a dict with a key twice": ("ridge Cholesky", put(RIDGE, regularization_={"d": [[1, 2], [1, 3]]}), "key twice"),
+    "a dict of three": ("ridge Cholesky", put(RIDGE, regularization_={"d": [[1, 2, 3]]}), "pairs"),
+    "a dict of numbers": ("ridge Cholesky", put(RIDGE, regularization_={"d": [1, 2]}), "pairs"),
+    "a list as a key": ("ridge Cholesky", put(RIDGE, regularization_={"d": [[[], 3]]}), "pairs of a key"),
+    "no dict": ("ridge Cholesky", put(RIDGE, regularization_={"d": 3}), "NoneType"),
+    "objects of no shape": ("ridge Cholesky", put(RIDGE, extra_={"O": [[2**40], [1]]}), "does not fit"),
+    "objects of no list": ("ridge Cholesky", put(RIDGE, extra_={"O": [3]}), "not enough values"),
+    "bytes that are none": ("ridge Cholesky", put(RIDGE, extra_={"b": "!"}), "base64"),
+    "a scalar of objects": ("ridge Cholesky", put(RIDGE, extra_={"s": ["|O", "00"]}), "dtype |O are not stored"),
+    "a scalar too short": ("ridge Cholesky", put(RIDGE, extra_={"s": ["<f8", "00"]}), "1 bytes are no"),
+    "a scalar that is none": ("ridge Cholesky", put(RIDGE, extra_={"s": ["<f8", "zz"]}), "fromhex"),
+    "a scalar of one": ("ridge Cholesky", put(RIDGE, extra_={"s": ["<f8"]}), "IndexError"),
+    "a slice of lists": ("ridge Cholesky", put(RIDGE, extra_={"slice": [[], 1, 2]}), "slice"),
+    "a slice of two": ("ridge Cholesky", put(RIDGE, extra_={"slice": [1, 2]}), "slice"),
+    "no float": ("ridge Cholesky", put(RIDGE, extra_={"f": "1.0"}), "KeyError"),
+    "no dtype": ("ridge Cholesky", put(RIDGE, extra_={"dtype": "|V8"}), "are not stored"),
+    "a list for the objects": ("ridge Cholesky", lambda h: h.update(objects={}), "something wrong with ['objects']"),
     "a key too many": ("ridge Cholesky", lambda h: h.update(more=1), "keys"),
 }
 
@@ -247,15 +221,16 @@ CASES = {
 def test_forged_contents(case, known, tmp_path):
     name, change, text = CASES[case]
     path = forged(known, name, tmp_path, change)
-    with pytest.raises(ModelFileError, match=text.replace("[", r"\[")):
+    with pytest.raises(ModelFileError, match=re.escape(text)):
         mercer.load(path)
 
 
 def test_the_forger_itself_is_sound(known, tmp_path):
-    for name, (header, body) in known.items():
+    for name, (header, arrays, body) in known.items():
         mercer.load(forged(known, name, tmp_path, lambda same: None)).save(tmp_path / "again", force=True)
-        again, bytes_again = take_apart(tmp_path / "again")
-        assert (again["objects"], again["root"], bytes_again) == (header["objects"], header["root"], body)
+        again, arrays_again, bytes_again = take_apart(tmp_path / "again")
+        assert (again["objects"], again["root"]) == (header["objects"], header["root"])
+        assert (arrays_again, bytes_again) == (arrays, body)
 
 
 def test_containers_and_kernels_that_explode(known, tmp_path):
@@ -267,23 +242,33 @@ def test_containers_and_kernels_that_explode(known, tmp_path):
 
     def deep_kernel(header, levels=300):
         at = len(header["objects"])
-        header["objects"] += [["kernels.Linear", {}]]
-        header["objects"] += [["kernels.Exp", {"kernel": {"o": at + i}}] for i in range(levels)]
+        header["objects"] += [["kernels.Linear", 1, {}]]
+        header["objects"] += [["kernels.Exp", 1, {"kernel": {"o": at + i}}] for i in range(levels)]
         header["root"] = {"o": len(header["objects"]) - 1}
 
     def doubled_kernel(header):
         at = len(header["objects"])
-        header["objects"] += [["kernels.Linear", {}]]
-        header["objects"] += [["kernels.Sum", {"left": {"o": at + i}, "right": {"o": at + i}}] for i in range(60)]
+        header["objects"] += [["kernels.Linear", 1, {}]]
+        header["objects"] += [["kernels.Sum", 1, {"left": {"o": at + i}, "right": {"o": at + i}}] for i in range(60)]
         header["root"] = {"o": len(header["objects"]) - 1}
 
-    for change in (deep_list, deep_kernel, lambda h: deep_kernel(h, 5000), doubled_kernel):
+    def many_kernels(header):
+        at, many = len(header["objects"]), 12
+        header["objects"] += [["kernels.Linear", 1, {}]]
+        header["objects"] += [["kernels.Sum", 1, {"left": {"o": at + i}, "right": {"o": at + i}}] for i in range(many)]
+        header["objects"] += [["kernels.Exp", 1, {"kernel": {"o": at + many}}]] * 1000
+
+    def long_expressions(header):
+        header["objects"] += [[" + ".join(["Linear()"] * 160)]] * 10_000
+
+    changes = (deep_list, deep_kernel, lambda h: deep_kernel(h, 5000), doubled_kernel, many_kernels, long_expressions)
+    for change in changes:
         with pytest.raises(ModelFileError, match="levels deep|nested too deeply"):
             mercer.load(forged(known, "ridge Cholesky", tmp_path, change))
 
 
 def test_notes_are_plain_too(known, tmp_path):
-    for note in ({"o": 0}, {"a": 0}, {"n": "print"}, {"eval": 1}):
+    for note in ({"o": 0}, {"a": "KernelRidge.points_"}, {"n": "print"}, {"eval": 1}):
         path = forged(known, "ridge Cholesky", tmp_path, lambda header, note=note: header.update(note=note))
         with pytest.raises(ModelFileError):
             files.read_header(path)
@@ -292,25 +277,25 @@ def test_notes_are_plain_too(known, tmp_path):
 def test_booleans_and_characters_that_are_none(tmp_path):
     model = mercer.KernelRidge(lam=[np.array([True, False]), np.array(["ab"])])
     model.save(tmp_path / "a")
-    header, body = take_apart(tmp_path / "a")
-    for place, text in ((0, "boolean"), (67, "beyond Unicode")):
+    header, arrays, body = take_apart(tmp_path / "a")
+    first, second = arrays
+    for place, text in ((place_of(arrays, second), "boolean"), (place_of(arrays, first) + 3, "beyond Unicode")):
         broken = bytearray(body)
         broken[place] = 0x7F
         with pytest.raises(ModelFileError, match=text):
-            mercer.load(put_together(tmp_path / "b", header, bytes(broken)))
+            mercer.load(put_together(tmp_path / "b", header, arrays, bytes(broken)))
 
 
 def test_sparse_indices_are_checked(tmp_path):
     from scipy import sparse
 
     mercer.KernelRidge(mercer.kernels.Tanimoto()).fit(sparse.csr_array(np.eye(6)), Y).save(tmp_path / "a")
-    header, body = take_apart(tmp_path / "a")
-    fields = state(header, "sparse.csr_array")
-    offset = sum(64 * -(-8 * int(np.prod(spec[1])) // 64) for spec in header["arrays"][: fields["indices"]["a"]])
+    header, arrays, body = take_apart(tmp_path / "a")
+    place = place_of(arrays, state(header, "sparse.csr_array")["indices"]["a"])
     broken = bytearray(body)
-    broken[offset : offset + 4] = (10**6).to_bytes(4, "little")
-    with pytest.raises(ModelFileError, match="do not fit its shape"):
-        mercer.load(put_together(tmp_path / "b", header, bytes(broken)))
+    broken[place : place + 4] = (10**6).to_bytes(4, "little")
+    with pytest.raises(ModelFileError, match="indices must be < 6"):
+        mercer.load(put_together(tmp_path / "b", header, arrays, bytes(broken)))
 
 
 INTEGERS = np.random.default_rng(0).integers(0, 9, (12, 40))
@@ -319,7 +304,7 @@ INTEGERS = np.random.default_rng(0).integers(0, 9, (12, 40))
 @pytest.mark.parametrize("shape", [(12, 1), (12,), (12, 40, 1)], ids=str)
 @pytest.mark.parametrize("dtype", ["i8", "f8", "f2", "b"])
 def test_training_rows_fit_the_columns_of_the_model(shape, dtype, tmp_path):
-    model = mercer.compat.KernelRidge(kernel="laplacian").fit(INTEGERS, INTEGERS[:, 0])
+    model = zoo.compat("KernelRidge")(kernel="laplacian").fit(INTEGERS, INTEGERS[:, 0])
     model.X_fit_ = np.resize(INTEGERS.astype(dtype), shape)
     with pytest.raises(ModelFileError, match=r"X_fit_ has"):
         model.save(tmp_path / "a")
@@ -331,35 +316,33 @@ def test_sparse_training_rows_fit_the_columns_of_the_model(tmp_path):
     from scipy import sparse
 
     X = sparse.csr_array(INTEGERS.T.astype(float))
-    for model, field in (
-        (mercer.compat.KernelRidge(kernel="rbf"), "X_fit_"),
-        (mercer.compat.SVR(), "support_vectors_"),
-    ):
+    for name, field in (("SVR", "support_vectors_"), ("KernelRidge", "X_fit_")):
+        model = zoo.compat(name)(kernel="rbf")
         model.fit(X, np.arange(40.0)).save(tmp_path / "a", force=True)
         assert (mercer.load(tmp_path / "a").predict(X) == model.predict(X)).all()
         for wrong in (getattr(model, field)[:, :3], getattr(model, field)[:3]):
             setattr(model, field, wrong)
-            with pytest.raises(ModelFileError, match=f"{field} has 3|dual_coef_ has|_alpha has"):
+            with pytest.raises(ModelFileError, match=f"{field} has|dual_coef_ has"):
                 model.save(tmp_path / "b")
 
 
 def test_a_kernel_that_refuses_its_own_parameters(tmp_path):
     """Columns are names or numbers; whoever asks such a kernel what it reads gets a ValueError."""
     mercer.KernelRidge(Gaussian().on([0, 1])).fit(X, Y).save(tmp_path / "a")
-    header, body = take_apart(tmp_path / "a")
-    for name, fields in header["objects"]:
-        if name == "kernels.Columns":
-            fields["columns"] = ["condition", 9.1]
-    with pytest.raises(ModelFileError, match="KernelRidge cannot be made: Columns: give names or numbers, not both"):
-        mercer.load(put_together(tmp_path / "b", header, body))
+    header, arrays, body = take_apart(tmp_path / "a")
+    for entry in header["objects"]:
+        if len(entry) == 1:
+            entry[0] = "Gaussian(1.0).on(['condition', 9.1])"
+    with pytest.raises(ModelFileError, match="give names or numbers, not both"):
+        mercer.load(put_together(tmp_path / "b", header, arrays, body))
 
 
 @pytest.mark.parametrize("name", ["KernelRidge", "SVR", "GaussianProcessRegressor"])
-@pytest.mark.parametrize("unit", [mercer, mercer.compat], ids=["mercer", "compat"])
+@pytest.mark.parametrize("unit", ["mercer", "mercer.compat"])
 def test_a_model_that_does_not_say_its_columns(unit, name, tmp_path):
-    model = zoo.quietly(getattr(unit, name)().fit, X, Y)
+    model = zoo.quietly(zoo.known(name, unit)().fit, X, Y)
     del model.n_features_in_
-    if unit is mercer:
+    if unit == "mercer":
         with pytest.raises(ModelFileError, match="how many columns it reads"):
             model.save(tmp_path / "a")
         return
@@ -393,36 +376,37 @@ def test_kernels_of_scikit_learn_that_explode(tmp_path):
     for _ in range(14):
         kernel = kernel + kernel
     with pytest.raises(ModelFileError, match="too large when it is written out"):
-        mercer.compat.GaussianProcessRegressor(kernel).save(tmp_path / "a")
+        mercer.KernelRidge(kernel).save(tmp_path / "a")
 
 
 def test_nothing_is_looked_up_outside_the_table():
-    for name in (
-        "os.system",
-        "builtins.eval",
-        "mercer.files.save",
-        "kernels.base.Kernel",
-        "",
-        ".",
-        "kernels.",
-        3,
-        None,
-    ):
-        with pytest.raises(ModelFileError):
-            _registry.class_of(name, "here")
-    for unit in ("kernels", "estimators", "losses", "selection", "solvers", "gram", "inference"):
-        table = _registry.table(unit)
-        assert table
-        for name, cls in table.items():
-            assert cls.__module__.startswith(f"mercer.{unit}"), name
-            assert _registry.name_of(cls) == f"{unit}.{name}"
+    names = ["os.system", "builtins.eval", "mercer.files.save", "kernels.base.Kernel", "", ".", "kernels.", 3, None, []]
+    names += [
+        "kernels.__builtins__",
+        "kernels._Store",
+        "estimators.Estimator",
+        "gp.Kernel.__init__",
+        "gp.clone",
+        "sparse.x",
+    ]
+    for name in names:
+        with pytest.raises(ValueError, match="there is no class"):
+            _registry.class_of(name)
+    for unit in ("kernels", "losses", "selection", "solvers"):
+        package = importlib.import_module(f"mercer.{unit}")
+        known = [
+            cls for cls in map(vars(package).get, package.__all__) if isinstance(cls, type) and _registry.name_of(cls)
+        ]
+        assert len(known) >= 4
+        for cls in known:
+            assert _registry.name_of(cls) == f"{unit}.{cls.__name__}"
+            assert _registry.class_of(f"{unit}.{cls.__name__}") is cls
 
 
 def test_functions_by_name_are_what_the_user_gives(tmp_path):
     kernel = mercer.kernels.FeatureMap(np.sin)
     files.save(kernel, tmp_path / "a", names={"f": np.sin})
-    header, body = take_apart(tmp_path / "a")
-    assert "sin" not in str(header["objects"])
+    assert "sin" not in str(take_apart(tmp_path / "a")[0]["objects"])
     assert mercer.load(tmp_path / "a", names={"f": np.cos}) == mercer.kernels.FeatureMap(np.cos)
     files.save(Gaussian() + kernel, tmp_path / "b", names={"f": np.sin})
     with pytest.raises(ModelFileError, match="hand it over"):

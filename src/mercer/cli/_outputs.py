@@ -15,7 +15,7 @@ CARD_ENDINGS = (".md", ".json")
 
 def write_outputs(settings, fitted, result, findings):
     """Write what was asked for, all files or none; return {what: path}."""
-    from mercer.files._atomic import replacing
+    from mercer.files.atomic import replacing
 
     written = {"model": settings.output, "report": settings.report, "card": settings.card}
     settings.written, file = [], {}

@@ -136,7 +136,7 @@ def check_apart(settings, outputs, inputs):
 
 def write_bytes(data, path, force):
     """Write a file whole or not at all."""
-    from mercer.files._atomic import replacing
+    from mercer.files.atomic import replacing
 
     with replacing(path, force) as file:
         file.write(data)

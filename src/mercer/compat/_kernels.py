@@ -124,12 +124,13 @@ class Given:
         return X
 
 
-def route(name, X, gamma, degree, coef0):
-    """The route for a named kernel on rows X: by tiles, except where it has to be, or had better be, a whole matrix.
+def is_wide(X, shape=None):
+    """Whether X, of this shape, is sparse rows with more columns than rows: dense, they take more memory than K."""
+    return sp.issparse(X) and np.subtract(*(shape or X.shape)) < 0
 
-    Sparse rows with more columns than rows would take more memory as a dense array than K does.
-    """
-    wide = sp.issparse(X) and X.shape[1] > X.shape[0]
+
+def route(name, wide, gamma, degree, coef0):
+    """The route for a named kernel: by tiles, except where it has to be, or for wide rows, a whole matrix."""
     kernel = None if wide else by_name(name, gamma, degree, coef0)
     if kernel is not None:
         return Tiles(kernel)

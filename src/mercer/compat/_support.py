@@ -10,7 +10,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from mercer._warn import warn
-from mercer.compat._kernels import Given, Tiles, Whole, route, rows_of
+from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route, rows_of
 from mercer.dual.working_set import hold
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
@@ -25,6 +25,17 @@ FINEST = 1e-12  # of the tolerance, in units of the spread of y: rounding
 
 class SupportVectors(RegressorMixin, Estimator):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: what SVR and NuSVR share."""
+
+    state_extras = {"gamma": "_gamma", "rows": "_X"}
+    state_fields = {
+        **Estimator.state_fields,
+        "gamma": "number",
+        "n_features_in_": "size d",
+        "dual_coef_": "matrix one m",
+        "support_": "int m",
+        "support_vectors_": ("matrix m d", "matrix none none"),
+        "intercept_": "float one",
+    }
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -67,7 +78,7 @@ class SupportVectors(RegressorMixin, Estimator):
             y = y.astype(np.float64)
         weight, keep = self._weights(sample_weight, X, len(y))
         self._gamma = self._resolve_gamma(X)
-        self._route = self._make_route(X)
+        self._route = self._make_route(is_wide(X))
         K = self._route.gram(self._chosen(X, keep))
         self._take_over(self._solve(K, y[keep], weight), X, keep)
         if self.fit_status_:
@@ -97,13 +108,22 @@ class SupportVectors(RegressorMixin, Estimator):
             return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
         return float(self.gamma)
 
-    def _make_route(self, X):
+    def _make_route(self, wide):
         """How K is evaluated; a function sees all rows at once, as scikit-learn calls it."""
         if callable(self.kernel):
             return Whole(self.kernel, at_once=True)
         if self.kernel == "precomputed":
             return Whole(Given())
-        return route(self.kernel, X, self._gamma, self.degree, self.coef0)
+        return route(self.kernel, wide, self._gamma, self.degree, self.coef0)
+
+    def _restore(self, state):
+        super()._restore(state)
+        if "support_" in state:
+            alpha = self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
+            self._alpha = alpha[0]
+            self._route = self._make_route(is_wide(self.support_vectors_, self.shape_fit_))
+            if len(self._alpha) != len(self.support_):
+                raise ValueError(f"there are {len(self._alpha)} coefficients of {len(self.support_)} support vectors.")
 
     def _chosen(self, X, keep):
         """The rows that count; of a given matrix their columns too."""

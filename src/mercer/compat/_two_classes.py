@@ -7,6 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.compat._covariance import Covariance
 from mercer.compat._rows import RowsMixin
@@ -15,11 +16,12 @@ from mercer.gram import DenseGram
 from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import Logit
+from mercer.kernels import Kernel
 
 BLOCK = 1024  # new rows at once
 
 
-class TwoClasses(RowsMixin, BaseEstimator):
+class TwoClasses(RowsMixin, Stateful, BaseEstimator):
     """log Z ≈ −½ âᵀf̂ + log p(y | f̂) − ½ log det(I + √W K √W): what one problem of two classes is fitted by.
 
     The parameters are those of `GaussianProcessClassifier`, which has the defaults. The attributes are those of
@@ -27,6 +29,9 @@ class TwoClasses(RowsMixin, BaseEstimator):
     ``W_sr_``, ``L_`` (of I + √W K √W), ``log_marginal_likelihood_value_``. ``f_cached`` is the mode f̂, ``a_cached_``
     the â with f̂ = K â.
     """
+
+    state_extras = {"theta": "_theta", "evaluated": "_kernel", "posterior": "_posterior", "latent": "f_cached"}
+    state_fields = {"X_train_": ("matrix n d", "any n", list), "evaluated": Kernel, "a_cached_": "float n"}
 
     def __init__(
         self, kernel, optimizer, n_restarts_optimizer, max_iter_predict, warm_start, copy_X_train, random_state

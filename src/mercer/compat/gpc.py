@@ -1,5 +1,6 @@
 """GaussianProcessClassifier with scikit-learn's arguments."""
 
+import math
 from numbers import Integral
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.gaussian_process.kernels import CompoundKernel
 from sklearn.gaussian_process.kernels import Kernel as SklearnObject
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -150,6 +152,27 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Estimator):
             return one
         around = OneVsRestClassifier if self.multi_class == "one_vs_rest" else OneVsOneClassifier
         return around(one, n_jobs=self.n_jobs)
+
+    def state(self):
+        """{name: value} of the parameters and of all that was learnt: scikit-learn's meta-estimator as its problems."""
+        state = super().state()
+        return state | {"problems": self._problems()} if state.pop("base_estimator_", None) is not None else state
+
+    def _restore(self, state):
+        problems = state.pop("problems", None)
+        super()._restore(state)
+        if problems is None:
+            return
+        count = len(self.classes_) if self.multi_class == "one_vs_rest" else math.comb(len(self.classes_), 2)
+        if not all(isinstance(one, TwoClasses) for one in problems) or len(problems) != (1 if count == 2 else count):
+            raise ValueError(f"{len(problems)} problems of two classes do not make {len(self.classes_)} classes.")
+        self.base_estimator_ = self._base(None) if len(problems) > 1 else problems[0]
+        if len(problems) > 1:
+            self.base_estimator_.estimators_ = problems
+            if self.multi_class == "one_vs_rest":
+                self.base_estimator_.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(self.classes_)
+            else:
+                self.base_estimator_.classes_, self.base_estimator_.pairwise_indices_ = self.classes_, None
 
     def _problems(self):
         """The fitted problems of two classes."""

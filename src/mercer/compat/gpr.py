@@ -80,6 +80,18 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
     True
     """
 
+    state_extras = {
+        "theta": "_theta",
+        "posterior": "_posterior",
+        "y_mean": "_y_train_mean",
+        "y_std": "_y_train_std",
+    }
+    state_fields = {
+        **Estimator.state_fields,
+        "n_features_in_": "size d",
+        "X_train_": ("matrix n d", "any n", list),
+        "posterior": Posterior,
+    }
     _parameter_constraints = {
         "kernel": [None, SklearnObject],
         "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],

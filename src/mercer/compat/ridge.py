@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from mercer._warn import warn
-from mercer.compat._kernels import Given, Named, Tiles, Whole, route, rows_of
+from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route, rows_of
 from mercer.dual import ridge
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
@@ -69,6 +69,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     True
     """
 
+    state_fields = {
+        **Estimator.state_fields,
+        "n_features_in_": "size d",
+        "X_fit_": "matrix n d",
+        "dual_coef_": ("float n", "float n t"),
+    }
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "kernel": [StrOptions(NAMES | {"precomputed"}), callable],
@@ -121,7 +127,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             sample_weight = np.full(n, float(sample_weight))
         weight = check_weight(sample_weight, n)
         keep = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
-        self._route = self._make_route(X)
+        self._route = self._make_route(X)  # of X its shape alone
         K = self._route.gram(X if len(keep) == n else self._rows(X, keep))
         s = None if weight is None else np.sqrt(weight[keep])
         coef = np.zeros_like(y)
@@ -156,7 +162,13 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         if self.kernel == "precomputed":
             return Whole(Given())
         default = 1.0 if self.kernel == "chi2" else 1.0 / X.shape[1]
-        return route(self.kernel, X, default if self.gamma is None else self.gamma, self.degree, self.coef0)
+        gamma = default if self.gamma is None else self.gamma
+        return route(self.kernel, is_wide(X), gamma, self.degree, self.coef0)
+
+    def _restore(self, state):
+        super()._restore(state)
+        if "X_fit_" in state:
+            self._route = self._make_route(self.X_fit_)
 
     def _rows(self, X, keep):
         """The rows that count; of a given matrix their columns too."""

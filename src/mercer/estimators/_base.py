@@ -14,19 +14,21 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
+from mercer._state import Stateful, check_vectors
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_diagonal, check_X, check_X_y
 from mercer.gram import apply
-from mercer.kernels import Gaussian, Matern32, as_kernel
+from mercer.kernels import Gaussian, Kernel, Matern32, as_kernel
 from mercer.kernels.base import call_repr
 from mercer.selection.search.starts import median_heuristic
 
 
-class Estimator(BaseEstimator):
+class Estimator(Stateful, BaseEstimator):
     """Common to all estimators: parameters are checked, and fit is all or nothing."""
 
     _doc_link_module = "mercer"
     _parameter_constraints: dict = {}
+    state_fields = {"fit_report_": dict}
 
     @classmethod
     def _get_param_names(cls):
@@ -85,33 +87,6 @@ class Estimator(BaseEstimator):
 
         files.save(self, path, force=force, note=note, names=names)
 
-    def state(self):
-        """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps.
-
-        Values are plain ones, arrays, kernels and other objects known by the arguments of their constructor, and
-        objects that have ``state`` and ``from_state`` themselves.
-
-        Examples
-        --------
-        >>> from mercer import KernelRidge
-        >>> sorted(KernelRidge(lam=2.0).fit([[0.0], [1.0]], [0.0, 1.0]).state())[:3]
-        ['dual_coef_', 'fit_report_', 'intercept_']
-        """
-        learnt = {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
-        return {"parameters": self.get_params(deep=False), **learnt}
-
-    @classmethod
-    def from_state(cls, state):
-        """Return the estimator that had this state."""
-        state = dict(state)
-        self = cls(**state.pop("parameters"))
-        self._restore(state)
-        return self
-
-    def _restore(self, state):
-        """Take over what was learnt; a class that keeps more than public attributes takes its own out first."""
-        vars(self).update(state)
-
     merges_rows = False  # whether equal rows of X are one point
 
     @abstractmethod
@@ -153,6 +128,24 @@ def check_kernel(kernel, X):
 
 class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
     """f(x) = Σⱼ k(x, xⱼ) αⱼ + b: models differ only in how α is found."""
+
+    state_fields = {
+        **Estimator.state_fields,
+        "kernel_": Kernel,
+        "n_features_in_": "size d",
+        "points_": "rows n d",
+        "dual_coef_": ("float n", "float n t"),
+        "intercept_": ("number", "float t"),
+        "lam_": "number",
+    }
+
+    def _restore(self, state):
+        if "points_" in state:
+            who = type(self).__name__
+            check_vectors(state["kernel_"], state["points_"], f"{who}.points_")
+            if state["kernel_"].domain == "vectors" and "n_features_in_" not in state:
+                raise ValueError(f"{who} does not say how many columns it reads.")
+        super()._restore(state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer._state import check_vectors
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._validation import check_X
 from mercer.gram import Rows
@@ -38,6 +39,7 @@ class LinearEstimator(KernelEstimator):
     estimator, and left out of copies and pickles.
     """
 
+    state_fields = {**KernelEstimator.state_fields, "rows": Rows}
     _rows: Rows
     _left: LeftOut | None
 
@@ -52,10 +54,17 @@ class LinearEstimator(KernelEstimator):
         return super().state() | fitted
 
     def _restore(self, state):
-        if "rows" in state:
-            self._rows, left = state.pop("rows"), state.pop("left_out")
-            self._left = None if left is None else LeftOut(*left)
+        rows, left = state.pop("rows", None), state.pop("left_out", None)
         super()._restore(state)
+        if rows is None:
+            return
+        self._rows, self._left = rows, None if left is None else LeftOut(*left)
+        check_vectors(self.kernel_, rows.X, f"{type(self).__name__}.rows.X")
+        columns = {"n_features_in_": rows.d, **state}["n_features_in_"]
+        if (rows.n, rows.t) != self.dual_coef_.reshape(len(self.points_), -1).shape or rows.d not in (None, columns):
+            raise ValueError(
+                f"{rows.n} rows of {rows.d} columns and {rows.t} targets are not those of the coefficients."
+            )
 
     @property
     def row_weight_(self):

@@ -2,6 +2,8 @@
 
 import numbers
 
+from mercer._state import check
+
 
 class FitReport(dict):
     """What a fit did and why: solver, reasons, condition, residual, jitter, time, memory.
@@ -15,6 +17,16 @@ class FitReport(dict):
     solver  cholesky
     rows    50
     """
+
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        return {"items": dict(self)}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the report that had this state."""
+        check(state, {"items": dict}, "FitReport")
+        return cls(state["items"])
 
     def __str__(self):
         width = max((len(str(key)) for key in self), default=0) + 2

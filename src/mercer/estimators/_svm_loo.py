@@ -12,6 +12,8 @@ from mercer.uncertainty.span import span
 class SpanMixin:
     """``loo_residuals_`` and ``predict_interval`` of an estimator with free and bounded support vectors."""
 
+    state_extras = {"rows": "_rows"}
+
     def _remember_rows(self, residual, weight, index, keep, rows, flat):
         """Keep the residuals of the merged rows, their weight, and the merged row of each row given."""
         where = np.full(rows, -1)

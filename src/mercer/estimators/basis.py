@@ -66,6 +66,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     array([1., 0., 1.])
     """
 
+    state_fields = {**Estimator.state_fields, "basis_": Features, "coef_": ("float M", "float M t")}
     _parameter_constraints = {
         "basis": "no_validation",
         "lam": [Interval(Real, 0, None, closed="left")],

@@ -65,6 +65,8 @@ class KernelInterpolator(KernelEstimator):
     True
     """
 
+    state_extras = {"triangle": "_triangle"}
+    state_fields = {**KernelEstimator.state_fields, "triangle": "float n n"}
     _parameter_constraints = {
         "kernel": "no_validation",
         "rank_tol": [Interval(Real, 0, 1, closed="both"), None],

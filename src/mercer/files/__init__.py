@@ -6,10 +6,13 @@ import numpy as np
 import scipy
 import sklearn
 
+import mercer
 from mercer.exceptions import ModelFileError
-from mercer.files import _format, _registry
+from mercer.files import _container, _registry
 from mercer.files._decode import Decoder
-from mercer.files._state import Encoder
+from mercer.files._encode import Encoder
+from mercer.files._registry import refusing
+from mercer.kernels import Kernel
 
 __all__ = ["load", "read_header", "save"]
 
@@ -22,7 +25,8 @@ def save(obj, path, *, force=False, note=None, names=None):
     Parameters
     ----------
     obj : estimator, mercer.tabular object or Kernel
-        Fitted or not. A fitted kernel model contains its training inputs: whoever has the file has them.
+        Fitted or not. A fitted kernel model contains its training inputs: whoever has the file has them. What is kept
+        of it is what its ``state()`` returns.
     path : str or os.PathLike
     force : bool, default=False
         Whether a file that is there is replaced; until the new one is complete the old one stays.
@@ -30,8 +34,7 @@ def save(obj, path, *, force=False, note=None, names=None):
         What else to keep: plain values (numbers, strings, lists, dicts), given back by `read_header`.
     names : dict, default=None
         {name: function, class or object} for what is code and not data: the function of a `FeatureMap`, `Pairwise`,
-        ``warp`` or ``transform``, a kernel class of your own. The file has the name only; `load` must be given the
-        same names.
+        ``warp`` or ``transform``, a class of your own. The file has the name only; `load` must be given the same names.
 
     Raises
     ------
@@ -45,8 +48,8 @@ def save(obj, path, *, force=False, note=None, names=None):
     Examples
     --------
     >>> import tempfile, os
-    >>> from mercer import KernelRidge, load
-    >>> from mercer.files import read_header, save
+    >>> from mercer import KernelRidge, load, save
+    >>> from mercer.files import read_header
     >>> from mercer.kernels import Gaussian
     >>> model = KernelRidge(Gaussian(1.0), lam=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,8 +63,7 @@ def save(obj, path, *, force=False, note=None, names=None):
         raise ModelFileError(
             f"a model file holds an estimator, a table model or a kernel of mercer, not a {type(obj).__name__}."
         )
-    encoder = Encoder(given)
-    who = type(obj).__name__
+    encoder, who = Encoder(given), type(obj).__name__
     try:
         root = encoder.value(obj, who)
         extra = _note(note)
@@ -70,8 +72,10 @@ def save(obj, path, *, force=False, note=None, names=None):
     unused = sorted(set(given) - encoder.used)
     if unused:
         raise ModelFileError(f"names: {unused[0]!r} is not a part of this {who}.")
+    with refusing(who):
+        Decoder(encoder.objects, encoder.arrays, given)  # what is written can be read
     header = {
-        "mercer": _version(),
+        "mercer": mercer.__version__,
         "versions": {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__},
         "class": who,
         "kernel": _kernel_text(obj),
@@ -80,7 +84,7 @@ def save(obj, path, *, force=False, note=None, names=None):
         "objects": encoder.objects,
         "root": root,
     }
-    _format.write(os.fspath(path), header, encoder.arrays, force)
+    _container.write(os.fspath(path), header, encoder.arrays, force)
 
 
 def load(path, *, names=None, verify=True, mmap=None):
@@ -124,19 +128,17 @@ def load(path, *, names=None, verify=True, mmap=None):
     """
     path = os.fspath(path)
     given = _check_names(names)
-    opened, arrays = _format.read(path, verify, mmap)
-    header = opened.header
-    missing = sorted(set(header["names"]) - set(given))
-    if missing:
-        asked = ", ".join(f"{name!r}: ..." for name in missing)
-        raise ModelFileError(
-            f"{path}: the model uses {', '.join(map(repr, missing))[:200]}, which a file cannot hold; hand it over: "
-            f"load(path, names={{{asked[:200]}}})."
+    header, arrays = _container.read(path, verify, mmap)
+    with refusing(path):
+        missing = [name for name in header["names"] if name not in given]
+        if missing:
+            asked = ", ".join(f"{name!r}: ..." for name in missing)
+            raise ValueError(f"a file cannot hold all of the model; hand it over: load(path, names={{{asked:.200}}})")
+        found = Decoder(header["objects"], arrays, {name: given[name] for name in header["names"]}).value(
+            header["root"]
         )
-    decoder = Decoder(header["objects"], arrays, {name: given[name] for name in header["names"]}, path)
-    found = decoder.value(header["root"], f"{path}: the model")
-    if not _is_root(found, given):
-        raise ModelFileError(f"{path} holds a {type(found).__name__}, which is no model.")
+        if not _is_root(found, given):
+            raise ValueError(f"it holds a {type(found).__name__}, which is no model")
     return found
 
 
@@ -171,23 +173,16 @@ def read_header(path):
     'KernelRidge'
     """
     path = os.fspath(path)
-    opened = _format.read_header(path)
-    header = opened.header
-    note = Decoder([], [], {}, path).value(header["note"], f"{path}: the note")
-    return {
-        "format": opened.version,
-        **{key: header[key] for key in ("mercer", "versions", "class", "kernel")},
-        "note": note,
-        "names": header["names"],
-        "arrays": len(header["arrays"]),
-        "bytes": opened.size,
-    }
+    header, arrays, _, size = _container.read_header(path)
+    with refusing(f"{path}: the note"):
+        note = Decoder([], {}, {}).value(header["note"])
+    shown = {key: header[key] for key in ("format", "mercer", "versions", "class", "kernel", "names")}
+    return {**shown, "note": note, "arrays": len(arrays), "bytes": size}
 
 
 def _check_names(names):
     """The names as a dict, checked."""
-    if names is None:
-        return {}
+    names = {} if names is None else names
     if not isinstance(names, dict) or not all(isinstance(name, str) and name.isidentifier() for name in names):
         raise TypeError(
             f"names must be a dict {{name: function, class or object}} with identifiers, got {names!r:.200}."
@@ -197,9 +192,7 @@ def _check_names(names):
 
 def _note(note):
     """The note as JSON, checked to be plain."""
-    if note is None:
-        return None
-    if not isinstance(note, dict):
+    if not isinstance(note, dict | None):
         raise TypeError(f"note must be a dict, got {type(note).__name__}.")
     encoder = Encoder()
     found = encoder.value(note, "note")
@@ -209,29 +202,14 @@ def _note(note):
 
 
 def _is_root(found, given):
-    """Whether an object may be what a file holds: an estimator, a kernel, or what checks itself."""
-    from mercer.kernels import Kernel
-
+    """Whether an object may be what a file holds: an estimator, a kernel, or what the user has named."""
     cls = type(found)
-    name = _registry.name_of(cls) or ""
-    known = name and (issubclass(cls, Kernel) or _registry.is_estimator(cls) or name.startswith(_registry.OPEN))
-    return bool(known) or any(thing is found or thing is cls for thing in given.values())
+    known = _registry.name_of(cls) is not None and _registry.is_model(cls)
+    return known or any(thing is found or thing is cls for thing in given.values())
 
 
 def _kernel_text(obj):
     """The kernel as an expression, for whoever looks at a file."""
-    from mercer.kernels import Kernel
-
     obj = getattr(obj, "estimator_", obj)
     kernel = obj if isinstance(obj, Kernel) else getattr(obj, "kernel_", getattr(obj, "kernel", None))
     return repr(kernel)[:SHOWN] if isinstance(kernel, Kernel) else ""
-
-
-def _version():
-    """The version of mercer."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("mercer")
-    except metadata.PackageNotFoundError:  # run from the source tree
-        return "unknown"

@@ -1,15 +1,27 @@
-"""Data as objects: what `_state` has written, read back with a check of everything."""
+"""Data as objects: what `_encode` has written, read back with a check of everything.
+
+Here and in what is called from here any error will do: `refusing` makes a ModelFileError of it that says where.
+"""
 
 import base64
 import math
+from collections import Counter
 
 import numpy as np
 
-from mercer.exceptions import ModelFileError
-from mercer.files import _codecs, _registry
-from mercer.files._arrays import as_dtype
-from mercer.files._schema import check_object
-from mercer.files._state import DEEPEST, Sizes
+from mercer.files import _registry
+from mercer.files._arrays import as_dtype, back
+from mercer.files._encode import LONGEST_TEXT
+from mercer.files._registry import refusing
+from mercer.kernels import parse_kernel
+
+# Levels of objects, and objects, a shared one counted wherever it is: what somebody who follows all references meets.
+NESTED, EXPANDED = 400, 1_000_000
+NESTED_KERNELS, EXPANDED_KERNELS = 200, 10_000  # as in mercer.kernels.as_kernel
+ALL_KERNELS = 100_000  # of a file: each is looked at when it is made, with its parts
+DEEPEST = 100  # levels of plain containers
+ALIKE = 100  # keys with one hash: each is compared with all before it
+FLOATS = {text: float(text) for text in ("nan", "inf", "-inf")}
 
 
 class Decoder:
@@ -18,150 +30,130 @@ class Decoder:
     Parameters
     ----------
     objects : list
-        Of [class name, {attribute: value}].
-    arrays : list of ndarray
+        Of [class name, version, {name: value}], or [expression] of a kernel.
+    arrays : dict of ndarray
     names : dict
         What the user hands over by name.
-    path : str
-        For errors.
     """
 
-    def __init__(self, objects, arrays, names, path):
-        self.arrays, self.names, self.path = arrays, names, path
-        self.made, self._sizes, self._met = [], Sizes(), []
+    def __init__(self, objects, arrays, names):
+        self.arrays, self.names = arrays, names
+        self.made, self._views, self._met = [], {}, []
+        self._depths, self._sizes, self._kernels = [], [], 0
         for i, entry in enumerate(objects):
-            self.made.append(self._make(entry, f"{path}: object {i}"))
+            with refusing(f"object {i}"):
+                self.made.append(self._make(entry))
 
-    def _make(self, entry, where):
+    def _make(self, entry):
         """One object; counts how deep and how large it is with all that it refers to."""
-        if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[1], dict)):
-            raise ModelFileError(f"{where} is not [class, attributes].")
-        name, fields = entry
-        cls = self._class(name, where)
         self._met = []
-        state = {field: self.value(item, f"{where}, {field!r:.40}") for field, item in fields.items()}
-        self._sizes.add(cls, self._met, where)
-        _codecs.check_fields(cls, state, where)
-        try:
-            check_object(name, cls, state, where)
-            return _codecs.restore(cls, state, where)
-        except (ModelFileError, MemoryError):
-            raise
-        except Exception as error:  # a part that is asked, and refuses its own parameters
-            raise ModelFileError(f"{where}: {cls.__name__} cannot be made: {str(error)[:200]}") from error
+        if len(entry) == 1:
+            self._count(True, 1 + entry[0].count("("))
+            if len(entry[0]) > LONGEST_TEXT:
+                raise ValueError(f"an expression of {len(entry[0])} characters, more than {LONGEST_TEXT}")
+            return parse_kernel(entry[0])
+        if not (isinstance(entry, list) and len(entry) == 3 and isinstance(entry[2], dict)):
+            raise ValueError("it is not [class, version, state]")
+        name, version, fields = entry
+        cls = self._class(name)
+        for field in fields:
+            if not _registry.is_public(field):
+                raise ValueError(f"{cls.__name__} has no attribute {field!r:.60} that could be stored")
+        state = {field: self.value(item) for field, item in fields.items()}
+        self._count(_registry.is_kernel(cls), 1)
+        with refusing(f"this is no {cls.__name__}"):
+            return _registry.restored(cls, version, state)
 
-    def _class(self, name, where):
-        if isinstance(name, str) and name.startswith("names."):
-            cls = self._named(name.removeprefix("names."), where)
-            if not (isinstance(cls, type) and _registry.is_parameter(cls)):
-                raise ModelFileError(
-                    f"{where}: names[{name.removeprefix('names.')!r}] must be a class of kernels or losses."
-                )
-            return cls
-        return _registry.class_of(name, where)
+    def _count(self, kernel, size):
+        """Count one more object, with those that it refers to: depth, size, and all kernels together."""
+        depth, size = (
+            1 + max((self._depths[i] for i in self._met), default=0),
+            size + sum(self._sizes[i] for i in self._met),
+        )
+        self._kernels += size if kernel else 0
+        deepest, largest = (NESTED_KERNELS, EXPANDED_KERNELS) if kernel else (NESTED, EXPANDED)
+        if depth > deepest or size > largest or self._kernels > ALL_KERNELS:
+            raise ValueError("nested too deeply, or too large when it is written out")
+        self._depths.append(depth)
+        self._sizes.append(size)
 
-    def _named(self, name, where):
-        if not isinstance(name, str) or name not in self.names:
-            raise ModelFileError(
-                f"{where} is what the model calls {name!r:.60}: hand it over, load(path, names={{{name!r:.60}: ...}})."
+    def _class(self, name):
+        if not str(name).startswith("names."):
+            return _registry.class_of(name)
+        cls = self._name(name.removeprefix("names."))
+        if not (isinstance(cls, type) and _registry.is_kept(cls)):
+            raise ValueError(
+                f"{name} must derive from Kernel, Loss, Rule or Solver, so that its objects are known by their "
+                "arguments, or have state and from_state; else name the object itself"
             )
-        return self.names[name]
+        return cls
 
-    def value(self, value, where, depth=0):
+    def value(self, value, depth=0):
         """The value of a JSON value."""
-        if value is None or isinstance(value, bool | int | float | str):
-            return value
         if depth > DEEPEST:
-            raise ModelFileError(f"{where} is more than {DEEPEST} levels deep.")
+            raise ValueError(f"more than {DEEPEST} levels deep")
         if isinstance(value, list):
-            return [self.value(item, where, depth + 1) for item in value]
-        if len(value) != 1:
-            raise ModelFileError(f"{where}: a tagged value has {len(value)} tags.")
-        ((tag, inside),) = value.items()
-        method = TAGS.get(tag)
-        if method is None:
-            raise ModelFileError(f"{where}: there is no tag {tag!r:.40}.")
-        return method(self, inside, where, depth + 1)
+            return [self.value(item, depth + 1) for item in value]
+        if not isinstance(value, dict):
+            return value
+        ((tag, inside),) = value.items() if len(value) == 1 else [("", None)]
+        if tag not in TAGS:
+            raise ValueError(f"there is no tag {list(value)!r:.60}")
+        if tag in NESTING:
+            inside = self.value(inside, depth) if isinstance(inside, list) else None
+        return TAGS[tag](self, inside)
 
-    def _items(self, items, where, depth, length=None):
-        if not isinstance(items, list) or (length is not None and len(items) != length):
-            raise ModelFileError(f"{where}: expected a list{'' if length is None else f' of {length}'}.")
-        return [self.value(item, where, depth) for item in items]
-
-    def _float(self, text, where, depth):
-        if text not in ("nan", "inf", "-inf"):
-            raise ModelFileError(f"{where}: {text!r:.40} is no float.")
-        return float(text)
-
-    def _tuple(self, items, where, depth):
-        return tuple(self._items(items, where, depth))
-
-    def _dict(self, items, where, depth):
-        pairs = [tuple(pair) for pair in self._items(items, where, depth) if isinstance(pair, list) and len(pair) == 2]
-        try:
-            _codecs.check_keys([key for key, _ in pairs], where)
-            found = dict(pairs)
-        except TypeError:
-            raise ModelFileError(f"{where}: a key of a dict cannot be one.") from None
-        if len(found) != len(items) or not all(_is_key(key) for key in found):
-            raise ModelFileError(f"{where}: a dict has a key twice, or is not made of pairs of a key and a value.")
+    def _dict(self, pairs):
+        if not all(isinstance(pair, list) and len(pair) == 2 and _is_key(pair[0]) for pair in pairs):
+            raise ValueError("a dict is made of pairs of a key and a value")
+        hashes = Counter(hash(key) for key, _ in pairs if not isinstance(key, str | bytes))
+        if max(hashes.values(), default=0) > ALIKE:  # whole numbers have the hash that somebody wants
+            raise ValueError(f"{max(hashes.values())} keys of a dict have the same hash, more than {ALIKE}")
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("a dict has a key twice")
         return found
 
-    def _at(self, index, things, where, what):
-        if type(index) is not int or not 0 <= index < len(things):
-            raise ModelFileError(f"{where}: there is no {what} {index!r:.40} here.")
-        return things[index]
-
-    def _reference(self, index, where, depth):
-        found = self._at(index, self.made, where, "earlier object")
+    def _reference(self, index):
+        if type(index) is not int or not 0 <= index < len(self.made):
+            raise ValueError(f"there is no earlier object {index!r:.40}")
         self._met.append(index)
-        return found
+        return self.made[index]
 
-    def _array(self, index, where, depth):
-        return self._at(index, self.arrays, where, "array")
+    def _array(self, inside):
+        name, dtype, axes = inside if isinstance(inside, list) else (inside, None, None)
+        key = name, str(dtype), str(axes)
+        if key not in self._views:  # one object for one array: what was shared is shared again
+            if name not in self.arrays:
+                raise ValueError(f"there is no array {name!r:.80}")
+            self._views[key] = back(self.arrays[name], dtype, axes)
+        return self._views[key]
 
-    def _objects(self, inside, where, depth):
+    def _objects(self, inside):
         """An array of objects: a shape and the items."""
-        shape, items = self._items(inside, where, depth, 2)
-        plain = isinstance(shape, list) and isinstance(items, list) and all(type(n) is int and n >= 0 for n in shape)
-        if not plain or len(shape) > 32 or math.prod(shape) != len(items) or max(shape, default=0) > 2**31:
-            raise ModelFileError(f"{where}: an array of objects has a shape that does not fit its items.")
+        shape, items = inside
         out = np.empty(len(items), dtype=object)
+        if not all(type(n) is int and 0 <= n <= 2**31 for n in shape) or math.prod(shape) != len(items):
+            raise ValueError("an array of objects has a shape that does not fit its items")
         for i, item in enumerate(items):
             out[i] = item
         return out.reshape(shape)
 
-    def _scalar(self, inside, where, depth):
-        text, data = self._items(inside, where, depth, 2)
-        dtype = as_dtype(text, where)
-        try:
-            raw = bytes.fromhex(data)
-        except (TypeError, ValueError):
-            raise ModelFileError(f"{where}: a number of NumPy is not in hexadecimal.") from None
+    def _scalar(self, inside):
+        dtype, raw = as_dtype(inside[0]), bytes.fromhex(inside[1])
         if len(raw) != dtype.itemsize or (dtype.kind == "b" and raw[0] > 1):
-            raise ModelFileError(f"{where}: {len(raw)} bytes are no {dtype}.")
-        try:
-            return np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))[0]
-        except ValueError:  # a character beyond Unicode
-            raise ModelFileError(f"{where}: there is no such character.") from None
+            raise ValueError(f"{len(raw)} bytes are no {dtype}")
+        return np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))[0]
 
-    def _bytes(self, text, where, depth):
-        try:
-            return base64.b64decode(text, validate=True)
-        except (TypeError, ValueError):
-            raise ModelFileError(f"{where}: bytes are not in base 64.") from None
-
-    def _slice(self, items, where, depth):
-        parts = self._items(items, where, depth, 3)
-        if not all(part is None or type(part) is int or isinstance(part, str) for part in parts):
-            raise ModelFileError(f"{where}: a slice is made of whole numbers or names.")
+    def _slice(self, parts):
+        if len(parts) != 3 or not all(part is None or type(part) in (int, str) for part in parts):
+            raise ValueError("a slice is made of three whole numbers or names")
         return slice(*parts)
 
-    def _dtype(self, text, where, depth):
-        return as_dtype(text, where)
-
-    def _name(self, name, where, depth):
-        return self._named(name, where)
+    def _name(self, name):
+        if name not in self.names:
+            raise ValueError(f"what the model calls {name!r:.60} is missing: hand it over, load(path, names={{...}})")
+        return self.names[name]
 
 
 def _is_key(key):
@@ -171,16 +163,17 @@ def _is_key(key):
     return key is None or isinstance(key, bool | int | float | str | bytes | np.generic)
 
 
+NESTING = {"t", "d", "O", "slice"}  # tags whose items are values
 TAGS = {
-    "f": Decoder._float,
-    "t": Decoder._tuple,
+    "f": lambda decoder, text: FLOATS[text],
+    "t": lambda decoder, items: tuple(items),
     "d": Decoder._dict,
     "s": Decoder._scalar,
-    "b": Decoder._bytes,
+    "b": lambda decoder, text: base64.b64decode(text, validate=True),
+    "slice": Decoder._slice,
+    "dtype": lambda decoder, text: as_dtype(text),
     "a": Decoder._array,
+    "O": Decoder._objects,
     "o": Decoder._reference,
     "n": Decoder._name,
-    "O": Decoder._objects,
-    "slice": Decoder._slice,
-    "dtype": Decoder._dtype,
 }

@@ -4,10 +4,17 @@ import copy
 
 import numpy as np
 
+from mercer._state import check
 from mercer.gram.base import joined, take
 from mercer.gram.merge import duplicate_groups, merge_points, merge_rows
 from mercer.gram.scaled import ScaledGram
 from mercer.gram.tiled import TiledGram
+
+FIELDS = {
+    "X": "rows n d", "y": "float n t", "weight": ("float n", None), "H": "float n q", "spread": "float n t",
+    "index": "int r", "used": "int r", "row_y": "float r t", "row_weight": "float r", "given": "size rows",
+    "unit": "number", "trend": object,
+}  # fmt: skip
 
 
 class Rows:
@@ -78,14 +85,18 @@ class Rows:
 
     def state(self):
         """{name: value} by public names: what a file keeps."""
-        names = ("X", "y", "weight", "H", "spread", "index", "used", "row_y", "row_weight", "given", "unit", "trend")
-        return {name: getattr(self, name) for name in names}
+        state = {name: getattr(self, name) for name in FIELDS}
+        return state | {"trend": "constant" if self.trend is constant else self.trend}
 
     @classmethod
     def from_state(cls, state):
         """Return the rows that had this state."""
+        check(state, FIELDS, "Rows")
         self = cls.__new__(cls)
         vars(self).update(state)
+        self.trend = constant if isinstance(self.trend, str) else self.trend
+        if self.index.max(initial=-1) >= self.n or self.used.max(initial=-1) >= self.given:
+            raise ValueError("Rows.index or Rows.used names a row that is not there.")
         self._apart = None if self.merged else self
         return self
 

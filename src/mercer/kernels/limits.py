@@ -39,3 +39,25 @@ def check_limits(kernel):
     own = getattr(kernel, "_check_parameters", None)
     if own is not None:
         own()
+
+
+def check_read(kernel):
+    """Refuse a kernel that came as data: parts that are no kernels, no hyper-parameters, and what is beyond its limits.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        It alone is looked at, not its parts, which were read before it.
+    """
+    from mercer.kernels.base import Kernel
+
+    who = type(kernel).__name__
+    for name, value in kernel.get_params(deep=False).items():
+        if name in kernel.parts and not isinstance(value, Kernel):
+            raise TypeError(f"{who}: {name} must be a kernel, got {type(value).__name__}.")
+        if name not in kernel.parts and isinstance(value, Kernel):
+            raise TypeError(f"{who}: {name} cannot be a kernel.")
+    kernel._own()  # values and bounds of hyper-parameters
+    if not kernel.parts:
+        kernel.n_theta  # noqa: B018 - of a kernel of scikit-learn's, this looks at it
+    check_limits(kernel)

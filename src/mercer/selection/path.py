@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from mercer._state import check
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels.base import Kernel, same
@@ -12,6 +13,10 @@ from mercer.selection.criteria import GCV, LOO, Evidence
 from mercer.solvers.spectral import Eigensystem, Spectral
 
 POINTS = 200
+FIELDS = {
+    "kernel": (Kernel, None), "n": "size n", "q": "size q", "eigenvalues": "float k", "coefficients": "float k t",
+    "outside": "number", "constant": object, "lams": "float L", "table": dict, "criteria": list,
+}  # fmt: skip
 FIRST = 4  # columns of the table before those of the criteria: lam, dof, residual, norm
 
 
@@ -211,6 +216,18 @@ class Path:
         other.spectrum = other.rows = other.X = other.matrix = other.weight = other._y = None
         other.__dict__.pop("_asked", None)
         return other
+
+    def state(self):
+        """{name: value} by public names, without the eigenvectors: what a file keeps."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the slim path that had this state."""
+        check(state, FIELDS, "Path")
+        self = cls.__new__(cls)
+        vars(self).update(state)
+        return self.slim()
 
     def to_dict(self):
         """Return the table as lists, and the spectrum: plain values for a file."""

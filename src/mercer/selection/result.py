@@ -5,8 +5,15 @@ from math import isnan
 
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._state import check
 from mercer._warn import warn
 from mercer.kernels.base import Kernel
+
+FIELDS = {
+    "kernel": Kernel, "lam": "number", "value": "number", "status": str, "message": str, "criterion": str,
+    "at_bound": dict, "flat": list, "history": list, "evaluations": "number", "failed": "number", "seconds": "number",
+    "candidates": list, "path": object,
+}  # fmt: skip
 
 
 @dataclass
@@ -66,6 +73,20 @@ class SearchResult:
     seconds: float = 0.0
     candidates: list = field(default_factory=list, repr=False)
     path: object = field(default=None, repr=False)
+
+    def state(self):
+        """{name: value} by public names: what a file keeps; None where it is one of its own candidates."""
+        return {**vars(self), "candidates": [None if one is self else one for one in self.candidates]}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the result that had this state."""
+        check(state, FIELDS, "SearchResult")
+        self = cls(**state)
+        self.candidates = [self if one is None else one for one in state["candidates"]]
+        if not all(isinstance(one, cls) for one in self.candidates):
+            raise ValueError("a candidate is no result of a search.")
+        return self
 
     def __str__(self):
         """Return what was chosen, by what, and how surely, in a few lines."""

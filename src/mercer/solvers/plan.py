@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer import _machine, _threads, _tiles
+from mercer._state import check
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
@@ -25,6 +26,19 @@ EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one 
 HEADROOM = 0.9  # part of the free memory that a plan may use
 KEPT = 0.7  # part of the free memory that a stored K may take
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
+
+
+FIELDS = {
+    "n": "size n",
+    "solver": str,
+    "gram": str,
+    "memory_bytes": "number",
+    "compiled": bool,
+    "threads": "size t",
+    "reasons": tuple,
+    "available_bytes": ("number", None),
+    "work": dict,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +83,16 @@ class Plan:
     reasons: tuple
     available_bytes: int | None = field(default=None, compare=False)
     work: dict = field(default_factory=dict, compare=False)
+
+    def state(self):
+        """{name: value}: what a file keeps."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the plan that had this state."""
+        check(state, FIELDS, "Plan")
+        return cls(**state)
 
     @property
     def seconds(self):

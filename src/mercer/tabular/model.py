@@ -3,9 +3,10 @@
 import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._state import Stateful
 from mercer.estimators import SVR, GaussianProcessRegressor, KernelRidge
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel, Matern32
@@ -24,7 +25,7 @@ from mercer.uncertainty import split
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
 
 
-class TableModel(BaseEstimator):
+class TableModel(Stateful, BaseEstimator):
     """frame ↦ X ↦ f(X): a `Recipe` and an estimator, fitted on the rows of a table that have a target.
 
     Parameters
@@ -78,6 +79,8 @@ class TableModel(BaseEstimator):
     >>> bool(20 < model.predict(pl.DataFrame({"speed": [12.0]}))[0] < 40)
     True
     """
+
+    state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe}
 
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
                  random_state=0):  # fmt: skip

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
@@ -15,7 +16,7 @@ from mercer.tabular._reads import CATEGORY, NUMBER, STRING, check_column
 from mercer.tabular._words import listed, meant
 
 
-class Recipe(BaseEstimator):
+class Recipe(Stateful, BaseEstimator):
     """frame ↦ X: numbers as (x − mean)/sd, categories as indicators, missing values by a stated rule.
 
     - A column of numbers is standardised. A missing number becomes the median; where the fit has seen missing ones, a

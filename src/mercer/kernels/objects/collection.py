@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._state import check
 from mercer.kernels.collection import as_collection
 
 
@@ -49,6 +50,19 @@ class Objects:
     def __getstate__(self):
         """The items of this part only, nothing that can be prepared again."""
         return {"_items": list(self), "_index": None, "_cache": {}}
+
+    def state(self):
+        """{name: value} by public names: what a file keeps, the raw items; an array of them stays an array."""
+        items = self._items if isinstance(self._items, np.ndarray) else list(self)
+        return {"items": items if isinstance(items, list) or self._index is None else items[self._index]}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the collection that had this state."""
+        check(state, {"items": (list, np.ndarray)}, "Objects")
+        if not np.ndim(state["items"][:0]):
+            raise ValueError("the items of objects are no list.")
+        return cls(state["items"])
 
     def joined(self, other):
         """A new collection: these items, then those of the other one."""

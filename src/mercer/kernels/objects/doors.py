@@ -4,8 +4,11 @@ import reprlib
 
 import numpy as np
 
+from mercer._state import check
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection, result_dtype
+
+COLUMNS = 2**40  # of a matrix that was not retained, at most
 
 
 class Pairwise(Kernel):
@@ -150,6 +153,34 @@ class MatrixRows:
             if chosen.size == 0 and chosen.dtype.kind == "f":  # np.asarray([])
                 chosen = chosen.astype(int)
         return MatrixRows(self.matrix[chosen], None if self.index is None else self.index[chosen], self.asymmetry)
+
+    def state(self):
+        """{name: value} by public names: what a file keeps; a matrix that was not retained has a shape only."""
+        forgotten = 0 in self.matrix.strides and self.matrix.size > 0
+        matrix = None if forgotten else self.matrix
+        return {
+            "shape": tuple(map(int, self.matrix.shape)),
+            "matrix": matrix,
+            "index": self.index,
+            "asymmetry": self.asymmetry,
+        }
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the rows that had this state."""
+        check(
+            state,
+            {"shape": tuple, "matrix": ("float m n", None), "index": ("int m", None), "asymmetry": str},
+            "MatrixRows",
+        )
+        shape, matrix, index = state["shape"], state["matrix"], state["index"]
+        if len(shape) != 2 or not all(type(n) is int and 0 <= n < COLUMNS for n in shape):
+            raise ValueError(f"{shape!r:.60} is no shape of a kernel matrix.")
+        if (matrix is None and index is None) or any(
+            part is not None and len(part) != shape[0] for part in (matrix, index)
+        ):
+            raise ValueError(f"MatrixRows of shape {shape} have other rows.")
+        return cls(np.broadcast_to(np.nan, shape) if matrix is None else matrix, index, state["asymmetry"])
 
     def __repr__(self):
         kind = "new" if self.index is None else "training"

@@ -6,6 +6,10 @@ import numbers
 import numpy as np
 from scipy import sparse
 
+from mercer._state import check
+
+ALONE = 10_000  # nodes without a label and an edge, in a file
+
 
 class Graph:
     """Nodes 0, …, n − 1, undirected edges, and labels of both, if there are any.
@@ -53,6 +57,29 @@ class Graph:
         if keys is not None and len(keys) != len(pairs):
             raise ValueError(f"there are {len(pairs)} edges, but {len(keys)} edge labels")
         self.edges, self.edge_labels = _distinct(pairs, keys)
+
+    def state(self):
+        """{name: value} by public names: what a file keeps; labels as their keys."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the graph that had this state; its edges name nodes that exist, which compiled loops trust."""
+        check(
+            state,
+            {"edges": "int e two", "n": "size n", "labels": ("int n", None), "edge_labels": ("int e", None)},
+            "Graph",
+        )
+        n, edges = state["n"], state["edges"]
+        if n >= 2**31 or edges.dtype != np.int64 or edges.shape[1] != 2 or ((edges < 0) | (edges >= n)).any():
+            raise ValueError("an edge of a graph names a node that is not there.")
+        if state["labels"] is None and n > 2 * len(edges) + ALONE:  # nodes that cost no byte here, and memory later
+            raise ValueError(f"a graph with {len(edges)} edges and no labels says that it has {n} nodes.")
+        if any(keys is not None and keys.dtype != np.uint64 for keys in (state["labels"], state["edge_labels"])):
+            raise ValueError("the labels of a graph are no keys.")
+        graph = cls.__new__(cls)
+        vars(graph).update(state)
+        return graph
 
     def __repr__(self):
         return f"Graph({self.n} nodes, {len(self.edges)} edges)"

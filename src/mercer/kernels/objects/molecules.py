@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from mercer._state import check
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_vectors, result_dtype
@@ -27,6 +28,18 @@ class SparseRows:
     def __getitem__(self, chosen):
         """Return the chosen rows (a slice, integers or a mask) as a collection."""
         return SparseRows(self.matrix[chosen if isinstance(chosen, slice) else np.atleast_1d(chosen)])
+
+    def state(self):
+        """{name: value} by public names: what a file keeps."""
+        return {"matrix": self.matrix}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the rows that had this state."""
+        check(state, {"matrix": sparse.csr_array}, "SparseRows")
+        if state["matrix"].dtype != np.float64:
+            raise ValueError("sparse rows are float64.")
+        return cls(state["matrix"])
 
     def __repr__(self):
         return f"SparseRows({self.matrix.shape[0]} rows, {self.matrix.shape[1]} columns)"

@@ -5,6 +5,7 @@ Data frames are read by duck typing (``columns``, ``[name]``, ``to_numpy``), so 
 
 import numpy as np
 
+from mercer._state import check
 from mercer.kernels.objects.collection import Objects
 
 EXACT = (
@@ -94,6 +95,23 @@ class Table:
     def __getstate__(self):
         """The rows of this part, of the columns that were read; nothing that can be prepared again."""
         return {"_store": _Store(self._store.names, self._read(), len(self)), "_index": None}
+
+    def state(self):
+        """{name: value} by public names: what a file keeps, the columns that were read."""
+        return {"columns": self.columns, "values": self._read(), "n": len(self)}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the table that had this state; other columns cannot be asked for."""
+        n = check(state, {"columns": list, "values": dict, "n": "size n"}, "Table")["n"]
+        names, values = state["columns"], state["values"]
+        if not all(isinstance(name, str) or name is i for i, name in enumerate(names)) or len(set(names)) < len(names):
+            raise ValueError("the names of the columns of a table differ, and are strings.")
+        for name, column in values.items():
+            one = isinstance(column, list) or (isinstance(column, np.ndarray) and column.ndim == 1)
+            if name not in set(names) or not one or len(column) != n:
+                raise ValueError(f"column {name!r:.60} of a table of {n} rows does not fit.")
+        return cls._of(_Store(names, values, n))
 
     def _read(self):
         """{name: values} of the columns that were read, the rows of this part."""

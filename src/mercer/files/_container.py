@@ -1,0 +1,224 @@
+"""The container: a safetensors file with our header in its metadata, and SHA-256 over everything.
+
+The library writes it, and any of its readers can open it. Reading is ours, on one open file: limits before anything is
+allocated, digests, and a private map, none of which the library has. See docs/model_files.md.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import mmap
+import os
+import stat
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import safetensors.numpy
+
+from mercer.exceptions import ModelFileError
+from mercer.files._registry import refusing
+from mercer.files.atomic import replacing
+
+MARK = rb'{"__metadata__":{"mercer":"{\"sha256\":\"'  # how a header begins, after its length; then the digests
+DIGESTS = 8 + len(MARK)  # where they stand: 64 digits for what follows the header, 64 for the header without these 64
+VERSION = 1
+ALIGN = 64
+LONGEST = 2**26  # bytes of header
+TOKENS = 8_000_000  # values in the header: what bounds the memory that reading it takes
+MOST = 2**48  # bytes of an array, axes of length 0 counted as 1
+MAPPED = 2**24  # bytes from which a file is mapped; below, reading it is as quick, and nobody can change it afterwards
+CHUNK = 2**22
+TYPES = {"BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
+         "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}  # fmt: skip
+KEYS = {"sha256": str, "format": int, "mercer": str, "versions": dict, "class": str, "kernel": str, "note": object,
+        "names": list, "objects": list, "root": object}  # fmt: skip
+MIGRATIONS: dict = {}  # {format: function of the header that makes it one of format + 1}
+KNOWN = {
+    b"\x80": "a pickle",
+    b"PK\x03\x04": "a zip archive",
+    b"\x1f\x8b": "a gzip archive",
+    b"\x93NUMPY": "a .npy file",
+}
+
+
+class Opened(NamedTuple):
+    """A checked header, and where the arrays are behind it."""
+
+    header: dict
+    arrays: dict  # {name: (dtype, shape, place)}
+    start: int
+    size: int
+
+
+# ------------------------------------------------------------------------------------------------ writing
+def write(path, header, arrays, force):
+    """Write the header and the arrays (plain, little-endian, in C order) to a file, all or nothing."""
+    header = {"sha256": "0" * 128, "format": VERSION, **header}
+    with refusing(f"{path}: what is not in arrays is too much for a model file"):
+        text = json.dumps(header, allow_nan=False, separators=(",", ":"))
+        data = memoryview(safetensors.numpy.save(arrays, {"mercer": text}))
+        start = 8 + int.from_bytes(data[:8], "little")
+        front, body = bytes(data[8:start]).ljust(start - 8 + -start % ALIGN), data[start:]
+        if len(front) > LONGEST or _tokens(front) > TOKENS:
+            raise ValueError(f"{len(front)} bytes and {_tokens(front)} values, of {LONGEST} and {TOKENS} at most")
+        if not front.startswith(MARK):
+            raise ValueError(f"safetensors {safetensors.__version__} writes headers that mercer does not know")
+    front = len(front).to_bytes(8, "little") + front
+    front = front[:DIGESTS] + _digest(body) + front[DIGESTS + 64 :]
+    with replacing(path, force) as file:
+        file.write(front[: DIGESTS + 64] + _digest(front) + front[DIGESTS + 128 :])
+        file.write(body)
+
+
+def _digest(data):
+    """SHA-256 of bytes, by chunks: a map is never in memory as a whole."""
+    digest = hashlib.sha256()
+    for i in range(0, len(data), CHUNK):
+        digest.update(data[i : i + CHUNK])
+    return digest.hexdigest().encode()
+
+
+def _tokens(text):
+    """At least the number of values in a JSON text."""
+    return 1 + text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+# ------------------------------------------------------------------------------------------------ reading
+def read_header(path):
+    """Return the `Opened` file at a path, its header checked; no array is read."""
+    with _opened(path) as file:
+        return _header(path, file)
+
+
+def read(path, verify=True, mapped=None):
+    """(header, {name: array}) of the file at a path.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    verify : bool
+        Whether the digest of the arrays is checked; that of the header always is.
+    mapped : bool or None
+        Whether arrays lie on a private map of the file; None is yes from 16 MiB on.
+    """
+    with _opened(path) as file:
+        header, arrays, start, size = _header(path, file)
+        if mapped if mapped is not None else size >= MAPPED:
+            # A private map: pages are read when they are needed, and what is written to them stays in this process.
+            buffer = np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY), dtype=np.uint8)
+        else:
+            buffer = _filled(path, file, size)
+    body = buffer[start:]
+    if verify and _digest(body) != buffer[DIGESTS : DIGESTS + 64].tobytes():
+        raise ModelFileError(f"{path} is damaged: the SHA-256 of its arrays is not the one in its header.")
+    with refusing(path):
+        return header, {name: _on(body, *place) for name, place in arrays.items()}
+
+
+@contextlib.contextmanager
+def _opened(path):
+    """A regular file, unbuffered. What is not one is refused before it is read: a pipe would wait forever."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ModelFileError(f"{path} is not a regular file.")
+    with io.FileIO(descriptor) as file:
+        yield file
+
+
+def _header(path, file):
+    """The `Opened` of an open file: beginning, lengths, digest, JSON, version, the places of the arrays."""
+    size, front = os.fstat(file.fileno()).st_size, file.read(DIGESTS + 128)
+    if len(front) <= 8 or front[8:DIGESTS] != MARK[: len(front) - 8]:
+        kind = next((f": it looks like {kind}" for start, kind in KNOWN.items() if front.startswith(start)), "")
+        what = "is empty" if not size else f"is not a mercer model file{kind}"
+        raise ModelFileError(f"{path} {what}. mercer.load reads what save has written, and nothing else.")
+    start = 8 + int.from_bytes(front[:8], "little")
+    if not DIGESTS + 128 <= start <= min(size, LONGEST + 8):
+        raise ModelFileError(f"{path} is cut off, or damaged: a header of {start - 8} bytes in a file of {size}.")
+    front = _filled(path, file, start).tobytes()
+    if _digest(front[: DIGESTS + 64] + b"0" * 64 + front[DIGESTS + 128 :]) != front[DIGESTS + 64 : DIGESTS + 128]:
+        raise ModelFileError(f"{path} is damaged: the SHA-256 of its header is not the one it states.")
+    with refusing(f"{path}: the header cannot be read"):
+        if _tokens(front) > TOKENS:
+            raise ValueError(f"it has more than {TOKENS} values")
+        outer = _parsed(front[8:])
+        header = _current(_parsed(outer.pop("__metadata__")["mercer"]))
+        return Opened(header, _places(outer, size - start), start, size)
+
+
+def _parsed(text):
+    """JSON; what JSON allows and we do not (NaN, the same key twice) is refused."""
+    return json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_finite, parse_float=_finite)
+
+
+def _no_key_twice(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _finite(text):
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text} is no float64 number")
+    return value
+
+
+def _current(header):
+    """The header in the format of today, its keys and their kinds checked."""
+    version = header.get("format")
+    if type(version) is not int or version < 1:
+        raise ValueError(f"there is no format {version!r:.40}")
+    if version > VERSION:
+        raise ValueError(
+            f"it is in format {version}, and this version of mercer reads formats up to {VERSION}: install a newer "
+            "mercer, or save the model again with this one"
+        )
+    for old in range(version, VERSION):
+        header = MIGRATIONS[old](header)
+    odd = set(header) ^ set(KEYS) or {key for key, kind in KEYS.items() if not isinstance(header[key], kind)}
+    if odd:
+        raise ValueError(f"its keys are {sorted(KEYS)}; there is something wrong with {sorted(odd)!r:.200}")
+    return header
+
+
+def _places(specs, room):
+    """{name: (dtype, shape, place)}: the arrays follow each other without a gap, and fill the file."""
+    found, place = {}, 0
+    for name, spec in specs.items():
+        dtype, shape = np.dtype(TYPES[spec["dtype"]]), tuple(spec["shape"])
+        plain = len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
+        if not plain or math.prod(max(n, 1) for n in shape) * dtype.itemsize >= MOST:
+            raise ValueError(f"array {name!r:.80} has no possible shape: {shape!r:.100}")
+        end = place + math.prod(shape) * dtype.itemsize
+        if spec["data_offsets"] != [place, end] or place % dtype.itemsize or len(spec) > 3:
+            raise ValueError(f"array {name!r:.80} is not where it must be, at {place}")
+        found[name], place = (dtype, shape, place), end
+    if place != room:
+        raise ValueError(f"the {len(found)} arrays do not fill the {room} bytes behind it")
+    return found
+
+
+def _filled(path, file, size):
+    """The first so many bytes of a file, in memory."""
+    buffer, place = np.empty(size, dtype=np.uint8), 0
+    file.seek(0)
+    while place < size and (count := file.readinto(buffer[place : place + CHUNK])):
+        place += count
+    if place < size:
+        raise ModelFileError(f"{path} was cut off while it was read.")
+    return buffer
+
+
+def _on(body, dtype, shape, place):
+    """The array at a place, without a copy."""
+    raw = body[place : place + math.prod(shape) * dtype.itemsize]
+    if dtype.kind == "b" and raw.max(initial=0) > 1:
+        raise ValueError("a boolean is neither 0 nor 1")
+    array = raw.view(dtype).reshape(shape) if raw.size else np.zeros(shape, dtype)
+    return array if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
