@@ -32,6 +32,23 @@ def test_a_model_does_not_see_what_becomes_of_the_arrays(normalize_y, rng):
         assert old.tolist() == new.tolist()
 
 
+def test_the_state_of_a_process_is_the_model(rng):
+    X, y = data(rng)
+    model = compat.GaussianProcessRegressor(1.0 * RBF() + WhiteKernel(), normalize_y=True).fit(
+        X, np.column_stack([y, -y])
+    )
+    state = model.state()
+    state["posterior"] = type(state["posterior"]).from_state(state["posterior"].state())
+    again = compat.GaussianProcessRegressor.from_state(state)
+    for ours, theirs in zip(again.predict(X, return_std=True), model.predict(X, return_std=True), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(again.L_, model.L_)
+    assert again.log_marginal_likelihood() == model.log_marginal_likelihood()
+    assert compat.GaussianProcessRegressor.from_state(compat.GaussianProcessRegressor().state()).predict(X).shape == (
+        30,
+    )
+
+
 # ------------------------------------------------------------------------------------------- noise of a user's own
 class OwnNoise(Kernel):
     """s² [one collection, i = j]: a white kernel that does not say so."""

@@ -130,6 +130,19 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         tags.requires_fit = False
         return tags
 
+    def state(self):
+        """{name: value} of the parameters and of all that was learnt: what a file keeps."""
+        if not hasattr(self, "X_train_"):
+            return super().state()
+        inside = {"posterior": self._posterior, "theta": self._theta}
+        return super().state() | inside | {"y_mean": self._y_train_mean, "y_std": self._y_train_std}
+
+    def _restore(self, state):
+        if "posterior" in state:
+            self._posterior, self._theta = state.pop("posterior"), state.pop("theta")
+            self._y_train_mean, self._y_train_std = state.pop("y_mean"), state.pop("y_std")
+        super()._restore(state)
+
     # ---------------------------------------------------------------------- fit
     def fit(self, X, y):
         """Maximise log p(y) over θ, and factor K + diag(α).

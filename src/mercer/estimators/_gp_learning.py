@@ -185,8 +185,8 @@ def _settle_amplitude(found, rows, criterion, solver):
         found.kernel, found.lam = scaled, c * found.lam
     elif not 1 / OFF < c < OFF:
         warn(
-            f"{criterion.name} sees errors, not variances, and {found.kernel!r} has no amplitude to learn: its "
-            f"standard deviations seem off by a factor of {np.sqrt(c):.2g}. Write 1.0 * kernel, or use "
+            f"criterion={criterion.name} sees errors, not variances, and {found.kernel!r} has no amplitude to learn: "
+            f"its standard deviations seem off by a factor of {np.sqrt(c):.2g}. Write 1.0 * kernel, or use "
             "criterion='evidence'.",
             UserWarning,
         )
