@@ -13,7 +13,7 @@ from scipy.linalg import qr
 from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
-from mercer.solvers.base import Inverse, Solver, check_lam
+from mercer.solvers.base import Inverse, Solver, Weights, check_lam
 from mercer.solvers.condition import Probe, warn_of_condition
 from mercer.solvers.engine.shares import threads_for
 from mercer.solvers.factor import check_finite, lower, not_positive_definite
@@ -188,6 +188,24 @@ class SpectralInverse(Inverse):
         fitted = self.spectrum.K @ alpha + self.lam * alpha
         b = self.spectrum.span.coefficients(y - fitted)
         return alpha, b
+
+    def weigh(self, B, h=None):
+        """Return the `Weights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
+        if not self.q:
+            return super().weigh(B, h)
+        K, span = self.spectrum.K, self.spectrum.span
+        E = self._solve(B) + (span.Q - self._solve(K @ span.Q)) @ span.dual(h)
+        image = K @ E + self.lam * E
+        explained = np.einsum("ij,ij->j", E, 2.0 * B - image)
+        return Weights(E, explained, span.coefficients(B - image))
+
+    def explained_between(self, B, h=None):
+        """The same for all pairs of the m inputs: (m, m)."""
+        if not self.q:
+            return self._quad(B)
+        E = self.weigh(B, h).E
+        cross = E.T @ B
+        return cross + cross.T - E.T @ (self.spectrum.K @ E + self.lam * E)
 
     def _quad(self, B):
         if self.spectrum.zeros:
