@@ -1,4 +1,4 @@
-"""The trend projected out, by every solver: α and b, weights of predictions and what they explain, against plain algebra."""
+"""The trend projected out, by every solver: α and b, weights of predictions and what they explain."""
 
 import numpy as np
 import pytest
