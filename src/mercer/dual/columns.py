@@ -11,11 +11,9 @@ import numpy as np
 
 from mercer._machine import check_memory
 from mercer.dual import newton, softmax, working_set
-from mercer.dual._memory import store
-from mercer.gram import TiledGram
+from mercer.gram import DenseGram, TiledGram
 from mercer.inference.softmax import Softmax
 
-STORED_UP_TO = 12_000  # rows: 1.2 GB
 PATIENCE = 50  # Newton steps of a loss that has a dual, too
 
 
@@ -31,6 +29,9 @@ class Column(NamedTuple):
     iterations: int
     status: str
     info: dict
+
+
+OPTIONS = ("joint", "intercept", "tol", "max_iter", "solver", "memory", "stored")
 
 
 class Columns:
@@ -51,6 +52,8 @@ class Columns:
     solver : str or Solver, default="auto"
         Of the systems of Newton's steps.
     memory : float, default=None
+    stored : bool, default=True
+        Whether K is kept, as the plan says.
         Bytes.
 
     Examples
@@ -66,7 +69,18 @@ class Columns:
     """
 
     def __init__(
-        self, loss, Y, weight, *, joint=False, intercept=True, tol=1e-6, max_iter=100, solver="auto", memory=None
+        self,
+        loss,
+        Y,
+        weight,
+        *,
+        joint=False,
+        intercept=True,
+        tol=1e-6,
+        max_iter=100,
+        solver="auto",
+        memory=None,
+        stored=True,
     ):
         losses = loss.split()
         if len(losses) > 1 and Y.shape[1] > 1:
@@ -75,7 +89,7 @@ class Columns:
             )
         self.pairs = [(one, Y[:, j]) for one in losses for j in range(Y.shape[1])]
         self.loss, self.Y, self.weight, self.joint, self.intercept = loss, Y, weight, joint, intercept
-        self.tol, self.max_iter, self.solver, self.memory = tol, max_iter, solver, memory
+        self.tol, self.max_iter, self.solver, self.memory, self.stored = tol, max_iter, solver, memory, stored
 
     @property
     def n(self):
@@ -89,7 +103,7 @@ class Columns:
 
     def take(self, index):
         """Return the same for some of the rows."""
-        options = {name: getattr(self, name) for name in ("joint", "intercept", "tol", "max_iter", "solver", "memory")}
+        options = {name: getattr(self, name) for name in OPTIONS}
         return Columns(self.loss, self.Y[index], self.weight[index], **options)
 
     def refuse_beyond_memory(self):
@@ -101,9 +115,8 @@ class Columns:
             check_memory(solver.memory(self.n), f"{type(solver).__name__} for n = {self.n}", self.memory)
 
     def gram(self, kernel, X):
-        """K of the rows, stored in float64 up to 12 000 of them, else by tiles."""
-        K = TiledGram(kernel, X)
-        return store(K, np.float64, self.memory, spare=3) if K.n <= STORED_UP_TO else K
+        """K of the rows, stored in float64 or by tiles."""
+        return DenseGram(kernel, X) if self.stored else TiledGram(kernel, X)
 
     def fit(self, K, lam, starts=None, deadline=math.inf):
         """Return a `Column` for each of them; ``starts`` are columns of a solution near by."""

@@ -4,20 +4,21 @@ import math
 
 import numpy as np
 
-from mercer._machine import check_memory
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
 from mercer.inference.models import ClassModel
 from mercer.inference.softmax import Softmax
 from mercer.selection.priors import FEW, Priors, as_prior, weak_priors
+from mercer.solvers.plan import plan_arrays
 
 
-def refuse_beyond_memory(n, classes, coupled, memory):
-    """K, ∂C/∂K and a factor; one class against the rest keeps one factor each, the softmax three arrays."""
+def plan_classes(name, n, d, classes, coupled, memory, binding=True):
+    """The plan: K, ∂C/∂K and a factor; one class against the rest keeps one factor each, the softmax three arrays."""
     arrays = 3 if classes == 2 else 4 + 3 * classes if coupled else 2 + classes
     what = f"GaussianProcessClassifier for n = {n}" + (f" and {classes} classes" if classes > 2 else "")
-    options = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
-    check_memory(8.0 * arrays * n**2, what, memory, options)
+    instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
+    reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
+    return plan_arrays(name, n, arrays, d, memory=memory, reason=reason, what=what, instead=instead, binding=binding)
 
 
 def class_model(model, rows, classes, coupled):

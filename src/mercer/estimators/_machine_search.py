@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._machine import check_memory
-from mercer.dual.columns import STORED_UP_TO, values
+from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
 from mercer.dual.working_set import expect
 from mercer.selection.result import SearchResult
@@ -211,10 +211,10 @@ def _refuse_alo(columns):
             "criterion='alo' is for one class against the rest (multi_class='ovr'); with multi_class='softmax' use "
             "folds: criterion=5."
         )
-    if columns.n > STORED_UP_TO:
+    if not columns.stored:
         raise ValueError(
-            f"criterion='alo' needs the inverse of an n × n matrix; n = {columns.n} is more than {STORED_UP_TO}. Use "
-            "folds: criterion=5."
+            f"criterion='alo' needs the inverse of an n × n matrix, which is not made for n = {columns.n}. Use folds: "
+            "criterion=5."
         )
     if not any(loss.smooth for loss, _ in columns.pairs):
         return

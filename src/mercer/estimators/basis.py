@@ -14,6 +14,7 @@ from mercer.estimators.ridge import conventions
 from mercer.gram.rows import power_of_two
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
 from mercer.solvers.least_squares import least_squares
+from mercer.solvers.plan import plan_features
 
 
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
@@ -102,6 +103,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         w = np.ones(len(y)) if w is None else w
         self.basis_ = basis
         design = self._design(X)
+        self.plan_ = plan_features(len(design), design.shape[1])
         scale = power_of_two(y)
         root = np.sqrt(w)[:, None]
         penalty = np.full(design.shape[1], float(self.lam))
@@ -123,6 +125,13 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
             **info,
         )
         self.regularization_ = conventions(float(self.lam), float(w.sum()))
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        """What a fit of n rows will do; the features are counted on one row of ones."""
+        basis = PolynomialBasis(1) if self.basis is None else self.basis
+        basis = basis if isinstance(basis, Features) else FeatureMap(basis)
+        count = 1 if d is None else np.shape(basis.features(basis.validate(np.ones((1, d)))))[1]
+        return plan_features(n, count + int(self.intercept))
 
     def _design(self, X):
         """Φ, with a last column of ones for the intercept."""

@@ -102,6 +102,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         ``dof_``. Computed when first asked.
     regularization_ : dict
         σ² in every convention of the lectures.
+    plan_ : Plan
+        What `mercer.plan` says of such a fit: solver, memory, threads, seconds, reasons.
     fit_report_ : FitReport
         What was done: solver, condition, jitter, merged rows, selection, time and memory.
     n_features_in_ : int
@@ -222,23 +224,30 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self.criterion, relative is not None)
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
-        solver, plan = self._plan(kernel, rows, criterion)
+        if self.n_hyper_samples:
+            likelihood = learning.is_likelihood(criterion)
+            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, likelihood, self.memory)
+        solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if criterion is not None:
             kernel, lam = self._learn(kernel, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
         self._publish(flat, relative is not None)
-        self._report(plan)
+        self._report()
         if self.n_hyper_samples:
             self._sample_hyper(self._around(criterion, rows), rows, bounds, solver)
 
-    def _plan(self, kernel, rows, criterion):
-        """(solver, plan); what cannot be, or does not fit, is refused here, before anything is allocated."""
-        if self.n_hyper_samples:
-            likelihood = learning.is_likelihood(criterion)
-            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, likelihood, self.memory)
-        searched = None if criterion is None else rows.n if criterion.merges else len(rows.index)
-        return choose("cholesky", rows.n, rows.d, **self._limits(rows), search=searched)
+    merges_rows = property(lambda self: self.merge)
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        return self._choose(n, d, targets, n if rows is None else rows, binding=False)[1]
+
+    def _choose(self, n, d, targets, rows, binding=True):
+        """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""
+        criterion = learning.as_criterion(self.criterion, np.ndim(self.noise) > 0)
+        search = None if criterion is None else n if criterion.merges else rows
+        options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
+        return choose("cholesky", n, d, binding=binding, **options)
 
     def _learn(self, kernel, rows, lam, criterion, variance, bounds, solver):
         """(kernel, λ) as the criterion chooses them."""
@@ -265,11 +274,11 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self.regularization_ = conventions(f.lam, rows.total)
         self.log_marginal_likelihood_value_ = float(sum(f.evidence(self._evidence()).values()))
 
-    def _report(self, plan):
+    def _report(self):
         """Fill ``fit_report_``."""
         said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "noise": self.lam_, **self._counts()}
-        said |= {"reasons": list(plan.reasons), "memory_predicted": plan.memory_bytes}
-        said |= {"seconds_predicted": plan.seconds, **self._posterior.inverse.info}
+        said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
+        said |= self._posterior.inverse.info
         self.fit_report_ = FitReport(said)
         if self.criterion is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators._base import Estimator, check_kernel, latent_kernel
-from mercer.estimators._gpc_fit import class_model, kernel_prior, known_mean, refuse_beyond_memory
+from mercer.estimators._gpc_fit import class_model, kernel_prior, known_mean, plan_classes
 from mercer.estimators._gpc_warnings import warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels, stratified_order
 from mercer.estimators._report import FitReport
@@ -207,7 +207,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         check_kernel(kernel, rows.X)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
-        refuse_beyond_memory(rows.n, classes, coupled, self.memory)
+        self.plan_ = plan_classes(self.inference, rows.n, rows.d, classes, coupled, self.memory)
         self._model = class_model(self, rows, classes, coupled)
         self._model.check(TiledGram(kernel, rows.X))
         self.kernel_ = self._learn(kernel, rows)
@@ -217,6 +217,14 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         self._posterior.release()
         self._report(rows, losses, coupled)
         warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
+
+    merges_rows = True
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
+        classes = max(2, targets)
+        coupled = classes > 2 and self.multi_class == "softmax"
+        return plan_classes(self.inference, n, d, classes, coupled, self.memory, binding=False)
 
     def _learn(self, kernel, rows):
         """The kernel with the hyper-parameters of the greatest evidence."""

@@ -13,6 +13,9 @@ from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import power_of_two
 from mercer.solvers.pivoted import pivoted_cholesky, squared_power
+from mercer.solvers.plan import plan_arrays
+
+WHY = "A factor with pivoting finds the rank of K."
 
 
 class KernelInterpolator(KernelEstimator):
@@ -99,6 +102,7 @@ class KernelInterpolator(KernelEstimator):
         if self.kernel is None:
             kernel = default_kernel(X, None)
         self._check_kernel(kernel, X)
+        self.plan_ = plan_arrays("pivoted cholesky", len(X), 3, memory=self.memory, reason=WHY)
         factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
         scale = power_of_two(y)
         target = factor.project(y / scale)
@@ -130,6 +134,9 @@ class KernelInterpolator(KernelEstimator):
                 "KernelRidge(lam > 0), or a rougher kernel or a shorter length scale.",
                 InfeasibleWarning,
             )
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        return plan_arrays("pivoted cholesky", n, 3, memory=self.memory, reason=WHY, binding=False)
 
     def power_function(self, X):
         """P(x) = √(k(x, x) − k_X(x)ᵀ K⁻¹ k_X(x)):  |f*(x) − f(x)| <= P(x) ‖f*‖ for every f* in the native space.

@@ -23,6 +23,7 @@ from mercer.kernels import Gaussian, as_kernel
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Solver
+from mercer.solvers.plan import plan_iteration
 
 
 class KernelMachine(ProgressSupport, FittedMachine):
@@ -95,6 +96,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         With ``criterion="alo"``: f₋ᵢ(xᵢ) of each row, approximately; nan for rows of weight 0.
     regularization_ : dict
         λ in every convention of the lectures.
+    plan_ : Plan
+        What `mercer.plan` says of such a fit: way of solving, whether K is stored, memory, seconds.
     fit_report_ : FitReport
         Solver, iterations, certificates, support vectors, time.
     n_features_in_ : int
@@ -224,7 +227,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
             check_kernel(kernel, rows.X)
         joint = self.multi_class == "softmax" and loss.classification and len(self.classes_) > 2
         options = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory", "solver")}
-        columns = Columns(loss, loss.check_target(rows.y), rows.weights(), joint=joint, **options)
+        self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
+        options |= {"joint": joint, "stored": self.plan_.gram == "dense"}
+        columns = Columns(loss, loss.check_target(rows.y), rows.weights(), **options)
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
         if self.criterion is not None:
@@ -236,6 +241,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self._set_columns(kernel, rows, found, flat and len(found) == 1)
         self.regularization_ = conventions(float(lam), rows.total)
         self._report(found, rows)
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        """What a fit of n points will do; ``targets`` is the number of columns: levels, targets or classes."""
+        loss = resolve(self.loss)
+        joint = self.multi_class == "softmax" and loss.classification and targets > 2
+        way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
+        return plan_iteration(way, n, d, memory=self.memory)
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""

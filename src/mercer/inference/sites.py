@@ -17,6 +17,7 @@ from mercer.solvers.symmetric import combine, scale_both
 
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
 SOLVER = Cholesky()
+HALVES, ROOT_HALF = np.array([-0.5, 0.5]), np.sqrt(0.5)
 
 
 def site_inverse(K, s):
@@ -74,27 +75,20 @@ class SitePosterior:
         Binv, likelihood = CholeskyInverse(state.pop("factor"), 1.0), Binary.from_state(state.pop("likelihood"))
         return cls(None, likelihood, Binv=Binv, **state)
 
-    def inverse(self, overwrite=False):
-        """R = s B⁻¹ s = (K + diag τ⁻¹)⁻¹, full, and diag(B⁻¹); with ``overwrite`` in place of the factor."""
-        R = self.Binv.explicit().dense() if overwrite else self.Binv.dense()
-        beta = R.diagonal().copy()
-        return scale_both(R, self.s), beta
-
     def adjoint(self, overwrite=False):
         """∂C/∂K of C = −log Z: ½ (R − a aᵀ − u aᵀ − a uᵀ),  u = (I − R K) ½ diag(Σ) ∇³log p, the way through f̂.
 
-        Without skew u is 0. With ``overwrite`` the factor is used up.
+        R = s B⁻¹ s. Without skew u is 0. With ``overwrite`` the factor is used up.
         """
         with few_threads(len(self.a)):
-            R, beta = self.inverse(overwrite)
-            if self.skew is None:
-                left = self.a[:, None]
-                return combine(R, -0.5 * left, left, 0.5)
-            # Σᵢᵢ ∇³ᵢ = (1 − [B⁻¹]ᵢᵢ) ∇³ᵢ/Wᵢ: bounded where both vanish, and needs no Σ of such rows
-            s2 = 0.5 * (1.0 - beta) * self.skew
-            u = s2 - R @ (self.K @ s2)
-            left = np.stack([self.a + u, u], axis=1)
-            return combine(R, left * [-0.5, 0.5], left, 0.5)  # ½ R − ½ ((a + u)(a + u)ᵀ − u uᵀ)
+            Binv = self.Binv.explicit().dense() if overwrite else self.Binv.dense()
+            left, sign = self.a[:, None], -0.5
+            if self.skew is not None:
+                # Σᵢᵢ ∇³ᵢ = (1 − [B⁻¹]ᵢᵢ) ∇³ᵢ/Wᵢ: bounded where both vanish, and needs no Σ of such rows
+                s2 = 0.5 * (1.0 - Binv.diagonal()) * self.skew
+                u = s2 - self.s * (Binv @ (self.s * (self.K @ s2)))
+                left, sign = np.stack([self.a + u, u], axis=1), HALVES
+            return combine(scale_both(Binv, ROOT_HALF * self.s), left * sign, left, 1.0)  # R − (a + u)(a + u)ᵀ + u uᵀ
 
     @property
     def start(self):

@@ -123,7 +123,7 @@ def not_positive_definite(K, lam, hint=None):
 def attempt(K, lam, dtype):
     """The buffer, and the 1-based index of the pivot that failed (0: none). A NaN shows on the diagonal of L."""
     A = K.dense(dtype, lower=True)
-    A.flat[:: len(A) + 1] += dtype.type(lam)
+    A.reshape(-1)[:: len(A) + 1] += dtype.type(lam)
     return lower(A)
 
 

@@ -332,8 +332,10 @@ def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_
     return _plan(n, name, gram, need, free, [why], work)
 
 
-def plan_arrays(name, n, arrays, d=None, *, memory=None, reason="", operations=None):
-    """The plan of a method that needs ``arrays`` n × n arrays of float64 and nothing else; refused if they do not fit.
+def plan_arrays(
+    name, n, arrays, d=None, *, memory=None, reason="", what=None, instead="fewer rows", binding=True, operations=None
+):
+    """The plan of a method that needs ``arrays`` n × n arrays of float64; refused, if ``binding``, where they do not fit.
 
     Examples
     --------
@@ -343,9 +345,24 @@ def plan_arrays(name, n, arrays, d=None, *, memory=None, reason="", operations=N
     """
     n, need = _check(n), arrays * 8.0 * float(n) ** 2
     free = _machine.within(memory, need)
-    _machine.refuse_beyond(free, need, f"{name} for n = {n}", "fewer rows")
+    if binding:
+        _machine.refuse_beyond(free, need, what or f"{name} for n = {n}", instead)
     work = {"float64": n**3 / 3 if operations is None else operations, "entries": n * n / 2}
     return _plan(n, name, "dense", need, free, [reason] if reason else [], work)
+
+
+def plan_features(n, m):
+    """The plan of least squares on m explicit features, by QR: three arrays of n × m.
+
+    Examples
+    --------
+    >>> from mercer.solvers.plan import plan_features
+    >>> plan_features(1000, 5).memory_bytes
+    120000.0
+    """
+    n = _check(n)
+    reason = f"{m} features are explicit: no n × n array is needed."
+    return _plan(n, "qr", "features", 24.0 * n * m, _machine.NOT_ASKED, [reason], {"float64": 4.0 * n * m * m})
 
 
 # ---------------------------------------------------------------------------------------- pieces

@@ -59,6 +59,10 @@ def scale_both(A, s):
     array([[1., 2.],
            [2., 4.]])
     """
+    if len(A) <= FEW:
+        A *= s
+        A *= s[:, None]
+        return A
     rows = spans(len(A), PASS)
 
     def scale(index, worker):  # by rows that stay in the cache

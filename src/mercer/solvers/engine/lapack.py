@@ -5,8 +5,9 @@ one: see `blas`). The work is cut into BLAS calls of at most ``WORK`` operations
 handlers, so Ctrl-C is heard within a fraction of a second; during a call the GIL is free, so other threads go on.
 
 Up to ``ONE_CALL`` rows one call of LAPACK does it all: the least Python. Up to ``OWN`` rows the pieces run side by side
-on threads of our own, with BLAS on one thread in each: BLAS's own threads gain little on pieces this small, and lose much
-when the machine is busy. Up to 2 048 rows even Python between the pieces takes too long, and `recorded` does without.
+on threads of our own, with BLAS on one thread in each: BLAS's own threads gain little on pieces this small, and lose
+much when the machine is busy. Up to 2 048 rows even Python between the pieces takes too long, and `recorded` does
+without.
 """
 
 import numpy as np
@@ -29,7 +30,6 @@ from mercer.solvers.engine.blocks import (
 from mercer.solvers.engine.shares import FEW, pieces, side_by_side, strips, threads_for, wedges
 
 ONE_CALL = 256  # rows up to which cutting and sharing the work takes longer than it saves
-DENSE = 64  # rows up to which subnormal products are too few to look for
 ABOVE = np.tri(BLOCK, k=-1, dtype=bool).T  # the diagonal of a block
 ROWS = 256  # of a matrix in one pass over it
 SOLVED = 1024  # block of rows in a solve: of one right-hand side, fewer would be more calls than work
@@ -59,10 +59,9 @@ def cholesky_lower(A, progress=None):
     """
     n = check_square(A)
     with threads_for(n):
-        if n > DENSE:
-            _clear_tiny(A, n)
-        if _one_call(A, n):
+        if _one_call(A, n):  # subnormal products are too few here to look for
             return dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
+        _clear_tiny(A, n)
         compiled = recorded.compiled_for(n) if progress is None else None
         return _cholesky(blas(A.dtype), A, n, progress) if compiled is None else recorded.cholesky(compiled, A)
 
