@@ -218,7 +218,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         self._report(rows, losses, coupled)
         warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
 
-    merges_rows = True
+    merges_rows = "labels"  # equal inputs of one class are one point
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""

@@ -7,7 +7,7 @@ import numpy as np
 from mercer.gram.merge import duplicate_groups
 
 
-def plan(model=None, X=None, *, n=None, d=None, targets=1, memory=None):
+def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
     """What ``model.fit`` will do: solver, Gram, loops, threads, memory and seconds, with the reasons.
 
     Nothing is allocated. After the fit the same plan is ``model.plan_``.
@@ -18,6 +18,8 @@ def plan(model=None, X=None, *, n=None, d=None, targets=1, memory=None):
         None is a `KernelRidge` with default settings, a number the rows of one.
     X : array-like, default=None
         Inputs, of which rows and columns are counted; or, after a number of rows, the number of columns.
+    y : array-like, default=None
+        Targets or labels: a classifier merges equal rows of one class only.
     n, d : int, default=None
         Rows and columns where there is no X; d None is inputs that are not vectors.
     targets : int, default=1
@@ -50,8 +52,11 @@ def plan(model=None, X=None, *, n=None, d=None, targets=1, memory=None):
     if X is not None:
         X = np.asarray(X, dtype=float) if not hasattr(X, "__len__") or isinstance(X, list | tuple) else X
         rows, d = len(X), X.shape[1] if getattr(X, "ndim", 1) == 2 else None
-        groups = duplicate_groups(np.asarray(X, dtype=float)) if d is not None and model.merges_rows else None
+        beside = None if y is None or model.merges_rows != "labels" else np.unique(y, return_inverse=True)[1]
+        merged = d is not None and model.merges_rows
+        groups = duplicate_groups(np.asarray(X, dtype=float), beside) if merged else None
         n = rows if groups is None else len(groups[0])
+        targets = np.shape(y)[1] if np.ndim(y) == 2 else targets
     if memory is not None:
         model = type(model)(**(model.get_params(deep=False) | {"memory": memory}))
     return model.plan(n, d, targets=targets, rows=rows)
