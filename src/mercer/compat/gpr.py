@@ -90,7 +90,7 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         **Estimator.state_fields,
         "n_features_in_": "size d",
         "X_train_": ("matrix n d", "any n", list),
-        "posterior": Posterior,
+        "posterior": RegressionPosterior,
     }
     _parameter_constraints = {
         "kernel": [None, SklearnObject],
