@@ -22,6 +22,7 @@ X, Y, *_ = zoo.data(6)
 def known(tmp_path_factory):
     """{name: (header, arrays, body)} of a few models."""
     folder, names = tmp_path_factory.mktemp("known"), ("ridge Cholesky", "ridge LOO", "ridge lam", "interpolator")
+    names += ("gp trend linear", "gp draws", "gpc ep logit", "gpc mcmc probit", "gpc softmax", "svr", "machine softmax")
     models = {name: fit() for name, fit in zoo.models().items() if name in names}
     models["columns"] = mercer.KernelRidge(Gaussian(np.array([1.0, 2.0]))).fit(X, Y)  # no expression has an array
     graphs = mercer.kernels.ShortestPath().sample(6, np.random.default_rng(0))
@@ -40,10 +41,11 @@ def known(tmp_path_factory):
 def forged(known, name, tmp_path, change):
     """A file like that of a known model, but for a change of its header, or of what it says of its arrays."""
     header, arrays, body = copy.deepcopy(known[name])
-    header["specs"] = arrays
+    extra = {name: {"dtype": "F64", "shape": shape} for name, shape in {"few": [2], "square": [3, 3]}.items()}
+    header["specs"] = {**extra, **arrays}
     change(header)
     arrays = header.pop("specs")
-    return put_together(tmp_path / "forged", header, laid_out(arrays), body)
+    return put_together(tmp_path / "forged", header, laid_out(arrays), bytes(88) + body)
 
 
 def entry(header, cls):
@@ -58,6 +60,22 @@ def state(header, cls):
 def spec_of(header, cls, field):
     """The description of the array that is an attribute."""
     return header["specs"][state(header, cls)[field]["a"]]
+
+
+class inside(dict):
+    """The dict of a tagged value; what is set in it is set there."""
+
+    def __init__(self, value):
+        super().__init__(value["d"])
+        self.pairs = value["d"]
+
+    def update(self, **values):
+        self.pairs[:] = [[key, values.get(key, item)] for key, item in self.pairs]
+
+
+def part_of(header):
+    """The first part of the posterior of a classifier."""
+    return inside(inside(state(header, GPC)["posterior"])["parts"][0])
 
 
 def put(cls, **values):
@@ -78,6 +96,11 @@ def reshaped(cls, field, **changes):
 # name: (model, what is changed, a part of the complaint)
 RIDGE, REPORT, ROWS, FOUND = "estimators.KernelRidge", "estimators.FitReport", "gram.Rows", "selection.SearchResult"
 GAUSS, GRAPH, PATH = "kernels.Gaussian", "kernels.Graph", "selection.Path"
+GP, GPC, POSTERIOR = (
+    "estimators.GaussianProcessRegressor",
+    "estimators.GaussianProcessClassifier",
+    "inference.RegressionPosterior",
+)
 CASES = {
     "unknown class": ("ridge Cholesky", named(RIDGE, "os.system"), "no class 'os.system'"),
     "class by path": ("ridge Cholesky", named(RIDGE, "estimators.ridge.KernelRidge"), "no class"),
@@ -184,6 +207,78 @@ CASES = {
     ),
     "a candidate that is none": ("ridge LOO", put(FOUND, candidates=[3]), "candidate is no result"),
     "a search without a kernel": ("ridge LOO", put(FOUND, kernel=None), "kernel is no Kernel"),
+    "factor in another order": (
+        "gp trend linear",
+        lambda h: state(h, POSTERIOR).update(factor={"a": [state(h, POSTERIOR)["factor"]["a"], None, [1, 0]]}),
+        "is not float64 in C order",
+    ),
+    "whole numbers for a factor": (
+        "gp trend linear",
+        reshaped(POSTERIOR, "factor", dtype="I64"),
+        "no array of factors",
+    ),
+    "factor of a wrong shape": (
+        "gp trend linear",
+        reshaped(POSTERIOR, "factor", shape=[48, 12]),
+        "factor has 48 where n is 24",
+    ),
+    "a posterior of other rows": (
+        "gp trend linear",
+        lambda h: state(h, POSTERIOR).update(beta=state(h, ROWS)["H"], b={"a": "square"}),
+        "rows are not those of arrays of {'n': 24, 't': 3",
+    ),
+    "a posterior without rows": ("gp trend linear", put(POSTERIOR, rows=None), "rows is no Rows"),
+    "more about a posterior": ("gp trend linear", put(POSTERIOR, more=1), "is made of"),
+    "less about a posterior": ("gp trend linear", lambda h: state(h, POSTERIOR).pop("norm"), "is made of"),
+    "no posterior": ("gp trend linear", put(GP, posterior=3), "posterior is no RegressionPosterior"),
+    "draws that are none": ("gp draws", put("inference.PosteriorMixture", posteriors=[3]), "made of posteriors"),
+    "no draws": ("gp draws", put("inference.PosteriorMixture", posteriors=[]), "made of posteriors"),
+    "a trend of text": ("gp trend linear", put("gram.Trend", centre="x"), "Trend.centre is no array"),
+    "sites of a wrong size": (
+        "gpc ep logit",
+        lambda h: part_of(h).update(s={"a": "no"}, f=part_of(h)["a"]),
+        "there is no array 'no'",
+    ),
+    "sites of points": (
+        "gpc ep logit",
+        lambda h: part_of(h).update(s=state(h, GPC)["points_"]),
+        "SitePosterior.s has 2 axes",
+    ),
+    "labels of sites": (
+        "gpc ep logit",
+        lambda h: inside(part_of(h)["likelihood"]).update(link="tanh"),
+        "KeyError: 'tanh'",
+    ),
+    "a likelihood of fewer rows": (
+        "gpc ep logit",
+        lambda h: inside(part_of(h)["likelihood"]).update(t={"a": "few"}, weight={"a": "few"}),
+        "the likelihood is one of 2 rows",
+    ),
+    "nodes of a wrong size": (
+        "gpc mcmc probit",
+        lambda h: part_of(h).update(weight=part_of(h)["values"]),
+        "Draws.weight has",
+    ),
+    "blocks of a wrong size": (
+        "gpc softmax",
+        lambda h: h["specs"][part_of(h)["E"]["a"]].update(shape=[24, 3, 24]),
+        "SoftmaxPosterior.E has 24 where C is 3",
+    ),
+    "another inference": (
+        "gpc softmax",
+        lambda h: inside(state(h, GPC)["posterior"]).update(inference="ep"),
+        "SitePosterior is made of",
+    ),
+    "no inference": (
+        "gpc softmax",
+        lambda h: inside(state(h, GPC)["posterior"]).update(inference="os"),
+        "KeyError: 'os'",
+    ),
+    "a machine of fewer points": (
+        "machine softmax",
+        lambda h: spec_of(h, "estimators.KernelMachine", "dual_coef_")["shape"].reverse(),
+        "dual_coef_ has 3 where n is 24",
+    ),
     "an edge to nowhere": ("graphs", put(GRAPH, n=1, labels=None), "not there"),
     "labels too few": (
         "graphs",

@@ -80,7 +80,7 @@ class SupportVectors(RegressorMixin, Estimator):
         self._gamma = self._resolve_gamma(X)
         self._route = self._make_route(is_wide(X))
         K = self._route.gram(self._chosen(X, keep))
-        self._take_over(self._solve(K, y[keep], weight), X, keep)
+        self._keep(self._solve(K, y[keep], weight), X, keep)
         if self.fit_status_:
             self._warn(K)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(y),)
@@ -142,7 +142,7 @@ class SupportVectors(RegressorMixin, Estimator):
         limit = None if self.max_iter == -1 else self.max_iter
         return fit_target(K, y, weight, C, epsilon, nu, True, tol=tol, max_iter=limit, memory=None)
 
-    def _take_over(self, found, X, keep):
+    def _keep(self, found, X, keep):
         """Set what was learnt."""
         chosen = np.flatnonzero(found.alpha)
         self._alpha = found.alpha[chosen]

@@ -166,13 +166,11 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Estimator):
         count = len(self.classes_) if self.multi_class == "one_vs_rest" else math.comb(len(self.classes_), 2)
         if not all(isinstance(one, TwoClasses) for one in problems) or len(problems) != (1 if count == 2 else count):
             raise ValueError(f"{len(problems)} problems of two classes do not make {len(self.classes_)} classes.")
-        self.base_estimator_ = self._base(None) if len(problems) > 1 else problems[0]
+        self.base_estimator_ = problems[0]
         if len(problems) > 1:
-            self.base_estimator_.estimators_ = problems
-            if self.multi_class == "one_vs_rest":
-                self.base_estimator_.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(self.classes_)
-            else:
-                self.base_estimator_.classes_, self.base_estimator_.pairwise_indices_ = self.classes_, None
+            self.base_estimator_ = around = self._base(None)
+            around.estimators_, around.classes_, around.pairwise_indices_ = problems, self.classes_, None
+            around.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(self.classes_)
 
     def _problems(self):
         """The fitted problems of two classes."""

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from mercer._warn import warn
 from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route, rows_of
-from mercer.dual import ridge
 from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight
@@ -189,7 +188,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             columns = np.broadcast_to(alpha == lam, y.shape[1])
             try:
                 Kinv = resolvent(float(lam))
-                coef[:, columns] = ridge.solve(Kinv, y[:, columns])[0]
+                coef[:, columns] = Kinv @ y[:, columns]
                 self.fit_report_.update(Kinv.info)
             except NotPositiveDefinite:
                 coef[:, columns] = self._least_squares(K, y[:, columns], float(lam))

@@ -24,6 +24,11 @@ class PosteriorEstimator(LinearEstimator):
     ``_fit`` sets both, and ``_publish`` the public attributes.
     """
 
+    state_fields = {
+        **LinearEstimator.state_fields,
+        "posterior": RegressionPosterior,
+        "mixture": (PosteriorMixture, None),
+    }
     _posterior: RegressionPosterior
     _mixture: PosteriorMixture | None
 
@@ -53,6 +58,9 @@ class PosteriorEstimator(LinearEstimator):
     def _restore(self, state):
         if "posterior" in state:
             self._posterior, self._mixture = state.pop("posterior"), state.pop("mixture")
+            every, shape = [self._posterior, *(self._mixture.posteriors if self._mixture else [])], state["rows"].shape
+            if any(one.rows.shape != shape for one in every):
+                raise ValueError(f"{type(self).__name__}.posterior is not that of its rows, of shape {shape}.")
         super()._restore(state)
 
     # ---------------------------------------------------------------------- at new inputs

@@ -292,6 +292,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         if "posterior" in state:
             self._model = ClassModel.from_state(state.pop("model"))
             self._posterior = ClassPosterior.from_state(state.pop("posterior"))
+            if len(self._posterior.coef) != len(state["points_"]):
+                raise ValueError(f"the posterior is one of {len(self._posterior.coef)} points.")
         super()._restore(state)
 
     def predict(self, X):

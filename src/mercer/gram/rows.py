@@ -121,6 +121,11 @@ class Rows:
         return self.X.shape[1] if isinstance(self.X, np.ndarray) and self.X.ndim == 2 else None
 
     @property
+    def shape(self):
+        """(n, d, t, q)."""
+        return self.n, self.d, self.t, self.q
+
+    @property
     def merged(self):
         """How many rows were merged away."""
         return len(self.index) - self.n

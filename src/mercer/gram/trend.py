@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._state import check
 from mercer.kernels.basis import Features
 
 
@@ -64,6 +65,7 @@ class Trend:
     @classmethod
     def from_state(cls, state):
         """Return the trend that had this state."""
+        check(state, {"basis": (Features, None), "centre": ("float d", None), "unit": ("float u", None)}, "Trend")
         return cls(**state)
 
 

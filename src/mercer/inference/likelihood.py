@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._state import check
 from mercer.inference.links import LINKS
 
 
@@ -41,6 +42,7 @@ class Binary:
     @classmethod
     def from_state(cls, state):
         """Return the likelihood that had this state."""
+        check(state, {"link": str, "t": "float n", "weight": "float n", "offset": "number"}, "Binary")
         return cls(LINKS[state["link"]](), state["t"], state["weight"], state["offset"])
 
     @property

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from mercer._state import check
 from mercer.inference.moments import Moments, Slopes, mixed
+from mercer.inference.regression import RegressionPosterior
 
 
 class PosteriorMixture:
@@ -39,6 +41,9 @@ class PosteriorMixture:
     @classmethod
     def from_state(cls, state):
         """Return the mixture that had this state."""
+        check(state, {"posteriors": list}, "PosteriorMixture")
+        if not state["posteriors"] or not all(isinstance(one, RegressionPosterior) for one in state["posteriors"]):
+            raise ValueError("a mixture is made of posteriors.")
         return cls(**state)
 
     @property

@@ -7,6 +7,7 @@ every entry of K. It takes up unequal class frequencies, which a zero mean would
 
 import numpy as np
 
+from mercer._state import check
 from mercer.gram import DenseGram
 from mercer.inference.elliptical import Draws, elliptical
 from mercer.inference.ep import expectation_propagation
@@ -18,6 +19,7 @@ from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
 
 SEARCH = {"laplace": 1e-8, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square
 SWEEPS = 2  # of EP for each iteration allowed: damped ones are shorter
+SETTINGS = ("constant", "max_iter", "tol", "n_samples", "random_state")
 POSTERIORS = {
     "laplace": SitePosterior,
     "ep": SitePosterior,
@@ -63,13 +65,13 @@ class ClassModel:
 
     def state(self):
         """{name: value} by public names: what a file keeps."""
-        names = ("inference", "constant", "max_iter", "tol", "n_samples", "random_state")
-        plain = {name: getattr(self, name) for name in names}
+        plain = {name: getattr(self, name) for name in ("inference", *SETTINGS)}
         return plain | {"likelihoods": [likelihood.state() for likelihood in self.likelihoods]}
 
     @classmethod
     def from_state(cls, state):
         """Return the model that had this state."""
+        check(state, dict.fromkeys(("inference", "likelihoods", *SETTINGS), object), "ClassModel")
         state = dict(state)
         kind = Softmax if state["inference"] == "softmax" else Binary
         return cls([kind.from_state(one) for one in state.pop("likelihoods")], **state)
@@ -169,6 +171,7 @@ class ClassPosterior:
     @classmethod
     def from_state(cls, state):
         """Return the posterior that had this state: for predictions."""
+        check(state, {"inference": str, "constant": "number", "parts": list}, "ClassPosterior")
         kind = POSTERIORS[state["inference"]]
         return cls([kind.from_state(part) for part in state["parts"]], state["inference"], state["constant"])
 

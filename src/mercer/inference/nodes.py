@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from mercer._state import check
 from mercer._threads import few_threads
 from mercer.gram import DenseGram
 from mercer.inference.ep import expectation_propagation
@@ -15,6 +16,10 @@ from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
 from mercer.solvers import Cholesky, Spectral
 
+FIELDS = {
+    "vectors": "float n r", "values": "float r", "z": "float N r", "weight": "float N", "log_evidence": "number",
+    "info": dict, "likelihood": dict,
+}  # fmt: skip
 STEP = 0.04  # of the latent mean, in a table of averaged probabilities: a cubic spline is then good to 1e-9
 MOST = 20_000
 SOLVER = Cholesky()
@@ -99,8 +104,11 @@ class NodePosterior(ABC):
     @classmethod
     def from_state(cls, state):
         """Return the posterior that had this state: for predictions."""
-        state = dict(state)
-        return cls(Binary.from_state(state.pop("likelihood")), **state)
+        sizes, state = check(state, FIELDS, cls.__name__), dict(state)
+        likelihood = Binary.from_state(state.pop("likelihood"))
+        if likelihood.n != sizes["n"]:
+            raise ValueError(f"the likelihood is one of {likelihood.n} rows, the factor of {sizes['n']}.")
+        return cls(likelihood, **state)
 
     def adjoint(self, overwrite=False):
         """∂C/∂K of C = −log Z: −½ E[g gᵀ + diag(log p)″], by parts twice (Price's theorem)."""

@@ -6,14 +6,20 @@ out, and knows what is explained of f(x): here nothing is factored or solved.
 
 import numpy as np
 
+from mercer._state import check, check_vectors
 from mercer.exceptions import NotPositiveDefinite
-from mercer.gram import apply, take
+from mercer.gram import Rows, apply, take
 from mercer.inference.moments import Slopes, clip, draw, noise_at
+from mercer.kernels import Kernel
 from mercer.kernels.amplitude import additive_parts
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.projected import Projected, project
 
 ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB
+FIELDS = {
+    "kernel": Kernel, "rows": Rows, "beta": "float n t", "b": "float q t", "Z": ("float n q", None),
+    "R": ("float q q", None), "factor": "factor n", "lam": "number", "info": dict, "norm": ("number", None),
+}  # fmt: skip
 WORTH = 4  # one row costs a few n²; from n/WORTH rows on a new factor is cheaper
 
 
@@ -74,6 +80,10 @@ class RegressionPosterior:
     @classmethod
     def from_state(cls, state):
         """Return the posterior that had this state."""
+        sizes = check(state, FIELDS, "RegressionPosterior")
+        check_vectors(state["kernel"], state["rows"].X, "RegressionPosterior.rows.X")
+        if any(sizes.get(letter, 0) != getattr(state["rows"], letter) for letter in "nqt"):
+            raise ValueError(f"RegressionPosterior.rows are not those of arrays of {sizes}.")
         self = cls.__new__(cls)
         self.kernel, self.rows, self.beta, self.b = (state[name] for name in ("kernel", "rows", "beta", "b"))
         rows, Kinv = self.rows, CholeskyInverse.from_state(state, self.rows.gram(self.kernel))

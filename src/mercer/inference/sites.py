@@ -7,6 +7,7 @@ here needs jitter, however singular K is.
 
 import numpy as np
 
+from mercer._state import check
 from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import ScaledGram
@@ -15,6 +16,10 @@ from mercer.solvers import Cholesky
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.symmetric import combine, scale_both
 
+FIELDS = {
+    "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "log_evidence": "number", "info": dict,
+    "skew": ("float n", None), "likelihood": dict, "factor": "factor n",
+}  # fmt: skip
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
 SOLVER = Cholesky()
 HALVES, ROOT_HALF = np.array([-0.5, 0.5]), np.sqrt(0.5)
@@ -65,14 +70,16 @@ class SitePosterior:
         names = ("a", "s", "nu", "f", "log_evidence", "info", "skew")
         return {name: getattr(self, name) for name in names} | {
             "likelihood": self.likelihood.state(),
-            "factor": self.Binv.factor,
+            "factor": np.tril(self.Binv.factor),
         }
 
     @classmethod
     def from_state(cls, state):
         """Return the posterior that had this state: for predictions, without K."""
-        state = dict(state)
+        sizes, state = check(state, FIELDS, "SitePosterior"), dict(state)
         Binv, likelihood = CholeskyInverse(state.pop("factor"), 1.0), Binary.from_state(state.pop("likelihood"))
+        if likelihood.n != sizes["n"]:
+            raise ValueError(f"the likelihood is one of {likelihood.n} rows, the sites are {sizes['n']}.")
         return cls(None, likelihood, Binv=Binv, **state)
 
     def adjoint(self, overwrite=False):

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import ndtri, softmax
 
+from mercer._state import check
 from mercer._threads import few_threads
 from mercer.inference.mode import Mode
 from mercer.solvers.coupled import Coupled
@@ -11,6 +12,10 @@ from mercer.solvers.symmetric import combine
 
 POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more
 BLOCK = 2**18  # points of all rows at once
+FIELDS = {
+    "a": "float n C", "f": "float n C", "E": "float C n n", "V": "float C n n", "log_evidence": "number", "info": dict,
+    "likelihood": dict,
+}  # fmt: skip
 TINY = 1e-300  # of π: a class that is out of the question keeps a number
 
 
@@ -50,6 +55,7 @@ class Softmax:
     @classmethod
     def from_state(cls, state):
         """Return the likelihood that had this state."""
+        check(state, {"y": "int n", "classes": "size C", "weight": "float n"}, "Softmax")
         return cls(**state)
 
     def rows(self, index):
@@ -161,7 +167,9 @@ class SoftmaxPosterior:
     @classmethod
     def from_state(cls, state):
         """Return the posterior that had this state: for predictions, without K."""
-        likelihood = Softmax.from_state(state["likelihood"])
+        likelihood, sizes = Softmax.from_state(state["likelihood"]), check(state, FIELDS, "SoftmaxPosterior")
+        if (likelihood.n, likelihood.classes) != (sizes["n"], sizes["C"]):
+            raise ValueError(f"the likelihood is one of {likelihood.n} rows and {likelihood.classes} classes.")
         self = cls(None, likelihood, state["a"], state["f"], None, state["log_evidence"], state["info"])
         self.E, self._V = state["E"], state["V"]
         return self

@@ -126,7 +126,7 @@ class CholeskyInverse(Inverse):
     def state(self):
         """{name: value}: what a file keeps. ``norm`` is ‖K + λI‖ where L is the factor of a changed matrix."""
         norm = None if self._original is None else self._original[1]
-        return {"factor": self._L, "lam": self.lam, "info": self.info, "norm": norm}
+        return {"factor": np.tril(self._L), "lam": self.lam, "info": self.info, "norm": norm}
 
     @classmethod
     def from_state(cls, state, K):
