@@ -74,9 +74,9 @@ def test_gradient_of_near_duplicates_is_that_of_a_plain_loop(name, d, loops, rng
 
 @pytest.mark.parametrize("apart", [1e-8, 1e-10, 1e-12, 1e-14])
 def test_two_near_rows_in_a_rough_kernel(apart, loops):
-    """Two rows 1e-12 apart once gave 520 instead of 7.75."""
-    X = np.array([[0.3, 0.9], [0.3 + apart, 0.9], [0.1, 0.2], [0.7, 0.5]])
-    W = np.full((4, 4), 1.0)
+    """Far from the others: multiplied out, the rounding of ‖a‖²/r is larger than all other terms."""
+    X = np.array([[0.0, 0.0], [0.1, 0.3], [-0.2, 0.1], [37.1, 9.3], [37.1 + apart, 9.3]])
+    W = np.ones((5, 5))
     for kernel in (Exponential([0.5, 0.8]), Matern([0.5, 0.8], nu=0.5)):
         expected, _ = by_pairs(kernel, X, W)
         np.testing.assert_allclose(kernel.grad(X, X, W), expected, rtol=1e-9)

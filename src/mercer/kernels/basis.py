@@ -12,6 +12,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection, result_dtype
 from mercer.kernels.dot import whole
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.radial_base import phi_of
 from mercer.kernels.slopes import differences
 
 MOST_FEATURES = 10**6  # of a polynomial basis; beyond, the kernel (1 + xᵀz)ᵖ itself is the way
@@ -267,7 +268,7 @@ class GaussianBasis(_Bumps):
         self.width_bounds = width_bounds
 
     def _height(self, points):
-        return Gaussian().at(points)
+        return phi_of(Gaussian(), points)
 
     def _slope(self, points):
         return self._height(points) * points.squared()

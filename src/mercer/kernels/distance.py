@@ -190,6 +190,26 @@ class Points:
             V[r, c] = 0.0
         return sums
 
+    # ------------------------------------------------------------------ the sum norm
+    def laplacian(self, i, j):
+        """exp(−‖a − b‖₁) for a in A[i], b in B[j]."""
+        A, B = self.A[i], self.B[j]
+        if self.loops is not None:
+            out = np.empty((len(A), len(B)), dtype=A.dtype)
+            self.loops.laplacian(A, np.ascontiguousarray(B.T), out)
+            return out
+        r = _cdist()(A, B, "cityblock").astype(A.dtype, copy=False)
+        return np.exp(np.negative(r, out=r), out=r)
+
+    def weighted_abs(self, V, i, j):
+        """Σᵢⱼ Vᵢⱼ |aᵢₖ − bⱼₖ| for every column k."""
+        A, B = self.A[i], self.B[j]
+        if self.loops is None:
+            return np.array([np.vdot(V, np.abs(np.subtract.outer(A[:, k], B[:, k]))) for k in range(A.shape[1])])
+        sums = np.zeros(A.shape[1])
+        self.loops.weighted_abs(np.ascontiguousarray(V), A, np.ascontiguousarray(B.T), sums)
+        return sums
+
 
 def scaled(X, Z, scale):
     """The `Points` (x − c)/ℓ and (z − c)/ℓ, c in the middle of Z: far from the origin the digits are in differences."""

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from mercer import _tiles
+from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import PreparedKernel
+from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial_base import LENGTH_BOUNDS
 
 
-class Laplacian(Kernel):
+class Laplacian(PreparedKernel):
     """exp(−Σⱼ |xⱼ − zⱼ|/ℓⱼ), on the sum norm.
 
     Parameters
@@ -33,46 +34,51 @@ class Laplacian(Kernel):
         self.length_scale = length_scale
         self.length_scale_bounds = length_scale_bounds
 
-    def _scaled(self, X, Z):
-        """X/ℓ and Z/ℓ, centred."""
-        points = distance.scaled(X, Z, self._positive("length_scale", X.shape[1]))
-        return points.A, points.B
-
-    def _tile(self, X, Z):
-        A, B = self._scaled(X, Z)
-        loops = _tiles.loops()
-        if loops is not None:
-            out = np.empty((len(A), len(B)), dtype=A.dtype)
-            loops.laplacian(A, np.ascontiguousarray(B.T), out)
-            return out
-        from scipy.spatial.distance import cdist
-
-        r = cdist(A, B, "cityblock").astype(A.dtype, copy=False)
-        return np.exp(-r, out=r)
+    def prepare(self, X, Z, keep=False):
+        """Tiles and contractions; both collections are scaled once."""
+        return _PreparedLaplacian(self, X, Z, keep)
 
     def diag(self, X):
         """k(x, x) = 1."""
         return np.ones(len(X), dtype=X.dtype)
 
-    def _grad(self, X, Z, W):
-        """∂k/∂ℓⱼ = k |xⱼ − zⱼ|/ℓⱼ²."""
-        A, B = self._scaled(X, Z)
-        V = W * self._tile(X, Z)
-        scale = self._positive("length_scale", X.shape[1])
-        loops = _tiles.loops()
-        if loops is not None:
-            sums = np.zeros(A.shape[1])
-            loops.weighted_abs(np.ascontiguousarray(V), A, np.ascontiguousarray(B.T), sums)
-        else:
-            sums = np.array([np.sum(V * np.abs(A[:, [j]] - B[:, j])) for j in range(A.shape[1])])
-        return {"length_scale": (sums if scale.size > 1 else sums.sum()) / scale}
-
     def _dx(self, X, Z):
         """−k sign(xⱼ − zⱼ)/ℓⱼ."""
-        A, B = self._scaled(X, Z)
-        return -self._tile(X, Z)[:, :, None] * np.sign(A[:, None] - B[None]) / self._positive("length_scale")
+        pairs = self.prepare(X, Z)
+        sign = np.sign(pairs.points.A[:, None] - pairs.points.B[None])
+        return -pairs.tile(EVERYTHING, EVERYTHING)[:, :, None] * sign / pairs.scale
 
     @classmethod
     def examples(cls):
         """One length scale, and ARD."""
         return [cls(), cls([0.5, 1.0, 2.0])]
+
+
+class _PreparedLaplacian(Prepared):
+    """exp(−‖a − b‖₁) for x/ℓ and z/ℓ; with ``keep``, the values of all pairs are kept for the contraction."""
+
+    def __init__(self, kernel, X, Z, keep):
+        self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
+        self.points = distance.scaled(X, Z, self.scale)
+        self._keep, self._kept = keep, None
+
+    def tile(self, i, j):
+        if self._kept is not None and i is EVERYTHING and j is EVERYTHING:
+            return self._kept.copy()
+        K = self.points.laplacian(i, j)
+        if self._keep and i is EVERYTHING and j is EVERYTHING:
+            self._kept = K.copy()
+        return K
+
+    def grad(self, i, j, W):
+        return self.weighted(i, j, W)[1]
+
+    def weighted(self, i, j, W):
+        """∂k/∂log ℓⱼ = k |xⱼ − zⱼ|/ℓⱼ."""
+        V = self.tile(i, j)
+        V *= W
+        total = np.add.reduce(V, axis=None)
+        if not self.kernel._entries("length_scale"):
+            return total, np.zeros(0)
+        sums = self.points.weighted_abs(V, i, j)
+        return total, sums if self.scale.size > 1 else np.add.reduce(sums, keepdims=True)

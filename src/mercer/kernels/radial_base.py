@@ -100,10 +100,6 @@ class Radial(Kernel):
         """t(i, j) = φ(s) for the inputs X[i] and Z[j]; both are scaled once."""
         return RadialPrepared(self, X, Z).tile
 
-    def at(self, points):
-        """φ(s) for s the squared distances of all `Points` of two sets."""
-        return points.tiles(_shortcut(self)[0], self.phi)(EVERYTHING, EVERYTHING)
-
     def diag(self, X):
         """φ(0) = 1."""
         return np.ones(len(X), dtype=X.dtype)
@@ -124,6 +120,11 @@ class Radial(Kernel):
     def examples(cls):
         """One length scale, and ARD."""
         return [cls(), cls([0.5, 1.0, 2.0])]
+
+
+def phi_of(kernel, points):
+    """φ(s) of a radial kernel for s the squared distances of all `Points` of two sets."""
+    return points.tiles(_shortcut(kernel)[0], kernel.phi)(EVERYTHING, EVERYTHING)
 
 
 class RadialPrepared(Prepared):
