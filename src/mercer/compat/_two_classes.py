@@ -150,6 +150,7 @@ class _Evidence:
                 value = np.float64(-found.log_evidence)
                 if not eval_gradient:
                     return value
-                return value, self.covariance.pull(K, found.adjoint(overwrite=True))
+                C, W = found.value_and_adjoint(overwrite=True)
+                return np.float64(C), self.covariance.pull(K, W)
         except np.linalg.LinAlgError:
             return (np.inf, np.zeros(len(theta))) if eval_gradient else np.inf

@@ -55,17 +55,13 @@ class _TwoClasses(Mode):
         return r - self.s * (self.Binv @ (self.s * (self.K @ r)))
 
     def posterior(self):
-        """Return the approximation at the mode, with B factored there, and one more step with that factor."""
-        self._go(self.a, self.K @ self.a, 0.0)  # not the sum of all steps, which rounding may have moved
-        self._factor()
-        r = self.gradient - self.a
-        left = self.K @ r
-        evidence, nu = self.psi - 0.5 * self.Binv.logdet(), self.W * self.v + self.gradient
-        a, f = self.a, self.v
-        if self.converged:
-            da = r - self.s * (self.Binv @ (self.s * left))
-            a, f = a + da, f + self.K @ da
-        self.factored += 1
+        """Return the approximation at the mode."""
+        self.finish()
+        left = self.K @ (self.gradient - self.a)
         info = self.info() | {"gradient": float(np.abs(left).max(initial=0.0))}
+        nu = self.W * self.v + self.gradient
         skew = np.divide(self.third, self.W, out=np.zeros_like(nu), where=self.W > 0)
-        return SitePosterior(self.K, self.likelihood, a, self.s, self.Binv, nu, evidence, info, f, skew)
+        evidence = self.psi - 0.5 * self.Binv.logdet()
+        return SitePosterior(
+            self.K, self.likelihood, self.a, self.s, self.Binv, nu, evidence, info, self.v, skew, self.moved
+        )

@@ -15,7 +15,7 @@ ARMIJO = 1e-4  # part of the slope that a whole step must gain
 ROUNDING = 1e-13  # of ψ: what it may fall by
 LINE_STEPS = 60
 STALLED = 1e-5  # a last step below this, which rounding did not let us take, is good enough
-SPARED = 100.0  # rows: a factor costs as much as one step with it for every so many rows, and one more
+SPARED = 60.0  # rows: a factor costs as much as a step with it for every so many
 MULTIPLES = np.array([0.0, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0])
 
 
@@ -96,7 +96,7 @@ class Newton(ABC):
         dv = self.K @ da
         df = dv if db is None else dv + db
         b = 0.0 if db is None else db
-        self.size, self.length = float(np.abs(df).max(initial=0.0)), 0.0
+        self.size, self.length, self.moved = float(np.abs(df).max(initial=0.0)), 0.0, None
         first = float(np.vdot(self.gradient, df) - np.vdot(self.a, dv))
         if not first > 0.0:
             return
@@ -114,13 +114,15 @@ class Newton(ABC):
             psi = self.height(*there)
             if not psi >= self.psi - slack:
                 return
-        self.steps, self.length = self.steps + 1, t
+        self.steps, self.length, self.moved = self.steps + 1, t, t * df
         self._go(*there, psi)
 
 
 class Mode(Newton):
-    """Up to where f does not change any more; a factor serves several steps while they shrink fast.
+    """Up to where f is the mode to a tolerance; a factor serves several steps where that is quicker.
 
+    What is left after a step follows from how much shorter it was than the one before. A fresh factor is one for W at the
+    point where it is used: what it leaves of a distance d is about d², since W changes by about d of itself on the way.
     A subclass writes ``_factor`` and ``_solve``.
 
     Parameters
@@ -132,7 +134,7 @@ class Mode(Newton):
     warm : bool
         Whether ``a`` is that of a similar problem; the best of a few multiples of it is then taken.
     tol : float
-        Largest change of f in the last step, relative to 1 + max |f|.
+        Largest error of f, relative to 1 + max |f|.
     """
 
     def __init__(self, K, likelihood, a, warm, tol):
@@ -167,26 +169,35 @@ class Mode(Newton):
         return self._solve(self.gradient - self.a), None
 
     def _verdict(self):
-        """Whether f stands still; and whether the next step takes a new factor."""
+        """Whether f is the mode; and whether the next step takes a new factor."""
         if self.size == math.inf:
             return None
-        small = 1.0 + float(np.abs(self.v).max(initial=0.0))
-        if self.size <= self.tol * small:
-            return "converged"
-        fresh = self._last == math.inf
+        goal, fresh = self.tol * (1.0 + float(np.abs(self.v).max(initial=0.0))), self._last == math.inf
         if self.length == 0.0 and fresh:  # even a fresh factor leads nowhere: rounding is reached
-            return "converged" if self.size <= STALLED * small else "stalled"
-        self._stale = self.length < 1.0 or not (fresh or self._worth(small))
+            return "converged" if self.size <= max(goal, STALLED / self.tol * goal) else "stalled"
+        rate = self.size if fresh else self.size / self._last
+        left = self.size * rate / (1.0 - rate) if rate < 0.9 else self.size
+        if left <= goal:
+            return "converged"
+        self._stale = self.length < 1.0 or not rate < 0.9 or not self._worth(left, rate, goal)
         self._last = self.size
         return None
 
-    def _worth(self, small):
-        """Whether the steps that are left with this factor, by how the last ones shrank, cost less than a new one."""
-        shrank = self.size / self._last
-        if not shrank < 0.5:
-            return False
-        left = math.log(self.size / (self.tol * small)) / -math.log(shrank) if shrank > 0.0 else 0.0
-        return left <= 2.0 + len(self.a) / SPARED
+    def _worth(self, left, rate, goal):
+        """Whether the steps that are left with this factor cost less than a new one and the steps with that."""
+        steps, fresh = math.log(left / goal) / -math.log(rate), 1.0 if left * left <= goal else 2.0
+        return steps <= fresh + len(self.a) / SPARED
+
+    def finish(self):
+        """A factor that is that of the mode to the tolerance, and one more step with it; f has ``moved`` since by that."""
+        goal = self.tol * (1.0 + float(np.abs(self.v).max(initial=0.0)))
+        if self._last == math.inf and self.size <= goal:  # the last one was
+            return
+        self._go(self.a, self.K @ self.a, 0.0)  # not the sum of all steps, which rounding may have moved
+        self._factor()
+        self.factored, self.moved = self.factored + 1, None
+        if self.converged:
+            self._step(self._solve(self.gradient - self.a), None)
 
     def info(self):
         """What the iteration says of itself."""

@@ -17,7 +17,7 @@ from mercer.inference.quadrature import Nodes, check_rank, quadrature
 from mercer.inference.sites import SitePosterior
 from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
 
-SEARCH = {"laplace": 1e-8, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square
+SEARCH = {"laplace": 1e-7, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square
 SWEEPS = 2  # of EP for each iteration allowed: damped ones are shorter
 SETTINGS = ("constant", "max_iter", "tol", "n_samples", "random_state")
 POSTERIORS = {
@@ -105,10 +105,11 @@ class ClassModel:
             start = self._starts.get(j, (None, None))[1]
             found = self._approximate(self._learns_by, K, likelihood, start, max(self.tol, SEARCH[self._learns_by]))
             self._starts[j] = index, found.start
-            value -= found.log_evidence
-            if gradient:
-                one = found.adjoint(overwrite=True)
-                W = one if W is None else np.add(W, one, out=W)
+            if not gradient:
+                value -= found.evidence
+                continue
+            C, one = found.value_and_adjoint(overwrite=True)
+            value, W = value + C, one if W is None else np.add(W, one, out=W)
         return value, W
 
     def _approximate(self, inference, K, likelihood, start, tol):
@@ -142,7 +143,10 @@ class ClassModel:
         if gradient and self.inference == "mcmc":
             raise ValueError("draws give no gradient of the evidence; use inference='ep', or eval_gradient=False.")
         parts = self.fit(K, memory).parts
-        return -sum(part.log_evidence for part in parts), sum(part.adjoint() for part in parts) if gradient else None
+        if not gradient:
+            return -sum(part.log_evidence for part in parts), None
+        values, adjoints = zip(*(part.value_and_adjoint() for part in parts), strict=True)
+        return sum(values), sum(adjoints)
 
 
 class ClassPosterior:

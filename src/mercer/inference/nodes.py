@@ -110,12 +110,12 @@ class NodePosterior(ABC):
             raise ValueError(f"the likelihood is one of {likelihood.n} rows, the factor of {sizes['n']}.")
         return cls(likelihood, **state)
 
-    def adjoint(self, overwrite=False):
-        """∂C/∂K of C = −log Z: −½ E[g gᵀ + diag(log p)″], by parts twice (Price's theorem)."""
+    def value_and_adjoint(self, overwrite=False):
+        """(C, ∂C/∂K) of C = −log Z: −½ E[g gᵀ + diag(log p)″], by parts twice (Price's theorem)."""
         g, W, _ = self.likelihood.derivatives(self.z @ self.F.T)
         out = -0.5 * (g.T * self.weight) @ g
         np.einsum("ii->i", out)[...] += 0.5 * (self.weight @ W)
-        return out
+        return -self.log_evidence, out
 
     @abstractmethod
     def release(self):

@@ -17,7 +17,7 @@ from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.symmetric import combine, scale_both
 
 FIELDS = {
-    "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "log_evidence": "number", "info": dict,
+    "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "evidence": "number", "info": dict,
     "skew": ("float n", None), "likelihood": dict, "factor": "factor n",
 }  # fmt: skip
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
@@ -51,27 +51,30 @@ class SitePosterior:
         Of I + s K s.
     nu : ndarray of shape (n,)
         Linear part of the sites.
-    log_evidence : float
+    evidence : float
+        log Z with log det B as it was factored.
     info : dict
         iterations, converged, step: what the iteration said of itself.
     f : ndarray of shape (n,), default=None
         K a, if it is known.
     skew : ndarray of shape (n,), default=None
         −∂ log τ/∂f, where sites move with the mode (Laplace); None where log Z does not change with them (EP).
+    moved : ndarray of shape (n,), default=None
+        How far f has moved since B was factored, which changes log det B a little.
     """
 
-    def __init__(self, K, likelihood, a, s, Binv, nu, log_evidence, info, f=None, skew=None):
+    def __init__(self, K, likelihood, a, s, Binv, nu, evidence, info, f=None, skew=None, moved=None):
         self.K, self.likelihood, self.a, self.s, self.Binv = K, likelihood, a, s, Binv
-        self.nu, self.log_evidence, self.info = nu, float(log_evidence), info
-        self.f, self.skew = K @ a if f is None else f, skew
+        self.nu, self.evidence, self.info, self.skew, self.moved = nu, float(evidence), info, skew, moved
+        self.f = K @ a if f is None else f
+        self._beta = self._log_evidence = None
 
     def state(self):
         """{name: value} by public names: what a file keeps."""
-        names = ("a", "s", "nu", "f", "log_evidence", "info", "skew")
-        return {name: getattr(self, name) for name in names} | {
-            "likelihood": self.likelihood.state(),
-            "factor": np.tril(self.Binv.factor),
-        }
+        names = ("a", "s", "nu", "f", "info", "skew")
+        state = {name: getattr(self, name) for name in names}
+        factor = np.tril(self.Binv.factor)
+        return state | {"evidence": self.log_evidence, "likelihood": self.likelihood.state(), "factor": factor}
 
     @classmethod
     def from_state(cls, state):
@@ -82,20 +85,47 @@ class SitePosterior:
             raise ValueError(f"the likelihood is one of {likelihood.n} rows, the sites are {sizes['n']}.")
         return cls(None, likelihood, Binv=Binv, **state)
 
-    def adjoint(self, overwrite=False):
-        """∂C/∂K of C = −log Z: ½ (R − a aᵀ − u aᵀ − a uᵀ),  u = (I − R K) ½ diag(Σ) ∇³log p, the way through f̂.
+    @property
+    def beta(self):
+        """diag(B⁻¹)."""
+        if self._beta is None:
+            self._beta = self.Binv.diag()
+        return self._beta
+
+    @property
+    def log_evidence(self):
+        """log Z, with log det B where f is now."""
+        if self._log_evidence is None:
+            self._log_evidence = self.evidence + self._change(self._bend() if self.moved is not None else None)
+        return self._log_evidence
+
+    def _bend(self):
+        """∂ log Z/∂f̂ = ½ diag(Σ) ∇³log p, the way through W.
+
+        Σᵢᵢ ∇³ᵢ = (1 − [B⁻¹]ᵢᵢ) ∇³ᵢ/Wᵢ: bounded where both vanish, and needs no Σ of such rows.
+        """
+        return 0.5 * (1.0 - self.beta) * self.skew
+
+    def _change(self, bend):
+        """What log Z has changed by since B was factored."""
+        return 0.0 if self.moved is None else float(bend @ self.moved)
+
+    def value_and_adjoint(self, overwrite=False):
+        """(C, ∂C/∂K) of C = −log Z: ½ (R − a aᵀ − u aᵀ − a uᵀ),  u = (I − R K) ½ diag(Σ) ∇³log p, the way through f̂.
 
         R = s B⁻¹ s. Without skew u is 0. With ``overwrite`` the factor is used up.
         """
         with few_threads(len(self.a)):
             Binv = self.Binv.explicit().dense() if overwrite else self.Binv.dense()
+            self._beta = Binv.diagonal().copy()
             left, sign = self.a[:, None], -0.5
             if self.skew is not None:
-                # Σᵢᵢ ∇³ᵢ = (1 − [B⁻¹]ᵢᵢ) ∇³ᵢ/Wᵢ: bounded where both vanish, and needs no Σ of such rows
-                s2 = 0.5 * (1.0 - Binv.diagonal()) * self.skew
-                u = s2 - self.s * (Binv @ (self.s * (self.K @ s2)))
+                bend = self._bend()
+                self._log_evidence = self.evidence + self._change(bend)
+                u = bend - self.s * (Binv @ (self.s * (self.K @ bend)))
                 left, sign = np.stack([self.a + u, u], axis=1), HALVES
-            return combine(scale_both(Binv, ROOT_HALF * self.s), left * sign, left, 1.0)  # R − (a + u)(a + u)ᵀ + u uᵀ
+            W = scale_both(Binv, ROOT_HALF * self.s)
+            return -self.log_evidence, combine(W, left * sign, left, 1.0)  # ½ (R − (a + u)(a + u)ᵀ + u uᵀ)
 
     @property
     def start(self):
@@ -104,7 +134,7 @@ class SitePosterior:
 
     def variances(self):
         """diag((K⁻¹ + diag τ)⁻¹)."""
-        gone = 1.0 - self.Binv.diag()
+        gone = 1.0 - self.beta
         weak = np.flatnonzero(~(gone > SMALL))
         with np.errstate(divide="ignore", invalid="ignore"):
             var = gone / self.s**2
@@ -130,8 +160,9 @@ class SitePosterior:
         return self.likelihood.prob(*self.cavity(index, share))
 
     def release(self):
-        """Forget K, which prediction does not need."""
-        self.K = None
+        """Forget what prediction does not need."""
+        self._log_evidence = self.log_evidence
+        self.K = self.moved = None
 
     def latent(self, k, diagonal):
         """Mean and variance of f at new points: k is (m, n), ``diagonal`` k(x, x)."""

@@ -13,7 +13,7 @@ from mercer.solvers.symmetric import combine
 POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more
 BLOCK = 2**18  # points of all rows at once
 FIELDS = {
-    "a": "float n C", "f": "float n C", "E": "float C n n", "V": "float C n n", "log_evidence": "number", "info": dict,
+    "a": "float n C", "f": "float n C", "E": "float C n n", "V": "float C n n", "evidence": "number", "info": dict,
     "likelihood": dict,
 }  # fmt: skip
 TINY = 1e-300  # of π: a class that is out of the question keeps a number
@@ -140,29 +140,38 @@ class _SeveralClasses(Mode):
         return r - self.R @ (self.K @ r)
 
     def posterior(self):
-        """Return the approximation at the mode, with R made there, and one more step with it."""
-        self._go(self.a, self.K @ self.a, 0.0)
-        self._factor()
-        self.factored += 1
-        evidence, a, f = self.psi - self.R.half_logdet(), self.a, self.v
-        if self.converged:
-            da = self._solve(self.gradient - a)
-            a, f = a + da, f + self.K @ da
-        return SoftmaxPosterior(self.K, self.likelihood, a, f, self.R, evidence, self.info() | self.R.info)
+        """Return the approximation at the mode."""
+        self.finish()
+        evidence, info = self.psi - self.R.half_logdet(), self.info() | self.R.info
+        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.v, self.R, evidence, info, self.moved)
 
 
 class SoftmaxPosterior:
-    """N(f | K a, (K⁻¹ + W)⁻¹) over C latent functions; made by `softmax_laplace`."""
+    """N(f | K a, (K⁻¹ + W)⁻¹) over C latent functions; made by `softmax_laplace`.
 
-    def __init__(self, K, likelihood, a, f, R, log_evidence, info):
+    Parameters
+    ----------
+    K : Gram
+    likelihood : Softmax
+    a, f : ndarray of shape (n, C)
+        f = K a.
+    R : Coupled
+    evidence : float
+        log Z with the determinant as it was factored.
+    info : dict
+    moved : ndarray of shape (n, C), default=None
+        How far f has moved since R was made, which changes the determinant a little.
+    """
+
+    def __init__(self, K, likelihood, a, f, R, evidence, info, moved=None):
         self.K, self.likelihood, self.a, self.f, self.R = K, likelihood, a, f, R
-        self.log_evidence, self.info = float(log_evidence), info
-        self.E, self._V = None if R is None else R.E, None
+        self.evidence, self.info, self.moved = float(evidence), info, moved
+        self.E, self._V, self._covariances, self._log_evidence = None if R is None else R.E, None, None, None
 
     def state(self):
         """{name: value} by public names: what a file keeps."""
-        names = ("a", "f", "E", "V", "log_evidence", "info")
-        return {name: getattr(self, name) for name in names} | {"likelihood": self.likelihood.state()}
+        state = {name: getattr(self, name) for name in ("a", "f", "E", "V", "info")}
+        return state | {"evidence": self.log_evidence, "likelihood": self.likelihood.state()}
 
     @classmethod
     def from_state(cls, state):
@@ -170,7 +179,7 @@ class SoftmaxPosterior:
         likelihood, sizes = Softmax.from_state(state["likelihood"]), check(state, FIELDS, "SoftmaxPosterior")
         if (likelihood.n, likelihood.classes) != (sizes["n"], sizes["C"]):
             raise ValueError(f"the likelihood is one of {likelihood.n} rows and {likelihood.classes} classes.")
-        self = cls(None, likelihood, state["a"], state["f"], None, state["log_evidence"], state["info"])
+        self = cls(None, likelihood, state["a"], state["f"], None, state["evidence"], state["info"])
         self.E, self._V = state["E"], state["V"]
         return self
 
@@ -188,23 +197,40 @@ class SoftmaxPosterior:
         return self._V
 
     def covariances(self):
-        """The C × C posterior covariance of each row, (n, C, C)."""
-        return self.R.covariances(self.V)
+        """The C × C posterior covariance of each row, (n, C, C), computed once."""
+        if self._covariances is None:
+            with few_threads(len(self.a)):
+                self._covariances = self.R.covariances(self.V)
+        return self._covariances
 
-    def adjoint(self, overwrite=False):
-        """∂C/∂K of C = −log Z: ½ Σ_c (R_cc − a_c a_cᵀ − u_c a_cᵀ − a_c u_cᵀ), u = (I − R K) ∂ log Z/∂f̂."""
+    def _bend(self):
+        """∂ log Z/∂f̂, the way through W."""
+        p, S = self.likelihood.prob(self.f), self.covariances()
+        q = np.einsum("icc->ic", S) - 2.0 * np.einsum("icd,id->ic", S, p)
+        return -0.5 * self.likelihood.weight[:, None] * p * (q - np.sum(p * q, axis=1, keepdims=True))
+
+    @property
+    def log_evidence(self):
+        """log Z, with the determinant where f is now."""
+        if self._log_evidence is None:
+            self._log_evidence = self.evidence
+            if self.moved is not None:
+                self._log_evidence += float(np.vdot(self._bend(), self.moved))
+        return self._log_evidence
+
+    def value_and_adjoint(self, overwrite=False):
+        """(C, ∂C/∂K) of C = −log Z: ½ Σ_c (R_cc − a_c a_cᵀ − u_c a_cᵀ − a_c u_cᵀ), u = (I − R K) ∂ log Z/∂f̂."""
         with few_threads(len(self.a)):
-            p, S = self.likelihood.prob(self.f), self.covariances()
-            q = np.einsum("icc->ic", S) - 2.0 * np.einsum("icd,id->ic", S, p)
-            s2 = -0.5 * self.likelihood.weight[:, None] * p * (q - np.sum(p * q, axis=1, keepdims=True))
-            u = s2 - self.R @ (self.K @ s2)
+            bend = self._bend()
+            u = bend - self.R @ (self.K @ bend)
             left = np.hstack([self.a + u, u])
             sign = np.repeat([-0.5, 0.5], self.a.shape[1])
-            return combine(self.R.diagonal_blocks(self.V), left * sign, left, 0.5)
+            return -self.log_evidence, combine(self.R.diagonal_blocks(self.V), left * sign, left, 0.5)
 
     def release(self):
         """Forget what prediction does not need."""
-        self._V, self.K, self.R = self.V, None, None
+        self._log_evidence, self._V = self.log_evidence, self.V
+        self.K = self.R = self.moved = self._covariances = None
 
     def latent(self, k, diagonal):
         """Means and variances of f at new points, (m, C) each."""
@@ -228,8 +254,7 @@ class SoftmaxPosterior:
     def loo(self, index=None, share=1.0):
         """P(class) of rows without ``share`` of their weight, from the cavity N(f − V₋ g, V₋); (rows, C)."""
         index = np.arange(len(self.a)) if index is None else np.asarray(index)
-        with few_threads(len(self.a)):
-            S = self.covariances()[index]
+        S = self.covariances()[index]
         f, g, p = self.f[index], self.likelihood.gradient(self.f)[index], self.likelihood.prob(self.f)[index]
         share = np.broadcast_to(share, len(p))[:, None]
         weight = (share * self.likelihood.weight[index][:, None])[:, :, None]
