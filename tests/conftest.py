@@ -16,6 +16,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 import hypothesis
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  (so that its BLAS is there)
+from threadpoolctl import ThreadpoolController
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -91,6 +93,25 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     strict = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
     config.pluginmanager.register(SkipWatch(strict), "mercer-skips")
+
+
+# -------------------------------------------------------------------------------------------- threads
+# Two workers with two threads of BLAS each, on two cores, wait for each other: the suite takes twice as long. So a
+# worker of several has one, except where threads are what is tested. With `-n 0` all tests have what a user has.
+BLAS = ThreadpoolController()  # NumPy's and SciPy's: both are loaded by now
+ONE = BLAS.limit(limits=1, user_api="blas") if "PYTEST_XDIST_WORKER" in os.environ else None
+THREADED = ("gram",)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def threads_of_blas(request):
+    """All threads of BLAS for the tests of threads, where the others have one."""
+    if ONE is None or request.path.parent.name not in THREADED:
+        yield
+        return
+    ONE.restore_original_limits()
+    yield
+    BLAS.limit(limits=1, user_api="blas")
 
 
 # ------------------------------------------------------------------------------------------- fixtures
