@@ -99,7 +99,7 @@ def test_every_kind_of_mark_says_its_numbers(visit):
     seen = visit("mixed")
     sites = seen.page.locator(".plot:has(svg[data-across='<u>site</u>'])").first
     sites.focus()
-    seen.page.keyboard.press("End")
+    seen.page.keyboard.press("Home")
     assert "<u>site</u>: </script>" in sites.locator(".hint").inner_text()
 
 

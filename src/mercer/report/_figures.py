@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.report._words import show
-from mercer.report.charts import COLOURS, axis, band, bars, cells, chart, level_axis, line, points, rule, sticks
+from mercer.report.charts import COLOURS, along, axis, band, bars, cells, chart, line, points, rule
 
 SURFACE = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # nats
 
@@ -31,19 +31,14 @@ def fit_charts(s):
     measured, predicted = np.array(fit["measured"], dtype=float), np.array(fit["predicted"], dtype=float)
     r = measured - predicted
     note = None if fit["shown"] == fit["rows"] else f"{fit['shown']} of {fit['rows']} rows are drawn."
-    both = axis("", [measured, predicted])
-    labels = fit["labels"]
     z = fit["quantiles"]
     largest = float(np.nanmax(np.abs(np.array(z["residual"], dtype=float))))
     normal = axis("", [z["normal"], z["residual"]])
     return [
-        chart("fit", "Predicted and measured", "On the line the prediction is right; above it, too small.",
-              {**both, "label": "predicted, row left out"}, {**both, "label": "measured"},
-              [rule(diagonal=True, name="prediction = measurement"), points(predicted, measured, "rows", text=labels)],
-              f"The root mean square difference is {show(fit['rmse'])}.", note),
+        predicted_chart("fit", "Predicted and measured", fit, note),
         chart("residuals", "Residuals", "A cloud without a shape around 0 is what a good model leaves over.",
               axis("predicted, row left out", [predicted]), axis("measured − predicted", [r]),
-              [rule(y=0.0), points(predicted, r, "rows", text=labels)],
+              [rule(y=0.0), points(predicted, r, "rows", text=fit["labels"])],
               f"Half of the residuals are within ±{show(float(np.median(np.abs(r))))} of 0.", note),
         chart("normal", "Are the residuals normal?", "On the line they are; a steep end says that there are outliers.",
               {**normal, "label": "normal distribution, deviations"}, {**normal, "label": "residual, deviations"},
@@ -52,37 +47,35 @@ def fit_charts(s):
     ]  # fmt: skip
 
 
+def predicted_chart(key, title, fit, note=None):
+    """Measured against predicted."""
+    both = axis("", [fit["measured"], fit["predicted"]])
+    return chart(
+        key, title, "On the line the prediction is right; above it, too small.",
+        {**both, "label": "predicted, row left out"}, {**both, "label": "measured"},
+        [rule(diagonal=True, name="prediction = measurement"),
+         points(fit["predicted"], fit["measured"], "rows", text=fit["labels"])],
+        f"The root mean square difference is {show(fit['rmse'])}.", note,
+    )  # fmt: skip
+
+
 def column_charts(s):
     """Quartiles of the residuals along each column."""
     out = []
     for j, one in enumerate(s["fit"].get("by_column") or []):
-        if one.get("levels"):
-            out.append(_by_level(j, one))
-        if one.get("levels") or len(one["centre"]) < 3:
+        places = list(range(len(one["levels"]))) if one.get("levels") else one["centre"]
+        if len(places) < 3 and not one.get("levels"):
             continue
+        read = "The line should stay near 0; where it leaves it, the model misses a shape."
+        if one.get("levels"):
+            read = "The dots should lie near 0; a category whose residuals all lie on one side is misjudged."
+        x, marks, note = along(one, places, one["middle"], "middle half", "median")
         out.append(chart(
-            f"along-{j}", f"Residuals along {one['name']}",
-            "The line should stay near 0; where it leaves it, the model misses a shape.",
-            axis(one["name"], [one["centre"]]), axis("residual", [one["low"], one["high"]], include=(0.0,)),
-            [rule(y=0.0), band(one["centre"], one["low"], one["high"], "middle half", "sky"),
-             line(one["centre"], one["middle"], "median")],
-            f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.",
+            f"along-{j}", f"Residuals along {one['name']}", read, x,
+            axis("residual", [one["low"], one["high"]], include=(0.0,)), [rule(y=0.0), *marks],
+            f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.", note,
         ))  # fmt: skip
     return out
-
-
-def _by_level(j, one):
-    """Quartiles of the residuals of each level of a category."""
-    places = list(range(len(one["levels"])))
-    note = f"{one['more']} rarer levels are not drawn." if one.get("more") else None
-    return chart(
-        f"along-{j}", f"Residuals along {one['name']}",
-        "The dots should lie near 0; a category whose residuals all lie on one side is misjudged.",
-        level_axis(one["name"], one["levels"]), axis("residual", [one["low"], one["high"]], include=(0.0,)),
-        [rule(y=0.0), sticks(places, one["low"], one["high"], "middle half", "sky"),
-         points(places, one["middle"], "median", big=True)],
-        f"Medians of the residuals go from {show(min(one['middle']))} to {show(max(one['middle']))}.", note,
-    )  # fmt: skip
 
 
 def _roc(s):
@@ -103,35 +96,34 @@ def uncertainty_charts(s):
     u = s["uncertainty"]
     if "kind" not in u:
         return []
-    share = axis("", [[0.0, 1.0]], margin=0.02)
     if u["kind"] == "probabilities":
         stated, found, sd = (np.array(u[k], dtype=float) for k in ("stated", "found", "deviation"))
-        return [chart(
+        return [_calibration(
             "reliability", "Do the probabilities come true?",
             "On the line they do; the band is what chance alone does.",
-            {**share, "label": f"stated probability of {u['of']}"}, {**share, "label": "how often it was so"},
-            [rule(diagonal=True, name="calibrated"),
-             band(stated, stated - 2 * sd, stated + 2 * sd, "two deviations", "sky"), line(stated, found),
-             points(stated, found, "rows left out", big=True)],
+            (f"stated probability of {u['of']}", "how often it was so"), stated, found, sd, 0.0,
             f"Stated and found differ by {100 * u['error']:.1f} points on average.",
         )]  # fmt: skip
     level, found = np.array(u["levels"]), np.array(u["coverage"])
-    low = 0.0 if u["kind"] == "quantiles" else max(min(level.min(), found.min()) - 0.1, 0.0)
-    share = axis("", [[low, 1.0]], margin=0.02)
-    sd = np.sqrt(level * (1 - level) / max(u["rows"], 1))
-    what = "level of the quantile" if u["kind"] == "quantiles" else "stated coverage"
+    quantiles = u["kind"] == "quantiles"
+    low = 0.0 if quantiles else max(min(level.min(), found.min()) - 0.1, 0.0)
     words = ", ".join(f"{100 * b:.0f} % at {100 * a:.0f} %" for a, b in zip(level, found, strict=True))
-    made = [chart(
-        "coverage", "Do the intervals hold what they state?" if u["kind"] != "quantiles" else "Do the quantiles hold?",
+    made = _calibration(
+        "coverage", "Do the quantiles hold?" if quantiles else "Do the intervals hold what they state?",
         "On the line they do; below it they are too narrow. The band is what chance alone does.",
-        {**share, "label": what}, {**share, "label": "share of the rows"},
-        [rule(diagonal=True, name="calibrated"), band(level, level - 2 * sd, level + 2 * sd, "two deviations", "sky"),
-         line(level, found), points(level, found, "rows left out", big=True)],
-        f"Found: {words}.",
-    )]  # fmt: skip
-    if u["kind"] == "gaussian":
-        made += _gaussian_charts(s, u)
-    return made
+        ("level of the quantile" if quantiles else "stated coverage", "share of the rows"), level, found,
+        np.sqrt(level * (1 - level) / max(u["rows"], 1)), low, f"Found: {words}.",
+    )  # fmt: skip
+    return [made, *(_gaussian_charts(s, u) if u["kind"] == "gaussian" else ())]
+
+
+def _calibration(key, title, read, labels, stated, found, sd, low, alt):
+    """What was found against what was stated, with what chance does."""
+    share = axis("", [[low, 1.0]], margin=0.02)
+    marks = [rule(diagonal=True, name="calibrated"),
+             band(stated, stated - 2 * sd, stated + 2 * sd, "two deviations", "sky"), line(stated, found),
+             points(stated, found, "rows left out", big=True)]  # fmt: skip
+    return chart(key, title, read, *({**share, "label": label} for label in labels), marks, alt)
 
 
 def _gaussian_charts(s, u):
@@ -214,22 +206,15 @@ def _range(picks):
 
 def _lcurve(path, note):
     """Norm against residual."""
-    curve = path["lcurve"]
+    curve, at = path["lcurve"], path["at"]
     marks = [line(curve["residual"], curve["norm"], "all λ")]
     corner = next((one for one in path["picks"] if one["rule"] == "LCurve"), None)
     if corner and corner["residual"]:
-        shape = "circle" if corner["status"] == "ok" else "ring"
-        marks.append(
-            points(
-                [corner["residual"]], [corner["norm"]], f"corner, λ = {show(corner['lam'])}", "orange", shape, big=True
-            )
-        )
-    if path["at"][0]:
-        marks.append(
-            points(
-                [path["at"][0]], [path["at"][1]], f"this model, λ = {show(path['lam'])}", "green", "diamond", big=True
-            )
-        )
+        shape, name = "circle" if corner["status"] == "ok" else "ring", f"corner, λ = {show(corner['lam'])}"
+        marks.append(points([corner["residual"]], [corner["norm"]], name, "orange", shape, big=True))
+    if at[0]:
+        name = f"this model, λ = {show(path['lam'])}"
+        marks.append(points([at[0]], [at[1]], name, "green", "diamond", big=True))
     sure = "" if corner is None or corner["status"] == "ok" else f" ({corner['status'].replace('_', ' ')})"
     return chart(
         "lcurve", "L-curve: what the fit costs",

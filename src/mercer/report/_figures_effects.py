@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from mercer.report._figures import predicted_chart
 from mercer.report._words import last_doubling, percent, show
-from mercer.report.charts import axis, band, cells, chart, level_axis, line, points, rule, sticks
+from mercer.report.charts import along, axis, band, cells, chart, level_axis, line, points, rule
 
 BANDS = 6
 
@@ -14,44 +15,25 @@ def effect_charts(s):
     if "curves" not in e:
         return []
     scale = axis(e["what"], [values for one in e["curves"] for values in (one["low"], one["high"])])
-    made = [_level_effect(j, one, e, scale) if one.get("levels") else _effect(j, one, e, scale)
-            for j, one in enumerate(e["curves"])]  # fmt: skip
-    return made
-
-
-def _band_name(e):
-    return "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
-
-
-def _goes(one):
-    """What a curve does, in words."""
-    return f"The average goes from {show(min(one['mean']))} to {show(max(one['mean']))}."
+    return [_effect(j, one, e, scale) for j, one in enumerate(e["curves"])]
 
 
 def _effect(j, one, e, scale):
-    """A curve with its band."""
-    widest = max(b - a for a, b in zip(one["low"], one["high"], strict=True))
-    size = scale["domain"][1] - scale["domain"][0]
-    shade = [band(one["x"], one["low"], one["high"], _band_name(e), "sky")] if widest > 1e-9 * size else []
-    return chart(
-        f"effect-{j}", f"Effect of {one['name']}", "The prediction, averaged over rows, as only this column changes.",
-        axis(one["name"], [one["x"]], margin=0.01), scale,
-        [*shade, line(one["x"], one["mean"], "average" if shade else None)], _goes(one),
-    )  # fmt: skip
-
-
-def _level_effect(j, one, e, scale):
-    """A mark for each level, with its band."""
-    order = sorted(range(len(one["levels"])), key=lambda k: one["mean"][k])
-    low, high = one["levels"][order[0]], one["levels"][order[-1]]
-    note = f"{one['more']} rarer levels are not drawn." if one.get("more") else None
-    return chart(
-        f"effect-{j}", f"Effect of {one['name']}", "The prediction, averaged over rows, if all had this category.",
-        level_axis(one["name"], one["levels"]), scale,
-        [sticks(one["x"], one["low"], one["high"], _band_name(e), "sky"),
-         points(one["x"], one["mean"], "average", big=True)],
-        f"From {show(one['mean'][order[0]])} for {low} to {show(one['mean'][order[-1]])} for {high}.", note,
-    )  # fmt: skip
+    """A curve with its band; of a category a mark for each level."""
+    shade = "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
+    x, marks, note = along(one, one["x"], one["mean"], shade, "average")
+    low, high = min(one["mean"]), max(one["mean"])
+    if one.get("levels"):
+        least, most = (one["levels"][one["mean"].index(value)] for value in (low, high))
+        read = "The prediction, averaged over rows, if all had this category."
+        said = f"From {show(low)} for {least} to {show(high)} for {most}."
+    else:
+        read = "The prediction, averaged over rows, as only this column changes."
+        said = f"The average goes from {show(low)} to {show(high)}."
+        widest = max(b - a for a, b in zip(one["low"], one["high"], strict=True))
+        if widest <= 1e-9 * (scale["domain"][1] - scale["domain"][0]):
+            marks = [line(one["x"], one["mean"])]
+    return chart(f"effect-{j}", f"Effect of {one['name']}", read, x, scale, marks, said, note)
 
 
 def pair_charts(s):
@@ -131,14 +113,6 @@ def learning_words(found):
 # ------------------------------------------------------------------------------------------ several targets
 def target_charts(s):
     """Predicted and measured of a few other targets."""
-    out = []
-    for j, one in enumerate((s.get("targets") or {}).get("pictures", ())):
-        both = axis("", [one["measured"], one["predicted"]])
-        out.append(chart(
-            f"target-{j}", f"Predicted and measured: {one['name']}", "On the line the prediction is right.",
-            {**both, "label": "predicted, row left out"}, {**both, "label": "measured"},
-            [rule(diagonal=True, name="prediction = measurement"),
-             points(one["predicted"], one["measured"], "rows", text=one["labels"])],
-            f"The root mean square difference is {show(one['rmse'])}.",
-        ))  # fmt: skip
-    return out
+    found = (s.get("targets") or {}).get("pictures", ())
+    return [predicted_chart(f"target-{j}", f"Predicted and measured: {one['name']}", one)
+            for j, one in enumerate(found)]  # fmt: skip

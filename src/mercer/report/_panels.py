@@ -19,11 +19,6 @@ def panels(*items):
     return el("div", flat, class_="panels") if flat else None
 
 
-def span(charts):
-    """How wide a table stands above so many charts: beside the first where that leaves no gap in rows of three."""
-    return "wide" if len(charts) % 3 == 1 else "full"
-
-
 def figures(charts, heading="h3"):
     """Charts as panels."""
     return [figure(one, heading) for one in charts]

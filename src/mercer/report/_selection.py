@@ -19,7 +19,6 @@ CURVE = 80  # points of a curve that are kept
 DIRECTIONS = 400
 FACTORS = np.geomspace(0.25, 4.0, 17)  # of all length scales, for the surface
 LAMS, REACH = 25, 18.0
-DEEP = 30.0
 LEFT, RIGHT = 1e3, 1e2  # how far the curves go beyond the choices
 
 

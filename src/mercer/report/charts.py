@@ -42,7 +42,7 @@ def line(x, y, name=None, colour="blue", dash=0):
 
 
 def points(x, y, name=None, colour="blue", shape="circle", text=None, big=False):
-    """Points: circle, square, diamond, triangle or ring; ``text`` says what each is."""
+    """Points: circle, diamond, triangle or ring; ``text`` says what each is."""
     return {"kind": "points", "x": _clean(x), "y": _clean(y), "name": name, "colour": colour, "shape": shape,
             "text": text, "big": big}  # fmt: skip
 
@@ -71,6 +71,16 @@ def cells(x, y, z, levels, what, dark="low"):
     """Shaded cells around grid points; z, which is called ``what``, in bands between the levels, low or high dark."""
     return {"kind": "cells", "x": _clean(x), "y": _clean(y), "z": [_clean(row) for row in z], "levels": list(levels),
             "what": what, "name": what if dark == "high" else None, "dark": dark}  # fmt: skip
+
+
+def along(one, x, middle, shade, name):
+    """(axis, marks, note) along a column: a line with its band, or for each category a point with its stroke."""
+    low, high = one["low"], one["high"]
+    if one.get("levels"):
+        note = f"{one['more']} rarer levels are not drawn." if one.get("more") else None
+        marks = [sticks(x, low, high, shade, "sky"), points(x, middle, name, big=True)]
+        return level_axis(one["name"], one["levels"]), marks, note
+    return axis(one["name"], [x], margin=0.01), [band(x, low, high, shade, "sky"), line(x, middle, name)], None
 
 
 def told(marks):

@@ -144,7 +144,7 @@ def _points(mark, x, y, tips):
     places = [(x(a), y(b)) for a, b in zip(mark["x"], mark["y"], strict=True)]
     places = [(u, v) for u, v in places if u is not None and v is not None]
     kind = f"{'big ' if mark['big'] else ''}{mark['shape']} c-{mark['colour']}"
-    if mark["shape"] in ("circle", "square"):  # a line of no length with a cap: seven characters for a point
+    if mark["shape"] == "circle":  # a line of no length with a cap: seven characters for a point
         return el("path", class_=f"dots {kind}", d="".join(f"M{_p(u)} {_p(v)}h0" for u, v in places), **tips)
     r = SIZE * (1.7 if mark["big"] else 1)
     shape = {
