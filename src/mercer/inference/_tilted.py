@@ -102,7 +102,7 @@ def _grid(link, mean, var, power):
     total = logsumexp(log_h, axis=1)
     p = np.exp(log_h - total[:, None])
     log_z = total + np.log((high - low) / (NODES - 1)) - 0.5 * np.log(2.0 * np.pi * var)
-    first, second, _ = link.derivatives(f)
+    first, second = link.derivatives(f)
     return _from_moments(log_z, p, power[:, None] * first, -power[:, None] * second)
 
 

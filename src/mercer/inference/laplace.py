@@ -45,7 +45,7 @@ class _TwoClasses(Mode):
     """(I + W K)⁻¹ = I − √W B⁻¹ √W K with B = I + √W K √W, W diagonal: one factor of order n."""
 
     def _look(self):
-        self.gradient, self.W, self.third = self.likelihood.derivatives(self.v)
+        self.gradient, self.W = self.likelihood.derivatives(self.v)
 
     def _factor(self):
         self.s = np.sqrt(self.W)
@@ -57,10 +57,10 @@ class _TwoClasses(Mode):
     def posterior(self):
         """Return the approximation at the mode."""
         self.finish()
-        left = self.K @ (self.gradient - self.a)
-        info = self.info() | {"gradient": float(np.abs(left).max(initial=0.0))}
-        nu = self.W * self.v + self.gradient
-        skew = np.divide(self.third, self.W, out=np.zeros_like(nu), where=self.W > 0)
+        info = self.info()
+        if not self.converged:
+            info["gradient"] = float(np.abs(self.K @ (self.gradient - self.a)).max(initial=0.0))
+        nu, skew = self.W * self.v + self.gradient, self.likelihood.skew(self.v)
         evidence = self.psi - 0.5 * self.Binv.logdet()
         return SitePosterior(
             self.K, self.likelihood, self.a, self.s, self.Binv, nu, evidence, info, self.v, skew, self.moved

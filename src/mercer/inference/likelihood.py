@@ -31,6 +31,7 @@ class Binary:
     def __init__(self, link, t, weight=None, offset=0.0):
         self.link, self.t, self.offset = link, np.asarray(t, dtype=float), float(offset)
         self.weight = np.ones(len(self.t)) if weight is None else np.asarray(weight, dtype=float)
+        self.signed = self.weight * self.t
         # A row of weight w stands for w copies, each with a site of its own. Below one copy there is a part of one.
         self.copies = np.maximum(self.weight, 1.0)
         self.power = self.weight / self.copies
@@ -67,9 +68,13 @@ class Binary:
         return self.derivatives(f)[0]
 
     def derivatives(self, f):
-        """First, −second and third derivative of each term."""
-        first, second, third = self.link.derivatives(self.t * (f + self.offset))
-        return self.weight * self.t * first, -self.weight * second, self.weight * self.t * third
+        """First and −second derivative of each term."""
+        first, second = self.link.derivatives(self.t * (f + self.offset))
+        return self.signed * first, -self.weight * second
+
+    def skew(self, f):
+        """Third derivative of each term, divided by the −second."""
+        return -self.t * self.link.skew(self.t * (f + self.offset))
 
     def tilted(self, mean, var):
         """log Z, ∂ log Z/∂μ, −∂² log Z/∂μ² of one copy of each row under N(f | mean, var)."""

@@ -39,7 +39,11 @@ class Link(ABC):
 
     @abstractmethod
     def derivatives(self, z):
-        """First, second and third derivative of log σ at z."""
+        """First and second derivative of log σ at z."""
+
+    @abstractmethod
+    def skew(self, z):
+        """Third derivative of log σ at z, divided by the second: finite where both vanish."""
 
     @abstractmethod
     def expect(self, mean, var):
@@ -96,9 +100,13 @@ class Logit(Link):
         return log_expit(z)
 
     def derivatives(self, z):
-        """σ(−z), −σ(z)σ(−z), −σ(z)σ(−z)(σ(−z) − σ(z))."""
-        p, q = expit(z), expit(-np.asarray(z))
-        return q, -p * q, -p * q * (q - p)
+        """σ(−z), −σ(z)σ(−z)."""
+        q = expit(-np.asarray(z))
+        return q, -expit(z) * q
+
+    def skew(self, z):
+        """σ(−z) − σ(z)."""
+        return -np.tanh(0.5 * np.asarray(z))
 
     def expect(self, mean, var):
         """∫ σ(f) N(f | mean, var) df, to about 1e-15.
@@ -146,9 +154,14 @@ class Probit(Link):
         return log_ndtr(z)
 
     def derivatives(self, z):
-        """h, −h(z + h), h((z + h)(z + 2h) − 1) with h = φ/Φ."""
+        """h, −h(z + h) with h = φ/Φ."""
         h, rest = hazard(z)
-        return h, -h * rest, h * (rest * (rest + h) - 1.0)
+        return h, -h * rest
+
+    def skew(self, z):
+        """1/(z + h) − (z + 2h)."""
+        h, rest = hazard(z)
+        return (1.0 - rest * (rest + h)) / rest
 
     def expect(self, mean, var):
         """Φ(mean/√(1 + var))."""

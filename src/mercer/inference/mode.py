@@ -94,28 +94,28 @@ class Newton(ABC):
     def _step(self, da, db):
         """Go along a direction as far as ψ rises: the whole step, or up to where the slope turns; ``length`` of it."""
         dv = self.K @ da
-        df = dv if db is None else dv + db
-        b = 0.0 if db is None else db
-        self.size, self.length, self.moved = float(np.abs(df).max(initial=0.0)), 0.0, None
-        first = float(np.vdot(self.gradient, df) - np.vdot(self.a, dv))
-        if not first > 0.0:
+        df, b = (dv, 0.0) if db is None else (dv + db, db)
+        self.size, self.length, self.moved = float(np.abs(df).max()), 0.0, None
+        rise = float(np.vdot(self.gradient, df) - np.vdot(self.a, dv))
+        if not rise > 0.0:
             return
-
-        def slope(t):
-            v = self.v + t * dv
-            return float(np.vdot(self.likelihood.gradient(v + (self.b + t * b)), df) - np.vdot(da, v))
-
         t, slack = 1.0, ROUNDING * abs(self.psi)
         there = self.a + da, self.v + dv, self.b + b
         psi = self.height(*there)
-        if not psi >= self.psi + ARMIJO * first - slack:
-            t = turning_point(slope)
+        if not psi >= self.psi + ARMIJO * rise - slack:
+            t = turning_point(lambda t: self._rise(t, da, dv, df, b))
             there = self.a + t * da, self.v + t * dv, self.b + t * b
             psi = self.height(*there)
             if not psi >= self.psi - slack:
                 return
-        self.steps, self.length, self.moved = self.steps + 1, t, t * df
+            df = t * df
+        self.steps, self.length, self.moved = self.steps + 1, t, df
         self._go(*there, psi)
+
+    def _rise(self, t, da, dv, df, b):
+        """The slope of ψ at a part t of a step."""
+        v = self.v + t * dv
+        return float(np.vdot(self.likelihood.gradient(v + (self.b + t * b)), df) - np.vdot(da, v))
 
 
 class Mode(Newton):
@@ -139,17 +139,22 @@ class Mode(Newton):
 
     def __init__(self, K, likelihood, a, warm, tol):
         self.tol, self.size, self.length, self._last, self._stale = tol, math.inf, 1.0, math.inf, True
+        self._small = 1.0
         v = K @ a if warm else np.zeros_like(a)
         if warm:  # a good direction for another K, whose scale may be another
             c = MULTIPLES.reshape(-1, *(1,) * v.ndim)
             best = MULTIPLES[np.argmax(likelihood.value(c * v) - MULTIPLES**2 * (0.5 * np.vdot(a, v)))]
-            a, v = best * a, best * v
+            a, v = (a, v) if best == 1.0 else (best * a, best * v)
         super().__init__(K, likelihood, a, v)
 
     @property
     def f(self):
         """K a."""
         return self.v
+
+    def height(self, a, v, b):
+        """ψ; b is 0."""
+        return float(self.likelihood.value(v)) - 0.5 * float(np.vdot(a, v))
 
     @abstractmethod
     def _factor(self):
@@ -166,13 +171,14 @@ class Mode(Newton):
         if self._stale:
             self._factor()
             self.factored, self._last, self._stale = self.factored + 1, math.inf, False
+            self._small = 1.0 + float(np.abs(self.v).max())
         return self._solve(self.gradient - self.a), None
 
     def _verdict(self):
         """Whether f is the mode; and whether the next step takes a new factor."""
         if self.size == math.inf:
             return None
-        goal, fresh = self.tol * (1.0 + float(np.abs(self.v).max(initial=0.0))), self._last == math.inf
+        goal, fresh = self.tol * self._small, self._last == math.inf
         if self.length == 0.0 and fresh:  # even a fresh factor leads nowhere: rounding is reached
             return "converged" if self.size <= max(goal, STALLED / self.tol * goal) else "stalled"
         rate = self.size if fresh else self.size / self._last
@@ -190,8 +196,7 @@ class Mode(Newton):
 
     def finish(self):
         """A factor that is that of the mode to the tolerance, and one more step with it; f has ``moved`` since by that."""
-        goal = self.tol * (1.0 + float(np.abs(self.v).max(initial=0.0)))
-        if self._last == math.inf and self.size <= goal:  # the last one was
+        if self._last == math.inf and self.size <= self.tol * self._small:  # the last one was
             return
         self._go(self.a, self.K @ self.a, 0.0)  # not the sum of all steps, which rounding may have moved
         self._factor()

@@ -18,6 +18,7 @@ from mercer.inference.sites import SitePosterior
 from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
 
 SEARCH = {"laplace": 1e-7, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square
+ROUGH = 1e-3  # tolerance of a value without a gradient, which is only to be compared with that of other starts
 SWEEPS = 2  # of EP for each iteration allowed: damped ones are shorter
 SETTINGS = ("constant", "max_iter", "tol", "n_samples", "random_state")
 POSTERIORS = {
@@ -103,7 +104,8 @@ class ClassModel:
             self._index = index
         for j, likelihood in enumerate(self._likelihoods):
             start = self._starts.get(j, (None, None))[1]
-            found = self._approximate(self._learns_by, K, likelihood, start, max(self.tol, SEARCH[self._learns_by]))
+            tol = max(self.tol, SEARCH[self._learns_by] if gradient else ROUGH)
+            found = self._approximate(self._learns_by, K, likelihood, start, tol)
             self._starts[j] = index, found.start
             if not gradient:
                 value -= found.evidence

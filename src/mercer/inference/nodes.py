@@ -112,7 +112,7 @@ class NodePosterior(ABC):
 
     def value_and_adjoint(self, overwrite=False):
         """(C, ∂C/∂K) of C = −log Z: −½ E[g gᵀ + diag(log p)″], by parts twice (Price's theorem)."""
-        g, W, _ = self.likelihood.derivatives(self.z @ self.F.T)
+        g, W = self.likelihood.derivatives(self.z @ self.F.T)
         out = -0.5 * (g.T * self.weight) @ g
         np.einsum("ii->i", out)[...] += 0.5 * (self.weight @ W)
         return -self.log_evidence, out
