@@ -66,7 +66,7 @@ def _problem(value, wanted, sizes):
             if problems[-1] is None:
                 sizes.update(trial)
                 return None
-        return next((text for text in reversed(problems) if text.startswith("has")), problems[0])  # a shape says more
+        return max(problems, key=lambda text: (" where " in text, text.startswith("has")))  # what says most
     if wanted is None or isinstance(wanted, type):
         fits = value is None if wanted is None else isinstance(value, wanted)
         return None if fits else f"is no {'None' if wanted is None else wanted.__name__} but {_kind(value)}"

@@ -1,12 +1,12 @@
 """Model files: data only, one file, checked on loading. The format and what to rely on: docs/model_files.md."""
 
 import os
+import sys
 
 import numpy as np
 import scipy
 import sklearn
 
-import mercer
 from mercer.exceptions import ModelFileError
 from mercer.files import _container, _registry
 from mercer.files._decode import Decoder
@@ -75,7 +75,7 @@ def save(obj, path, *, force=False, note=None, names=None):
     with refusing(who):
         Decoder(encoder.objects, encoder.arrays, given)  # what is written can be read
     header = {
-        "mercer": mercer.__version__,
+        "mercer": sys.modules["mercer"].__version__,
         "versions": {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__},
         "class": who,
         "kernel": _kernel_text(obj),

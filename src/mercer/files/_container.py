@@ -16,7 +16,6 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
-import safetensors.numpy
 
 from mercer.exceptions import ModelFileError
 from mercer.files._registry import refusing
@@ -56,6 +55,8 @@ class Opened(NamedTuple):
 # ------------------------------------------------------------------------------------------------ writing
 def write(path, header, arrays, force):
     """Write the header and the arrays (plain, little-endian, in C order) to a file, all or nothing."""
+    import safetensors.numpy
+
     header = {"sha256": "0" * 128, "format": VERSION, **header}
     with refusing(f"{path}: what is not in arrays is too much for a model file"):
         text = json.dumps(header, allow_nan=False, separators=(",", ":"))
