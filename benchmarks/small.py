@@ -1,8 +1,9 @@
 """Small data, mercer beside scikit-learn in one process: most fits in the world have fewer than 300 rows.
 
 Each row of a table is one model on one set: medians of alternating fits, their ratio, and the bar that the ratio keeps.
-Evidences are those of one function for both: a zero mean, on standardised y. The last table counts Python calls and
-files of mercer. ``python benchmarks/small.py`` takes under two minutes; ``python benchmarks/small.py svr ridge`` some.
+Evidences are those of one function for both: a zero mean, on standardised y. The first table counts Python calls and
+files of mercer. ``python benchmarks/small.py`` takes under two minutes, with names of tasks (``svr ridge``) less. On a
+busy machine set OPENBLAS_NUM_THREADS=1: threads of BLAS wait for cores that others use, scikit-learn's most of all.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, Ker
 from mercer.kernels import Gaussian, Matern32
 from mercer.selection import LOO
 
-ROUNDS = 7
+ROUNDS, SECONDS = 7, 0.5  # at least so many fits of each, and more where they are quick
 SIZES = (20, 50, 100, 200, 300)
 COLUMNS = "n | d | mercer ms | sklearn ms | ratio | bar | met"
 
@@ -40,15 +41,15 @@ def draw(n, d):
 
 def side_by_side(ours, theirs, X, y):
     """(ms, ms, ratio): medians of fits in turn and of their ratios, after one of each that is not counted."""
-    times = []
-    for _ in range(ROUNDS + 1):
+    times, end = [], None
+    while len(times) <= ROUNDS or time.perf_counter() < end:
         pair = []
-        for model in (ours, theirs):
-            model = clone(model)
+        for model in (clone(ours), clone(theirs)):
             start = time.perf_counter()
             model.fit(X, y)
             pair.append(1e3 * (time.perf_counter() - start))
         times.append(pair)
+        end = end or time.perf_counter() + SECONDS
     mine, other = np.array(times[1:]).T
     return np.median(mine), np.median(other), np.median(mine / other)
 

@@ -78,7 +78,7 @@ def noticed(folder, tests):
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode not in (0, 1):
         raise SystemExit(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    failed = re.findall(r"^FAILED (\S+)", done.stdout, re.MULTILINE)
+    failed = re.findall(r"^FAILED (.+?)(?: - |$)", done.stdout, re.MULTILINE)
     return (failed[0] if failed else None), time.perf_counter() - start
 
 
