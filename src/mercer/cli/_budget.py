@@ -42,11 +42,11 @@ class Budget:
     # ------------------------------------------------------------------------------------------------ rows
     def rows(self, name, n, d, folds):
         """(most rows to fit on or None, plan, rows of the search, notes): what is predicted to fit into the time."""
-        from mercer.estimators.planning import plan as plan_of
+        from mercer.solvers import choose
         from mercer.tabular import TableModel
 
         def plan(rows):
-            return plan_of(rows, d, memory=self.memory, inverse=name != "ridge")
+            return choose("auto", rows, d, memory=self.memory, inverse=name != "ridge", binding=False)[1]
 
         def fits(rows):
             return COST.get(name, ITERATED) * plan(rows).seconds <= limit

@@ -237,7 +237,10 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if self.n_hyper_samples:
             self._sample_hyper(self._around(criterion, rows), rows, bounds, solver)
 
-    merges_rows = property(lambda self: self.merge)
+    @property
+    def merges_rows(self):
+        """Whether equal rows of X are one point."""
+        return self.merge
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return self._choose(n, d, targets, n if rows is None else rows, binding=False)[1]

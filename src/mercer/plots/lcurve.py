@@ -154,7 +154,7 @@ def _place(path, lam):
     """(residual, norm) at one λ."""
     e, c2 = path.eigenvalues, np.sum(path.coefficients**2, axis=1)
     shrink = 1.0 / (1.0 + e / lam) if lam > 0 else (e <= 0).astype(float)
-    residual = np.sqrt((shrink**2 * c2).sum() + path.spectrum.rest2)
+    residual = np.sqrt((shrink**2 * c2).sum() + path.outside)
     return float(residual), float(np.sqrt((e * ((1.0 - shrink) / np.where(e > 0, e, 1.0)) ** 2 * c2).sum()))
 
 

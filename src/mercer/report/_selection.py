@@ -242,7 +242,7 @@ def _evidence(case, kernel, data, lams, criterion):
         found = quietly(path, kernel, X, y, lams=lams, sample_weight=w, intercept=_intercept(case.model), criteria=[])
     except np.linalg.LinAlgError:
         return np.full(len(lams), np.nan)
-    return quietly(lambda: [criterion.value(point, found.spectrum.y) for point in found.spectrum.points(lams)])
+    return quietly(lambda: found.curve(criterion, lams))
 
 
 def _rows(case, rows):

@@ -172,6 +172,12 @@ class Path:
                     column[j] = criterion.value(point, self._y, self.weight, **extra)
         return columns
 
+    def curve(self, criterion, lams):
+        """The criterion at any λ, all from one pass."""
+        extras = criterion.extras(self.rows)
+        points = self.spectrum.points(lams, self._y)
+        return np.array([criterion.value(point, self._y, self.weight, **extras) for point in points])
+
     def at(self, lam):
         """P(λ): K̃⁻¹ with the intercept projected out, an Inverse (of the scaled system, with weights)."""
         if not lam > 0:
