@@ -76,6 +76,8 @@ def triangular(R, B, transposed=False):
     """R⁻¹B, or R⁻ᵀB, for a small upper triangle R."""
     if not len(R):
         return np.zeros((0, B.shape[1]))
+    if len(R) == 1 and R[0, 0]:  # an intercept: no call of LAPACK, whose threads may be slow to wake
+        return B / R[0, 0]
     X, bad = dtrtrs(R, B, trans=int(transposed))
     if bad:
         raise NotPositiveDefinite(f"a triangle of order {len(R)} has a zero on its diagonal.")
