@@ -58,7 +58,7 @@ class ScaledGram(Gram):
     def dense(self, dtype=np.float64, lower=False):
         """S K S as a fresh array."""
         s = self.s.astype(dtype, copy=False)
-        if lower and isinstance(self.inner, DenseGram):
+        if lower and isinstance(self.inner, DenseGram) and self.inner.matrix.dtype == s.dtype:
             return self._lower(self.inner.matrix, s)
         K = self.inner.dense(dtype, lower)
         rows = _tiles.spans(self.n, 256)
@@ -72,8 +72,11 @@ class ScaledGram(Gram):
 
     def _lower(self, matrix, s):
         """The lower triangle, from a stored K in one pass by rows that stay in the cache."""
-        out = np.empty((self.n, self.n), dtype=s.dtype)
-        rows = _tiles.spans(self.n, CACHED if self.n > FEW else FEW)
+        if self.n <= FEW:
+            out = matrix * s
+            out *= s[:, None]
+            return out
+        out, rows = np.empty((self.n, self.n), dtype=s.dtype), _tiles.spans(self.n, CACHED)
 
         def scale(index, worker):
             i, j = rows[index]
