@@ -11,7 +11,7 @@ from mercer.estimators._base import KernelEstimator
 from mercer.estimators._validation import check_X
 from mercer.gram import Rows
 from mercer.uncertainty import Deletion
-from mercer.uncertainty.left_out import LeftOut, left_out
+from mercer.uncertainty.left_out import LeftOut
 
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
 
@@ -105,11 +105,12 @@ class LinearEstimator(KernelEstimator):
     def _left_out(self):
         """Left-out rows, from the fit or from `Deletion`."""
         check_is_fitted(self)
-        if self._left is None:
-            rows = self._rows
-            d = self._deleted()
-            self._left = left_out(d.inverse, rows, d.beta)
-        return self._left
+        if self._left is not None:
+            return self._left
+        n = len(self._rows.index)
+        if n <= self._rows.q or (self.lam_ == 0 and self._rows.merged):  # there is no fit without a row
+            return LeftOut(np.full((n, self._rows.t), np.nan), np.ones(n), np.full(n, np.nan))
+        return self._deleted().left
 
     @property
     def loo_residuals_(self):
@@ -222,7 +223,10 @@ class LinearEstimator(KernelEstimator):
         3
         """
         found, unit = uncertainty.influence(self._deleted()), self._rows.unit
-        found = replace(found, loo_residuals=found.loo_residuals * unit, sigma2=found.sigma2 * unit**2)
+        with np.errstate(over="ignore"):  # σ² of targets beyond 1e154 is no float64
+            sigma2 = np.multiply(found.sigma2, unit) * unit
+        sigma2 = float(sigma2) if np.ndim(sigma2) == 0 else sigma2
+        found = replace(found, loo_residuals=found.loo_residuals * unit, sigma2=sigma2)
         names = ("leverage", "loo_residuals", "cook", "dffits")
         return replace(found, **{name: self._rows.to_rows(getattr(found, name)) for name in names})
 

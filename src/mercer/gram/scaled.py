@@ -8,8 +8,10 @@ import numpy as np
 
 from mercer import _threads, _tiles
 from mercer.gram.base import Gram
+from mercer.gram.dense import DenseGram
 
-FEW = 256  # rows up to which two plain passes take less time than blocks
+FEW, CACHED = 256, 64  # rows up to which one block is quickest; and else of a block
+ONE_THREAD = 700  # rows up to which one pass over a matrix is not worth a thread
 
 
 class ScaledGram(Gram):
@@ -54,12 +56,10 @@ class ScaledGram(Gram):
 
     def dense(self, dtype=np.float64, lower=False):
         """S K S as a fresh array."""
-        K = self.inner.dense(dtype, lower)
         s = self.s.astype(dtype, copy=False)
-        if lower and self.n <= FEW:
-            K *= s
-            K *= s[:, None]
-            return K
+        if lower and isinstance(self.inner, DenseGram) and self.inner.matrix.dtype == s.dtype:
+            return self._lower(self.inner.matrix, s)
+        K = self.inner.dense(dtype, lower)
         rows = _tiles.spans(self.n, _tiles.ROWS)
 
         def scale(index, worker):  # by rows: one n × n array alive; sᵢsⱼ first, so that K stays symmetric
@@ -68,6 +68,22 @@ class ScaledGram(Gram):
 
         _threads.run(scale, len(rows))
         return K
+
+    def _lower(self, matrix, s):
+        """The lower triangle, from a stored K in one pass by rows that stay in the cache."""
+        if self.n <= FEW:
+            out = matrix * s
+            out *= s[:, None]
+            return out
+        out, rows = np.empty((self.n, self.n), dtype=s.dtype), _tiles.spans(self.n, CACHED)
+
+        def scale(index, worker):
+            i, j = rows[index]
+            np.multiply(matrix[i:j, :j], s[:j], out=out[i:j, :j])
+            out[i:j, :j] *= s[i:j, None]
+
+        _threads.run(scale, len(rows), None if self.n > ONE_THREAD else 1)
+        return out
 
     def cross(self, X):
         """K(X, points) S: new points have no weight of their own."""

@@ -16,6 +16,7 @@ ROUNDING = 1e-13  # of ψ: what it may fall by
 LINE_STEPS = 60
 STALLED = 1e-5  # a last step below this, which rounding did not let us take, is good enough
 SPARED = 60.0  # rows: a factor costs as much as a step with it for every so many
+TRIED = 2.0  # steps that a factor costs as much as: from there on a second step with it is tried in any case
 MULTIPLES = np.array([0.0, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0])
 
 
@@ -185,14 +186,16 @@ class Mode(Newton):
         left = self.size * rate / (1.0 - rate) if rate < 0.9 else self.size
         if left <= goal:
             return "converged"
-        self._stale = self.length < 1.0 or not rate < 0.9 or not self._worth(left, rate, goal)
+        self._stale = self.length < 1.0 or not self._worth(left, rate, goal, fresh)
         self._last = self.size
         return None
 
-    def _worth(self, left, rate, goal):
+    def _worth(self, left, rate, goal, fresh):
         """Whether the steps that are left with this factor cost less than a new one and the steps with that."""
-        steps, fresh = math.log(left / goal) / -math.log(rate), 1.0 if left * left <= goal else 2.0
-        return steps <= fresh + len(self.a) / SPARED
+        price = len(self.a) / SPARED
+        if fresh and price > TRIED:  # one step more shows how much shorter they get
+            return True
+        return rate < 0.9 and math.log(left / goal) / -math.log(rate) <= price + (1.0 if left * left <= goal else 2.0)
 
     def finish(self):
         """A factor that is that of the mode to the tolerance, and one more step with it; f has ``moved`` since by that."""

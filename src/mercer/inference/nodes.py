@@ -14,7 +14,8 @@ from mercer.gram import DenseGram
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
-from mercer.solvers import Cholesky, Spectral
+from mercer.solvers import Spectral
+from mercer.solvers.cholesky import as_it_is
 
 FIELDS = {
     "vectors": "float n r", "values": "float r", "z": "float N r", "weight": "float N", "log_evidence": "number",
@@ -22,7 +23,6 @@ FIELDS = {
 }  # fmt: skip
 STEP = 0.04  # of the latent mean, in a table of averaged probabilities: a cubic spline is then good to 1e-9
 MOST = 20_000
-SOLVER = Cholesky()
 
 
 class Measure:
@@ -44,7 +44,7 @@ class Measure:
         if not sites.info["converged"]:
             sites = laplace(K, likelihood)
         self.sites, self.tau, self.nu = sites, sites.s**2, sites.nu
-        self._precision = SOLVER.resolvent(DenseGram.from_matrix(self.F.T @ (self.tau[:, None] * self.F))).trial(1.0)
+        self._precision = as_it_is(DenseGram.from_matrix(self.F.T @ (self.tau[:, None] * self.F)), 1.0)
         half = self._precision.half(self.F.T @ self.nu)
         self.z = self._precision.other_half(half)[:, 0]
         self.G = self._precision.half(self.F.T).T

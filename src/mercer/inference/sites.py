@@ -12,8 +12,7 @@ from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import ScaledGram
 from mercer.inference.likelihood import Binary
-from mercer.solvers import Cholesky
-from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.cholesky import CholeskyInverse, as_it_is
 from mercer.solvers.symmetric import combine, scale_both
 
 FIELDS = {
@@ -21,14 +20,13 @@ FIELDS = {
     "skew": ("float n", None), "likelihood": dict, "factor": "factor n",
 }  # fmt: skip
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
-SOLVER = Cholesky()
 HALVES, ROOT_HALF = np.array([-0.5, 0.5]), np.sqrt(0.5)
 
 
 def site_inverse(K, s):
     """B⁻¹ of B = I + s K s."""
     try:
-        return SOLVER.resolvent(ScaledGram(K, s)).trial(1.0)
+        return as_it_is(ScaledGram(K, s), 1.0)
     except NotPositiveDefinite as error:
         raise NotPositiveDefinite(
             "I + √W K √W could not be factored: K has a negative or non-finite entry on a large scale. Is it a kernel, "

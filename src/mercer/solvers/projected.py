@@ -84,6 +84,8 @@ def triangular(R, B, transposed=False):
     """R⁻¹B, or R⁻ᵀB, for a small upper triangle R."""
     if not len(R):
         return np.zeros((0, B.shape[1]))
+    if len(R) == 1:  # an intercept
+        return B / R[0, 0]
     return dtrsm(1.0, R, B, trans_a=int(transposed))  # trtrs would wake the threads of BLAS for a handful of numbers
 
 

@@ -82,12 +82,22 @@ class Deletion:
             raise ValueError(f"(K + lam I)^-1 of {kernel!r} is not finite for lam = {self.lam:.3g}; use more.")
         self.p = np.maximum(p, 0.0)  # diag P of the points
         self.alpha = rows.scaled(self.beta)
-        found = left_out(self.inverse, rows, self.beta)
-        self.residuals, self.s = found.residuals, 1.0 / found.variance
-        if not (self.s > 0).all():
-            row = int(np.argmin(np.where(self.s > 0, self.s, -1.0)))
+        self.left = left_out(self.inverse, rows, self.beta)
+        self.residuals = self.left.residuals
+
+    @property
+    def s(self):
+        """diag P of the rows; refused where a row alone determines a part of the model."""
+        s = 1.0 / self.left.variance
+        if not (s > 0).all():
+            row = int(np.argmin(np.where(s > 0, s, -1.0)))
             raise ValueError(f"row {row} alone determines a part of the model: there is no fit without it.")
-        self.a = self.residuals * self.s[:, None]
+        return s
+
+    @property
+    def a(self):
+        """P y of the rows."""
+        return self.residuals * self.s[:, None]
 
     # ------------------------------------------------------------------ on the points
     def project(self, B):
