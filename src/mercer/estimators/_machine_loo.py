@@ -25,8 +25,8 @@ def _span_rule(kernel, X, column, lower, upper, intercept):
     alpha, out = column.alpha, column.f.copy()
     inside = (alpha > lower) & (alpha < upper)
     free, bounded = np.flatnonzero(inside & (alpha != 0.0)), np.flatnonzero(~inside & (alpha != 0.0))
-    for rows, square in zip(
-        (free, bounded), span(kernel, take(X, free), take(X, bounded), intercept=intercept), strict=True
-    ):
+    distance = span(kernel, take(X, free), take(X, bounded), intercept=intercept)
+    column.info["span_jitter"] = distance.jitter
+    for rows, square in ((free, distance.free), (bounded, distance.bounded)):
         out[rows] -= alpha[rows] * square
     return out

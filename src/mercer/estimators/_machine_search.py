@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.dual._memory import restrict
-from mercer.dual.working_set import expect
 from mercer.estimators import _machine_fit as machine_fit
 from mercer.estimators._machine_loo import leave_one_out
 from mercer.gram import DenseGram, apply, take
@@ -167,8 +166,6 @@ def choose(model, kernels, X, pairs, weight, place, options, deadline, report=No
             f"{machine_fit.STORED_UP_TO}. Use folds: criterion=5."
         )
     began = time.perf_counter()
-    if not all(loss.smooth for loss, _ in pairs):
-        expect(len(weight), len(kernels) * len(pairs) * np.size(_grid(model.lam)) * _folds(model.criterion))
     found = []
     for i, kernel in enumerate(kernels):
         share = (deadline - time.perf_counter()) * SHARE / (len(kernels) - i)

@@ -227,7 +227,9 @@ class SVR(SpanMixin, KernelEstimator):
             status=", ".join(sorted({one.solution.status for one in found})),
             iterations=self.n_iter_,
             rounds=sum(info["rounds"] for info in infos),
+            interior_steps=sum(info["interior_steps"] for info in infos),
             newton_steps=sum(info["newton_steps"] for info in infos),
+            jitter=max(info["jitter"] for info in infos),
             refinements=sum(info["refinements"] for info in infos),
             kkt_violation=float(np.max(self.kkt_violation_)),
             dual_gap=float(np.max(self.dual_gap_)),
@@ -237,18 +239,20 @@ class SVR(SpanMixin, KernelEstimator):
     def _warn(self, found):
         """Say with numbers when a target has not converged."""
         for one in found:
-            if one.solution.status == "converged":
+            solution = one.solution
+            if solution.status == "converged":
                 continue
             advice = {
                 "max_iter": "Raise max_iter",
                 "time_budget": "Raise time_budget",
-            }.get(one.solution.status, "The kernel matrix may not be positive semi-definite")
+            }.get(solution.status, "Rounding allows no more, or the kernel matrix is not positive semi-definite")
             share = one.gap / max(abs(one.primal), np.finfo(float).tiny)
             warn(
-                f"SVR stopped ({one.solution.status}) after {one.solution.iterations} steps with a KKT violation of "
-                f"{one.solution.violation:.2g} (tol = {self.tol:g}, in standard deviations of y). The duality gap is "
-                f"{one.gap:.3g}, {100 * share:.2g} % of the objective: it cannot be improved by more. {advice}, or use "
-                "a smaller C, a larger epsilon or tol, or scaled columns of X.",
+                f"SVR stopped ({solution.status}) after {solution.iterations} steps with a KKT violation of "
+                f"{solution.violation:.2g} (tol = {self.tol:g}, in standard deviations of y). The duality gap is "
+                f"{one.gap:.3g}, {100 * share:.2g} % of the objective: it cannot be improved by more. The factors of "
+                f"the search had {solution.info['jitter']:.1g} of K's diagonal added. {advice}, or use a smaller C, a "
+                "larger epsilon or tol, or scaled columns of X.",
                 ConvergenceWarning,
             )
 
