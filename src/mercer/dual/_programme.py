@@ -6,6 +6,10 @@ g + down when it falls: two numbers because of the kink at 0, and infinite where
 
 import numpy as np
 
+SUMS = 1e-12  # of Σ|α|: by so much Σα may differ from 0; bounds stay exact
+FAR = 1e13  # bounds above, in units of α: where α goes there, rounding is larger than any f
+NEAR = 1e8  # what they are taken for
+
 
 def padded(v, size):
     """A vector with zeros behind it, up to ``size``."""
@@ -17,13 +21,13 @@ def padded(v, size):
 
 
 class Programme:
-    """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = 0."""
+    """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = ``balance``, 0 of all rows."""
 
     NAMES = ("target", "epsilon", "ridge", "lower", "upper", "diag")
 
     def __init__(self, target, epsilon, ridge, lower, upper, diag, intercept):
         self.target, self.epsilon, self.ridge = target, epsilon, ridge
-        self.lower, self.upper, self.diag, self.intercept = lower, upper, diag, intercept
+        self.lower, self.upper, self.diag, self.intercept, self.balance = lower, upper, diag, intercept, 0.0
 
     @classmethod
     def check(cls, dual, diag, intercept):
@@ -33,8 +37,8 @@ class Programme:
         for name, vector in zip(cls.NAMES, vectors, strict=False):
             if vector.shape != (n,):
                 raise ValueError(f"dual.{name} has shape {vector.shape}, but K has {n} rows.")
-        _, epsilon, ridge, lower, upper = vectors
-        if not all(np.isfinite(vector).all() for vector in vectors[:3]):
+        target, epsilon, ridge, lower, upper = vectors
+        if not np.isfinite(target.sum() + epsilon.sum() + ridge.sum()) and not np.isfinite(vectors[:3]).all():
             raise ValueError("dual.target, dual.epsilon and dual.ridge must be finite.")
         if (epsilon < 0).any() or (ridge < 0).any():
             raise ValueError("dual.epsilon and dual.ridge must not be negative: the programme would not be convex.")
@@ -46,6 +50,27 @@ class Programme:
         """The programme of some rows; padded to ``size`` with rows that cannot move."""
         size = len(index) if size is None else size
         return Programme(*(padded(getattr(self, name)[index], size) for name in self.NAMES), self.intercept)
+
+    def with_tube(self, epsilon):
+        """The same programme with another ε, the same for all rows."""
+        parts = [getattr(self, name) for name in self.NAMES]
+        parts[1] = np.full(len(self.target), float(epsilon))
+        return Programme(*parts, self.intercept)
+
+    def resolved(self):
+        """(programme, bound): bounds that float64 cannot tell from none are lowered to ``bound``; None: none was.
+
+        α of a thousand times |y|/k is common, of 10¹³ times it is a K without the rank that y asks for.
+        """
+        unit = np.abs(self.target).max(initial=0.0) / max(float(self.diag.mean()), np.finfo(float).tiny)
+        far = (np.maximum(self.upper, -self.lower) > FAR * unit) & (self.ridge == 0)
+        if not far.any() or unit == 0.0:
+            return self, None
+        bound = NEAR * unit
+        parts = dict(zip(self.NAMES, (getattr(self, name) for name in self.NAMES), strict=True))
+        parts["lower"] = np.where(far, np.maximum(self.lower, -bound), self.lower)
+        parts["upper"] = np.where(far, np.minimum(self.upper, bound), self.upper)
+        return Programme(**parts, intercept=self.intercept), bound
 
     # ------------------------------------------------------------------ slopes and optimality
     def slopes(self, a, g):
@@ -76,6 +101,17 @@ class Programme:
         grows, falls = self.slopes(a, g)
         ends = [end for end in (grows.min(), falls.max()) if np.isfinite(end)]
         return -float(np.mean(ends)) if ends else 0.0
+
+    def tube(self, a, g):
+        """ε for which this α is nearest to a solution: the slopes of free rows of either sign are −b ∓ ε."""
+        ends = []
+        for sign, slope in ((1.0, g), (-1.0, -g)):
+            size, box = sign * a, self.upper if sign > 0 else -self.lower
+            ends.append((slope[(size >= 0) & (size < box)].min(initial=np.inf), slope[size > 0].max(initial=-np.inf)))
+        if not self.intercept:
+            ends = [(min(ends[0][0], ends[1][0]), max(ends[0][1], ends[1][1]))] * 2
+        level = [np.mean([end for end in pair if np.isfinite(end)] or [0.0]) for pair in ends]
+        return max(-0.5 * float(level[0] + level[1]), 0.0)
 
     # ------------------------------------------------------------------ values
     def values(self, a, g, b):
@@ -108,13 +144,11 @@ class Programme:
 
     def _balanced(self, a):
         """α with Σα = 0: the heavier side gives up what it has too much, rows inside their bounds first."""
-        total = float(a.sum())
-        if abs(total) <= 1e-12 * np.abs(a).sum():  # rounding; bounds stay exact
-            return a
-        heavy = a * np.sign(total) > 0
-        inside = heavy & (a > self.lower) & (a < self.upper)
-        for rows in (inside, heavy):
+        heavy = a * np.sign(a.sum()) > 0
+        for rows in (heavy & (a > self.lower) & (a < self.upper), heavy):
             size, excess = float(np.abs(a[rows]).sum()), float(abs(a.sum()))
+            if excess <= SUMS * np.abs(a).sum():  # rounding; bounds stay exact
+                break
             if size > 0:
                 a[rows] *= 1.0 - min(excess / size, 1.0)
         return a

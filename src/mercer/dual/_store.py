@@ -65,6 +65,10 @@ class Stored:
         _run(work, len(parts), moved.size * n)
         return moved.size
 
+    def product(self, a):
+        """K α."""
+        return self.M @ a
+
     def part(self, rows):
         """Some rows and their columns alone."""
         return Stored(self.square(rows), self.loops)

@@ -13,7 +13,7 @@ from mercer.solvers.symmetric import combine
 POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more
 BLOCK = 2**18  # points of all rows at once
 FIELDS = {
-    "a": "float n C", "f": "float n C", "E": "float C n n", "V": "float C n n", "evidence": "number", "info": dict,
+    "a": "float n C", "f": "float n C", "E": "float C n n", "V": "float C n n", "log_evidence": "number", "info": dict,
     "likelihood": dict,
 }  # fmt: skip
 TINY = 1e-300  # of π: a class that is out of the question keeps a number
@@ -171,7 +171,7 @@ class SoftmaxPosterior:
     def state(self):
         """{name: value} by public names: what a file keeps."""
         state = {name: getattr(self, name) for name in ("a", "f", "E", "V", "info")}
-        return state | {"evidence": self.log_evidence, "likelihood": self.likelihood.state()}
+        return state | {"log_evidence": self.log_evidence, "likelihood": self.likelihood.state()}
 
     @classmethod
     def from_state(cls, state):
@@ -179,7 +179,7 @@ class SoftmaxPosterior:
         likelihood, sizes = Softmax.from_state(state["likelihood"]), check(state, FIELDS, "SoftmaxPosterior")
         if (likelihood.n, likelihood.classes) != (sizes["n"], sizes["C"]):
             raise ValueError(f"the likelihood is one of {likelihood.n} rows and {likelihood.classes} classes.")
-        self = cls(None, likelihood, state["a"], state["f"], None, state["evidence"], state["info"])
+        self = cls(None, likelihood, state["a"], state["f"], None, state["log_evidence"], state["info"])
         self.E, self._V = state["E"], state["V"]
         return self
 

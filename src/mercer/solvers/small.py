@@ -1,0 +1,134 @@
+"""Positive definite systems of a few rows up to a few thousand: the free rows of a dual, a span, kernels on objects.
+
+One routine for all of them. What is added to the diagonal is never silent: it stands in the factor, and the caller says
+so. The matrix itself stays above the diagonal, so that products with it need no copy.
+"""
+
+import numpy as np
+from scipy.linalg.blas import dsymm, dsymv
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+from mercer.exceptions import NotPositiveDefinite
+from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower
+from mercer.solvers.engine.shares import threads_for
+
+DIRECT = 600  # rows up to which one call of LAPACK is faster than pieces; it is not interrupted
+LARGEST = 1e-6  # most that is added, relative to the scale
+GROWTH = 10.0  # from one attempt to the next
+
+
+class SmallFactor:
+    """L with L Lᵀ = A + jitter · scale · I.
+
+    Attributes
+    ----------
+    jitter : float
+        What was added to the diagonal, relative to ``scale``; 0 for nothing.
+    """
+
+    __slots__ = ("_A", "_diagonal", "jitter")
+
+    def __init__(self, A, diagonal, jitter):
+        self._A, self._diagonal, self.jitter = A, diagonal, jitter
+
+    def solve(self, B):
+        """(A + jitter · scale · I)⁻¹ B."""
+        if len(self._A) > DIRECT:
+            return solve_lower(self._A, B)
+        with threads_for(len(self._A)):
+            return dpotrs(self._A.T, B, lower=0)[0]
+
+    def half(self, B):
+        """L⁻¹ B, so that BᵀA⁻¹B is a sum of squares."""
+        if len(self._A) <= DIRECT:
+            with threads_for(len(self._A)):
+                return dtrtrs(self._A.T, B, lower=0, trans=1)[0]
+        W = columns(B, self._A.dtype)
+        forward(self._A, W)
+        return W[:, 0] if np.ndim(B) == 1 else W
+
+    def logdet(self):
+        """log det(A + jitter · scale · I)."""
+        return logdet(self._A)
+
+    def product(self, B):
+        """A B, without the jitter, from what lies above the diagonal."""
+        excess = self._diagonal - np.diagonal(self._A)
+        if np.ndim(B) == 1:
+            return dsymv(1.0, self._A.T, B, lower=1) + excess * B
+        return dsymm(1.0, self._A.T, B, lower=1) + excess[:, None] * B
+
+
+def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
+    """L with L Lᵀ = A + jitter · scale · I,  jitter = least, or where that fails as much more as it takes.
+
+    The second attempt adds 2 u √n (u the unit roundoff) if that is more, each later one ten times as much, up to
+    ``most``.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+        Symmetric, both triangles given.
+    scale : float, default=None
+        What jitter is relative to; None is the largest entry of the diagonal.
+    least : float, default=0.0
+        What is added at once: the rounding that A is known to have.
+    most : float, default=1e-6
+        Largest jitter; ``least`` is tried in any case.
+    overwrite : bool, default=False
+        Whether a C-contiguous float64 array may be used for the factor.
+
+    Returns
+    -------
+    SmallFactor
+
+    Raises
+    ------
+    ValueError
+        If A has a NaN or an infinite entry.
+    NotPositiveDefinite
+        If nothing helps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.small import factor
+    >>> A = factor(np.array([[4.0, 2.0], [2.0, 3.0]]))
+    >>> A.solve(np.array([2.0, 1.0])), round(A.logdet(), 6), A.jitter
+    (array([0.5, 0. ]), 2.079442, 0.0)
+    >>> factor(np.ones((2, 2))).jitter > 0  # singular: it says so
+    True
+    """
+    if not overwrite or A.dtype != np.float64 or not A.flags.c_contiguous:
+        A = np.array(A, dtype=np.float64, order="C")
+    n = len(A)
+    entries = A.reshape(-1)[:: n + 1]
+    diagonal = entries.copy()
+    if scale is None:
+        scale = float(np.abs(diagonal).max(initial=0.0))
+    jitter = least
+    while True:
+        if jitter:
+            entries += jitter * scale
+        with threads_for(n):
+            bad = dpotrf(A.T, lower=0, overwrite_a=1, clean=0)[1] if n <= DIRECT else cholesky_lower(A)
+        if not bad and np.isfinite(entries.sum()):
+            return SmallFactor(A, diagonal, float(jitter))
+        _restore(A, diagonal)
+        next_ = max(2.0 * float(np.finfo(float).eps) * n**0.5, GROWTH * jitter)
+        if not next_ <= most:
+            raise NotPositiveDefinite(
+                f"a matrix of {n} rows has no Cholesky factor, not even with {jitter:.3g} of {scale:.3g} added to its "
+                "diagonal: it is not positive semi-definite."
+            )
+        jitter = next_
+
+
+def _restore(A, diagonal):
+    """A again, from the triangle that a factor leaves alone; NaN and infinity are refused."""
+    upper = np.triu(A, 1)
+    A[:] = upper + upper.T
+    A[np.diag_indices(len(A))] = diagonal
+    if not np.isfinite(A).all():
+        row, column = np.argwhere(~np.isfinite(A))[0]
+        raise ValueError(f"a matrix of {len(A)} rows has the entry {A[row, column]} in row {row}, column {column}.")
