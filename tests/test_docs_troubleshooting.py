@@ -47,8 +47,8 @@ def messages(nodes):
     for node in nodes:
         if (
             isinstance(node, ast.Call)
-            and getattr(node.func, "attr", "") == "warn"
-            and ast.unparse(node.func) == "warnings.warn"
+            and ast.unparse(node.func) == "warn"
+            and len(node.args) > 1
         ):
             what = node.args[0]
             yield (

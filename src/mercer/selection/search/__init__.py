@@ -236,9 +236,6 @@ def _joint(objective, box, lam, lam_name, options):
     if options["fixed_lam"]:
         guesses, noisy = [(kernel, lam) for kernel, _ in guesses], []
     names = [*objective.names[:-1], lam_name]
-    noisy = (
-        noisy if objective.criterion.density else ()
-    )  # an error has its lowest where a line is imitated without noise
     last, result = climb(objective, box, guesses, options["starts"], rng, noisy=noisy, names=names)
     result.kernel, result.lam = objective.at(last.best_z)
     return result
@@ -262,6 +259,7 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
             f"last error was: {objective.record.last_error}"
         )
     last = seen[-1]
+    last.settle(box)
     result = SearchResult(objective.kernel, np.nan, last.best_value, status, failed=objective.record.failed - failed)
     result.at_bound = at_bounds(names, last.best_z, box)
     slope = np.max([level.slope for level in seen], axis=0)
