@@ -9,10 +9,8 @@ import numpy as np
 
 from mercer._state import check
 from mercer._threads import few_threads
-from mercer.exceptions import NotPositiveDefinite
-from mercer.gram import ScaledGram
 from mercer.inference.likelihood import Binary
-from mercer.solvers.cholesky import CholeskyInverse, as_it_is
+from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.symmetric import combine, scale_both
 
 FIELDS = {
@@ -21,17 +19,6 @@ FIELDS = {
 }  # fmt: skip
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
 HALVES, ROOT_HALF = np.array([-0.5, 0.5]), np.sqrt(0.5)
-
-
-def site_inverse(K, s):
-    """B⁻¹ of B = I + s K s."""
-    try:
-        return as_it_is(ScaledGram(K, s), 1.0)
-    except NotPositiveDefinite as error:
-        raise NotPositiveDefinite(
-            "I + √W K √W could not be factored: K has a negative or non-finite entry on a large scale. Is it a kernel, "
-            "and are its amplitude and length scales of a sensible size?"
-        ) from error
 
 
 class SitePosterior:
