@@ -194,8 +194,8 @@ class SupportVectors(RegressorMixin, Estimator):
                 report["lowest_eigenvalue"] = witness[2]
                 why = (
                     f" The kernel is not positive semi-definite: its matrix of rows {witness[0].tolist()} has the "
-                    f"eigenvalue {witness[2]:.3g}, so that the dual has no single minimum, and the coefficients (their sum is "
-                    f"{self._alpha.sum():.3g}, for 0) may solve nothing; use another kernel."
+                    f"eigenvalue {witness[2]:.3g}, so that the dual has no single minimum, and the coefficients (their "
+                    f"sum is {self._alpha.sum():.3g}, for 0) may solve nothing; use another kernel."
                 )
         warn(
             f"Solver terminated early ({report['status']}, max_iter={self.max_iter}) after {self.n_iter_} steps with a "

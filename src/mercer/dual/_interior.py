@@ -27,7 +27,7 @@ SIGN = np.array([[1.0], [-1.0]])
 
 
 class Inner(NamedTuple):
-    """α with exact zeros and bounds (bold and careful), ε, whether the total binds, steps, the jitter of the factors."""
+    """α with exact zeros and bounds (bold and careful), ε, whether the total binds, steps, jitter of the factors."""
 
     alpha: tuple
     epsilon: float

@@ -42,8 +42,8 @@ SURE = 0.5  # share of the tolerance that leaves room for what float32 rounds
 class Search:
     """Rounds and Newton steps from a gradient to a tolerance; α and g are worked on in place.
 
-    ``whole`` returns K in float64 for the interior-point method; None where it does not fit. With a ``total`` the search
-    is at one ε after the other (`_tube`), and ends with "slow" where that method is due.
+    ``whole`` returns K in float64 for the interior-point method; None where it does not fit. With a ``total`` the
+    search is at one ε after the other (`_tube`), and ends with "slow" where that method is due.
     """
 
     def __init__(self, store, programme, a, g, tol, budget, callback=None, whole=None, total=None):
@@ -117,7 +117,7 @@ class Search:
             self.a[:], self.g[:] = kept
 
     def jump(self, finish):
-        """α from an interior-point method, in the best way to finish it; what the method knows is told to ``finish``."""
+        """α from an interior-point method, in the best way to finish it; ``finish`` is told what the method knows."""
         K, self.whole = self.whole(), None
         found = interior(K, self.programme, self.budget, self.total)
         self.budget.interior += found.steps

@@ -124,7 +124,7 @@ class Tube:
             self.low = None if self.low is not None and self.low[0] >= eps else self.low
 
     def _between(self):
-        """Move to the point between two α whose Σ|α| is the total, if their ε are near: where Σ|α| jumps, only there."""
+        """Move to the point between two α whose Σ|α| is the total, if their ε are near: where Σ|α| jumps."""
         if self.low is None or self.high is None or self.high[0] - self.low[0] > NARROW * self.high[0]:
             return False
         search, one, other = self.search, self.low, self.high

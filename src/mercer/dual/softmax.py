@@ -68,7 +68,7 @@ class _AllClasses(Certified):
         return self._relative(worst, float(np.abs(self.gradient).max()))
 
     def _direction(self):
-        """Δα = R (r/D − Δb) for r = ∇log p − α = W (r/D), whose classes sum to 0: no digits cancel, however large K is."""
+        """Δα = R (r/D − Δb) for r = ∇log p − α = W (r/D), whose classes sum to 0: no digits cancel, whatever K is."""
         self.factored += 1
         D = self.likelihood.weight[:, None] * np.maximum(self.likelihood.prob(self.f), FLOOR)
         R = Coupled(self.K, D, jitter="auto")

@@ -88,8 +88,8 @@ def solve(
     intercept : bool, default=False
         Whether Σα = 0, the condition of an unpenalised b.
     nu : float, default=None
-        ν in (0, 1]: Σ|α| must not exceed ν Σu, for a dual with l = −u, ε = 0 and r = 0. The multiplier of that condition
-        is ε, and α the solution of the dual with this ε; 0 where Σ|α| stays below.
+        ν in (0, 1]: Σ|α| must not exceed ν Σu, for a dual with l = −u, ε = 0 and r = 0. The multiplier of that
+        condition is ε, and α the solution of the dual with this ε; 0 where Σ|α| stays below.
     tol : float, default=1e-3
         Maximal KKT violation, with the meaning of libsvm's: the largest slope that falls minus the smallest that grows.
         Without an intercept the largest slope of the wrong sign.
@@ -176,8 +176,8 @@ def _solution(programme, a, g, violation, status, budget, info, nu=None):
     b = programme.bias(a, g)
     primal, objective, gap = programme.values(a, g, b)
     epsilon = None if nu is None else float(programme.epsilon[0])
-    info = {"parts": 0, "refinements": 0, "bound": None, **info, "rounds": budget.rounds, "newton_steps": budget.newtons,
-            "interior_steps": budget.interior, "jitter": budget.jitter,
+    info = {"parts": 0, "refinements": 0, "bound": None, **info, "rounds": budget.rounds,
+            "newton_steps": budget.newtons, "interior_steps": budget.interior, "jitter": budget.jitter,
             "product": g + programme.target - programme.ridge * a}  # fmt: skip
     return DualSolution(a, b, gap, violation, primal, objective, epsilon, budget.steps, status, info)
 

@@ -117,10 +117,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     Notes
     -----
-    Several targets share the kernel and the noise, and so the standard deviation: it has shape (m,), except with
-    ``n_hyper_samples``, where it is (m, t), because the means of a mixture differ by target.
-
-    Amplitudes that are free and have no bounds of their own are searched beside the variance of y, so y may have any
+    Several targets share the kernel and the noise, and so the standard deviation, of shape (m,); with
+    ``n_hyper_samples`` it is (m, t). Amplitudes that are free and have no bounds of their own are searched beside the variance of y, so y may have any
     unit, up to about 1e±150.
 
     Examples
@@ -236,14 +234,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self._report()
         if self.n_hyper_samples:
             self._sample_hyper(self._around(criterion, rows), rows, bounds, solver)
-
-    @property
-    def merges_rows(self):
-        """Whether equal rows of X are one point."""
-        return self.merge
-
-    def plan(self, n, d=None, *, targets=1, rows=None):
-        return self._choose(n, d, targets, n if rows is None else rows, binding=False)[1]
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""

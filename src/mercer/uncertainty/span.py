@@ -12,7 +12,7 @@ TILE = 1024
 
 
 class Span(NamedTuple):
-    """S² of the free and of the bounded rows, and what was added to the diagonal of K_FF, relative to its largest entry."""
+    """S² of the free and of the bounded rows, and what was added to the diagonal of K_FF, beside its largest entry."""
 
     free: np.ndarray
     bounded: np.ndarray
@@ -55,7 +55,8 @@ def span(kernel, free, bounded, *, intercept=True):
         K = factor(np.asarray(kernel(free), dtype=float), most=LARGEST)
     except NotPositiveDefinite as error:
         raise NotPositiveDefinite(
-            f"the {len(free)} free support vectors have no span: the kernel is not positive semi-definite on them ({error})"
+            f"the {len(free)} free support vectors have no span: the kernel is not positive semi-definite on them "
+            f"({error})"
         ) from None
     inverse = K.solve(np.eye(len(free)))
     u = inverse.sum(axis=1) if intercept else np.zeros(len(free))

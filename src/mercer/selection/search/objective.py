@@ -160,8 +160,8 @@ class Trials(ABC):
     def settle(self, box):
         """Of the trials of an error that are equal in the digits that mean something, take the one with the largest λ.
 
-        Where a line can be imitated, C hardly falls towards a vanishing λ: the ends of such valleys are bounds, and what
-        stands at one is taken only if nothing inside is as good.
+        Where a line can be imitated, C hardly falls towards a vanishing λ: the ends of such valleys are bounds, and
+        what stands at one is taken only if nothing inside is as good.
         """
         good = [tried for tried in self._tried if tried[0] <= self.best + EQUAL]
         if good:
