@@ -19,8 +19,7 @@ from mercer.gram.trend import make_trend
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels.basis import Features
-from mercer.selection import Evidence
-from mercer.selection.base import Criterion
+from mercer.selection import Criterion, Evidence
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Span, choose
 
@@ -118,8 +117,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     Notes
     -----
     Several targets share the kernel and the noise, and so the standard deviation, of shape (m,); with
-    ``n_hyper_samples`` it is (m, t). Amplitudes that are free and have no bounds of their own are searched beside the variance of y, so y may have any
-    unit, up to about 1e±150.
+    ``n_hyper_samples`` it is (m, t). Amplitudes that are free and have no bounds of their own are searched
+    beside the variance of y, so y may have any unit, up to about 1e±150.
 
     Examples
     --------
@@ -223,8 +222,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
         if self.n_hyper_samples:
-            likelihood = learning.is_likelihood(criterion)
-            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, likelihood, self.memory)
+            is_likelihood = learning.is_likelihood(criterion)
+            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if criterion is not None:
