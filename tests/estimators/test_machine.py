@@ -433,19 +433,6 @@ def test_a_time_budget_ends_a_search(data):
     assert (model.kernel_, model.lam_, model.selection_.status) == (Gaussian(1.0), 1.0, "time_budget")
 
 
-@pytest.mark.parametrize(("loss", "expected"), [("hinge", [(30, 2 * 3 * 4)]), ("logistic", [])])
-def test_a_search_says_how_many_solves_are_to_come(loss, expected, rng, monkeypatch):
-    """So that the loops are compiled for many small solves, of which one is not worth it."""
-    from mercer.estimators import _machine_search
-
-    seen = []
-    monkeypatch.setattr(_machine_search, "expect", lambda n, solves: seen.append((n, solves)))
-    X = rng.standard_normal((30, 2))
-    y = (X[:, 0] > 0).astype(int)
-    KernelMachine([Gaussian(1.0), Gaussian(2.0)], loss=loss, lam=[0.1, 1.0, 10.0], criterion=4).fit(X, y)
-    assert seen == expected
-
-
 # ------------------------------------------------------------------------------------------------ solver and memory
 class Counting(Cholesky):
     """Cholesky that counts what it is asked for."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers.small import factor
+from mercer.solvers.small import ThinFactor, factor, thin
 
 STEPS = 60
 SOLVED = 1e-8  # mean product of a pair, in units of y times α
@@ -20,10 +20,11 @@ START = 0.5  # of the unit of α for p and m, of the unit of y for the multiplie
 BACK = (0.995, 0.9999)  # least and largest share of the way to the nearest end
 SHIFT = 1e-14  # of the mean diagonal: K may be singular
 CLOSED = 1e-10  # of the unit of α: the width of a box that is none
+LARGE = 1e4  # units: where α may be larger rounding is watched, and the factor is of all of K
 ROUNDED = 1e-13  # of the largest α times the unit of y: products below are rounding
+FEWER = (0.9, 15)  # what the mean product must fall to in so many steps
 WORSE = 10.0  # times the slopes that do not add up in the step before: rounding has taken over
 SURE = 1e-10  # of the small system's diagonal: where all rows are bounded, b and ε are not unique
-SIGN = np.array([[1.0], [-1.0]])
 
 
 class Inner(NamedTuple):
@@ -54,30 +55,42 @@ class _Interior:
 
     def __init__(self, K, programme, total):
         self.K, self.programme, self.total = K, programme, total
-        target, ridge = programme.target, programme.ridge
+        target, self.ridge = programme.target, programme.ridge
         n, kink = len(target), (programme.epsilon > 0) | (total is not None)
-        self.diag = max(float(np.mean(programme.diag + ridge)), np.finfo(float).tiny)
+        self.diag = max(float((programme.diag + self.ridge).mean()), np.finfo(float).tiny)
         self.unit = max(float(np.abs(target).max()), np.finfo(float).tiny)  # of slopes, and of α:
         lower, upper = _finite_bounds(programme)
         self.shift = np.where(kink, 0.0, lower)
-        self.ends = np.stack([upper - self.shift, np.where(kink, -lower, 0.0)])
+        self.ends = np.array([upper - self.shift, np.where(kink, -lower, 0.0)])
         self.size = min(float(self.ends.max(axis=0).mean()), self.unit / self.diag)
         if total is not None:
             self.size = min(self.size, total / n)
-        np.maximum(self.ends, CLOSED * self.size, out=self.ends)
+        self.ends = np.maximum(self.ends, CLOSED * self.size)
         x = START * np.minimum(self.ends, self.size)
         x[0] = np.where(self.shift < 0, np.minimum(-self.shift, 0.9 * self.ends[0]), x[0])
         self.X, self.Z = np.concatenate([x, self.ends - x]), np.full((4, n), START * self.unit)
         self.b, self.slack = 0.0, total or 0.0
         self.epsilon = programme.epsilon if total is None else START * self.unit
         self.solved, self.jitter = SOLVED * self.unit * self.size, 0.0
+        self.mean, self.idle = np.inf, 0
+        self.large = float(self.ends.max()) > LARGE * self.size  # α may become so large that rounding counts
         self.kept, self.wrong = None, np.inf  # the state before, and by how much its slopes did not add up
-        self.square, self.rho = np.empty((n, n)), self.diag if programme.intercept else 0.0
+        self.rho, self.G = self.diag if programme.intercept else 0.0, None if self.large else thin(K)
+        self.ones = [np.ones(n)] if programme.intercept else []
+        if self.G is None:
+            self.square = np.empty((n, n))
+            self.diagonal = self.square.reshape(-1)[:: n + 1]
+        elif self.ones:
+            self.G = np.column_stack([self.G, np.full(n, np.sqrt(self.rho))])
+        self.C = np.array(self.ones)
+        self.plain = not (self.ridge.any() or self.shift.any())
 
     def found(self, steps):
         """What it is; where α is much larger than its unit, both may be right to tell what is zero or at a bound."""
-        alpha = self.X[0] - self.X[1] + self.shift
-        ways = dict.fromkeys((max(self.size, float(np.abs(alpha).mean())), self.size))
+        ways = [self.size]
+        if self.large:
+            alpha = self.X[0] - self.X[1] + self.shift
+            ways = list(dict.fromkeys((max(self.size, float(np.abs(alpha).mean())), self.size)))
         alphas = tuple(self._to_ends(size) for size in ways)
         if self.total is None:
             return Inner(alphas, 0.0, False, steps, self.jitter)
@@ -86,110 +99,139 @@ class _Interior:
 
     def _to_ends(self, size):
         """α with what is nearer to an end than its slope, the difference of its two multipliers, to zero put there."""
-        x, slope = self.X / size, (self.Z[:2] - self.Z[2:]) / self.unit
+        x, slope = self.X * (self.unit / size), self.Z[:2] - self.Z[2:]
         ends = np.where(x[:2] < slope, 0.0, np.where(x[2:] < -slope, self.ends, self.X[:2]))
         return np.clip(self.shift + ends[0] - ends[1], self.programme.lower, self.programme.upper)
 
     def step(self):
         """One step: where the ends alone would lead, then with what that teaches (Mehrotra). False at the end."""
-        X, Z, P, tube = self.X, self.Z, self.programme, self.total is not None
-        products, count = X * Z, X.size + tube
-        mean = (float(products.sum()) + self.epsilon * self.slack if tube else float(products.sum())) / count
-        if not mean > max(self.solved, ROUNDED * self.unit * float(X[:2].max())):
+        X, Z, tube = self.X, self.Z, self.total is not None
+        count, products = X.size + tube, float(np.vdot(X, Z)) + (self.epsilon * self.slack if tube else 0.0)
+        mean = products / count
+        if self._is_over(mean) or not self._factor(Z / X):
             return False
-        alpha = X[0] - X[1] + self.shift
-        slope = self.K @ alpha + P.ridge * alpha - P.target + self.b
-        back = Z[2:] - Z[:2]
-        self.lack = SIGN * slope + self.epsilon + back
-        if self._got_worse():
-            return False
-        self.lost, self.excess = float(alpha.sum()), float(X[:2].sum()) + self.slack - self.total if tube else 0.0
-        D = Z / X
-        if not self._factor(D):
-            return False
-        dx, db, de = self._move(back - self.lack, -self.slack)
-        q = np.concatenate([dx, -dx]) / X  # products after a step t: XZ(1 + tq)(1 − t − tq)
-        ds = -self.slack * (1.0 + de / self.epsilon) if tube else 0.0
+        dx, db, de = self._move(self.back - self.lack, -self.slack)
+        q = np.concatenate([dx, -dx])
+        q /= X  # products after a step t: XZ(1 + tq)(1 − t − tq)
         most = max(1.0, -float(q.min()), 1.0 + float(q.max()))
         if tube:
-            most = max(most, -de / self.epsilon, -ds / self.slack)
-        t = 1.0 / most
-        ahead = float(np.vdot(products, (1.0 + t * q) * (1.0 - t - t * q)))
-        ahead += (self.epsilon + t * de) * (self.slack + t * ds) if tube else 0.0
-        aim = mean * min(max(ahead / (count * mean), 0.0), 1.0) ** 3
-        to = aim / X + Z * (q * (1.0 + q) - 1.0)  # less the products of the first step
-        to_slack = (aim - de * ds) / self.epsilon - self.slack if tube else 0.0
+            most = max(most, -de / self.epsilon, 1.0 + de / self.epsilon)
+        t, Zq = 1.0 / most, Z * q
+        second = float(np.vdot(X, Zq) + np.vdot(X, Zq * q))
+        second += self.slack * de * (1.0 + de / self.epsilon) if tube else 0.0
+        ahead = (1.0 - t) * products - t * t * second
+        aim = mean * min(max(ahead / products, 0.0), 1.0) ** 3
+        q += 1.0
+        to = aim / X
+        to += Zq * q
+        to -= Z  # to products equal to ``aim``, less those of the first step
+        to_slack = 0.0
+        if tube:
+            to_slack = (aim + de * self.slack * (1.0 + de / self.epsilon)) / self.epsilon - self.slack
         dx, db, de = self._move(to[:2] - to[2:] - self.lack, to_slack)
+        return self._go(dx, db, de, to, to_slack, aim / mean)
+
+    def _go(self, dx, db, de, to, to_slack, left):
+        """As far as the nearest end allows; False where the step is not finite."""
+        X, Z, tube = self.X, self.Z, self.total is not None
         dX = np.concatenate([dx, -dx])
-        dZ = to - D * dX
-        near = min(float((dX / X).min()), float((dZ / Z).min()))
+        to -= self.D * dX
+        near = min(float((dX / X).min()), float((to / Z).min()))
         if tube:
             ds = to_slack - self.slack / self.epsilon * de
             near = min(near, de / self.epsilon, ds / self.slack)
         if not np.isfinite(near):
             return False
-        share = min(max(1.0 - aim / mean, BACK[0]), BACK[1])
+        share = min(max(1.0 - left, BACK[0]), BACK[1])
         t = share / max(-near, share)
-        X += t * dX
-        Z += t * dZ
+        dX *= t
+        to *= t
+        X += dX
+        Z += to
         self.b += t * db
         if tube:
             self.epsilon, self.slack = self.epsilon + t * de, self.slack + t * ds
         return True
 
-    def _got_worse(self):
+    def _is_over(self, mean):
+        """Whether products are small enough, fall no more, or rounding has taken over; else what is lacking."""
+        X, Z, P = self.X, self.Z, self.programme
+        self.idle = 0 if mean <= FEWER[0] * self.mean else self.idle + 1
+        self.mean = min(self.mean, mean)
+        if not mean > self.solved or self.idle == FEWER[1]:
+            return True
+        alpha = X[0] - X[1]
+        if not self.plain:
+            alpha += self.shift
+        slope = self.K @ alpha
+        slope += self.b - P.target if self.plain else self.ridge * alpha + (self.b - P.target)
+        self.back = Z[2:] - Z[:2]
+        self.lack = self.back + self.epsilon
+        self.lack[0] += slope
+        self.lack[1] -= slope
+        self.lost = float(alpha.sum())
+        self.excess = float(X[:2].sum()) + self.slack - self.total if self.total is not None else 0.0
+        return self.large and self._is_rounding(mean)
+
+    def _is_rounding(self, mean):
         """Whether rounding has taken over, and the state before is taken back; else this one is kept."""
         wrong = float(np.abs(self.lack).max())
         if wrong > WORSE * max(self.wrong, SOLVED * self.unit):
             self.X, self.Z, self.b, self.epsilon, self.slack = self.kept
             return True
         self.kept, self.wrong = (self.X.copy(), self.Z.copy(), self.b, self.epsilon, self.slack), wrong
-        return False
+        return mean <= ROUNDED * self.unit * float(self.X[:2].max())
 
     def _factor(self, D):
         """K + W and what the conditions need; with D the diagonals of p and m, W = 1/(1/Dₚ + 1/Dₘ)."""
-        self.inverse = 1.0 / (D[:2] + D[2:])
+        self.D, self.inverse = D, 1.0 / (D[:2] + D[2:])
         self.W = 1.0 / (self.inverse[0] + self.inverse[1])
-        n, M, P = len(self.W), self.square, self.programme
-        np.add(self.K, self.rho, out=M)  # Σα is fixed, so that ρ changes b alone; a K of low rank becomes regular
-        M.reshape(-1)[:: n + 1] += self.W + P.ridge
-        try:
-            self.A = factor(M, scale=self.diag, least=SHIFT, overwrite=True)
+        W = self.W if self.plain else self.W + self.ridge
+        try:  # Σα is fixed, so that ρ changes b alone; a K of low rank becomes regular where the step is unique
+            if self.G is not None:
+                self.A = ThinFactor(W + SHIFT * self.diag, self.G)
+            else:
+                np.add(self.K, self.rho, out=self.square)
+                self.diagonal += W
+                self.A = factor(self.square, scale=self.diag, least=SHIFT, overwrite=True)
         except (NotPositiveDefinite, ValueError):  # K is no kernel matrix, or numbers have overflowed
             return False
         self.jitter = max(self.jitter, self.A.jitter)
-        columns = [np.ones(n)] if P.intercept else []
         if self.total is not None:
             self.odd = self.inverse[0] - self.inverse[1]
-            columns.append(self.W * self.odd)
-        self.C = np.array(columns).T
-        if columns:
-            self.Y = self.A.solve(self.C)
-            small = self.C.T @ self.Y
+            self.C = np.array([*self.ones, self.W * self.odd])
+        if len(self.C):
+            self.Y = self.A.solve(self.C.T)
+            small = self.C @ self.Y
             if self.total is not None:
-                small[-1, -1] += float(self.inverse.sum() - self.odd @ self.C[:, -1]) + self.slack / self.epsilon
+                small[-1, -1] += float(self.inverse.sum() - self.odd @ self.C[-1]) + self.slack / self.epsilon
             self.small = _inverse(small)
         return True
 
     def _move(self, rhs, to_slack):
         """(Δ(p, m), Δb, Δε): (K + W)Δα + Δb + vΔε = WR with the rows of Σα and of the total."""
         both = self.inverse * rhs
-        R = both[0] - both[1]
+        R, db, de = both[0] - both[1], 0.0, 0.0
         d = self.A.solve(self.W * R)
-        if not self.C.size:
-            return self.inverse * (rhs - SIGN * (self.W * (R - d))), 0.0, 0.0
-        need = self.C.T @ d
-        if self.programme.intercept:
-            need[0] += self.lost
+        if len(self.C):
+            need = self.C @ d
+            if self.ones:
+                need[0] += self.lost
+            if self.total is not None:
+                need[-1] += float(both.sum() - self.C[-1] @ R) + self.excess + to_slack
+            c = self.small @ need
+            d -= self.Y @ c
+            db, de = float(c[0]) - self.rho * self.lost if self.ones else 0.0, float(c[-1])
+        R -= d
         if self.total is not None:
-            need[-1] += float(both.sum() - self.C[:, -1] @ R) + self.excess + to_slack
-        c = self.small @ need
-        d = d - self.Y @ c
-        db = float(c[0]) - self.rho * self.lost if self.programme.intercept else 0.0
-        if self.total is None:
-            return self.inverse * (rhs - SIGN * (self.W * (R - d))), db, 0.0
-        de = float(c[-1])
-        return self.inverse * (rhs - SIGN * (self.W * (R - d - de * self.odd)) - de), db, de
+            R -= de * self.odd
+        R *= self.W
+        rhs[0] -= R
+        rhs[1] += R
+        if self.total is not None:
+            rhs -= de
+        rhs *= self.inverse
+        return rhs, db, de if self.total is not None else 0.0
 
 
 def _finite_bounds(programme):

@@ -6,9 +6,11 @@ g + down when it falls: two numbers because of the kink at 0, and infinite where
 
 import numpy as np
 
+ROUNDED = 1e-12  # of the width of a box, or the largest α: nearer to an end is at it
 SUMS = 1e-12  # of Σ|α|: by so much Σα may differ from 0; bounds stay exact
 FAR = 1e13  # bounds above, in units of α: where α goes there, rounding is larger than any f
 NEAR = 1e8  # what they are taken for
+LARGEST = 1e200  # a unit of α
 
 
 def padded(v, size):
@@ -62,7 +64,8 @@ class Programme:
 
         α of a thousand times |y|/k is common, of 10¹³ times it is a K without the rank that y asks for.
         """
-        unit = np.abs(self.target).max(initial=0.0) / max(float(self.diag.mean()), np.finfo(float).tiny)
+        largest, mean = float(np.abs(self.target).max(initial=0.0)), float(self.diag.mean())
+        unit = largest / mean if mean > largest / LARGEST else LARGEST  # K is 0, or nearly
         far = (np.maximum(self.upper, -self.lower) > FAR * unit) & (self.ridge == 0)
         if not far.any() or unit == 0.0:
             return self, None
@@ -95,7 +98,9 @@ class Programme:
         """b: the slopes of the free rows are −b; their mean, or without free rows the middle of what is allowed."""
         if not self.intercept:
             return 0.0
-        free = self.free(a)
+        near = ROUNDED * np.minimum(self.upper - self.lower, np.abs(a).max(initial=0.0))
+        a = np.where(a - self.lower <= near, self.lower, np.where(self.upper - a <= near, self.upper, a))
+        free = self.free(a)  # none by rounding alone
         if free.size:
             return -float(np.mean(g[free] + self.epsilon[free] * np.sign(a[free])))
         grows, falls = self.slopes(a, g)
@@ -122,8 +127,11 @@ class Programme:
         Ka = g + self.target - self.ridge * a
         residual = self.target - Ka - b
         over = np.maximum(np.abs(residual) - self.epsilon, 0.0) * np.sign(residual)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.clip(np.where(over == 0, 0.0, over / self.ridge), self.lower, self.upper)
+        best = np.where(over > 0, self.upper, self.lower)
+        if self.ridge.any():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                best = np.clip(np.where(over == 0, 0.0, over / self.ridge), self.lower, self.upper)
+        with np.errstate(invalid="ignore"):
             loss = np.where(over == 0, 0.0, best * over - 0.5 * self.ridge * best**2)
         own = -self.target * a + self.epsilon * np.abs(a) + 0.5 * self.ridge * a**2
         norm = float(a @ Ka)
@@ -139,11 +147,12 @@ class Programme:
         a = np.asarray(start, dtype=float)
         if a.shape != self.target.shape or not np.isfinite(a).all():
             raise ValueError(f"start must be finite, of shape {self.target.shape}; got shape {a.shape}.")
-        a = np.clip(a, self.lower, self.upper)
-        return self._balanced(a) if self.intercept else a
+        return self.balanced(np.clip(a, self.lower, self.upper))
 
-    def _balanced(self, a):
+    def balanced(self, a):
         """α with Σα = 0: the heavier side gives up what it has too much, rows inside their bounds first."""
+        if not self.intercept or abs(a.sum()) <= SUMS * np.abs(a).sum():
+            return a
         heavy = a * np.sign(a.sum()) > 0
         for rows in (heavy & (a > self.lower) & (a < self.upper), heavy):
             size, excess = float(np.abs(a[rows]).sum()), float(abs(a.sum()))

@@ -17,9 +17,11 @@ from mercer._threads import one_blas_thread
 from mercer.dual._face import newton_step
 from mercer.dual._interior import interior
 from mercer.dual._rounds import BLOCK, one_round
+from mercer.solvers.small import SAMPLE, narrow
 
 FEW = 320  # rows up to which the interior point comes first
 FACTORS = 3.0  # times n³: the work of an interior-point method, in that of rounds
+THIN = 100.0  # times n²: the same where the rank of K is low
 EXACT = 2048  # rows up to which K is stored in float64
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
 NEAR = 0.05  # violation, relative to the spread of the targets, above which Newton waits
@@ -51,9 +53,10 @@ class Search:
         self.tol, self.budget, self.callback, self.whole, self.total = tol, budget, callback, whole, total
         size = max(float(np.abs(programme.target).max(initial=0.0)), np.finfo(float).tiny)
         self.fine = min(tol, FINISH * size) if store.dtype == np.float64 else 0.1 * tol
-        self.near = max(30.0 * tol, NEAR * float(np.std(programme.target)))
+        self.near = 30.0 * tol if len(a) <= FEW else max(30.0 * tol, NEAR * float(np.std(programme.target)))
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
+        self.narrow = None  # whether the rank of K is low; looked at when it is first asked for
         self.moves_tube = False  # whether Newton steps keep Σ|α| and find ε
         self.warm = bool(a.any())  # whether there was a start, which for a few rows Newton tries first
         self.shrunk, self.until = 0, LATE  # parts solved so far, and the round before which there is no other
@@ -102,7 +105,12 @@ class Search:
     def interior_is_due(self):
         """Whether the rounds have cost as much as an interior-point method; for a few rows at once."""
         n = len(self.a)
-        return self.whole is not None and (n <= FEW or self.budget.work > FACTORS * float(n) ** 3)
+        if self.whole is None or n <= FEW:
+            return self.whole is not None
+        if self.narrow is None:
+            some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
+            self.narrow = narrow(self.store.square(some).astype(np.float64))
+        return self.budget.work > (THIN if self.narrow else FACTORS * n) * float(n) ** 2
 
     def _interior(self):
         """Newton steps from a start near by; else α from an interior-point method and Newton steps to finish."""
@@ -112,7 +120,9 @@ class Search:
             return
         kept, height = (self.a.copy(), self.g.copy()), self.programme.height(self.a, self.g)[0]
         self.jump(lambda found: self.newton(self.fine, ENTRIES, patient=True))
-        self._move_to(self.programme.feasible(self.a))
+        balanced = self.programme.balanced(self.a.copy())
+        if (balanced != self.a).any():
+            self._move_to(balanced)
         if not self.programme.height(self.a, self.g)[0] < height:
             self.a[:], self.g[:] = kept
 

@@ -158,7 +158,7 @@ def _refine(K, way, search, exact):
     """(status, violation, how often) of searches, each from a gradient computed afresh in float64."""
     a, g, programme, status, refined = search.a, search.g, search.programme, way.run(), 0
     while True:
-        a[:] = programme.feasible(a)  # Σα = 0 but for rounding: the gap is a certificate of a feasible point only
+        a[:] = programme.balanced(a)  # Σα = 0 but for rounding: the gap is a certificate of a feasible point only
         if exact:
             Ka = exact_product(K, a) if search.store.dtype != np.float64 else search.store.product(a)
             g[:] = Ka + programme.ridge * a - programme.target

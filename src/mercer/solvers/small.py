@@ -4,17 +4,22 @@ One routine for all of them. What is added to the diagonal is never silent: it s
 so. The matrix itself stays above the diagonal, so that products with it need no copy.
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 from scipy.linalg.blas import dsymm, dsymv
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, dtrtrs
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower
-from mercer.solvers.engine.shares import threads_for
+from mercer.solvers.engine.shares import LEAST, threads_for
 
 DIRECT = 600  # rows up to which one call of LAPACK is faster than pieces; it is not interrupted
 LARGEST = 1e-6  # most that is added, relative to the scale
 GROWTH = 10.0  # from one attempt to the next
+THIN = 0.25  # of the rows: the rank up to which a factor is thin
+SAMPLE = 64  # rows whose rank is looked at first
+ALONE = nullcontext()
 
 
 class SmallFactor:
@@ -35,13 +40,13 @@ class SmallFactor:
         """(A + jitter · scale · I)⁻¹ B."""
         if len(self._A) > DIRECT:
             return solve_lower(self._A, B)
-        with threads_for(len(self._A)):
+        with _few_threads(len(self._A)):
             return dpotrs(self._A.T, B, lower=0)[0]
 
     def half(self, B):
         """L⁻¹ B, so that BᵀA⁻¹B is a sum of squares."""
         if len(self._A) <= DIRECT:
-            with threads_for(len(self._A)):
+            with _few_threads(len(self._A)):
                 return dtrtrs(self._A.T, B, lower=0, trans=1)[0]
         W = columns(B, self._A.dtype)
         forward(self._A, W)
@@ -110,7 +115,7 @@ def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
     while True:
         if jitter:
             entries += jitter * scale
-        with threads_for(n):
+        with _few_threads(n):
             bad = dpotrf(A.T, lower=0, overwrite_a=1, clean=0)[1] if n <= DIRECT else cholesky_lower(A)
         if not bad and np.isfinite(entries.sum()):
             return SmallFactor(A, diagonal, float(jitter))
@@ -122,6 +127,67 @@ def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
                 "diagonal: it is not positive semi-definite."
             )
         jitter = next_
+
+
+class ThinFactor:
+    """(diag w + G Gᵀ)⁻¹ for w > 0 and G of n × r: n r² operations instead of n³."""
+
+    __slots__ = ("_T", "_inner", "_root")
+    jitter = 0.0
+
+    def __init__(self, w, G):
+        self._root = 1.0 / np.sqrt(w)
+        self._T = self._root[:, None] * G
+        M = self._T.T @ self._T
+        M.reshape(-1)[:: len(M) + 1] += 1.0
+        self._inner = factor(M, overwrite=True)
+
+    def solve(self, B):
+        """(diag w + G Gᵀ)⁻¹ B."""
+        root = self._root if np.ndim(B) == 1 else self._root[:, None]
+        Z = root * B
+        return root * (Z - self._T @ self._inner.solve(self._T.T @ Z))
+
+
+def thin(K):
+    """G of n × r with G Gᵀ = K up to rounding, r at most n/4; None where the rank of K is higher.
+
+    Some rows are looked at first: a K of full rank costs next to nothing.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.small import thin
+    >>> X = np.arange(40.0).reshape(20, 2)
+    >>> G = thin(X @ X.T)
+    >>> G.shape, bool(np.allclose(G @ G.T, X @ X.T))
+    ((20, 2), True)
+    """
+    n = len(K)
+    some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
+    if not narrow(K[some[:, None], some]):
+        return None
+    L, order, rank, info = dpstrf(K.T, lower=1)
+    if info < 0 or rank > THIN * n:
+        return None
+    G = np.empty((n, rank))
+    G[order - 1] = np.tril(L[:, :rank])
+    return G
+
+
+def narrow(K):
+    """Whether a few rows of a K have half their rank or less."""
+    return len(K) > 4 and dpstrf(K.T, lower=1)[2] <= 0.5 * len(K)
+
+
+def _few_threads(n):
+    """As `threads_for`; nothing to ask for where BLAS uses no threads by itself."""
+    return threads_for(n) if n > LEAST else ALONE
 
 
 def _restore(A, diagonal):
