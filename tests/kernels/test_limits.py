@@ -70,13 +70,13 @@ def test_a_forged_file_is_refused_on_loading(kernel, field, tmp_path):
 
     path = tmp_path / "m.mercer"
     mercer.KernelRidge(kernel).fit(["ACG", "AAC", "GTT"], [0.0, 1.0, 2.0]).save(path)
-    header, body = take_apart(path)
+    header, arrays, body = take_apart(path)
     text = json.dumps(header)
-    for name, state in header["objects"]:
+    for name, *_, state in header["objects"]:
         if name == f"kernels.{type(kernel).__name__}":
             state[field] = 10**9
     assert json.dumps(header) != text
-    put_together(path, header, body)
+    put_together(path, header, arrays, body)
     with pytest.raises(ModelFileError, match="at most"):
         mercer.load(path)
 
@@ -87,9 +87,9 @@ def test_a_graph_of_nodes_that_are_not_there_is_refused_on_loading(tmp_path):
     path = tmp_path / "m.mercer"
     graphs = [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 3)]]
     mercer.KernelRidge(WeisfeilerLehman(1)).fit([kernels.Graph(g) for g in graphs], [0.0, 1.0, 2.0]).save(path)
-    header, body = take_apart(path)
-    next(state for name, state in header["objects"] if name == "kernels.Graph")["n"] = 2**30
-    put_together(path, header, body)
+    header, arrays, body = take_apart(path)
+    next(state for name, *_, state in header["objects"] if name == "kernels.Graph")["n"] = 2**30
+    put_together(path, header, arrays, body)
     with pytest.raises(ModelFileError, match="says that it has 1073741824 nodes"):
         mercer.load(path)
 
