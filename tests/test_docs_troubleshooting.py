@@ -45,11 +45,7 @@ def messages(nodes):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and template(node.value)
     }
     for node in nodes:
-        if (
-            isinstance(node, ast.Call)
-            and getattr(node.func, "attr", "") == "warn"
-            and ast.unparse(node.func) == "warnings.warn"
-        ):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "warn" and len(node.args) > 1:
             what = node.args[0]
             yield (
                 (given.get(what.id) if isinstance(what, ast.Name) else template(what)),

@@ -72,7 +72,7 @@ def test_equal_rows_stand_in_for_each_other(rng):
 
 def test_few_free_rows_fall_back_to_the_diagonal(rng):
     X = rng.standard_normal((3, 2))
-    free, bounded = span(2.0 * Gaussian(1.0), X[:1], X[1:], intercept=True)
+    free, bounded, _ = span(2.0 * Gaussian(1.0), X[:1], X[1:], intercept=True)
     assert_allclose(free, 2.0)
     assert_allclose(bounded, 2.0)
 

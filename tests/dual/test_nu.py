@@ -8,16 +8,23 @@ from sklearn.svm import NuSVR
 
 from dual.reference import interior_point
 from mercer import _tiles
-from mercer.dual import _interior, nu
-from mercer.dual._interior import interior
+from mercer.dual import _search, _tube, working_set
+from mercer.dual.working_set import solve
 from mercer.gram import DenseGram
+from mercer.losses import EpsilonInsensitive
 
-WAYS = pytest.mark.parametrize("way", ["interior", "pairs"])
+WAYS = pytest.mark.parametrize("way", ["interior", "rounds", "plain"])
 SIGNS = pytest.mark.parametrize("intercept", [True, False])
 
 
 def gram(K):
     return DenseGram.from_matrix(np.ascontiguousarray(K, dtype=float).copy())
+
+
+def nu_solve(K, y, box, share, **options):
+    """(ε, solution) of ν = share."""
+    found = solve(gram(K), EpsilonInsensitive(0.0).dual(y, box), nu=share, **{"intercept": True, **options})
+    return found.epsilon, found
 
 
 def problem(rng, n, low_rank=False):
@@ -29,10 +36,15 @@ def problem(rng, n, low_rank=False):
 
 @pytest.fixture
 def choose(monkeypatch):
-    """Whether a few rows go to the interior-point method or to compiled pairs, whatever is loaded."""
+    """A few rows by an interior point as usual, or by one ε after the other as many rows are: compiled or in NumPy."""
 
     def set_way(way):
-        monkeypatch.setattr(nu, "few", lambda n: way == "interior")
+        if way != "interior":
+            for module in (_search, working_set):
+                monkeypatch.setattr(module, "FEW", 0)
+            monkeypatch.setattr(_search, "FACTORS", np.inf)
+        if way == "plain":
+            monkeypatch.setattr(_tiles, "loops", lambda entries=0: None)
 
     return set_way
 
@@ -52,6 +64,7 @@ def assert_optimal(K, y, box, total, intercept, eps, found, tol):
     at_bound = np.abs(a) == box
     assert (r[at_bound] * np.sign(a[at_bound]) >= eps - tol).all()
     assert abs(found.gap) <= 3 * tol * max(total, 1.0) and found.violation <= tol
+    assert np.isclose(found.gap, found.primal - found.objective, atol=1e-9 * (1 + abs(found.primal)))
 
 
 # ---------------------------------------------------------------------------------------------- exactness
@@ -64,7 +77,7 @@ def test_conditions_hold_to_rounding(way, intercept, share, rng, choose):
         K, y = problem(rng, 41, low_rank)
         box = C * rng.uniform(0.2, 2.0, 41)
         total = share * box.sum()
-        eps, found = nu.solve(gram(K), y, box, total, intercept=intercept, tol=1e-8)
+        eps, found = nu_solve(K, y, box, share, intercept=intercept, tol=1e-8)
         assert_optimal(K, y, box, total, intercept, eps, found, 1e-8)
         if eps > 0:  # the twin's p and m are not unique without a tube
             _, value = interior_point(K, (y, np.full(41, eps), np.zeros(41), -box, box), intercept)
@@ -86,9 +99,9 @@ def test_equals_a_generic_solver(intercept, rng, choose):
 
     options = {"maxiter": 1000, "ftol": 1e-13}
     generic = minimize(value, np.full(24, 0.3), jac=True, bounds=[(0, 2.0)] * 24, constraints=sums, options=options)
-    for way in ("interior", "pairs"):
+    for way in ("interior", "rounds"):
         choose(way)
-        eps, found = nu.solve(gram(K), y, box, total, intercept=intercept, tol=1e-9)
+        eps, found = nu_solve(K, y, box, 0.4, intercept=intercept, tol=1e-9)
         assert_allclose(found.alpha, generic.x[:12] - generic.x[12:], atol=2e-4)
         a = found.alpha
         assert 0.5 * a @ K @ a - y @ a <= generic.fun + 1e-9
@@ -100,7 +113,7 @@ def test_equals_libsvm(way, rng, choose):
     choose(way)
     K, y = problem(rng, 97)
     for share in (0.123, 0.457, 0.83):
-        eps, found = nu.solve(gram(K), y, np.full(97, 1.5), share * 97 * 1.5, tol=1e-9)
+        eps, found = nu_solve(K, y, np.full(97, 1.5), share, tol=1e-9)
         theirs = NuSVR(C=1.5, nu=share, kernel="precomputed", tol=1e-8).fit(K, y)
         full = np.zeros(97)
         full[theirs.support_] = theirs.dual_coef_[0]
@@ -113,22 +126,18 @@ def test_many_rows_by_rounds_of_blocks(rng):
     K, y = problem(rng, 1300)
     box = np.ones(1300)
     for intercept in (True, False):
-        eps, found = nu.solve(gram(K), y, box, 0.3 * 1300, intercept=intercept, tol=1e-6)
+        eps, found = nu_solve(K, y, box, 0.3, intercept=intercept, tol=1e-6)
         assert found.info["rounds"] > 1
         assert_optimal(K, y, box, 0.3 * 1300, intercept, eps, found, 1e-6)
 
 
-@SIGNS
-def test_the_interior_point_method_with_epsilon_given(intercept, rng):
-    for low_rank, C in ((False, 0.3), (False, 30.0), (True, 1.0)):
-        K, y = problem(rng, 50, low_rank)
-        box = C * rng.uniform(0.2, 2.0, 50)
-        inner = interior(K, y, box, 0.1, intercept=intercept)
-        _, value = interior_point(K, (y, np.full(50, 0.1), np.zeros(50), -box, box), intercept)
-        a = inner.alpha
-        assert_allclose(0.5 * a @ K @ a - y @ a + 0.1 * np.abs(a).sum(), value, rtol=1e-5)
-        assert inner.steps < 30
-        assert (a == 0).any() or (np.abs(a) == box).any()
+def test_ends_that_are_near_give_the_point_between_them(rng, choose, monkeypatch):
+    """K of rank 2: Σ|α| jumps where ε passes a vertex, and only a mixture of both sides has the total."""
+    choose("rounds")
+    monkeypatch.setattr(_tube.Tube, "_newton", lambda self, eps: None)
+    K, y = problem(rng, 90, low_rank=True)
+    eps, found = nu_solve(K, y, np.ones(90), 0.4, tol=1e-4)
+    assert_optimal(K, y, np.ones(90), 36.0, True, eps, found, 1e-4)
 
 
 # ---------------------------------------------------------------------------------------------- degenerate problems
@@ -140,7 +149,7 @@ def test_a_total_of_whole_boxes(way, intercept, rng, choose):
     for low_rank in (False, True):
         K, y = problem(rng, 60, low_rank)
         box = np.full(60, 0.05)
-        eps, found = nu.solve(gram(K), y, box, 0.4 * 3.0, intercept=intercept, tol=1e-7)
+        eps, found = nu_solve(K, y, box, 0.4, intercept=intercept, tol=1e-7)
         assert_optimal(K, y, box, 0.4 * 3.0, intercept, eps, found, 1e-7)
 
 
@@ -163,7 +172,7 @@ def test_two_rows_constant_targets_and_repeated_rows(way, intercept, rng, choose
     for matrix, target, share in cases:
         box = np.full(len(target), 0.8)
         total = share * box.sum()
-        eps, found = nu.solve(gram(matrix), target, box, total, intercept=intercept, tol=1e-7)
+        eps, found = nu_solve(matrix, target, box, share, intercept=intercept, tol=1e-7)
         assert_optimal(matrix, target, box, total, intercept, eps, found, 1e-7)
 
 
@@ -171,17 +180,19 @@ def test_two_rows_constant_targets_and_repeated_rows(way, intercept, rng, choose
 def test_no_tube_when_the_total_is_not_used_up(way, rng, choose):
     choose(way)
     K, y = problem(rng, 30)
-    eps, found = nu.solve(gram(K), y, np.full(30, 1e4), 3e5, tol=1e-7)
+    eps, found = nu_solve(K, y, np.full(30, 1e4), 1.0, tol=1e-7)
     assert eps == 0.0
     assert np.abs(found.alpha).sum() < 2.9e5
     assert_optimal(K, y, np.full(30, 1e4), 3e5, True, eps, found, 1e-7)
 
 
-def test_a_total_that_no_box_allows_is_refused(rng):
+def test_what_nu_cannot_be_is_refused(rng):
     K, y = problem(rng, 10)
-    for total in (0.0, 10.5, np.nan):
-        with pytest.raises(ValueError, match="total must be above 0 and at most Σ box = 10"):
-            nu.solve(gram(K), y, np.ones(10), total)
+    for share in (0.0, 1.05, np.nan):
+        with pytest.raises(ValueError, match="nu must be above 0 and at most 1"):
+            nu_solve(K, y, np.ones(10), share)
+    with pytest.raises(ValueError, match="without an epsilon of its own"):
+        solve(gram(K), EpsilonInsensitive(0.1).dual(y, np.ones(10)), nu=0.5)
 
 
 # ---------------------------------------------------------------------------------------------- budgets
@@ -190,14 +201,9 @@ def test_budgets_are_obeyed(way, rng, choose):
     choose(way)
     K, y = problem(rng, 200)
     box = np.full(200, 50.0)
-    _, found = nu.solve(gram(K), y, box, 2000.0, max_iter=3, tol=1e-6)
+    _, found = nu_solve(K, y, box, 0.2, max_iter=3, tol=1e-6)
     assert found.status == "max_iter" and found.iterations <= 3
     assert np.isfinite([found.gap, found.b, found.violation]).all() and found.violation > 1e-6
     assert abs(found.alpha.sum()) <= 1e-9 * 2000.0 and (np.abs(found.alpha) <= box).all()
-    _, found = nu.solve(gram(K), y, box, 2000.0, time_budget=1e-9, tol=1e-6)
+    _, found = nu_solve(K, y, box, 0.2, time_budget=1e-9, tol=1e-6)
     assert found.status == "time_budget" and found.violation > 1e-6
-
-
-def test_a_few_rows_are_known_without_a_compiler(monkeypatch):
-    monkeypatch.setattr(_tiles, "loops", lambda entries=0: None if entries < _tiles.WORTH_COMPILING else object())
-    assert _interior.few(100) and not _interior.few(1000)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dual.reference import interior_point
 from mercer import _threads, _tiles
 from mercer._loops import dual as compiled
-from mercer.dual import _active, _plain, _programme, _rounds, _search, _store, working_set
+from mercer.dual import _face, _plain, _programme, _rounds, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
@@ -122,17 +122,14 @@ def test_zeros_and_bounds_are_exact(intercept, rng):
 
 
 @pytest.mark.parametrize("name", ["tube", "hinge", "Huber", "quantile"])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_compiled_and_plain_loops_agree(name, intercept, rng):
+def test_compiled_and_plain_loops_agree(name, rng):
     X, y = data(rng, 64)
     K, dual = Gaussian(1.0)(X), PROBLEMS[name](y, rng)
     ends = []
     for loops in (compiled, _plain):
         a, g = np.zeros(64), -dual.target.copy()
-        smo = loops.smo_pairs if intercept else loops.smo_singles
-        steps, before, after = smo(
-            K, np.diag(K).copy(), dual.ridge, dual.epsilon, dual.lower, dual.upper, a, g, 1e-6, 10**5
-        )
+        parts = np.diag(K).copy(), dual.ridge, dual.epsilon, dual.lower, dual.upper
+        steps, before, after = loops.smo_pairs(K, *parts, a, g, 1e-6, 10**5)
         assert 0 < steps < 10**5 and after <= 1e-6 < before
         assert_allclose(g, K @ a + dual.ridge * a - dual.target, atol=1e-9)
         ends.append(objective(K, dual, a))
@@ -176,7 +173,8 @@ def test_rows_that_cannot_move_are_left_out(stored, intercept, rng, monkeypatch)
         _tiles.loops(1e12)
         monkeypatch.setattr(working_set, "QUICK", 100)
         monkeypatch.setattr(_store, "FEW", 100)
-    monkeypatch.setattr(_search, "newton", lambda *args, **options: "failed")
+    monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
+    monkeypatch.setattr(_search, "FACTORS", np.inf)
     expected = solve(K, dual, intercept=intercept, memory=memory)
     monkeypatch.setattr(_search, "EXACT", 100)
     monkeypatch.setattr(_search, "SHRINK", 0.9)
@@ -209,12 +207,21 @@ def test_a_fine_tolerance_is_reached(rng):
     assert found.info["newton_steps"] >= 1
 
 
-def test_without_newton_the_answer_is_the_same(rng, monkeypatch):
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loops", [compiled, _plain])
+@pytest.mark.parametrize("name", ["tube", "weighted tube", "hinge", "squared hinge", "Huber"])
+def test_rounds_alone_give_the_same_answer(name, loops, intercept, rng, monkeypatch):
+    """Neither Newton nor an interior point, with the compiled loops and in NumPy."""
     X, y = data(rng, 80)
-    K, dual = TiledGram(Gaussian(1.0), X), tube(y, 3.0, 0.1)
-    expected = solve(K, dual, intercept=True, tol=1e-6)
-    monkeypatch.setattr(_search, "newton", lambda *args, **options: "failed")
-    found = solve(K, dual, intercept=True, tol=1e-6)
+    K, dual = TiledGram(Gaussian(1.0), X), PROBLEMS[name](y, rng)
+    expected = solve(K, dual, intercept=intercept, tol=1e-6)
+    assert expected.info["interior_steps"] > 0 and expected.info["rounds"] == 0
+    monkeypatch.setattr(working_set, "_loops", lambda n: loops)
+    monkeypatch.setattr(working_set, "_whole", lambda *args: None)
+    monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
+    found = solve(K, dual, intercept=intercept, tol=1e-6)
+    assert found.status == "converged" and found.info["rounds"] > 0
+    assert_allclose(found.objective, expected.objective, rtol=1e-6)
     assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=1e-4)
 
 
@@ -228,7 +235,7 @@ def test_newton_never_raises_the_objective(rng):
         g = K @ a - y
         store = _store.Stored(K, _plain)
         before = objective(K, dual, a)
-        _active.newton(store, programme, a, g)
+        _face.newton_step(store, programme, a, g, _rounds.Budget())
         assert objective(K, dual, a) <= before + 1e-9
         assert_allclose(g, K @ a - y, atol=1e-9)
         assert (np.abs(a) <= 3.0).all() and abs(a.sum()) < 1e-8

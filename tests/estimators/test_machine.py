@@ -10,6 +10,8 @@ from sklearn.svm import SVC
 
 from mercer import KernelMachine, KernelRidge
 from mercer.datasets import load_mcycle
+from mercer.exceptions import NotEnoughMemory
+from mercer.gram import TiledGram
 from mercer.kernels import Gaussian, Linear, Matern32
 from mercer.losses import (
     BY_NAME,
@@ -21,6 +23,7 @@ from mercer.losses import (
     Quantile,
     Squared,
 )
+from mercer.solvers import Cholesky
 
 REGRESSION = [
     "squared",
@@ -430,14 +433,42 @@ def test_a_time_budget_ends_a_search(data):
     assert (model.kernel_, model.lam_, model.selection_.status) == (Gaussian(1.0), 1.0, "time_budget")
 
 
-@pytest.mark.parametrize(("loss", "expected"), [("hinge", [(30, 2 * 3 * 4)]), ("logistic", [])])
-def test_a_search_says_how_many_solves_are_to_come(loss, expected, rng, monkeypatch):
-    """So that the loops are compiled for many small solves, of which one is not worth it."""
-    from mercer.estimators import _machine_search
+# ------------------------------------------------------------------------------------------------ solver and memory
+class Counting(Cholesky):
+    """Cholesky that counts what it is asked for."""
 
-    seen = []
-    monkeypatch.setattr(_machine_search, "expect", lambda n, solves: seen.append((n, solves)))
-    X = rng.standard_normal((30, 2))
-    y = (X[:, 0] > 0).astype(int)
-    KernelMachine([Gaussian(1.0), Gaussian(2.0)], loss=loss, lam=[0.1, 1.0, 10.0], criterion=4).fit(X, y)
-    assert seen == expected
+    sizes: list = []  # noqa: RUF012
+
+    def resolvent(self, K, H=None):
+        self.sizes.append(K.n)
+        return super().resolvent(K, H)
+
+
+@pytest.mark.parametrize("criterion", ["alo", 3])
+def test_every_trial_uses_the_solver_that_was_given(data, criterion, monkeypatch):
+    X, y, _ = data
+    monkeypatch.setattr(Counting, "sizes", [])
+    found = KernelMachine(Gaussian(1.0), "squared", criterion=criterion, solver=Counting()).fit(X, y)
+    fits = 1 if criterion == "alo" else criterion
+    assert len(Counting.sizes) >= fits * found.selection_.evaluations
+    same = KernelMachine(Gaussian(1.0), "squared", criterion=criterion).fit(X, y)
+    assert found.lam_ == same.lam_
+
+
+@pytest.mark.parametrize("criterion", ["alo", 3])
+@pytest.mark.parametrize("options", [{"solver": "cholesky"}, {"loss": "logistic", "multi_class": "softmax"}], ids=str)
+def test_what_does_not_fit_is_refused_before_the_first_matrix(data, criterion, options, monkeypatch):
+    X, y, _ = data
+    y = np.digitize(y, [-0.5, 0.5]) if "loss" in options else y
+    if "loss" in options and criterion == "alo":
+        criterion = 4
+    monkeypatch.setattr(TiledGram, "dense", None)
+    monkeypatch.setattr(TiledGram, "_product", None)
+    with pytest.raises(NotEnoughMemory, match="n = 60"):
+        KernelMachine(Gaussian(1.0), criterion=criterion, memory=1000.0, **options).fit(X, y)
+
+
+def test_a_solver_that_does_not_give_the_diagonal_is_refused_in_words(data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="needs the diagonal .* solver='cg' does not give"):
+        KernelMachine(Gaussian(1.0), "huber", criterion="alo", solver="cg").fit(X, y)

@@ -32,4 +32,3 @@ def test_some_of_the_points_take_their_share_of_what_is_left_within_them(rng):
     some = rows.take(np.array([0, 2]))
     assert_allclose(some.spread, rows.spread[[0, 2]])
     assert Evidence().extras(some)["spread"] is some.spread
-    assert not Evidence(weights="precision").extras(some)

@@ -5,7 +5,7 @@ Nothing here is imported before a problem is large enough to pay for a compiler 
 so a result does not depend on how the tiles fall.
 """
 
-from mercer._loops import dual, graphs, nu, strings, tasks
+from mercer._loops import dual, graphs, strings, tasks
 from mercer._loops.core import clear_lower, exp
 from mercer._loops.pairs import (
     CODES,
@@ -27,7 +27,6 @@ __all__ = [
     "exp",
     "graphs",
     "laplacian",
-    "nu",
     "radial",
     "radial_contract",
     "radial_contract_product",

@@ -15,6 +15,7 @@ from numba import njit
 from mercer._loops.core import OPTIONS, _wide
 
 LANES = 64  # the order of a block is padded to a multiple of this
+CALLS = 0.0  # multiplications in the time that a step takes beside its own
 TINY = 1e-12  # curvature of a flat direction, relative to 1: the step then ends at a bound
 
 
@@ -206,67 +207,4 @@ def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
         g[j] += ridge[j] * dj
         _slopes(a, eps, low, high, up, down, i)
         _slopes(a, eps, low, high, up, down, j)
-    return most, start, violation
-
-
-@njit(**OPTIONS)
-def _steepest(g, up, down, curve, lane, tree, gain, tree32):
-    """(largest violation, i): i gains most, violation²/curvature, when it moves alone."""
-    _wide()
-    zero, tiny = np.float32(0.0), np.float32(TINY)
-    for j in range(LANES):
-        lane[j], gain[j] = 0.0, zero
-    for s in range(0, g.size, LANES):
-        x, u, v, d = g[s : s + LANES], up[s : s + LANES], down[s : s + LANES], curve[s : s + LANES]
-        for j in range(LANES):
-            rise, fall = -(x[j] + u[j]), x[j] + v[j]
-            b = rise if rise > fall else fall
-            lane[j] = b if b > lane[j] else lane[j]
-            c = np.float32(b if b > 0.0 else 0.0)
-            value = c * c / (d[j] if d[j] > tiny else tiny)
-            gain[j] = value if value > gain[j] else gain[j]
-    highest, best, where = _largest(lane, tree), _largest(gain, tree32), 0
-    while gain[where] < best:
-        where += 1
-    place, most = where, -zero
-    for i in range(where, g.size, LANES):
-        c = np.float32(max(max(-(g[i] + up[i]), g[i] + down[i]), 0.0))
-        value = c * c / max(curve[i], tiny)
-        if value > most:
-            most, place = value, i
-    return highest, place
-
-
-@njit(**OPTIONS)
-def smo_singles(K, diag, ridge, eps, low, high, a, g, tol, most):
-    """Minimise the block's programme one variable at a time, the one that gains most; a and g in place.
-
-    Returns (steps, violation before the first step, violation at the end).
-    """
-    q = a.size
-    up, down, lane, tree = np.empty(q), np.empty(q), np.empty(LANES), np.empty(LANES)
-    gain, tree32, curve = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(q, np.float32)
-    for i in range(q):
-        _slopes(a, eps, low, high, up, down, i)
-        curve[i] = diag[i] + ridge[i]
-    start = violation = 0.0
-    for step in range(most + 1):
-        violation, i = _steepest(g, up, down, curve, lane, tree, gain, tree32)
-        if step == 0:
-            start = violation
-        if not violation > tol or step == most:
-            return step, start, violation
-        bend = max(diag[i] + ridge[i], TINY)
-        centre = a[i] - g[i] / bend  # the minimum but for ε and the bounds
-        shrunk = max(abs(centre) - eps[i] / bend, 0.0)
-        new = min(max(shrunk if centre > 0.0 else -shrunk, low[i]), high[i])
-        delta = new - a[i]
-        if delta == 0.0:
-            return step, start, violation
-        a[i] = new
-        row = K[i]
-        for j in range(q):
-            g[j] += delta * row[j]
-        g[i] += ridge[i] * delta
-        _slopes(a, eps, low, high, up, down, i)
     return most, start, violation

@@ -16,10 +16,9 @@ from mercer.estimators._base import Estimator
 from mercer.estimators._report import FitReport
 from mercer.estimators._svm_fit import fit_target, solver_of, spread
 from mercer.kernels import Linear
+from mercer.solvers.witness import negative_witness
 
 UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
-TRIED = 500  # rows whose matrix is looked at when a solver gives up
-ROUNDING = 1e-10  # of the largest eigenvalue: what may be negative
 FINEST = 1e-12  # of the tolerance, in units of the spread of y: rounding
 
 
@@ -176,7 +175,9 @@ class SupportVectors(RegressorMixin, Estimator):
             status=found.solution.status,
             iterations=self.n_iter_,
             rounds=info["rounds"],
+            interior_steps=info["interior_steps"],
             newton_steps=info["newton_steps"],
+            jitter=info["jitter"],
             kkt_violation=found.unit * found.solution.violation,
             dual_gap=found.gap,
             objective=found.primal,
@@ -188,14 +189,13 @@ class SupportVectors(RegressorMixin, Estimator):
         """Say that the solution is not one, and whether K is to blame."""
         report, why = self.fit_report_, ""
         if isinstance(self._route, Whole):
-            M = K.rows(np.arange(min(K.n, TRIED)))[:, :TRIED]
-            lowest, highest = np.linalg.eigvalsh(M)[[0, -1]]
-            if lowest < -ROUNDING * max(highest, 0.0):
-                report["lowest_eigenvalue"] = float(lowest)
+            witness = negative_witness(K)
+            if witness is not None:
+                report["lowest_eigenvalue"] = witness[2]
                 why = (
-                    f" The kernel is not positive semi-definite: its matrix of {len(M)} rows has the eigenvalue "
-                    f"{lowest:.3g}, so that the dual has no single minimum, and the coefficients (their sum is "
-                    f"{self._alpha.sum():.3g}, for 0) may solve nothing; use another kernel."
+                    f" The kernel is not positive semi-definite: its matrix of rows {witness[0].tolist()} has the "
+                    f"eigenvalue {witness[2]:.3g}, so that the dual has no single minimum, and the coefficients (their "
+                    f"sum is {self._alpha.sum():.3g}, for 0) may solve nothing; use another kernel."
                 )
         warn(
             f"Solver terminated early ({report['status']}, max_iter={self.max_iter}) after {self.n_iter_} steps with a "

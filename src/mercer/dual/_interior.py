@@ -1,161 +1,256 @@
-"""An interior-point method for the ε-insensitive dual of a few hundred rows: a dozen factors, whatever C, ε or ν are.
+"""An interior-point method for the dual of every boxed loss: about ten factors of K + W, whatever C, ε or ν are.
 
-α = p − m with p, m in [0, box]. What must not become negative comes in pairs whose products fall to zero: p and m,
-their distances to the box, and the slack of Σ(p + m) <= total, each with its multiplier; that of the last is ε. Where
-there is no total, ε is given. Eliminating all but Δα leaves a system with K + W, W diagonal (`_System`). Pairs of
-variables need thousands of steps where C is large or K has a low rank, and without a compiler each costs as much as a
-small factor.
+α = l + p where there is no kink, else α = p − m, with p and m in boxes that begin at 0. What must not become negative
+comes in pairs whose products fall to zero: p and m, their distances to the ends of their boxes, and with ν the slack of
+Σ(p + m) <= total, each with its multiplier; that of the last is ε. Eliminating all but Δα leaves a system with K + W, W
+diagonal, and a column for each condition: ones for Σα = 0, v for the total. Pairs of variables need many thousand steps
+where C is large or K has a low rank, and for a few rows each of them costs as much as a small factor.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
-from mercer import _tiles
-from mercer.gram import DenseGram
+from mercer.exceptions import NotPositiveDefinite
+from mercer.solvers.small import ThinFactor, factor, thin
 
-PAIRS = 200  # entries of K that pairs of variables would read, times all of them
 STEPS = 60
-SOLVED = 1e-10  # mean product of a pair, in units of y times α
+SOLVED = 1e-8  # mean product of a pair, in units of y times α
+START = 0.5  # of the unit of α for p and m, of the unit of y for the multipliers
 BACK = (0.995, 0.9999)  # least and largest share of the way to the nearest end
 SHIFT = 1e-14  # of the mean diagonal: K may be singular
-SURE = 1e-10  # of the small system's diagonal
-SIGN = np.array([[1.0], [-1.0]])
-
-
-def few(n):
-    """Whether so few rows are solved here: pairs of variables are not compiled yet, and not worth it."""
-    return _tiles.loops(PAIRS * n * n) is None
-
-
-def quick_start(K, dual, intercept):
-    """Where `working_set.solve` should start, for a few rows of a stored K; None where there is nothing to gain."""
-    target = np.asarray(dual.target, dtype=float)
-    if not few(K.n) or not isinstance(K, DenseGram) or not target.any():
-        return None
-    return interior(K.matrix, target, dual.upper, float(dual.epsilon[0]), intercept=intercept)
+CLOSED = 1e-10  # of the unit of α: the width of a box that is none
+LARGE = 1e4  # units: where α may be larger rounding is watched, and the factor is of all of K
+ROUNDED = 1e-13  # of the largest α times the unit of y: products below are rounding
+FEWER = (0.9, 15)  # what the mean product must fall to in so many steps
+WORSE = 10.0  # times the slopes that do not add up in the step before: rounding has taken over
+SURE = 1e-10  # of the small system's diagonal: where all rows are bounded, b and ε are not unique
 
 
 class Inner(NamedTuple):
-    """α with exact zeros and bounds, ε, whether the total binds, and steps."""
+    """α with exact zeros and bounds (bold and careful), ε, whether the total binds, steps, jitter of the factors."""
 
-    alpha: np.ndarray
+    alpha: tuple
     epsilon: float
     binds: bool
     steps: int
+    jitter: float
 
 
-def interior(K, y, box, epsilon=0.0, total=None, intercept=True, budget=None):
-    """min ½αᵀKα − yᵀα + ε‖α‖₁, |α| <= box [Σα = 0], with ε given, or ε = 0 and ‖α‖₁ <= total.
+def interior(K, programme, budget, total=None):
+    """min ½αᵀKα + Σ h(α) [Σα = 0], for a stored K in float64; with ``total`` ε = 0 and ‖α‖₁ <= total.
 
     Good to about 1e-6; α is exactly 0 or at its bound where the multipliers say so: a start for Newton.
     """
-    n = len(y)
-    diag = max(float(np.trace(K)) / n, np.finfo(float).tiny)
-    unit = max(float(np.abs(y).max()), np.finfo(float).tiny)  # of slopes, and of α:
-    size = min(float(box.mean()), unit / diag) if total is None else min(float(box.mean()), total / n)
-    A = K.astype(np.float64)
-    A[np.diag_indices(n)] += SHIFT * diag
-    x = np.full((2, n), 0.25) * np.minimum(box, size)
-    y_like = np.full((2, n), unit)
-    # p and m, their distances to the box, the multipliers of both, b, ε, the slack of the total
-    state = [x, box - x, y_like, y_like, 0.0, epsilon if total is None else unit, total or 0.0]
-    step = 0
-    while step < STEPS and not (budget is not None and budget.spent()):
-        after = _step(A, y, total, intercept, state, SOLVED * unit * size)
-        if after is None:
-            break
-        state, step = after, step + 1
-        if budget is not None:
-            budget.take(1, n**3)
-    x, left, z, w, _, eps, slack = state
-    value = np.where(x / size < z / unit, 0.0, np.where(left / size < w / unit, box, x))
-    binds = total is not None and eps / unit > slack / total
-    return Inner(value[0] - value[1], float(eps), binds, step)
+    work, step = _Interior(K, programme, total), 0
+    with np.errstate(all="ignore"):  # a step that is not finite is not taken
+        while step < STEPS and not budget.spent() and work.step():
+            step += 1
+            budget.take(1, float(len(K)) ** 3)
+    return work.found(step)
 
 
-def _step(A, y, total, intercept, state, solved):
-    """The next state: where the ends alone would lead, then with what that teaches (Mehrotra). None at the end."""
-    x, left, z, w, b, eps, slack = state  # the distance is kept beside x: their difference would be rounded to 0
-    alpha, free = x[0] - x[1], total is not None
-    r = SIGN * (A @ alpha - y + b) + eps - z + w
-    lost, excess = float(alpha.sum()), float(x.sum()) + slack - (total or 0.0)
-    count = 4 * len(y) + free
-    mean = (float(np.vdot(x, z) + np.vdot(left, w)) + eps * slack * free) / count
-    system = None if mean <= solved else _System(A, z / x + w / left, slack / eps if free else None, intercept)
-    if system is None or system.failed:
-        return None
+class _Interior:
+    """p, m, their distances to their ends (X), the multipliers of all four (Z), b, ε and the slack of the total."""
 
-    def move(aim, low, high, last):
-        """The step to products equal to ``aim``, less the products of the last step."""
-        to_z, to_w, to_slack = (aim - low) / x - z, (aim - high) / left - w, (aim - last) / eps - slack if free else 0.0
-        dx, db, deps = system.solve(-r + to_z - to_w, -lost, -excess - to_slack)
-        dslack = to_slack - slack / eps * deps if free else 0.0
-        return dx, -dx, to_z - z / x * dx, to_w + w / left * dx, db, deps, dslack
+    def __init__(self, K, programme, total):
+        self.K, self.programme, self.total = K, programme, total
+        target, self.ridge = programme.target, programme.ridge
+        n, kink = len(target), (programme.epsilon > 0) | (total is not None)
+        self.diag = max(float((programme.diag + self.ridge).mean()), np.finfo(float).tiny)
+        self.unit = max(float(np.abs(target).max()), np.finfo(float).tiny)  # of slopes, and of α:
+        lower, upper = _finite_bounds(programme)
+        self.shift = np.where(kink, 0.0, lower)
+        self.ends = np.array([upper - self.shift, np.where(kink, -lower, 0.0)])
+        self.size = min(float(self.ends.max(axis=0).mean()), self.unit / self.diag)
+        if total is not None:
+            self.size = min(self.size, total / n)
+        self.ends = np.maximum(self.ends, CLOSED * self.size)
+        x = START * np.minimum(self.ends, self.size)
+        x[0] = np.where(self.shift < 0, np.minimum(-self.shift, 0.9 * self.ends[0]), x[0])
+        self.X, self.Z = np.concatenate([x, self.ends - x]), np.full((4, n), START * self.unit)
+        self.b, self.slack = 0.0, total or 0.0
+        self.epsilon = programme.epsilon if total is None else START * self.unit
+        self.solved, self.jitter = SOLVED * self.unit * self.size, 0.0
+        self.mean, self.idle = np.inf, 0
+        self.large = float(self.ends.max()) > LARGE * self.size  # α may become so large that rounding counts
+        self.kept, self.wrong = None, np.inf  # the state before, and by how much its slopes did not add up
+        self.rho, self.G = self.diag if programme.intercept else 0.0, None if self.large else thin(K)
+        self.ones = [np.ones(n)] if programme.intercept else []
+        if self.G is None:
+            self.square = np.empty((n, n))
+            self.diagonal = self.square.reshape(-1)[:: n + 1]
+        elif self.ones:
+            self.G = np.column_stack([self.G, np.full(n, np.sqrt(self.rho))])
+        self.C = np.array(self.ones)
+        self.plain = not (self.ridge.any() or self.shift.any())
 
-    def reach(d, back):
-        """How far the step may go: a share of the way to the nearest end, and 1 at most."""
-        most = max(float((-dv / v).max()) for v, dv in zip(state[:4], d[:4], strict=True))
-        if free:
-            most = max(most, -d[5] / eps, -d[6] / slack)
-        return back / max(most, back)
+    def found(self, steps):
+        """What it is; where α is much larger than its unit, both may be right to tell what is zero or at a bound."""
+        ways = [self.size]
+        if self.large:
+            alpha = self.X[0] - self.X[1] + self.shift
+            ways = list(dict.fromkeys((max(self.size, float(np.abs(alpha).mean())), self.size)))
+        alphas = tuple(self._to_ends(size) for size in ways)
+        if self.total is None:
+            return Inner(alphas, 0.0, False, steps, self.jitter)
+        binds = self.epsilon / self.unit > self.slack / self.total
+        return Inner(alphas, float(self.epsilon), binds, steps, self.jitter)
 
-    d = move(0.0, 0.0, 0.0, 0.0)
-    t = reach(d, 1.0)
-    ahead = float(np.vdot(x + t * d[0], z + t * d[2]) + np.vdot(left + t * d[1], w + t * d[3]))
-    ahead += (eps + t * d[5]) * (slack + t * d[6]) * free
-    aim = mean * min(max(ahead / (count * mean), 0.0), 1.0) ** 3
-    d = move(aim, d[0] * d[2], d[1] * d[3], d[5] * d[6])
-    t = reach(d, float(np.clip(1.0 - aim / mean, *BACK)))
-    return [v + t * dv for v, dv in zip(state, d, strict=True)] if np.isfinite(d[0]).all() else None
+    def _to_ends(self, size):
+        """α with what is nearer to an end than its slope, the difference of its two multipliers, to zero put there."""
+        x, slope = self.X * (self.unit / size), self.Z[:2] - self.Z[2:]
+        ends = np.where(x[:2] < slope, 0.0, np.where(x[2:] < -slope, self.ends, self.X[:2]))
+        return np.clip(self.shift + ends[0] - ends[1], self.programme.lower, self.programme.upper)
 
+    def step(self):
+        """One step: where the ends alone would lead, then with what that teaches (Mehrotra). False at the end."""
+        X, Z, tube = self.X, self.Z, self.total is not None
+        count, products = X.size + tube, float(np.vdot(X, Z)) + (self.epsilon * self.slack if tube else 0.0)
+        mean = products / count
+        if self._is_over(mean) or not self._factor(Z / X):
+            return False
+        dx, db, de = self._move(self.back - self.lack, -self.slack)
+        q = np.concatenate([dx, -dx])
+        q /= X  # products after a step t: XZ(1 + tq)(1 − t − tq)
+        most = max(1.0, -float(q.min()), 1.0 + float(q.max()))
+        if tube:
+            most = max(most, -de / self.epsilon, 1.0 + de / self.epsilon)
+        t, Zq = 1.0 / most, Z * q
+        second = float(np.vdot(X, Zq) + np.vdot(X, Zq * q))
+        second += self.slack * de * (1.0 + de / self.epsilon) if tube else 0.0
+        ahead = (1.0 - t) * products - t * t * second
+        aim = mean * min(max(ahead / products, 0.0), 1.0) ** 3
+        q += 1.0
+        to = aim / X
+        to += Zq * q
+        to -= Z  # to products equal to ``aim``, less those of the first step
+        to_slack = 0.0
+        if tube:
+            to_slack = (aim + de * self.slack * (1.0 + de / self.epsilon)) / self.epsilon - self.slack
+        dx, db, de = self._move(to[:2] - to[2:] - self.lack, to_slack)
+        return self._go(dx, db, de, to, to_slack, aim / mean)
 
-class _System:
-    """(K + W)Δα + Δb + vΔε = WR with the rows of Σα and of the total, by one factor of K + W.
+    def _go(self, dx, db, de, to, to_slack, left):
+        """As far as the nearest end allows; False where the step is not finite."""
+        X, Z, tube = self.X, self.Z, self.total is not None
+        dX = np.concatenate([dx, -dx])
+        to -= self.D * dX
+        near = min(float((dX / X).min()), float((to / Z).min()))
+        if tube:
+            ds = to_slack - self.slack / self.epsilon * de
+            near = min(near, de / self.epsilon, ds / self.slack)
+        if not np.isfinite(near):
+            return False
+        share = min(max(1.0 - left, BACK[0]), BACK[1])
+        t = share / max(-near, share)
+        dX *= t
+        to *= t
+        X += dX
+        Z += to
+        self.b += t * db
+        if tube:
+            self.epsilon, self.slack = self.epsilon + t * de, self.slack + t * ds
+        return True
 
-    With D the diagonals of p and m: W = 1/(1/Dₚ + 1/Dₘ), v = W(1/Dₚ − 1/Dₘ).
-    """
+    def _is_over(self, mean):
+        """Whether products are small enough, fall no more, or rounding has taken over; else what is lacking."""
+        X, Z, P = self.X, self.Z, self.programme
+        self.idle = 0 if mean <= FEWER[0] * self.mean else self.idle + 1
+        self.mean = min(self.mean, mean)
+        if not mean > self.solved or self.idle == FEWER[1]:
+            return True
+        alpha = X[0] - X[1]
+        if not self.plain:
+            alpha += self.shift
+        slope = self.K @ alpha
+        slope += self.b - P.target if self.plain else self.ridge * alpha + (self.b - P.target)
+        self.back = Z[2:] - Z[:2]
+        self.lack = self.back + self.epsilon
+        self.lack[0] += slope
+        self.lack[1] -= slope
+        self.lost = float(alpha.sum())
+        self.excess = float(X[:2].sum()) + self.slack - self.total if self.total is not None else 0.0
+        return self.large and self._is_rounding(mean)
 
-    def __init__(self, A, D, slope, intercept):
-        self.inverse = 1.0 / D
-        self.W = 1.0 / self.inverse.sum(axis=0)
-        self.odd = self.inverse[0] - self.inverse[1]
-        self.v = self.W * self.odd
-        self.intercept, self.slope = intercept, slope
-        M = A.copy()
-        M[np.diag_indices(len(M))] += self.W
-        self.factor, info = dpotrf(M.T, lower=1, overwrite_a=1, clean=0)
-        self.failed = info != 0
-        columns = ([np.ones(len(M))] if intercept else []) + ([self.v] if slope is not None else [])
-        self.C = np.stack(columns, axis=1) if columns else np.zeros((len(M), 0))
-        if not self.failed and columns:
-            self.Z = dpotrs(self.factor, self.C, lower=1)[0]
-            small = self.C.T @ self.Z
-            if slope is not None:
-                small[-1, -1] += float(self.inverse.sum() - self.odd @ self.v) + slope
-            self.small_inverse = _inverse(small)
+    def _is_rounding(self, mean):
+        """Whether rounding has taken over, and the state before is taken back; else this one is kept."""
+        wrong = float(np.abs(self.lack).max())
+        if wrong > WORSE * max(self.wrong, SOLVED * self.unit):
+            self.X, self.Z, self.b, self.epsilon, self.slack = self.kept
+            return True
+        self.kept, self.wrong = (self.X.copy(), self.Z.copy(), self.b, self.epsilon, self.slack), wrong
+        return mean <= ROUNDED * self.unit * float(self.X[:2].max())
 
-    def solve(self, rhs, lost, excess):
-        """(Δ(p, m), Δb, Δε)."""
+    def _factor(self, D):
+        """K + W and what the conditions need; with D the diagonals of p and m, W = 1/(1/Dₚ + 1/Dₘ)."""
+        self.D, self.inverse = D, 1.0 / (D[:2] + D[2:])
+        self.W = 1.0 / (self.inverse[0] + self.inverse[1])
+        W = self.W if self.plain else self.W + self.ridge
+        try:  # Σα is fixed, so that ρ changes b alone; a K of low rank becomes regular where the step is unique
+            if self.G is not None:
+                self.A = ThinFactor(W + SHIFT * self.diag, self.G)
+            else:
+                np.add(self.K, self.rho, out=self.square)
+                self.diagonal += W
+                self.A = factor(self.square, scale=self.diag, least=SHIFT, overwrite=True)
+        except (NotPositiveDefinite, ValueError):  # K is no kernel matrix, or numbers have overflowed
+            return False
+        self.jitter = max(self.jitter, self.A.jitter)
+        if self.total is not None:
+            self.odd = self.inverse[0] - self.inverse[1]
+            self.C = np.array([*self.ones, self.W * self.odd])
+        if len(self.C):
+            self.Y = self.A.solve(self.C.T)
+            small = self.C @ self.Y
+            if self.total is not None:
+                small[-1, -1] += float(self.inverse.sum() - self.odd @ self.C[-1]) + self.slack / self.epsilon
+            self.small = _inverse(small)
+        return True
+
+    def _move(self, rhs, to_slack):
+        """(Δ(p, m), Δb, Δε): (K + W)Δα + Δb + vΔε = WR with the rows of Σα and of the total."""
         both = self.inverse * rhs
-        R = both[0] - both[1]
-        d = dpotrs(self.factor, self.W * R, lower=1)[0]
-        db = deps = 0.0
-        if self.C.shape[1]:
-            need = self.C.T @ d
-            need[: self.intercept] -= lost
-            if self.slope is not None:
-                need[-1] += float(both.sum() - self.v @ R) - excess
-            c = self.small_inverse @ need
-            d = d - self.Z @ c
-            db, deps = (float(c[0]) if self.intercept else 0.0), (float(c[-1]) if self.slope is not None else 0.0)
-        h = self.W * (R - d - deps * self.odd)
-        return self.inverse * (rhs - SIGN * h - deps), db, deps
+        R, db, de = both[0] - both[1], 0.0, 0.0
+        d = self.A.solve(self.W * R)
+        if len(self.C):
+            need = self.C @ d
+            if self.ones:
+                need[0] += self.lost
+            if self.total is not None:
+                need[-1] += float(both.sum() - self.C[-1] @ R) + self.excess + to_slack
+            c = self.small @ need
+            d -= self.Y @ c
+            db, de = float(c[0]) - self.rho * self.lost if self.ones else 0.0, float(c[-1])
+        R -= d
+        if self.total is not None:
+            R -= de * self.odd
+        R *= self.W
+        rhs[0] -= R
+        rhs[1] += R
+        if self.total is not None:
+            rhs -= de
+        rhs *= self.inverse
+        return rhs, db, de if self.total is not None else 0.0
+
+
+def _finite_bounds(programme):
+    """Bounds with those that are infinite replaced by ones that the solution stays away from.
+
+    Where r > 0 half the squared excess over r is a row's loss, and no loss is larger than all of them at α = 0.
+    """
+    lower, upper, ridge = programme.lower, programme.upper, programme.ridge
+    if np.isfinite(lower).all() and np.isfinite(upper).all():
+        return lower, upper
+    zero = np.zeros(len(lower))
+    nothing = programme.values(zero, -programme.target, 0.0)[0]
+    with np.errstate(divide="ignore"):
+        far = 2.0 * np.sqrt(2.0 * max(nothing, np.finfo(float).tiny) / ridge)
+    return np.maximum(lower, -far), np.minimum(upper, far)
 
 
 def _inverse(S):
-    """S⁻¹ of order 1 or 2, the diagonal raised a little: where all rows are bounded, b and ε are not unique."""
+    """S⁻¹ of order 1 or 2, the diagonal raised a little."""
     if len(S) == 1:
         return 1.0 / S
     a, b, c = S[0, 0] * (1.0 + SURE), 0.5 * (S[0, 1] + S[1, 0]), S[1, 1] * (1.0 + SURE)

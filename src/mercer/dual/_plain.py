@@ -3,6 +3,7 @@
 import numpy as np
 
 LANES = 1
+CALLS = 2e4  # multiplications in the time that a step takes beside its own
 TINY = 1e-12
 
 
@@ -79,29 +80,3 @@ def _pair_step(ai, aj, slope, bend, limits):
         slope += bend * move + 2.0 * (eps_i * kink_i + eps_j * kink_j)
         if not (hit_i or hit_j) or ai >= high or aj <= low or not slope < 0.0:
             return ai, aj
-
-
-def smo_singles(K, diag, ridge, eps, low, high, a, g, tol, most):
-    """Minimise one variable at a time, the one that gains most; (steps, violation before, violation after)."""
-    up, down = _slopes(a, eps, low, high)
-    curve = np.maximum(diag + ridge, TINY)
-    start = violation = 0.0
-    for step in range(most + 1):
-        wrong = np.maximum(np.maximum(-(g + up), g + down), 0.0)
-        violation = float(wrong.max())
-        start = violation if step == 0 else start
-        if not violation > tol or step == most:
-            return step, start, violation
-        i = int(np.argmax(wrong**2 / curve))
-        centre = a[i] - g[i] / curve[i]
-        shrunk = max(abs(centre) - eps[i] / curve[i], 0.0)
-        new = min(max(shrunk if centre > 0.0 else -shrunk, low[i]), high[i])
-        delta = new - a[i]
-        if delta == 0.0:
-            return step, start, violation
-        a[i] = new
-        g += delta * K[i]
-        g[i] += ridge[i] * delta
-        one = [i]
-        up[one], down[one] = _slopes(a[one], eps[one], low[one], high[one])
-    return most, start, violation

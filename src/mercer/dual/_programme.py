@@ -6,6 +6,12 @@ g + down when it falls: two numbers because of the kink at 0, and infinite where
 
 import numpy as np
 
+ROUNDED = 1e-12  # of the width of a box, or the largest α: nearer to an end is at it
+SUMS = 1e-12  # of Σ|α|: by so much Σα may differ from 0; bounds stay exact
+FAR = 1e13  # bounds above, in units of α: where α goes there, rounding is larger than any f
+NEAR = 1e8  # what they are taken for
+LARGEST = 1e200  # a unit of α
+
 
 def padded(v, size):
     """A vector with zeros behind it, up to ``size``."""
@@ -17,13 +23,13 @@ def padded(v, size):
 
 
 class Programme:
-    """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = 0."""
+    """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = ``balance``, 0 of all rows."""
 
     NAMES = ("target", "epsilon", "ridge", "lower", "upper", "diag")
 
     def __init__(self, target, epsilon, ridge, lower, upper, diag, intercept):
         self.target, self.epsilon, self.ridge = target, epsilon, ridge
-        self.lower, self.upper, self.diag, self.intercept = lower, upper, diag, intercept
+        self.lower, self.upper, self.diag, self.intercept, self.balance = lower, upper, diag, intercept, 0.0
 
     @classmethod
     def check(cls, dual, diag, intercept):
@@ -33,8 +39,8 @@ class Programme:
         for name, vector in zip(cls.NAMES, vectors, strict=False):
             if vector.shape != (n,):
                 raise ValueError(f"dual.{name} has shape {vector.shape}, but K has {n} rows.")
-        _, epsilon, ridge, lower, upper = vectors
-        if not all(np.isfinite(vector).all() for vector in vectors[:3]):
+        target, epsilon, ridge, lower, upper = vectors
+        if not np.isfinite(target.sum() + epsilon.sum() + ridge.sum()) and not np.isfinite(vectors[:3]).all():
             raise ValueError("dual.target, dual.epsilon and dual.ridge must be finite.")
         if (epsilon < 0).any() or (ridge < 0).any():
             raise ValueError("dual.epsilon and dual.ridge must not be negative: the programme would not be convex.")
@@ -46,6 +52,28 @@ class Programme:
         """The programme of some rows; padded to ``size`` with rows that cannot move."""
         size = len(index) if size is None else size
         return Programme(*(padded(getattr(self, name)[index], size) for name in self.NAMES), self.intercept)
+
+    def with_tube(self, epsilon):
+        """The same programme with another ε, the same for all rows."""
+        parts = [getattr(self, name) for name in self.NAMES]
+        parts[1] = np.full(len(self.target), float(epsilon))
+        return Programme(*parts, self.intercept)
+
+    def resolved(self):
+        """(programme, bound): bounds that float64 cannot tell from none are lowered to ``bound``; None: none was.
+
+        α of a thousand times |y|/k is common, of 10¹³ times it is a K without the rank that y asks for.
+        """
+        largest, mean = float(np.abs(self.target).max(initial=0.0)), float(self.diag.mean())
+        unit = largest / mean if mean > largest / LARGEST else LARGEST  # K is 0, or nearly
+        far = (np.maximum(self.upper, -self.lower) > FAR * unit) & (self.ridge == 0)
+        if not far.any() or unit == 0.0:
+            return self, None
+        bound = NEAR * unit
+        parts = dict(zip(self.NAMES, (getattr(self, name) for name in self.NAMES), strict=True))
+        parts["lower"] = np.where(far, np.maximum(self.lower, -bound), self.lower)
+        parts["upper"] = np.where(far, np.minimum(self.upper, bound), self.upper)
+        return Programme(**parts, intercept=self.intercept), bound
 
     # ------------------------------------------------------------------ slopes and optimality
     def slopes(self, a, g):
@@ -70,12 +98,25 @@ class Programme:
         """b: the slopes of the free rows are −b; their mean, or without free rows the middle of what is allowed."""
         if not self.intercept:
             return 0.0
-        free = self.free(a)
+        near = ROUNDED * np.minimum(self.upper - self.lower, np.abs(a).max(initial=0.0))
+        a = np.where(a - self.lower <= near, self.lower, np.where(self.upper - a <= near, self.upper, a))
+        free = self.free(a)  # none by rounding alone
         if free.size:
             return -float(np.mean(g[free] + self.epsilon[free] * np.sign(a[free])))
         grows, falls = self.slopes(a, g)
         ends = [end for end in (grows.min(), falls.max()) if np.isfinite(end)]
         return -float(np.mean(ends)) if ends else 0.0
+
+    def tube(self, a, g):
+        """ε for which this α is nearest to a solution: the slopes of free rows of either sign are −b ∓ ε."""
+        ends = []
+        for sign, slope in ((1.0, g), (-1.0, -g)):
+            size, box = sign * a, self.upper if sign > 0 else -self.lower
+            ends.append((slope[(size >= 0) & (size < box)].min(initial=np.inf), slope[size > 0].max(initial=-np.inf)))
+        if not self.intercept:
+            ends = [(min(ends[0][0], ends[1][0]), max(ends[0][1], ends[1][1]))] * 2
+        level = [np.mean([end for end in pair if np.isfinite(end)] or [0.0]) for pair in ends]
+        return max(-0.5 * float(level[0] + level[1]), 0.0)
 
     # ------------------------------------------------------------------ values
     def values(self, a, g, b):
@@ -86,8 +127,11 @@ class Programme:
         Ka = g + self.target - self.ridge * a
         residual = self.target - Ka - b
         over = np.maximum(np.abs(residual) - self.epsilon, 0.0) * np.sign(residual)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.clip(np.where(over == 0, 0.0, over / self.ridge), self.lower, self.upper)
+        best = np.where(over > 0, self.upper, self.lower)
+        if self.ridge.any():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                best = np.clip(np.where(over == 0, 0.0, over / self.ridge), self.lower, self.upper)
+        with np.errstate(invalid="ignore"):
             loss = np.where(over == 0, 0.0, best * over - 0.5 * self.ridge * best**2)
         own = -self.target * a + self.epsilon * np.abs(a) + 0.5 * self.ridge * a**2
         norm = float(a @ Ka)
@@ -103,18 +147,17 @@ class Programme:
         a = np.asarray(start, dtype=float)
         if a.shape != self.target.shape or not np.isfinite(a).all():
             raise ValueError(f"start must be finite, of shape {self.target.shape}; got shape {a.shape}.")
-        a = np.clip(a, self.lower, self.upper)
-        return self._balanced(a) if self.intercept else a
+        return self.balanced(np.clip(a, self.lower, self.upper))
 
-    def _balanced(self, a):
+    def balanced(self, a):
         """α with Σα = 0: the heavier side gives up what it has too much, rows inside their bounds first."""
-        total = float(a.sum())
-        if abs(total) <= 1e-12 * np.abs(a).sum():  # rounding; bounds stay exact
+        if not self.intercept or abs(a.sum()) <= SUMS * np.abs(a).sum():
             return a
-        heavy = a * np.sign(total) > 0
-        inside = heavy & (a > self.lower) & (a < self.upper)
-        for rows in (inside, heavy):
+        heavy = a * np.sign(a.sum()) > 0
+        for rows in (heavy & (a > self.lower) & (a < self.upper), heavy):
             size, excess = float(np.abs(a[rows]).sum()), float(abs(a.sum()))
+            if excess <= SUMS * np.abs(a).sum():  # rounding; bounds stay exact
+                break
             if size > 0:
                 a[rows] *= 1.0 - min(excess / size, 1.0)
         return a

@@ -21,13 +21,13 @@ ROUNDS = 200  # rounds in a block of blocks
 
 
 class Budget:
-    """Steps and seconds that are left, and the work that was done, in multiplications."""
+    """Steps and seconds that are left; what was done: steps, rounds, Newton steps, work in multiplications, jitter."""
 
     def __init__(self, max_iter=None, seconds=None):
         self.left = np.inf if max_iter is None else int(max_iter)
         self.end = np.inf if seconds is None else time.perf_counter() + seconds
-        self.steps = self.rounds = 0
-        self.work = 0.0
+        self.steps = self.rounds = self.newtons = self.interior = 0
+        self.work = self.jitter = 0.0
 
     def take(self, steps, work):
         """Count."""
@@ -48,7 +48,7 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
     grows, falls = slopes
     violation = programme.violation(grows, falls)
     nested = n > NESTED
-    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK
+    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK - (not programme.intercept)
     newest = _choose(programme, a, grows, falls, block, min(large, n, store.capacity))
     block = np.sort(newest)  # rows are then read from one end to the other
     goal = max(INNER * violation, 0.5 * tol)
@@ -79,16 +79,17 @@ def _solve_by_rounds(store, programme, a, g, block, tol, budget):
 
 
 def _solve_in_cache(store, programme, a, g, block, tol, budget):
-    """α of a block, by pairs or single variables."""
+    """α of a block, by pairs. Without an intercept a variable of no cost and no bound is the partner of those alone."""
     loops, q = store.loops, len(block)
-    size = -(-q // loops.LANES) * loops.LANES
+    size = -(-(q + (not programme.intercept)) // loops.LANES) * loops.LANES
     small = programme.take(block, size)
-    aw, gw = padded(a.copy(), size), padded(g, size)
-    K = store.square(block, size)
-    smo = loops.smo_pairs if programme.intercept else loops.smo_singles
+    if not programme.intercept:
+        small.lower[q], small.upper[q] = -np.inf, np.inf
+    aw, gw, K = padded(a, size).copy(), padded(g, size).copy(), store.square(block, size)
     most = int(min(STEPS * size, max(budget.left, 0)))
-    steps, *_ = smo(K, small.diag, small.ridge, small.epsilon, small.lower, small.upper, aw, gw, float(tol), most)
-    budget.take(steps, 10.0 * steps * size)
+    parts = small.diag, small.ridge, small.epsilon, small.lower, small.upper
+    steps, *_ = loops.smo_pairs(K, *parts, aw, gw, float(tol), most)
+    budget.take(steps, steps * (10.0 * size + loops.CALLS))
     return aw[:q]
 
 

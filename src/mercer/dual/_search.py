@@ -1,8 +1,12 @@
-"""From a gradient to a tolerance: rounds, Newton steps once the face has settled, and shrinking.
+"""From a gradient to a tolerance: rounds, Newton steps once the face has settled, shrinking, and an interior point.
 
 Shrinking: a row whose slopes lie well outside of all that still has to be settled cannot be in a violating pair. Once
 few rows are left, the search goes on with them alone, Newton steps included. When they are done, what their α has moved
 by is added to the gradient of the others, once, and the search goes on with all rows if one of those violates now.
+
+Rounds are fast where they are; where they are not (a large C, a K of low rank) they may take for ever. So once they
+have cost as much as an interior-point method would, that is taken: at once for a few rows, where a round in Python
+costs more than a factor.
 """
 
 import copy
@@ -10,23 +14,27 @@ import copy
 import numpy as np
 
 from mercer._threads import one_blas_thread
-from mercer.dual import _plain
-from mercer.dual._active import newton
+from mercer.dual._face import newton_step
+from mercer.dual._interior import interior
 from mercer.dual._rounds import BLOCK, one_round
-from mercer.solvers.engine.shares import threads_for
+from mercer.solvers.small import SAMPLE, narrow
 
+FEW = 320  # rows up to which the interior point comes first
+FACTORS = 3.0  # times n³: the work of an interior-point method, in that of rounds
+THIN = 100.0  # times n²: the same where the rank of K is low
 EXACT = 2048  # rows up to which K is stored in float64
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
-NEAR = 0.05  # violation, relative to the spread of the targets, above which a large problem waits with Newton
+NEAR = 0.05  # violation, relative to the spread of the targets, above which Newton waits
 SETTLED = 0.04  # share of a block's free rows that change in a round: with more, Newton's face would be another
 SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for its own cost in rounds
 CHEAP = 2e9  # multiplications that a Newton step may cost at any time
+STEPS = 12  # Newton steps in a row, as long as they help
+ENTRIES = 60  # after an interior point, from a start near by, or where rounds stand still
 ROUNDING = 1e-15  # of the terms of the objective: a round that gains less, where only rounding moves, gains nothing
 STILL = 20  # such rounds in a row, Newton steps between them, after which nothing is to be gained
-LONG = 12  # phases of Newton steps after which rounds have shown to be slow
-WAIT = 2.0  # costs of a Newton step that a small problem spends in rounds before it
-ENTRIES = 60  # faces tried in a row in a small problem, two steps each
-STEPS = 12  # and in a large one, as long as they help
+SLOW = (200, 8)  # rounds, and rounds after an interior point: in the last half of so many there must have been progress
+LAST = 64  # rounds after an interior point
+PROGRESS = (0.9, 1e-6)  # the share that the violation must fall to, or the share of its terms that the objective gains
 SHRINK = 0.5  # share of the rows: with fewer to settle the search goes on with them alone
 LATE = 50  # rounds: a search that needed so many will need more, and a copy of the rest pays
 MARGIN = 0.5  # violations beyond the best slope of the other side at which a row is left out
@@ -34,41 +42,45 @@ SURE = 0.5  # share of the tolerance that leaves room for what float32 rounds
 
 
 class Search:
-    """Rounds and Newton steps from a gradient to a tolerance; α and g are worked on in place."""
+    """Rounds and Newton steps from a gradient to a tolerance; α and g are worked on in place.
 
-    def __init__(self, store, programme, a, g, tol, budget, callback):
+    ``whole`` returns K in float64 for the interior-point method; None where it does not fit. With a ``total`` the
+    search is at one ε after the other (`_tube`), and ends with "slow" where that method is due.
+    """
+
+    def __init__(self, store, programme, a, g, tol, budget, callback=None, whole=None, total=None):
         self.store, self.programme, self.a, self.g = store, programme, a, g
-        self.tol, self.budget, self.callback = tol, budget, callback
+        self.tol, self.budget, self.callback, self.whole, self.total = tol, budget, callback, whole, total
         size = max(float(np.abs(programme.target).max(initial=0.0)), np.finfo(float).tiny)
         self.fine = min(tol, FINISH * size) if store.dtype == np.float64 else 0.1 * tol
-        self.near = max(30.0 * tol, NEAR * float(np.std(programme.target)))
-        self.newtons = 0
+        self.near = 30.0 * tol if len(a) <= FEW else max(30.0 * tol, NEAR * float(np.std(programme.target)))
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
-        self.early, self.phases = False, 0  # whether the last Newton step came too early, and how often it was tried
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
-        self.small = len(a) <= EXACT
-        self.plain = store.loops is _plain  # rounds in Python are slow: Newton has two thirds of the work
+        self.narrow = None  # whether the rank of K is low; looked at when it is first asked for
+        self.moves_tube = False  # whether Newton steps keep Σ|α| and find ε
+        self.warm = bool(a.any())  # whether there was a start, which for a few rows Newton tries first
         self.shrunk, self.until = 0, LATE  # parts solved so far, and the round before which there is no other
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
-        with threads_for(len(self.a)):  # asked for once: a hundred short solves would each ask again
-            return self._run()
-
-    def _run(self):
-        block = np.zeros(0, dtype=np.int64)
-        still, lowest = 0, np.inf
+        block, progress = np.zeros(0, dtype=np.int64), _Progress(self.programme, self.budget)
         while True:
             slopes = self.programme.slopes(self.a, self.g)
             violation = self.programme.violation(*slopes)
             if violation <= self.tol:
                 self._finish()
                 return "converged"
-            stop = self.budget.spent()
-            if stop or self._report(violation):
-                return stop or "callback"
+            progress.see(violation, self.a, self.g)
+            stop = self.budget.spent() or ("callback" if self._report(violation) else None)
+            if stop:
+                return stop
+            if self.interior_is_due():
+                if self.total is not None:
+                    return "slow"
+                self._interior()
+                continue
             if self._newton_is_due(violation):
-                self._newton()
+                self.newton(self.tol, STEPS)
                 continue
             part = self._part(*slopes, violation)
             if part is not None:
@@ -81,20 +93,69 @@ class Search:
             with one_blas_thread():  # once, and not for every short piece of the round
                 block = one_round(self.store, self.programme, self.a, self.g, slopes, block, self.tol, self.budget)
             now = self.programme.free(self.a)
-            changed = np.setxor1d(free, now, assume_unique=True).size
-            self.churn = changed / max(min(len(block), now.size), 1)
-            height, size = self.programme.height(self.a, self.g)
-            lost = self.budget.steps == work or not height < lowest - ROUNDING * size
-            still, lowest = still + 1 if lost else 0, min(lowest, height)
-            if still >= 2:
-                moves = self._newton(patient=True) in ("full", "part") or self.budget.steps > work
-                if not moves or still > STILL:
+            self.churn = np.setxor1d(free, now, assume_unique=True).size / max(min(len(block), now.size), 1)
+            if progress.stalls(self.a, self.g, self.budget.steps > work):
+                moves = self.newton(self.tol, STEPS, patient=True) in ("full", "part") or self.budget.steps > work
+                if (not moves or progress.over) and self.violation() > self.tol:
+                    if progress.best < self.violation():
+                        self.a[:], self.g[:] = progress.state
                     return "stalled"
 
+    # ------------------------------------------------------------------ an interior point
+    def interior_is_due(self):
+        """Whether the rounds have cost as much as an interior-point method; for a few rows at once."""
+        n = len(self.a)
+        if self.whole is None or n <= FEW:
+            return self.whole is not None
+        if self.narrow is None:
+            some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
+            self.narrow = narrow(self.store.square(some).astype(np.float64))
+        return self.budget.work > (THIN if self.narrow else FACTORS * n) * float(n) ** 2
+
+    def _interior(self):
+        """Newton steps from a start near by; else α from an interior-point method and Newton steps to finish."""
+        if self.warm and len(self.a) <= FEW:
+            self.warm = False
+            self.newton(self.tol, STEPS, patient=True)
+            return
+        kept, height = (self.a.copy(), self.g.copy()), self.programme.height(self.a, self.g)[0]
+        self.jump(lambda found: self.newton(self.fine, ENTRIES, patient=True))
+        balanced = self.programme.balanced(self.a.copy())
+        if (balanced != self.a).any():
+            self._move_to(balanced)
+        if not self.programme.height(self.a, self.g)[0] < height:
+            self.a[:], self.g[:] = kept
+
+    def jump(self, finish):
+        """α from an interior-point method, in the best way to finish it; ``finish`` is told what the method knows."""
+        K, self.whole = self.whole(), None
+        found = interior(K, self.programme, self.budget, self.total)
+        self.budget.interior += found.steps
+        self.budget.jitter = max(self.budget.jitter, found.jitter)
+        best = None
+        for alpha in found.alpha:
+            self.a[:], self.g[:] = alpha, K @ alpha + self.programme.ridge * alpha - self.programme.target
+            if self.violation() > self.fine or self.total is not None:
+                finish(found)
+            state = self.violation(), self.a.copy(), self.g.copy(), self.programme
+            best = state if best is None or state[0] < best[0] else best
+            if best[0] <= self.tol:
+                break
+        self.a[:], self.g[:], self.programme = best[1:]
+        return found
+
+    def _move_to(self, a):
+        """α, with its gradient."""
+        moved = a - self.a
+        self.store.add(np.arange(len(a)), moved, self.g)
+        self.g += self.programme.ridge * moved
+        self.a[:] = a
+
+    # ------------------------------------------------------------------ shrinking
     def _part(self, grows, falls, violation):
         """(rows, store) of the rows that may still have to move, when they are few enough; None otherwise."""
         n = len(self.a)
-        if self.small or n <= EXACT or self.budget.rounds < self.until or violation <= SOON * self.tol:
+        if n <= EXACT or self.budget.rounds < self.until or violation <= SOON * self.tol:
             return None
         low, high = (grows.min(), falls.max()) if self.programme.intercept else (0.0, 0.0)
         rows = np.flatnonzero((grows < high + MARGIN * violation) | (falls > low - MARGIN * violation))
@@ -105,9 +166,9 @@ class Search:
         """The same search on a part of the rows; α of the others stays, their gradient follows at the end."""
         part, before = copy.copy(self), self.a[rows]
         part.store, part.programme, part.a, part.g = store, self.programme.take(rows), before.copy(), self.g[rows]
-        part.shrunk = 0
+        part.programme.balance, part.shrunk, part.whole = float(before.sum()), 0, None
         status = part.run()
-        self.newtons, self.patience, self.last = part.newtons, part.patience, part.last
+        self.patience, self.last = part.patience, part.last
         self.a[rows] = part.a
         self.store.add(rows, part.a - before, self.g)
         self.g[rows] = part.g
@@ -122,51 +183,48 @@ class Search:
         now = {"iterations": self.budget.steps, "violation": violation, "rounds": self.budget.rounds}
         return bool(self.callback(now))
 
+    # ------------------------------------------------------------------ Newton
     def _cost(self):
         """Multiplications of a Newton step, in those of rounds: a factorisation runs nearer to the machine's peak."""
         m = float(self.programme.free(self.a).size)
         return 0.08 * m**3 + 100.0 * m**2 + m * len(self.a)
 
-    def _share(self):
-        """The work of Newton's steps on a small problem, in that of the rounds before them."""
-        return 2 if self.plain or self.phases > LONG else 1
-
     def _newton_is_due(self, violation):
         """Whether the rounds since the last Newton step have cost as much as one, and the face is about to settle."""
         n = len(self.a)
-        if not self.small and (violation > self.near or self.churn > SETTLED):
+        if violation > self.near or self.churn > SETTLED:
             return False
         cost = self._cost()
-        wait = WAIT / self._share() if self.small else np.clip(violation / (SOON * self.tol), 0.2, 4.0)
+        wait = np.clip(violation / (SOON * self.tol), 0.2, 4.0)
         return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK))
 
-    def _newton(self, tol=None, patient=False):
+    def newton(self, goal, most, patient=False):
         """Newton steps, rows let in as they ask; what comes too early or does not help makes the next wait longer.
 
-        Unless ``patient``, the first step looks whether it is too early: a face that many rows would leave costs many
-        factorisations, and is not the last one. Rounds are cheaper then, but not for ever: the next time it is taken.
+        Unless ``patient``, a face that many rows would leave is given up: it costs many factors, and is not the last.
         """
-        small, goal, patient = self.small, tol or self.tol, patient or self.early or self._share() > 1
-        spent = (self.budget.work - self.last) / max(self._cost(), 1.0)  # rounds and Newton share the time
-        most = int(np.clip(self._share() * spent, 2 * self._share(), 2 * ENTRIES)) if small else STEPS
-        status, before, best, vain = "part", self._violation(), np.inf, 0
+        status, before, best, vain = "part", self.violation(), np.inf, 0
         for step in range(most):
-            self.newtons += 1
-            if status == "full":
-                status = self._enter()
-            else:
-                status = newton(self.store, self.programme, self.a, self.g, patient=small and (patient or step > 0))
-            violation = self._violation()
+            status = self._enter() if status == "full" else self._step(patient=patient or step > 0)
+            violation = self.violation()
             if status in ("early", "failed") or violation <= goal or self.budget.spent():
                 break
             vain = 0 if violation < 0.7 * best else vain + 1
             best = min(best, violation)
-            if not small and (status == "part" or vain > 2):
+            if (not patient and status == "part") or vain > (5 if patient else 2):
                 break
-        self.early, self.phases = status == "early", self.phases + 1
-        helped = status in ("full", "part") and (small or self._violation() < 0.5 * before)
+        helped = status in ("full", "part") and self.violation() < 0.5 * before
         self.patience = max(0.5, 0.5 * self.patience) if helped else 1.5 * self.patience
         self.last = self.budget.work
+        return status
+
+    def _step(self, enter=None, patient=True):
+        """One Newton step; with a free ε, the ε that fits best after it."""
+        total = self.total if self.moves_tube else None
+        problem = self.store, self.programme, self.a, self.g, self.budget
+        status = newton_step(*problem, enter=enter, patient=patient, total=total)
+        if self.moves_tube and status in ("full", "part"):
+            self.programme = self.programme.with_tube(self.programme.tube(self.a, self.g))
         return status
 
     def _enter(self):
@@ -182,14 +240,11 @@ class Search:
         wrong[free] = -np.inf
         worst = np.flatnonzero(wrong > 0)
         worst = worst[np.argsort(-wrong[worst])]
-        both = [int(np.argmin(grows)), int(np.argmax(falls))]
-        if programme.intercept and not free.size and both[0] != both[1]:
-            few = np.array(both), np.array([1.0, -1.0])
-        else:
-            few = worst[:1], side[worst[:1]]
-        many = worst[: 8 + free.size // 4]
-        for rows, sides in ((many, side[many]), few):
-            status = newton(self.store, programme, a, g, enter=(rows, sides), patient=True) if len(rows) else "failed"
+        chosen = [(worst[:most], side[worst[:most]]) for most in (8 + free.size // 4, 2, 1)]
+        if programme.intercept and not free.size and np.argmin(grows) != np.argmax(falls):
+            chosen.append((np.array([np.argmin(grows), np.argmax(falls)]), np.array([1.0, -1.0])))
+        for rows, way in chosen:
+            status = self._step((rows, way)) if len(rows) else "failed"
             if status in ("full", "part"):
                 return status
         return "failed"
@@ -199,20 +254,52 @@ class Search:
 
         Where K is in float32, and so rounded by more than that, a step or two makes sure of the tolerance.
         """
-        if self.store.dtype == np.float32 and self._violation() <= SURE * self.tol:
+        if self.store.dtype == np.float32 and self.violation() <= SURE * self.tol:
             return
         start = self.budget.work
         for _ in range(4):
-            kept = self.a.copy(), self.g.copy(), self._violation()
+            kept = self.a.copy(), self.g.copy(), self.violation()
             if kept[2] <= self.fine or self._cost() > max(CHEAP, 0.2 * start) or self.budget.spent():
                 return
-            status = self._newton(self.fine, patient=True)
-            if self._violation() > max(self.tol, kept[2]):
+            status = self.newton(self.fine, STEPS, patient=True)
+            if self.violation() > max(self.tol, kept[2]):
                 self.a[:], self.g[:] = kept[:2]
                 return
             if status not in ("full", "part"):
                 return
 
-    def _violation(self):
+    def violation(self):
         """The violation now."""
         return self.programme.violation(*self.programme.slopes(self.a, self.g))
+
+
+class _Progress:
+    """Whether rounds still gain: the one rule for a search that would not end.
+
+    A round gains nothing when the objective does not fall by a rounding of its terms; two of these in a row ask for
+    Newton, many are the end. Slow is a search in whose last half neither the violation nor the objective fell; after an
+    interior point, which leaves nothing but rounding, the violation alone counts.
+    """
+
+    def __init__(self, programme, budget):
+        self.programme, self.budget = programme, budget
+        self.still, self.lowest, self.best, self.marks, self.over = 0, np.inf, np.inf, [], False
+        self.state = None  # where the violation was best
+
+    def see(self, violation, a, g):
+        """Keep the state with the smallest violation."""
+        if violation < self.best:
+            self.best, self.state = violation, (a.copy(), g.copy())
+
+    def stalls(self, a, g, moved):
+        """Take note of a round; whether Newton has to help. ``over`` says whether that was the last time."""
+        height, size = self.programme.height(a, g)
+        lost = not moved or not height < self.lowest - ROUNDING * size
+        self.still, self.lowest = self.still + 1 if lost else 0, min(self.lowest, height)
+        self.marks.append((self.lowest, self.best))
+        after, rounds = self.budget.interior > 0, len(self.marks)
+        lowest, best = self.marks[rounds // 2]
+        slow = rounds >= SLOW[after] and self.best > PROGRESS[0] * best
+        slow = slow and (after or self.lowest > lowest - PROGRESS[1] * size)
+        self.over = self.still > STILL or slow or (after and rounds >= LAST)
+        return self.still >= 2 or self.over

@@ -28,6 +28,8 @@ class Stored:
     def square(self, index, size=None):
         """K[index, index]; of a block, padded with zeros to ``size``, the rows of the last one are not read again."""
         slots, q = self._slots(index), len(index)
+        if not size and q * q < WORTH_THREADS:
+            return self.M[slots[:, None], index]
         out = (np.empty if size in (None, q) else np.zeros)((size or q, size or q), dtype=self.dtype)
         parts = _tiles.spans(q, min(CHUNK, -(-q // _threads.threads())))
         known, before = self._before if size else (np.zeros(0, dtype=np.int64), None)
@@ -53,17 +55,23 @@ class Stored:
         moved = np.flatnonzero(coef)
         if not moved.size:
             return 0
-        slots, coef = self._slots(index[moved]), coef[moved]
-        n, workers = len(g), _threads.threads()
-        parts = _tiles.spans(n, -(-n // workers))
+        slots, coef, n = self._slots(index[moved]), coef[moved], len(g)
+        if moved.size * n < WORTH_THREADS:
+            self.loops.add_rows(self.M, slots, coef, 0, n, g)
+            return moved.size
+        parts = _tiles.spans(n, -(-n // _threads.threads()))
 
         def work(part, worker):
             first, last = parts[part]
             for k in range(0, len(slots), CHUNK * 4):  # short calls, so that Ctrl-C is heard
                 self.loops.add_rows(self.M, slots[k : k + CHUNK * 4], coef[k : k + CHUNK * 4], first, last, g)
 
-        _run(work, len(parts), moved.size * n)
+        _threads.run(work, len(parts))
         return moved.size
+
+    def product(self, a):
+        """K α."""
+        return self.M @ a
 
     def part(self, rows):
         """Some rows and their columns alone."""
@@ -72,6 +80,8 @@ class Stored:
 
 def dense(K, dtype, loops):
     """K as a stored matrix: the lower triangle evaluated, the upper one copied from it."""
+    if K.n * K.n < WORTH_THREADS:
+        return K.dense(dtype)
     M = K.dense(dtype, lower=True)
     parts = _tiles.spans(K.n, CHUNK // 4)  # rows of a triangle: short spans, so that the shares are equal
     _run(lambda part, worker: loops.mirror(M, *parts[part]), len(parts), K.n * K.n)

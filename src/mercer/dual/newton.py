@@ -1,10 +1,11 @@
 """Newton's method (IRLS) for smooth losses: every step is a ridge problem on a ScaledGram.
 
-The loss is a log likelihood, log p = −Σᵢ cᵢL(yᵢ, fᵢ) with c = w/(2λ), and the solution its mode: `Newton` goes there. With
-h = cL″ and S = √h a step solves (S K S + I) β = …, Δα = S β. A row without curvature (outside the margin of a squared
-hinge, beyond δ of Huber's loss) takes α = −cL′ at once and leaves the system: that is the active set of a semismooth
-Newton method, which ends after finitely many steps. Far from the solution these sets are wrong and steps short; there
-the curvature is raised to a part of the largest, at first to all of it, which majorises.
+The loss is a log likelihood, log p = −Σᵢ cᵢL(yᵢ, fᵢ) with c = w/(2λ), and the solution its mode: `Newton` goes
+there. With h = cL″ and S = √h a step solves (S K S + I) β = …, Δα = S β. A row without curvature (outside the
+margin of a squared hinge, beyond δ of Huber's loss) takes α = −cL′ at once and leaves the system: that is the
+active set of a semismooth Newton method, which ends after finitely many steps. Far from the solution these sets
+are wrong and steps short; there the curvature is raised to a part of the largest, at first to all of it, which
+majorises.
 """
 
 import math

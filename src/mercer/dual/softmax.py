@@ -9,6 +9,8 @@ from mercer.inference.softmax import Softmax
 from mercer.solvers.coupled import Coupled
 from mercer.solvers.stacked import least_norm
 
+FLOOR = 1e-12  # of a probability, in the curvature: below, a step is a little shorter
+
 
 def solve(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, memory=None):
     """min over α, b of Σᵢ cᵢ [log Σ_d e^(f_id) − Σ_d Y_id f_id] + ½ Σ_d α_dᵀKα_d,  f = Kα + b.
@@ -66,16 +68,18 @@ class _AllClasses(Certified):
         return self._relative(worst, float(np.abs(self.gradient).max()))
 
     def _direction(self):
+        """Δα = R (r/D − Δb) for r = ∇log p − α = W (r/D), whose classes sum to 0: no digits cancel, whatever K is."""
         self.factored += 1
-        R = Coupled(self.K, self.likelihood.weight[:, None] * self.likelihood.prob(self.f), jitter="auto")
+        D = self.likelihood.weight[:, None] * np.maximum(self.likelihood.prob(self.f), FLOOR)
+        R = Coupled(self.K, D, jitter="auto")
         self.info["jitter"] = max(self.info["jitter"], R.info["jitter"])
-        r = self.gradient - self.a
+        x = (self.gradient - self.a) / D
         if not self.intercept:
-            return r - R @ (self.K @ r), None
-        n, classes = r.shape
+            return R @ x, None
+        n, classes = x.shape
         ones = np.broadcast_to(np.eye(classes), (n, classes, classes))
-        both = R @ np.concatenate([(self.K @ r)[:, :, None], ones], axis=2)
-        dalpha, along = r - both[:, :, 0], both[:, :, 1:]
+        both = R @ np.concatenate([x[:, :, None], ones], axis=2)
+        dalpha, along = both[:, :, 0], both[:, :, 1:]
         db = least_norm(along.sum(axis=0), (self.a + dalpha).sum(axis=0))
         db -= db.mean()
         return dalpha - along @ db, db

@@ -1,9 +1,10 @@
 """The dual of every boxed loss: ½αᵀKα + Σ hᵢ(αᵢ) over a box, with or without Σα = 0, by working sets and Newton.
 
-Rounds of block working sets (`_rounds`) find which rows are zero, free and bounded; Newton on the free rows (`_active`)
-finds their values; rows that cannot move any more are left out (`_search`). K is stored in float32 when the tolerance
-allows it and it fits, else rows are cached. At the end the gradient is computed afresh in float64, and the rounds go on
-from there if the violation is too large.
+Rounds of block working sets (`_rounds`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
+finds their values; rows that cannot move any more are left out (`_search`). A few rows, and those for which rounds are
+slow, go to an interior-point method first (`_interior`). With ν, ε is found too (`_tube`). K is stored in float32 when
+the tolerance allows it and it fits, else rows are cached. At the end the gradient is computed afresh in float64, and
+the search goes on from there if the violation is too large.
 """
 
 from typing import NamedTuple
@@ -13,17 +14,19 @@ import numpy as np
 from mercer import _threads, _tiles
 from mercer._machine import gigabytes, within
 from mercer.dual import _plain
-from mercer.dual._interior import PAIRS
 from mercer.dual._programme import Programme
 from mercer.dual._rounds import LARGE, NESTED, Budget
-from mercer.dual._search import EXACT, Search
+from mercer.dual._search import EXACT, FEW, Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense, exact_product
+from mercer.dual._tube import Tube
 from mercer.gram import DenseGram, TiledGram
+from mercer.solvers.small import threads_for
 
 QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
 FINE = 1e-5  # tolerance below which float32 would not do
 REFINE = 12  # times the gradient is computed afresh in float64
 SHARE = 0.8  # of the free memory that K may take
+WHOLE = 8192  # rows up to which an interior-point method may come to help
 
 
 class DualSolution(NamedTuple):
@@ -43,13 +46,18 @@ class DualSolution(NamedTuple):
         ½‖f‖² + Σ loss.
     objective : float
         −½αᵀKα − Σ hᵢ(αᵢ): the dual objective, to be maximised.
+    epsilon : float or None
+        ε, where it was found from ν.
     iterations : int
-        Steps, of two variables each (of one without an intercept).
+        Steps: of two variables each, or of the interior-point method.
     status : str
-        "converged", "max_iter", "time_budget", "callback" or "stalled".
+        "converged", "max_iter", "time_budget", "callback", or "stalled": nothing was gained any more, and ``gap`` and
+        ``violation`` say how far from the optimum that is.
     info : dict
-        Rounds, Newton steps, parts (searches with rows left out), refinements; how K was stored (``gram``); Kα in
-        float64 (``product``).
+        Rounds, Newton steps, interior steps, parts (searches with rows left out), refinements; the largest jitter of
+        their factors, relative to the diagonal of K (it slows steps down, and does not change what is solved); how K
+        was stored (``gram``); Kα in float64 (``product``); what bounds beyond the resolution of float64 were taken
+        for (``bound``, None where there are none).
     """
 
     alpha: np.ndarray
@@ -58,6 +66,7 @@ class DualSolution(NamedTuple):
     violation: float
     primal: float
     objective: float
+    epsilon: float | None
     iterations: int
     status: str
     info: dict
@@ -65,8 +74,8 @@ class DualSolution(NamedTuple):
 
 @_threads.waiting_threads()
 def solve(
-    K, dual, *, intercept=False, tol=1e-3, max_iter=None, time_budget=None, start=None, product=None, exact=True,
-    memory=None, callback=None,
+    K, dual, *, intercept=False, nu=None, tol=1e-3, max_iter=None, time_budget=None, start=None, product=None,
+    exact=True, memory=None, callback=None,
 ):  # fmt: skip
     """min ½αᵀKα + Σᵢ hᵢ(αᵢ),  hᵢ(a) = −yᵢa + εᵢ|a| + ½rᵢa²,  lᵢ <= a <= uᵢ  [Σα = 0].
 
@@ -78,6 +87,9 @@ def solve(
         (u >= 0), one number for each row; bounds may be infinite where r > 0.
     intercept : bool, default=False
         Whether Σα = 0, the condition of an unpenalised b.
+    nu : float, default=None
+        ν in (0, 1]: Σ|α| must not exceed ν Σu, for a dual with l = −u, ε = 0 and r = 0. The multiplier of that
+        condition is ε, and α the solution of the dual with this ε; 0 where Σ|α| stays below.
     tol : float, default=1e-3
         Maximal KKT violation, with the meaning of libsvm's: the largest slope that falls minus the smallest that grows.
         Without an intercept the largest slope of the wrong sign.
@@ -106,7 +118,7 @@ def solve(
     >>> from collections import namedtuple
     >>> import numpy as np
     >>> from mercer.dual.working_set import solve
-    >>> from mercer.gram import DenseGram, TiledGram
+    >>> from mercer.gram import DenseGram
     >>> Dual = namedtuple("Dual", "target epsilon ridge lower upper")
     >>> y, ones = np.array([1.0, 0.05, -1.0]), np.ones(3)
     >>> found = solve(DenseGram.from_matrix(np.eye(3)), Dual(y, 0.1 * ones, 0 * ones, -ones, ones))
@@ -116,47 +128,67 @@ def solve(
     if not tol > 0:
         raise ValueError(f"tol must be positive, got {tol}.")
     budget = Budget(max_iter, time_budget)
-    programme = Programme.check(dual, K.diag(), bool(intercept))
+    given = Programme.check(dual, K.diag(), bool(intercept))
+    programme, bound = given.resolved()
+    total = None if nu is None else _total(programme, nu)
     a = np.zeros(K.n) if start is None else programme.feasible(start)
-    if product is not None:
+    if product is not None and nu is None and bound is None:
         g = product + programme.ridge * a - programme.target
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
-            info = {"gram": "not needed", "newton_steps": 0, "parts": 0, "refinements": 0}
-            return _solution(programme, a, g, violation, "converged", budget, info)
-    store, stored = _store(K, tol, memory)
-    g = programme.ridge * a - programme.target
-    store.add(np.arange(K.n), a, g)
-    search = Search(store, programme, a, g, tol, budget, callback)
-    status, refined = search.run(), 0
-    while True:
-        a[:] = programme.feasible(a)  # Σα = 0 but for rounding: the gap is a certificate of a feasible point only
-        if exact:
-            g[:] = exact_product(K, a) + programme.ridge * a - programme.target
-        violation = programme.violation(*programme.slopes(a, g))
-        if violation <= tol:
-            status = "converged"
-        if status != "converged" or violation <= tol or refined == REFINE or budget.spent():
-            break
-        refined += 1
-        status = search.run()
+            return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
+    with threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
+        store, stored = _store(K, tol, memory)
+        g = programme.ridge * a - programme.target
+        store.add(np.arange(K.n), a, g)
+        search = Search(store, programme, a, g, tol, budget, callback, _whole(K, store, memory), total)
+        way = search if total is None else Tube(search, total)
+        status, violation, refined = _refine(K, way, search, exact)
+    programme = search.programme
+    if bound is not None:  # the certificate is that of the problem that was given
+        programme = given if nu is None else given.with_tube(programme.epsilon[0])
+        violation = max(violation, programme.violation(*programme.slopes(a, g)))
     if status == "converged" and violation > tol:
         status = budget.spent() or "stalled"
-    info = {"gram": stored, "newton_steps": search.newtons, "parts": search.shrunk, "refinements": refined}
-    return _solution(programme, a, g, violation, status, budget, info)
+    info = {"gram": stored, "parts": search.shrunk, "refinements": refined, "bound": bound}
+    return _solution(programme, a, g, violation, status, budget, info, nu)
 
 
-def _solution(programme, a, g, violation, status, budget, info):
+def _refine(K, way, search, exact):
+    """(status, violation, how often) of searches, each from a gradient computed afresh in float64."""
+    a, g, programme, status, refined = search.a, search.g, search.programme, way.run(), 0
+    while True:
+        a[:] = programme.balanced(a)  # Σα = 0 but for rounding: the gap is a certificate of a feasible point only
+        if exact:
+            Ka = exact_product(K, a) if search.store.dtype != np.float64 else search.store.product(a)
+            g[:] = Ka + programme.ridge * a - programme.target
+        violation = way.violation()
+        if violation <= search.tol:
+            return "converged", violation, refined
+        if status != "converged" or refined == REFINE or search.budget.spent():
+            return status, violation, refined
+        refined += 1
+        status = way.run()
+
+
+def _solution(programme, a, g, violation, status, budget, info, nu=None):
     """b, both objectives and the gap of α, from its gradient."""
     b = programme.bias(a, g)
     primal, objective, gap = programme.values(a, g, b)
-    info = info | {"rounds": budget.rounds, "product": g + programme.target - programme.ridge * a}
-    return DualSolution(a, b, gap, violation, primal, objective, budget.steps, status, info)
+    epsilon = None if nu is None else float(programme.epsilon[0])
+    info = {"parts": 0, "refinements": 0, "bound": None, **info, "rounds": budget.rounds,
+            "newton_steps": budget.newtons, "interior_steps": budget.interior, "jitter": budget.jitter,
+            "product": g + programme.target - programme.ridge * a}  # fmt: skip
+    return DualSolution(a, b, gap, violation, primal, objective, epsilon, budget.steps, status, info)
 
 
-def expect(n, solves):
-    """Load the compiled loops if so many solves of n rows are worth it, though one of them is not."""
-    _tiles.loops(PAIRS * n * n * solves)
+def _total(programme, nu):
+    """ν Σu; refuse what ν cannot be, and a programme that has no ε to be found."""
+    if not 0.0 < nu <= 1.0:
+        raise ValueError(f"nu must be above 0 and at most 1, got {nu}.")
+    if programme.epsilon.any() or programme.ridge.any() or (programme.upper != -programme.lower).any():
+        raise ValueError("nu needs a dual with |α| <= box, without an epsilon of its own and without a ridge.")
+    return nu * float(programme.upper.sum())
 
 
 def hold(K, tol=1e-3, memory=None):
@@ -170,9 +202,16 @@ def hold(K, tol=1e-3, memory=None):
 
 
 def _loops(n):
-    """The compiled loops, or for a few rows the plain ones: steps read rows many times over."""
-    loops = _tiles.loops(PAIRS * n * n)
+    """The compiled loops; for a few rows, or where there are none, the plain ones."""
+    loops = _tiles.loops(np.inf) if n > FEW else None
     return loops.dual if loops is not None else _plain
+
+
+def _whole(K, store, memory):
+    """A function that returns K in float64, for an interior-point method; None where it would not fit."""
+    if K.n > WHOLE or (K.n > EXACT and 24.0 * K.n**2 > SHARE * within(memory).bytes):
+        return None
+    return (lambda: store.M) if store.dtype == np.float64 else K.dense
 
 
 def _store(K, tol, memory):

@@ -87,7 +87,7 @@ class Estimator(Stateful, BaseEstimator):
 
         files.save(self, path, force=force, note=note, names=names)
 
-    merges_rows = False  # whether equal rows of X are one point
+    merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
 
     @abstractmethod
     def plan(self, n, d=None, *, targets=1, rows=None):

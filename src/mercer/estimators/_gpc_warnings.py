@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warn import warn
-from mercer.exceptions import NumericalWarning
 from mercer.inference.temperature import at_end
 
 STEEP = 1e5  # prior variance of f: a link turns nearly every value of such a function into 0 or 1
@@ -28,13 +27,6 @@ def warn_of_fit(model, rows, infos, losses, coupled):
     """
     variances = np.asarray(model.kernel_.diag(rows.X), dtype=float)
     _warn_of_convergence(model, infos, float(np.max(rows.weights() * variances)))
-    added = max(info.get("jitter", 0.0) for info in infos)
-    if added:
-        warn(
-            f"GaussianProcessClassifier: {added:.2e} was added to the diagonal of Σ E_c of the classes to factor it: "
-            "probabilities are 0 or 1 to the last digit. Bound the amplitude of the kernel, or put a prior on it.",
-            NumericalWarning,
-        )
     if model.selection_ is not None:
         remedies = _remedies(model, coupled)
         _warn_of_amplitude(model, float(np.mean(variances)), remedies)

@@ -1,5 +1,6 @@
 """What a ridge model gives besides the prediction: intervals, influence of the rows, calibration."""
 
+from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +43,20 @@ class LinearEstimator(KernelEstimator):
     state_fields = {**KernelEstimator.state_fields, "rows": Rows}
     _rows: Rows
     _left: LeftOut | None
+    merge: bool
+    memory: float | None
+
+    @property
+    def merges_rows(self):
+        """Whether equal rows of X are one point."""
+        return self.merge
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        return self._choose(n, d, targets, n if rows is None else rows, binding=False)[1]
+
+    @abstractmethod
+    def _choose(self, n, d, targets, rows, binding=True):
+        """(solver, plan) for n points of ``rows`` rows; what does not fit is refused if it is binding."""
 
     def __getstate__(self):
         """Return the state without the inverse, which takes 8n² bytes and can be made again."""

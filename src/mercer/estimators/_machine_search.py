@@ -10,7 +10,6 @@ import numpy as np
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
-from mercer.dual.working_set import expect
 from mercer.selection.result import SearchResult
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 
@@ -172,8 +171,6 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
     if _is_alo(criterion):
         _refuse_alo(columns)
     began, found = time.perf_counter(), []
-    if not columns.smooth:
-        expect(columns.n, len(kernels) * len(columns.pairs) * np.size(_grid(lam)) * _folds(criterion))
     for i, kernel in enumerate(kernels):
         search = LamPath(criterion, kernel, rows, columns, target, seed)
         share = (deadline - time.perf_counter()) * SHARE / (len(kernels) - i)
@@ -236,13 +233,6 @@ def _grid(lam):
     if not lams.size or not (np.isfinite(lams) & (lams > 0)).all():
         raise ValueError(f"lam must be positive and finite numbers, at least one, got {lam!r}.")
     return lams
-
-
-def _folds(criterion):
-    """How many fits an evaluation takes, about."""
-    if _is_alo(criterion):
-        return 1
-    return int(criterion) if isinstance(criterion, numbers.Integral) else 5
 
 
 def _one(search, lam):

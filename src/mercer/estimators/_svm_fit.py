@@ -5,9 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.dual._interior import few, quick_start
-from mercer.dual.nu import solve as solve_nu
-from mercer.dual.working_set import DualSolution, hold, solve
+from mercer.dual.working_set import DualSolution, solve
 from mercer.gram.rows import power_of_two
 from mercer.losses import EpsilonInsensitive
 
@@ -57,22 +55,13 @@ def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None
     start = None if start is None else start / unit
     options |= {} if product is None else {"product": product / unit}
     options["time_budget"] = None if end is None else max(end - time.perf_counter(), 1e-3)
-    if nu is None:
-        eps = epsilon / unit
-        dual, inner = EpsilonInsensitive(eps).dual(target, box), None
-        if start is None and options.get("max_iter") is None and few(K.n):
-            K = hold(K, options["tol"], options["memory"])
-            inner = quick_start(K, dual, intercept)
-        found = solve(K, dual, intercept=intercept, start=start if inner is None else inner.alpha, **options)
-        if inner is not None:
-            info = found.info | {"interior_steps": inner.steps}
-            found = found._replace(iterations=found.iterations + inner.steps, info=info)
-    else:
-        eps, found = solve_nu(K, target, box, nu * float(box.sum()), intercept=intercept, **options)
+    eps = epsilon / unit if nu is None else 0.0
+    dual = EpsilonInsensitive(eps).dual(target, box)
+    found = solve(K, dual, intercept=intercept, nu=nu, start=start, **options)
     return Found(
         alpha=unit * found.alpha,
         b=unit * found.b + centre,
-        epsilon=unit * eps,
+        epsilon=unit * (eps if nu is None else found.epsilon),
         residual=unit * (target - found.info["product"] - found.b),
         gap=unit**2 * found.gap,
         # with an intercept Σα = 0, so that centring changes neither objective

@@ -49,15 +49,18 @@ class SpanMixin:
         merged = where[self.support_]
         t = residual.shape[1]
         alpha, free = self.dual_coef_.reshape(-1, t), self.free_.reshape(-1, t)
-        left = residual.copy()
+        left, jitter = residual.copy(), 0.0
         for j in range(t):
             inside, at_bound = np.flatnonzero(free[:, j]), np.flatnonzero(self.bounded_.reshape(-1, t)[:, j])
             parts = take(self.points_, inside), take(self.points_, at_bound)
-            for chosen, s in zip((inside, at_bound), span(self.kernel_, *parts, intercept=self.intercept), strict=True):
+            distance = span(self.kernel_, *parts, intercept=self.intercept)
+            jitter = max(jitter, distance.jitter)
+            for chosen, s in ((inside, distance.free), (at_bound, distance.bounded)):
                 row = merged[chosen]
                 others = self.C_ * weight[row] * (1.0 - 1.0 / copies[row])
                 size = np.abs(alpha[chosen, j])
                 left[row, j] += np.sign(alpha[chosen, j]) * np.maximum(size - others, 0.0) * s
+        self.fit_report_["span_jitter"] = jitter
         out = np.full((len(where), t), np.nan)
         out[where >= 0] = left[where[where >= 0]]
         return out[:, 0] if self.dual_coef_.ndim == 1 else out

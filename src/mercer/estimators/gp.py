@@ -19,8 +19,7 @@ from mercer.gram.trend import make_trend
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels.basis import Features
-from mercer.selection import Evidence
-from mercer.selection.base import Criterion
+from mercer.selection import Criterion, Evidence
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Span, choose
 
@@ -117,11 +116,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     Notes
     -----
-    Several targets share the kernel and the noise, and so the standard deviation: it has shape (m,), except with
-    ``n_hyper_samples``, where it is (m, t), because the means of a mixture differ by target.
-
-    Amplitudes that are free and have no bounds of their own are searched beside the variance of y, so y may have any
-    unit, up to about 1e±150.
+    Several targets share the kernel and the noise, and so the standard deviation, of shape (m,); with
+    ``n_hyper_samples`` it is (m, t). Amplitudes that are free and have no bounds of their own are searched
+    beside the variance of y, so y may have any unit, up to about 1e±150.
 
     Examples
     --------
@@ -225,8 +222,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
         if self.n_hyper_samples:
-            likelihood = learning.is_likelihood(criterion)
-            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, likelihood, self.memory)
+            is_likelihood = learning.is_likelihood(criterion)
+            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if criterion is not None:
@@ -236,14 +233,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self._report()
         if self.n_hyper_samples:
             self._sample_hyper(self._around(criterion, rows), rows, bounds, solver)
-
-    @property
-    def merges_rows(self):
-        """Whether equal rows of X are one point."""
-        return self.merge
-
-    def plan(self, n, d=None, *, targets=1, rows=None):
-        return self._choose(n, d, targets, n if rows is None else rows, binding=False)[1]
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""

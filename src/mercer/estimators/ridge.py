@@ -184,14 +184,6 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             kernel, lam = self._select(kernels, rows, lam, solver)
         self._solve(kernel, lam, rows, solver, flat)
 
-    @property
-    def merges_rows(self):
-        """Whether equal rows of X are one point."""
-        return self.merge
-
-    def plan(self, n, d=None, *, targets=1, rows=None):
-        return self._choose(n, d, targets, n if rows is None else rows, binding=False)[1]
-
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows."""
         chosen = self.criterion is not None

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.dual.working_set import hold
+from mercer.dual.working_set import QUICK, hold
 from mercer.estimators._base import KernelEstimator, default_kernel
 from mercer.estimators._svm_fit import deadline, fit_target, solver_of
 from mercer.estimators._svm_loo import SpanMixin
@@ -16,6 +16,7 @@ from mercer.estimators._validation import check_weight
 from mercer.estimators.ridge import conventions
 from mercer.gram import TiledGram, take
 from mercer.gram.merge import duplicate_groups
+from mercer.solvers.plan import plan_iteration
 
 
 class SVR(SpanMixin, KernelEstimator):
@@ -170,6 +171,7 @@ class SVR(SpanMixin, KernelEstimator):
         weight = np.ones(rows) if weight is None else weight
         kernel, X, y, weight, keep, index, first = prepare_rows(self.kernel is None, kernel, X, y, weight)
         self._check_kernel(kernel, X)
+        self.plan_ = self.plan(rows, X.shape[1] if isinstance(X, np.ndarray) else None)
         K = TiledGram(kernel, X)
         if self.nu is not None or y.shape[1] > 1:
             K = hold(K, self.tol, self.memory)
@@ -182,6 +184,9 @@ class SVR(SpanMixin, KernelEstimator):
         self._remember_rows(np.column_stack([one.residual for one in found]), weight, index, keep, rows, flat)
         self._report(found, rows, len(keep), len(y))
         self._warn(found)
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK)
 
     def _keep(self, kernel, X, box, found, row, flat):
         """Keep the support vectors, and what is known about them."""
@@ -227,7 +232,9 @@ class SVR(SpanMixin, KernelEstimator):
             status=", ".join(sorted({one.solution.status for one in found})),
             iterations=self.n_iter_,
             rounds=sum(info["rounds"] for info in infos),
+            interior_steps=sum(info["interior_steps"] for info in infos),
             newton_steps=sum(info["newton_steps"] for info in infos),
+            jitter=max(info["jitter"] for info in infos),
             refinements=sum(info["refinements"] for info in infos),
             kkt_violation=float(np.max(self.kkt_violation_)),
             dual_gap=float(np.max(self.dual_gap_)),
@@ -237,18 +244,20 @@ class SVR(SpanMixin, KernelEstimator):
     def _warn(self, found):
         """Say with numbers when a target has not converged."""
         for one in found:
-            if one.solution.status == "converged":
+            solution = one.solution
+            if solution.status == "converged":
                 continue
             advice = {
                 "max_iter": "Raise max_iter",
                 "time_budget": "Raise time_budget",
-            }.get(one.solution.status, "The kernel matrix may not be positive semi-definite")
+            }.get(solution.status, "Rounding allows no more, or the kernel matrix is not positive semi-definite")
             share = one.gap / max(abs(one.primal), np.finfo(float).tiny)
             warn(
-                f"SVR stopped ({one.solution.status}) after {one.solution.iterations} steps with a KKT violation of "
-                f"{one.solution.violation:.2g} (tol = {self.tol:g}, in standard deviations of y). The duality gap is "
-                f"{one.gap:.3g}, {100 * share:.2g} % of the objective: it cannot be improved by more. {advice}, or use "
-                "a smaller C, a larger epsilon or tol, or scaled columns of X.",
+                f"SVR stopped ({solution.status}) after {solution.iterations} steps with a KKT violation of "
+                f"{solution.violation:.2g} (tol = {self.tol:g}, in standard deviations of y). The duality gap is "
+                f"{one.gap:.3g}, {100 * share:.2g} % of the objective: it cannot be improved by more. The factors of "
+                f"the search had {solution.info['jitter']:.1g} of K's diagonal added. {advice}, or use a smaller C, a "
+                "larger epsilon or tol, or scaled columns of X.",
                 ConvergenceWarning,
             )
 
@@ -279,7 +288,8 @@ def prepare_rows(default, kernel, X, y, weight):
     if default:
         kernel = default_kernel(X, weight)
     first = index = np.arange(len(y))
-    groups = duplicate_groups(X, y)
+    ordered = np.sort(y[:, 0])
+    groups = duplicate_groups(X, y) if (ordered[1:] == ordered[:-1]).any() else None  # other y: other rows
     if groups is not None:  # one row with the sum of the boxes
         first, index = groups
         X, y = take(X, first), y[first]

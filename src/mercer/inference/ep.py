@@ -4,7 +4,8 @@ import numpy as np
 
 from mercer._threads import few_threads
 from mercer.inference.laplace import laplace
-from mercer.inference.sites import SitePosterior, site_inverse
+from mercer.inference.sites import SitePosterior
+from mercer.solvers.coupled import site_inverse
 from mercer.solvers.stacked import solve_each
 
 DAMPING = (1.0, 0.05)  # the first, and the least, share of a new site that is taken over

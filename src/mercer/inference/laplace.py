@@ -4,7 +4,8 @@ import numpy as np
 
 from mercer._threads import few_threads
 from mercer.inference.mode import Mode
-from mercer.inference.sites import SitePosterior, site_inverse
+from mercer.inference.sites import SitePosterior
+from mercer.solvers.coupled import site_inverse
 
 
 def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
@@ -42,17 +43,19 @@ def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
 
 
 class _TwoClasses(Mode):
-    """(I + W K)⁻¹ = I − √W B⁻¹ √W K with B = I + √W K √W, W diagonal: one factor of order n."""
+    """(I + W K)⁻¹ = √W B⁻¹ √W⁻¹ with B = I + √W K √W, W diagonal: one factor of order n."""
 
     def _look(self):
         self.gradient, self.W = self.likelihood.derivatives(self.v)
 
     def _factor(self):
         self.s = np.sqrt(self.W)
-        self.Binv = site_inverse(self.K, self.s)
+        self.Binv, self._curved = site_inverse(self.K, self.s), self.s.all()
 
     def _solve(self, r):
-        return r - self.s * (self.Binv @ (self.s * (self.K @ r)))
+        if self._curved:
+            return self.s * (self.Binv @ (r / self.s))
+        return r - self.s * (self.Binv @ (self.s * (self.K @ r)))  # where W has vanished in a row
 
     def posterior(self):
         """Return the approximation at the mode."""

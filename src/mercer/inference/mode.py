@@ -1,8 +1,8 @@
 """Newton's way to the mode: one iteration for Laplace's approximation and for the smooth losses of a kernel machine.
 
-ψ(a, b) = log p(y | f) − ½ aᵀK a with f = K a + b is concave where log p is. At its maximum a = ∇log p(y | f), and Σ a = 0
-where b is free. A step solves δa + W (K δa + δb) = ∇log p − a with W = −∇²log p: how, is a matter of the subclass.
-f has shape (n,), or (n, C) for C classes.
+ψ(a, b) = log p(y | f) − ½ aᵀK a with f = K a + b is concave where log p is. At its maximum a = ∇log p(y | f), and
+Σ a = 0 where b is free. A step solves δa + W (K δa + δb) = ∇log p − a with W = −∇²log p: how, is a matter of the
+subclass. f has shape (n,), or (n, C) for C classes.
 """
 
 import math
@@ -122,9 +122,9 @@ class Newton(ABC):
 class Mode(Newton):
     """Up to where f is the mode to a tolerance; a factor serves several steps where that is quicker.
 
-    What is left after a step follows from how much shorter it was than the one before. A fresh factor is one for W at the
-    point where it is used: what it leaves of a distance d is about d², since W changes by about d of itself on the way.
-    A subclass writes ``_factor`` and ``_solve``.
+    What is left after a step follows from how much shorter it was than the one before. A fresh factor is one for
+    W at the point where it is used: what it leaves of a distance d is about d², since W changes by about d of
+    itself on the way. A subclass writes ``_factor`` and ``_solve``.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Mode(Newton):
         return rate < 0.9 and math.log(left / goal) / -math.log(rate) <= price + (1.0 if left * left <= goal else 2.0)
 
     def finish(self):
-        """A factor that is that of the mode to the tolerance, and one more step with it; f has ``moved`` since by that."""
+        """A factor that is that of the mode to the tolerance, and one more step with it; f has ``moved`` by that."""
         if self._last == math.inf and self.size <= self.tol * self._small:  # the last one was
             return
         self._go(self.a, self.K @ self.a, 0.0)  # not the sum of all steps, which rounding may have moved

@@ -9,29 +9,16 @@ import numpy as np
 
 from mercer._state import check
 from mercer._threads import few_threads
-from mercer.exceptions import NotPositiveDefinite
-from mercer.gram import ScaledGram
 from mercer.inference.likelihood import Binary
-from mercer.solvers.cholesky import CholeskyInverse, as_it_is
+from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.symmetric import combine, scale_both
 
 FIELDS = {
-    "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "evidence": "number", "info": dict,
+    "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "log_evidence": "number", "info": dict,
     "skew": ("float n", None), "likelihood": dict, "factor": "factor n",
 }  # fmt: skip
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
 HALVES, ROOT_HALF = np.array([-0.5, 0.5]), np.sqrt(0.5)
-
-
-def site_inverse(K, s):
-    """B⁻¹ of B = I + s K s."""
-    try:
-        return as_it_is(ScaledGram(K, s), 1.0)
-    except NotPositiveDefinite as error:
-        raise NotPositiveDefinite(
-            "I + √W K √W could not be factored: K has a negative or non-finite entry on a large scale. Is it a kernel, "
-            "and are its amplitude and length scales of a sensible size?"
-        ) from error
 
 
 class SitePosterior:
@@ -72,7 +59,7 @@ class SitePosterior:
         names = ("a", "s", "nu", "f", "info", "skew")
         state = {name: getattr(self, name) for name in names}
         factor = np.tril(self.Binv.factor)
-        return state | {"evidence": self.log_evidence, "likelihood": self.likelihood.state(), "factor": factor}
+        return state | {"log_evidence": self.log_evidence, "likelihood": self.likelihood.state(), "factor": factor}
 
     @classmethod
     def from_state(cls, state):
@@ -81,7 +68,7 @@ class SitePosterior:
         Binv, likelihood = CholeskyInverse(state.pop("factor"), 1.0), Binary.from_state(state.pop("likelihood"))
         if likelihood.n != sizes["n"]:
             raise ValueError(f"the likelihood is one of {likelihood.n} rows, the sites are {sizes['n']}.")
-        return cls(None, likelihood, Binv=Binv, **state)
+        return cls(None, likelihood, Binv=Binv, evidence=state.pop("log_evidence"), **state)
 
     @property
     def beta(self):

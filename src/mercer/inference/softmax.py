@@ -15,7 +15,7 @@ from mercer.solvers.symmetric import combine
 POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more
 BLOCK = 2**18  # points of all rows at once
 FIELDS = {
-    "a": "float n C", "f": "float n C", "E": "float C n n", "V": "float C n n", "evidence": "number", "info": dict,
+    "a": "float n C", "f": "float n C", "E": "float C n n", "V": "float C n n", "log_evidence": "number", "info": dict,
     "likelihood": dict,
 }  # fmt: skip
 TINY = 1e-300  # of π: a class that is out of the question keeps a number
@@ -95,7 +95,7 @@ def log_sum(f):
     return top + np.log(np.exp(f - top[..., None]).sum(axis=-1))
 
 
-def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8, jitter="auto"):
+def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     """log Z ≈ log p(y | f̂) − ½ Σ_c a_cᵀf_c − ½ log det(I + K W), f̂ = K a the mode of all C functions.
 
     Parameters
@@ -106,8 +106,6 @@ def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8, jitter
     start : ndarray of shape (n, C), default=None
     max_iter : int, default=100
     tol : float, default=1e-8
-    jitter : {"auto", None}, default="auto"
-        See `mercer.solvers.coupled.Coupled`.
 
     Returns
     -------
@@ -124,15 +122,11 @@ def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8, jitter
     """
     with few_threads(K.n):
         a = np.zeros((K.n, likelihood.classes)) if start is None else start
-        return _SeveralClasses(K, likelihood, a, start is not None, tol, jitter).climb(max_iter).posterior()
+        return _SeveralClasses(K, likelihood, a, start is not None, tol).climb(max_iter).posterior()
 
 
 class _SeveralClasses(Mode):
-    """(I + W K)⁻¹ = I − R K; W couples the classes of a row."""
-
-    def __init__(self, K, likelihood, a, warm, tol, jitter):
-        self.jitter = jitter
-        super().__init__(K, likelihood, a, warm, tol)
+    """(I + W K)⁻¹ W = R; W couples the classes of a row."""
 
     def _look(self):
         self.prob = self.likelihood.prob(self.v)
@@ -140,16 +134,16 @@ class _SeveralClasses(Mode):
 
     def _factor(self):
         self.R = None  # its C arrays first: two of them need not fit
-        self.R = Coupled(self.K, self.likelihood.weight[:, None] * self.prob, self.jitter)
+        self.R = Coupled(self.K, self.likelihood.weight[:, None] * self.prob)
 
     def _solve(self, r):
-        return r - self.R @ (self.K @ r)
+        return self.R @ (r / self.R.D)  # r = W (r/D), since its classes sum to 0
 
     def posterior(self):
         """Return the approximation at the mode."""
         self.finish()
-        evidence, info = self.psi - self.R.half_logdet(), self.info() | self.R.info
-        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.v, self.R, evidence, info, self.moved)
+        evidence = self.psi - self.R.half_logdet()
+        return SoftmaxPosterior(self.K, self.likelihood, self.a, self.v, self.R, evidence, self.info(), self.moved)
 
 
 class SoftmaxPosterior:
@@ -177,7 +171,7 @@ class SoftmaxPosterior:
     def state(self):
         """{name: value} by public names: what a file keeps."""
         state = {name: getattr(self, name) for name in ("a", "f", "E", "V", "info")}
-        return state | {"evidence": self.log_evidence, "likelihood": self.likelihood.state()}
+        return state | {"log_evidence": self.log_evidence, "likelihood": self.likelihood.state()}
 
     @classmethod
     def from_state(cls, state):
@@ -185,7 +179,7 @@ class SoftmaxPosterior:
         likelihood, sizes = Softmax.from_state(state["likelihood"]), check(state, FIELDS, "SoftmaxPosterior")
         if (likelihood.n, likelihood.classes) != (sizes["n"], sizes["C"]):
             raise ValueError(f"the likelihood is one of {likelihood.n} rows and {likelihood.classes} classes.")
-        self = cls(None, likelihood, state["a"], state["f"], None, state["evidence"], state["info"])
+        self = cls(None, likelihood, state["a"], state["f"], None, state["log_evidence"], state["info"])
         self.E, self._V = state["E"], state["V"]
         return self
 

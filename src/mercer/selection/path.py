@@ -13,6 +13,7 @@ from mercer.selection.criteria import GCV, LOO, Evidence
 from mercer.solvers.spectral import Eigensystem, Spectral
 
 POINTS = 200
+ROUNDING = 10.0  # times n u e₁: the least λ of a grid
 FIELDS = {
     "kernel": (Kernel, None), "n": "size n", "q": "size q", "eigenvalues": "float k", "coefficients": "float k t",
     "outside": "number", "constant": object, "lams": "float L", "table": dict, "criteria": list,
@@ -33,7 +34,7 @@ def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, cr
         Left out for a plain matrix.
     lams : array-like, default=None
         The grid, positive; None is 200 values, evenly in log λ, between the largest eigenvalue e₁ of K and
-        max(e_n, 2.2e-16 e₁).
+        max(e_n, 2.2e-15 n e₁).
     sample_weight : array-like of shape (n,), default=None
         w > 0.
     intercept : bool, default=None
@@ -288,14 +289,15 @@ def default_criteria():
 
 
 def default_grid(e, points=POINTS):
-    """λ between 10 e₁ and the smaller of 10⁻⁶ e₁ and max(e_n, u e₁), evenly in log λ.
+    """λ between 10 e₁ and the smaller of 10⁻⁶ e₁ and max(e_n, 10 n u e₁), evenly in log λ.
 
     Beyond e₁ and e_n little changes, but a well-conditioned K would leave too little between them.
     """
     largest = float(e.max(initial=0.0))
     if not largest > 0:
         return np.geomspace(1e-10, 1.0, points)  # K is zero: λ changes nothing
-    smallest = max(float(e.min()), np.finfo(float).eps * largest)
+    rounding = ROUNDING * len(e) * np.finfo(float).eps * largest  # below it criteria are of what rounding left of K
+    smallest = max(float(e.min()), rounding)
     return np.geomspace(min(smallest, 1e-6 * largest), 10.0 * largest, points)
 
 

@@ -5,7 +5,8 @@ from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.mixed import Mixed
 from mercer.solvers.pivoted import pivoted_cholesky
-from mercer.solvers.plan import Plan, choose
+from mercer.solvers.plan import choose
+from mercer.solvers.plan_class import Plan
 from mercer.solvers.projected import Projected, Span
 from mercer.solvers.resolvent import Resolvent
 from mercer.solvers.spectral import Spectral

@@ -1,4 +1,4 @@
-"""Coupled: the inverse behind C functions that a softmax couples, from C + 1 factors of order n, never one of order C n.
+"""Coupled: the inverse behind C functions that a softmax couples, from C + 1 factors of order n, not one of order C n.
 
 In every row W = D − D 1 (1ᵀD 1)⁻¹ 1ᵀD has rank C − 1. With E_c = (K + D_c⁻¹)⁻¹ and M = Σ_c E_c the inverse of K + W⁻ is
 R_cd = δ_cd E_c − E_c M⁻¹ E_d (Rasmussen and Williams, algorithm 3.3): here for Newton's steps, evidence and variances.
@@ -7,12 +7,32 @@ R_cd = δ_cd E_c − E_c M⁻¹ E_d (Rasmussen and Williams, algorithm 3.3): her
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.gram import ScaledGram
+from mercer.gram import DenseGram, ScaledGram
 from mercer.solvers.cholesky import CholeskyInverse, as_it_is
-from mercer.solvers.factor import amounts, lower
+from mercer.solvers.factor import factor
 from mercer.solvers.symmetric import scale_both, square
 
 WEAK = 1e-8  # of D: below, K E = I − D⁻¹E has lost its digits
+
+
+def site_inverse(K, s):
+    """B⁻¹ of B = I + s K s: no eigenvalue of B is below 1, and nothing is added to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers.coupled import site_inverse
+    >>> site_inverse(DenseGram.from_matrix(np.eye(2)), np.ones(2)).diag()
+    array([0.5, 0.5])
+    """
+    try:
+        return as_it_is(ScaledGram(K, s), 1.0)
+    except NotPositiveDefinite as error:
+        raise NotPositiveDefinite(
+            "I + √W K √W could not be factored: K has a negative or non-finite entry on a large scale. Is it a kernel, "
+            "and are its amplitude and length scales of a sensible size?"
+        ) from error
 
 
 class Coupled:
@@ -24,7 +44,7 @@ class Coupled:
     D : ndarray of shape (n, C)
         w π > 0, the diagonal part of the curvature; its rows sum to w.
     jitter : {"auto", None}, default=None
-        What may be added to the diagonal of M where it cannot be factored; ``info["jitter"]`` says how much.
+        What may be added to the diagonal of a matrix that cannot be factored; ``info["jitter"]`` says how much.
 
     Attributes
     ----------
@@ -46,34 +66,24 @@ class Coupled:
     """
 
     def __init__(self, K, D, jitter=None):
-        self.K, self.D = K, D
+        self.K, self.D, self.info = K, D, {"jitter": 0.0}
         n, C = D.shape
         self.E, self.beta, self._half_logdet = np.empty((C, n, n)), np.empty((n, C)), 0.0
         total = np.zeros((n, n))
         for c in range(C):
             s = np.sqrt(D[:, c])
-            B = as_it_is(ScaledGram(K, s), 1.0)
+            B = site_inverse(K, s) if jitter is None else self._repaired(ScaledGram(K, s), 1.0, jitter)
             self._half_logdet += 0.5 * B.logdet()
             self.E[c] = B.explicit().dense()
             self.beta[:, c] = self.E[c].diagonal()
             total += scale_both(self.E[c], s)
-        self.info = {"jitter": 0.0}
-        self.M = self._factor(total, jitter)
+        self.M = self._repaired(DenseGram.from_matrix(total), 0.0, jitter)
 
-    def _factor(self, total, jitter):
-        """M⁻¹ from its factor; what had to be added goes to ``info``."""
-        for amount in [0.0, *amounts(len(total), float(total.diagonal().max(initial=0.0)), np.float64, jitter)]:
-            if amount:
-                total = self.E.sum(axis=0)
-                total.flat[:: len(total) + 1] += amount
-            L, bad = lower(total)
-            if not bad:
-                self.info["jitter"] = amount
-                return CholeskyInverse(L, 0.0)
-        raise NotPositiveDefinite(
-            "Σ E_c of the classes could not be factored: the probabilities are 0 or 1 to the last digit. Bound the "
-            "amplitude of the kernel, or put a prior on it."
-        )
+    def _repaired(self, K, lam, jitter):
+        """(K + λI)⁻¹; what had to be added to the diagonal goes to ``info``."""
+        L, added = factor(K, lam, np.float64, jitter)
+        self.info["jitter"] = max(self.info["jitter"], added)
+        return CholeskyInverse(L, lam)
 
     def __matmul__(self, x):
         """R x for x of shape (n, C) or (n, C, k)."""

@@ -1,17 +1,15 @@
 """The plan: every rule about Gram, solver, memory, threads and time, asked before anything is allocated."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from mercer import _machine, _threads, _tiles
-from mercer._state import check
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
 from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.mixed import Mixed
+from mercer.solvers.plan_class import Plan, duration
 from mercer.solvers.rates import rates
 from mercer.solvers.spectral import Spectral
 
@@ -26,94 +24,6 @@ EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one 
 HEADROOM = 0.9  # part of the free memory that a plan may use
 KEPT = 0.7  # part of the free memory that a stored K may take
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
-
-
-FIELDS = {
-    "n": "size n",
-    "solver": str,
-    "gram": str,
-    "memory_bytes": "number",
-    "compiled": bool,
-    "threads": "size t",
-    "reasons": tuple,
-    "available_bytes": ("number", None),
-    "work": dict,
-}
-
-
-@dataclass(frozen=True, repr=False)
-class Plan:
-    """What a fit will do, with the reasons: solver, Gram, memory and time.
-
-    Attributes
-    ----------
-    n : int
-        Rows, after equal rows are merged.
-    solver : str
-        "cholesky", "mixed", "spectral", "cg", another way of solving, or the class name of another solver.
-    gram : str
-        "dense": K is stored; "tiled": it is evaluated where it is needed.
-    memory_bytes : float
-        Predicted peak of the solver, and of K where it is stored.
-    compiled : bool
-        Whether the problem is large enough for the compiled loops.
-    threads : int
-        Cores that the work is shared by.
-    available_bytes : int or None
-        What is there; None where it is not known, or not asked because a fit needs so little.
-    reasons : tuple of str
-        One sentence each.
-    work : dict
-        Counted operations: "float64" and "float32" of factorisations and products, "entries" of the kernel.
-
-    Examples
-    --------
-    >>> import mercer
-    >>> plan = mercer.plan(n=2000, d=5)
-    >>> plan.n, plan.solver in ("cholesky", "mixed")
-    (2000, True)
-    """
-
-    n: int
-    solver: str
-    gram: str
-    memory_bytes: float
-    compiled: bool
-    threads: int
-    reasons: tuple
-    available_bytes: int | None = field(default=None, compare=False)
-    work: dict = field(default_factory=dict, compare=False)
-
-    def state(self):
-        """{name: value}: what a file keeps."""
-        return {name: getattr(self, name) for name in FIELDS}
-
-    @classmethod
-    def from_state(cls, state):
-        """Return the plan that had this state."""
-        check(state, FIELDS, "Plan")
-        return cls(**state)
-
-    @property
-    def seconds(self):
-        """Predicted time, rough: the counted operations by what this machine was measured to do."""
-        speed = rates()
-        return sum(count / (self.threads * getattr(speed, kind)) for kind, count in self.work.items())
-
-    def __str__(self):
-        free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
-        loops = "compiled loops" if self.compiled else "NumPy"
-        lines = [
-            f"n = {self.n}: solver {self.solver!r} on a {self.gram} Gram matrix",
-            f"memory  {_machine.gigabytes(self.memory_bytes)} of {free}",
-            f"time    about {duration(self.seconds)} ({loops}, {self.threads} thread{'s' * (self.threads > 1)})",
-            *(f"- {reason}" for reason in self.reasons),
-        ]
-        return "\n".join(lines)
-
-    def __repr__(self):
-        memory, seconds = _machine.gigabytes(self.memory_bytes), duration(self.seconds)
-        return f"Plan(n={self.n}, solver={self.solver!r}, gram={self.gram!r}, memory={memory}, time={seconds})"
 
 
 # ---------------------------------------------------------------------------------------- K + λI once, or in a search
@@ -282,11 +192,6 @@ def operations(name, n, d=None, dtype=np.float64, targets=1):
     return {"float64": n**3 / 3 + 2.0 * (d or 10) * half + solve, "entries": half}
 
 
-def predicted_seconds(name, n, d=None, dtype=np.float64, targets=1):
-    """Seconds for one λ on the cores that are there; rough."""
-    return _seconds(operations(name, n, d, dtype, targets), cores_for(n))
-
-
 # ---------------------------------------------------------------------------------------- iterations on K
 def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0):
     """The plan of a method that goes over K again and again: whether K, and ``spare`` arrays of its size, are kept.
@@ -335,7 +240,7 @@ def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_
 def plan_arrays(
     name, n, arrays, d=None, *, memory=None, reason="", what=None, instead="fewer rows", binding=True, operations=None
 ):
-    """The plan of a method that needs ``arrays`` n × n arrays of float64; refused, if ``binding``, where they do not fit.
+    """The plan of a method that needs so many n × n arrays of float64; refused, if ``binding``, where they do not fit.
 
     Examples
     --------
@@ -405,12 +310,3 @@ def _check(n):
     if int(n) != n or n < 1:
         raise ValueError(f"n must be a positive whole number, got {n!r}.")
     return int(n)
-
-
-def duration(seconds):
-    """Seconds as a person reads them."""
-    if seconds < 1:
-        return f"{max(seconds, 1e-3) * 1e3:.0f} ms"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -88,6 +88,6 @@ def span_rule(kernel, X, alpha, f, lower, upper, *, intercept=True):
     out, inside = np.array(f, dtype=float), (alpha > lower) & (alpha < upper)
     free, bounded = np.flatnonzero(inside & (alpha != 0.0)), np.flatnonzero(~inside & (alpha != 0.0))
     squares = span(kernel, take(X, free), take(X, bounded), intercept=intercept)
-    for rows, square in zip((free, bounded), squares, strict=True):
+    for rows, square in ((free, squares.free), (bounded, squares.bounded)):
         out[rows] -= alpha[rows] * square
     return out

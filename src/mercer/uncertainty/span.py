@@ -1,12 +1,22 @@
 """The span rule: leave-one-out residuals of a support vector machine, from one factorisation of the free rows."""
 
+from typing import NamedTuple
+
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from mercer.exceptions import NotPositiveDefinite
+from mercer.solvers.small import factor
 
-SHIFTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of the mean diagonal; equal rows make K_FF singular
+LARGEST = 1e-8  # of the largest diagonal entry: what may be added to K_FF; equal rows make it singular
 TILE = 1024
+
+
+class Span(NamedTuple):
+    """S² of the free and of the bounded rows, and what was added to the diagonal of K_FF, beside its largest entry."""
+
+    free: np.ndarray
+    bounded: np.ndarray
+    jitter: float
 
 
 def span(kernel, free, bounded, *, intercept=True):
@@ -24,8 +34,9 @@ def span(kernel, free, bounded, *, intercept=True):
 
     Returns
     -------
-    free, bounded : ndarray
-        S² of the rows. Where the others leave the intercept open (fewer than two free rows) S² is k(x, x).
+    Span
+        S² of the free and the bounded rows; where the others leave the intercept open (fewer than two free rows) it is
+        k(x, x). ``jitter`` is what was added to a singular K_FF, 0 for nothing.
 
     Examples
     --------
@@ -33,15 +44,21 @@ def span(kernel, free, bounded, *, intercept=True):
     >>> from mercer.kernels import Linear
     >>> from mercer.uncertainty.span import span
     >>> X = np.array([[1.0, 0.0], [4.0, 4.0]])  # the second is 4 away from the line through the first
-    >>> span(Linear(), X, X[:0], intercept=False)[0]
+    >>> span(Linear(), X, X[:0], intercept=False).free
     array([ 0.5, 16. ])
     """
     own = np.asarray(kernel.diag(free), dtype=float) if len(free) else np.zeros(0)
     other = np.asarray(kernel.diag(bounded), dtype=float) if len(bounded) else np.zeros(0)
     if len(free) < (2 if intercept else 1):
-        return own, other
-    factor = _factor(np.asarray(kernel(free), dtype=float))
-    inverse = cho_solve(factor, np.eye(len(free)))
+        return Span(own, other, 0.0)
+    try:
+        K = factor(np.asarray(kernel(free), dtype=float), most=LARGEST)
+    except NotPositiveDefinite as error:
+        raise NotPositiveDefinite(
+            f"the {len(free)} free support vectors have no span: the kernel is not positive semi-definite on them "
+            f"({error})"
+        ) from None
+    inverse = K.solve(np.eye(len(free)))
     u = inverse.sum(axis=1) if intercept else np.zeros(len(free))
     total = u.sum() if intercept else 1.0
     diagonal = np.diagonal(inverse) - u**2 / total
@@ -53,18 +70,4 @@ def span(kernel, free, bounded, *, intercept=True):
         s_bounded[i : i + TILE] = other[i : i + TILE] - np.einsum("ij,ij->i", k @ inverse, k)
         if intercept:
             s_bounded[i : i + TILE] += (1.0 - k @ u) ** 2 / total
-    return s_free, np.maximum(s_bounded, 0.0)
-
-
-def _factor(K):
-    """The Cholesky factor of K, shifted as little as it takes."""
-    mean = np.diagonal(K).mean()
-    for shift in SHIFTS:
-        try:
-            return cho_factor(K + shift * mean * np.eye(len(K)), lower=True)
-        except np.linalg.LinAlgError:
-            continue
-    raise NotPositiveDefinite(
-        f"K of the {len(K)} free support vectors has no factor, not even with {SHIFTS[-1]:g} of its mean on the "
-        "diagonal: the kernel is not positive semi-definite on them."
-    )
+    return Span(s_free, np.maximum(s_bounded, 0.0), K.jitter)

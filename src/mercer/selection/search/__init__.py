@@ -259,6 +259,7 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
             f"last error was: {objective.record.last_error}"
         )
     last = seen[-1]
+    last.settle(box)
     result = SearchResult(objective.kernel, np.nan, last.best_value, status, failed=objective.record.failed - failed)
     result.at_bound = at_bounds(names, last.best_z, box)
     slope = np.max([level.slope for level in seen], axis=0)

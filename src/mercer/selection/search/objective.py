@@ -17,7 +17,7 @@ LOG_ZERO = -700.0  # log of a criterion that is exactly 0
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one
 # What a descent may leave to gain, of log C or of a mean log density.
 # An estimate of an error is not worth more than four digits; going on would follow flat directions to their bounds.
-LOOSE = 1e-4
+LOOSE, EQUAL = 1e-4, 5e-5
 # A log density is a sum over rows, of which comparisons see a hundredth; for many rows TIGHT is enough.
 NATS, TIGHT = 1e-2, 1e-5
 
@@ -80,7 +80,7 @@ class Trials(ABC):
         self.kernel, self.n, self.names, self.record = kernel, n, names, record
         self.prior, self.smooth = prior, smooth
         self.best, self.best_z, self.best_value = np.inf, None, np.nan
-        self.worst = -np.inf
+        self.worst, self._tried = -np.inf, []
         # The largest |∂C/∂z| seen; not known where there is no adjoint.
         self.slope = np.full(len(names), 0.0 if smooth else np.inf)
 
@@ -152,8 +152,25 @@ class Trials(ABC):
                 self.slope = np.maximum(self.slope, np.abs(gradient))
             if value < self.best:
                 self.best, self.best_z, self.best_value = value, np.array(z), float(raw)
+            if not self.exacting:
+                self._tried.append((value, z.copy(), float(raw)))
         self.record.add(n=self.n, value=float(raw), **self.entry(z))
         return value, gradient
+
+    def settle(self, box):
+        """Of the trials of an error that are equal in the digits that mean something, take the one with the largest λ.
+
+        Where a line can be imitated, C hardly falls towards a vanishing λ: the ends of such valleys are bounds, and
+        what stands at one is taken only if nothing inside is as good.
+        """
+        good = [tried for tried in self._tried if tried[0] <= self.best + EQUAL]
+        if good:
+
+            def preferred(tried):
+                z = tried[1]
+                return bool(((z > box[:, 0]) & (z < box[:, 1])).all()), z[-1]
+
+            self.best, self.best_z, self.best_value = max(good, key=preferred)
 
     def _penalty(self):
         return (self.worst if np.isfinite(self.worst) else 1e3) + WORSE

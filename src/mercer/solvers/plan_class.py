@@ -1,0 +1,103 @@
+"""Plan: what a fit will do, as `mercer.plan` says it before and ``plan_`` after."""
+
+from dataclasses import dataclass, field
+
+from mercer import _machine
+from mercer._state import check
+from mercer.solvers.rates import rates
+
+FIELDS = {
+    "n": "size n",
+    "solver": str,
+    "gram": str,
+    "memory_bytes": "number",
+    "compiled": bool,
+    "threads": "size t",
+    "reasons": tuple,
+    "available_bytes": ("number", None),
+    "work": dict,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What a fit will do, with the reasons: solver, Gram, memory and time.
+
+    Attributes
+    ----------
+    n : int
+        Rows, after equal rows are merged.
+    solver : str
+        "cholesky", "mixed", "spectral", "cg", another way of solving, or the class name of another solver.
+    gram : str
+        "dense": K is stored; "tiled": it is evaluated where it is needed.
+    memory_bytes : float
+        Predicted peak of the solver, and of K where it is stored.
+    compiled : bool
+        Whether the problem is large enough for the compiled loops.
+    threads : int
+        Cores that the work is shared by.
+    available_bytes : int or None
+        What is there; None where it is not known, or not asked because a fit needs so little.
+    reasons : tuple of str
+        One sentence each.
+    work : dict
+        Counted operations: "float64" and "float32" of factorisations and products, "entries" of the kernel.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> plan = mercer.plan(n=2000, d=5)
+    >>> plan.n, plan.solver in ("cholesky", "mixed")
+    (2000, True)
+    """
+
+    n: int
+    solver: str
+    gram: str
+    memory_bytes: float
+    compiled: bool
+    threads: int
+    reasons: tuple
+    available_bytes: int | None = field(default=None, compare=False)
+    work: dict = field(default_factory=dict, compare=False)
+
+    def state(self):
+        """{name: value}: what a file keeps."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the plan that had this state."""
+        check(state, FIELDS, "Plan")
+        return cls(**state)
+
+    @property
+    def seconds(self):
+        """Predicted time, rough: the counted operations by what this machine was measured to do."""
+        speed = rates()
+        return sum(count / (self.threads * getattr(speed, kind)) for kind, count in self.work.items())
+
+    def __str__(self):
+        free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
+        loops = "compiled loops" if self.compiled else "NumPy"
+        lines = [
+            f"n = {self.n}: solver {self.solver!r} on a {self.gram} Gram matrix",
+            f"memory  {_machine.gigabytes(self.memory_bytes)} of {free}",
+            f"time    about {duration(self.seconds)} ({loops}, {self.threads} thread{'s' * (self.threads > 1)})",
+            *(f"- {reason}" for reason in self.reasons),
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self):
+        memory, seconds = _machine.gigabytes(self.memory_bytes), duration(self.seconds)
+        return f"Plan(n={self.n}, solver={self.solver!r}, gram={self.gram!r}, memory={memory}, time={seconds})"
+
+
+def duration(seconds):
+    """Seconds as a person reads them."""
+    if seconds < 1:
+        return f"{max(seconds, 1e-3) * 1e3:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,200 @@
+"""Positive definite systems of a few rows up to a few thousand: the free rows of a dual, a span, kernels on objects.
+
+One routine for all of them. What is added to the diagonal is never silent: it stands in the factor, and the caller says
+so. The matrix itself stays above the diagonal, so that products with it need no copy.
+"""
+
+from contextlib import nullcontext
+
+import numpy as np
+from scipy.linalg.blas import dsymm, dsymv
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, dtrtrs
+
+from mercer.exceptions import NotPositiveDefinite
+from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower
+from mercer.solvers.engine.shares import LEAST, threads_for
+
+DIRECT = 600  # rows up to which one call of LAPACK is faster than pieces; it is not interrupted
+LARGEST = 1e-6  # most that is added, relative to the scale
+GROWTH = 10.0  # from one attempt to the next
+THIN = 0.25  # of the rows: the rank up to which a factor is thin
+SAMPLE = 64  # rows whose rank is looked at first
+ALONE = nullcontext()
+
+
+class SmallFactor:
+    """L with L Lᵀ = A + jitter · scale · I.
+
+    Attributes
+    ----------
+    jitter : float
+        What was added to the diagonal, relative to ``scale``; 0 for nothing.
+    """
+
+    __slots__ = ("_A", "_diagonal", "jitter")
+
+    def __init__(self, A, diagonal, jitter):
+        self._A, self._diagonal, self.jitter = A, diagonal, jitter
+
+    def solve(self, B):
+        """(A + jitter · scale · I)⁻¹ B."""
+        if len(self._A) > DIRECT:
+            return solve_lower(self._A, B)
+        with _few_threads(len(self._A)):
+            return dpotrs(self._A.T, B, lower=0)[0]
+
+    def half(self, B):
+        """L⁻¹ B, so that BᵀA⁻¹B is a sum of squares."""
+        if len(self._A) <= DIRECT:
+            with _few_threads(len(self._A)):
+                return dtrtrs(self._A.T, B, lower=0, trans=1)[0]
+        W = columns(B, self._A.dtype)
+        forward(self._A, W)
+        return W[:, 0] if np.ndim(B) == 1 else W
+
+    def logdet(self):
+        """log det(A + jitter · scale · I)."""
+        return logdet(self._A)
+
+    def product(self, B):
+        """A B, without the jitter, from what lies above the diagonal."""
+        excess = self._diagonal - np.diagonal(self._A)
+        if np.ndim(B) == 1:
+            return dsymv(1.0, self._A.T, B, lower=1) + excess * B
+        return dsymm(1.0, self._A.T, B, lower=1) + excess[:, None] * B
+
+
+def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
+    """L with L Lᵀ = A + jitter · scale · I,  jitter = least, or where that fails as much more as it takes.
+
+    The second attempt adds 2 u √n (u the unit roundoff) if that is more, each later one ten times as much, up to
+    ``most``.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+        Symmetric, both triangles given.
+    scale : float, default=None
+        What jitter is relative to; None is the largest entry of the diagonal.
+    least : float, default=0.0
+        What is added at once: the rounding that A is known to have.
+    most : float, default=1e-6
+        Largest jitter; ``least`` is tried in any case.
+    overwrite : bool, default=False
+        Whether a C-contiguous float64 array may be used for the factor.
+
+    Returns
+    -------
+    SmallFactor
+
+    Raises
+    ------
+    ValueError
+        If A has a NaN or an infinite entry.
+    NotPositiveDefinite
+        If nothing helps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.small import factor
+    >>> A = factor(np.array([[4.0, 2.0], [2.0, 3.0]]))
+    >>> A.solve(np.array([2.0, 1.0])), round(A.logdet(), 6), A.jitter
+    (array([0.5, 0. ]), 2.079442, 0.0)
+    >>> factor(np.ones((2, 2))).jitter > 0  # singular: it says so
+    True
+    """
+    if not overwrite or A.dtype != np.float64 or not A.flags.c_contiguous:
+        A = np.array(A, dtype=np.float64, order="C")
+    n = len(A)
+    entries = A.reshape(-1)[:: n + 1]
+    diagonal = entries.copy()
+    if scale is None:
+        scale = float(np.abs(diagonal).max(initial=0.0))
+    jitter = least
+    while True:
+        if jitter:
+            entries += jitter * scale
+        with _few_threads(n):
+            bad = dpotrf(A.T, lower=0, overwrite_a=1, clean=0)[1] if n <= DIRECT else cholesky_lower(A)
+        if not bad and np.isfinite(entries.sum()):
+            return SmallFactor(A, diagonal, float(jitter))
+        _restore(A, diagonal)
+        next_ = max(2.0 * float(np.finfo(float).eps) * n**0.5, GROWTH * jitter)
+        if not next_ <= most:
+            raise NotPositiveDefinite(
+                f"a matrix of {n} rows has no Cholesky factor, not even with {jitter:.3g} of {scale:.3g} added to its "
+                "diagonal: it is not positive semi-definite."
+            )
+        jitter = next_
+
+
+class ThinFactor:
+    """(diag w + G Gᵀ)⁻¹ for w > 0 and G of n × r: n r² operations instead of n³."""
+
+    __slots__ = ("_T", "_inner", "_root")
+    jitter = 0.0
+
+    def __init__(self, w, G):
+        self._root = 1.0 / np.sqrt(w)
+        self._T = self._root[:, None] * G
+        M = self._T.T @ self._T
+        M.reshape(-1)[:: len(M) + 1] += 1.0
+        self._inner = factor(M, overwrite=True)
+
+    def solve(self, B):
+        """(diag w + G Gᵀ)⁻¹ B."""
+        root = self._root if np.ndim(B) == 1 else self._root[:, None]
+        Z = root * B
+        return root * (Z - self._T @ self._inner.solve(self._T.T @ Z))
+
+
+def thin(K):
+    """G of n × r with G Gᵀ = K up to rounding, r at most n/4; None where the rank of K is higher.
+
+    Some rows are looked at first: a K of full rank costs next to nothing.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.small import thin
+    >>> X = np.arange(40.0).reshape(20, 2)
+    >>> G = thin(X @ X.T)
+    >>> G.shape, bool(np.allclose(G @ G.T, X @ X.T))
+    ((20, 2), True)
+    """
+    n = len(K)
+    some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
+    if not narrow(K[some[:, None], some]):
+        return None
+    L, order, rank, info = dpstrf(K.T, lower=1)
+    if info < 0 or rank > THIN * n:
+        return None
+    G = np.empty((n, rank))
+    G[order - 1] = np.tril(L[:, :rank])
+    return G
+
+
+def narrow(K):
+    """Whether a few rows of a K have half their rank or less."""
+    return len(K) > 4 and dpstrf(K.T, lower=1)[2] <= 0.5 * len(K)
+
+
+def _few_threads(n):
+    """As `threads_for`; nothing to ask for where BLAS uses no threads by itself."""
+    return threads_for(n) if n > LEAST else ALONE
+
+
+def _restore(A, diagonal):
+    """A again, from the triangle that a factor leaves alone; NaN and infinity are refused."""
+    upper = np.triu(A, 1)
+    A[:] = upper + upper.T
+    A[np.diag_indices(len(A))] = diagonal
+    if not np.isfinite(A).all():
+        row, column = np.argwhere(~np.isfinite(A))[0]
+        raise ValueError(f"a matrix of {len(A)} rows has the entry {A[row, column]} in row {row}, column {column}.")
