@@ -264,6 +264,16 @@ CASES = {
         lambda h: h["specs"][part_of(h)["E"]["a"]].update(shape=[24, 3, 24]),
         "SoftmaxPosterior.E has 24 where C is 3",
     ),
+    "a thousand million classes": (
+        "gpc softmax",
+        lambda h: inside(part_of(h)["likelihood"]).update(classes=10**9),
+        "and 1000000000 classes",
+    ),
+    "a model of so many classes": (
+        "gpc softmax",
+        lambda h: inside(inside(state(h, GPC)["model"])["likelihoods"][0]).update(classes=10**9),
+        "a model of shape (24, 1000000000)",
+    ),
     "another inference": (
         "gpc softmax",
         lambda h: inside(state(h, GPC)["posterior"]).update(inference="ep"),

@@ -292,8 +292,11 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         if "posterior" in state:
             self._model = ClassModel.from_state(state.pop("model"))
             self._posterior = ClassPosterior.from_state(state.pop("posterior"))
-            if len(self._posterior.coef) != len(state["points_"]):
-                raise ValueError(f"the posterior is one of {len(self._posterior.coef)} points.")
+            shape, mine = self._posterior.coef.shape, self._model.shape
+            if shape != mine or len(state["points_"]) != mine[0]:
+                raise ValueError(
+                    f"a model of shape {mine} and a posterior of shape {shape} are not those of the points."
+                )
         super()._restore(state)
 
     def predict(self, X):

@@ -78,6 +78,12 @@ class ClassModel:
         return cls([kind.from_state(one) for one in state.pop("likelihoods")], **state)
 
     @property
+    def shape(self):
+        """(n, t): rows, and latent functions."""
+        one, several = self.likelihoods[0], len(self.likelihoods)
+        return one.n, one.classes if self.inference == "softmax" else several
+
+    @property
     def learns_by(self):
         """Whose evidence a search maximises."""
         return "laplace" if self._learns_by == "softmax" else self._learns_by

@@ -1,5 +1,7 @@
 """Laplace's approximation for several classes: one latent function each, and the softmax between them."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy.special import ndtri, softmax
 
@@ -41,7 +43,11 @@ class Softmax:
     def __init__(self, y, classes, weight=None):
         self.y, self.classes = np.asarray(y), int(classes)
         self.weight = np.ones(len(self.y)) if weight is None else np.asarray(weight, dtype=float)
-        self.target = (self.y[:, None] == np.arange(self.classes)).astype(float)
+
+    @cached_property
+    def target(self):
+        """1 for the class of a row, else 0, (n, C); not made for a file, which may say any C."""
+        return (self.y[:, None] == np.arange(self.classes)).astype(float)
 
     @property
     def n(self):
