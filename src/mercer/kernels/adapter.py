@@ -189,16 +189,6 @@ class SklearnKernel(Kernel):
     def __repr__(self):
         return f"SklearnKernel({_sklearn_repr(self.kernel)})"
 
-    @classmethod
-    def examples(cls):
-        """ARD, and a sum of products."""
-        from sklearn.gaussian_process import kernels as gp
-
-        return [
-            cls(gp.RBF([0.5, 1.0, 2.0])),
-            cls(gp.ConstantKernel(2.0) * gp.Matern(nu=2.5) + gp.DotProduct(0.7, "fixed")),
-        ]
-
 
 def _gp():
     """sklearn.gaussian_process.kernels if somebody has imported it, else None: without it nobody has such a kernel."""

@@ -8,9 +8,8 @@ import numbers
 import numpy as np
 
 from mercer.kernels.base import Kernel, PreparedKernel
-from mercer.kernels.dot import Constant, Linear
+from mercer.kernels.dot import Constant
 from mercer.kernels.prepared import Prepared
-from mercer.kernels.radial import Gaussian
 from mercer.kernels.text import show
 
 
@@ -101,11 +100,6 @@ class Sum(FromParts):
     def __repr__(self):
         return f"{self.left._repr_operand(1)} + {self.right._repr_operand(2)}"
 
-    @classmethod
-    def examples(cls):
-        """Two radial kernels; a radial one and the linear one."""
-        return [cls(Gaussian(0.5), Linear()), cls(Linear(), Scaled(Gaussian(), 2.0))]
-
 
 class Product(FromParts):
     """k₁(x, z) · k₂(x, z).
@@ -142,11 +136,6 @@ class Product(FromParts):
 
     def __repr__(self):
         return f"{self.left._repr_operand(2)} * {self.right._repr_operand(3)}"
-
-    @classmethod
-    def examples(cls):
-        """A radial kernel times the linear one; a product of sums."""
-        return [cls(Gaussian(0.5), Linear()), cls(Sum(Gaussian(), Linear()), Sum(Linear(), Constant(2.0)))]
 
 
 class Scaled(FromParts):
@@ -197,11 +186,6 @@ class Scaled(FromParts):
         if self.scale_bounds is not None:
             return f"Scaled({self.kernel!r}, {show(self.scale)}, scale_bounds={show(self.scale_bounds)})"
         return f"{show(self.scale)} * {self.kernel._repr_operand(3)}"
-
-    @classmethod
-    def examples(cls):
-        """A scaled radial kernel, and one with bounds."""
-        return [cls(Gaussian(), 2.0), cls(Linear(), 0.3, scale_bounds=(0.1, 10.0))]
 
 
 # ---------------------------------------------------------------------- on the pairs of two collections

@@ -110,17 +110,6 @@ class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
         """Return what prediction must keep of the training inputs X: all of them, unless a kernel knows better."""
         return X
 
-    def sample(self, n, rng):
-        """Return n random inputs of the kind this kernel reads: what ``mercer.testing`` feeds it."""
-        for _, part in self._named_parts():
-            return part.sample(n, rng)
-        return rng.standard_normal((n, 3))
-
-    @classmethod
-    def examples(cls):
-        """Return instances that show the class: ``mercer.testing`` finds and checks them by reflection."""
-        return [cls()]
-
     # ------------------------------------------------------------------ derivative
     def _grad(self, X, Z, W):
         """{name: Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂value} for own hyper-parameters, in natural units."""

@@ -114,16 +114,6 @@ class FeatureMap(Features):
             )
         return P.astype(result_dtype(X), copy=False)
 
-    @classmethod
-    def examples(cls):
-        """Two features of the rows."""
-        return [cls(sum_and_product)]
-
-
-def sum_and_product(X):
-    """(Σⱼ xⱼ, Πⱼ xⱼ): the function of the example of `FeatureMap`."""
-    return np.stack([X.sum(axis=1), X.prod(axis=1)], axis=1)
-
 
 class PolynomialBasis(Features):
     """φ(x) = all monomials of total degree <= p: (1, x, x², …, xᵖ) in one column.
@@ -168,11 +158,6 @@ class PolynomialBasis(Features):
         if self.scaled:
             P *= weights.astype(X.dtype)
         return P
-
-    @classmethod
-    def examples(cls):
-        """Plain and scaled."""
-        return [cls(), cls(3, scaled=True), cls(0)]
 
 
 @functools.lru_cache(maxsize=8)
@@ -235,12 +220,6 @@ class _Bumps(Features):
 
     def _slopes(self, X):
         return {"width": self._slope(self._scaled(X)) / float(self._width())}
-
-    @classmethod
-    def examples(cls):
-        """Three centres for three columns, narrow and wide."""
-        centres = [[0.0, 0.0, 0.0], [1.0, -1.0, 0.5], [-0.5, 0.25, 1.0]]
-        return [cls(centres), cls(centres[:2], 2.5)]
 
 
 class GaussianBasis(_Bumps):

@@ -53,11 +53,6 @@ class Constant(Kernel):
     def _dx(self, X, Z):
         return np.zeros((len(X), len(Z), X.shape[1]))
 
-    @classmethod
-    def examples(cls):
-        """A positive constant, and zero."""
-        return [cls(), cls(2.5), cls(0.0)]
-
 
 class Linear(Kernel):
     """k(x, z) = xᵀz.
@@ -128,11 +123,6 @@ class Polynomial(Kernel):
         p = self._power()
         return (p * (X @ Z.T + _at_least_zero(self, "offset")) ** (p - 1))[:, :, None] * Z
 
-    @classmethod
-    def examples(cls):
-        """Degrees one to three, with and without offset."""
-        return [cls(), cls(1, 0.5), cls(3, 2.0), cls(2, 0.0)]
-
 
 class QuadraticForm(Kernel):
     """k(x, z) = xᵀAz, A symmetric and positive semi-definite.
@@ -171,11 +161,6 @@ class QuadraticForm(Kernel):
 
     def _dx(self, X, Z):
         return np.broadcast_to(Z if self.A is None else Z @ self._form(Z), (len(X), *Z.shape))
-
-    @classmethod
-    def examples(cls):
-        """The identity; a full and a singular form on three columns."""
-        return [cls(), cls([[2.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]]), cls(np.ones((3, 3)))]
 
 
 class ArcCosine(Kernel):
@@ -244,11 +229,6 @@ class ArcCosine(Kernel):
             J1 = sine + (np.pi - angle) * cosine
             out = b**2 * a[:, None, None] * (2.0 * J * A + 4.0 * J1 * (B - cosine * A))
         return np.where((a == 0)[:, None, None] | (b == 0), 0.0, out) / np.pi
-
-    @classmethod
-    def examples(cls):
-        """The three orders."""
-        return [cls(), cls(0), cls(2)]
 
 
 def whole(value, who, least, why=""):

@@ -4,10 +4,8 @@ import numbers
 
 import numpy as np
 
-from mercer.kernels.algebra import Composite, FromParts, Scaled, Sum
+from mercer.kernels.algebra import Composite, FromParts
 from mercer.kernels.collection import as_collection, as_vectors, result_dtype
-from mercer.kernels.dot import Constant, Linear
-from mercer.kernels.radial import Gaussian
 from mercer.kernels.slopes import differences
 from mercer.kernels.text import show
 
@@ -66,11 +64,6 @@ class Normalised(Composite):
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.normalise()"
-
-    @classmethod
-    def examples(cls):
-        """Normalised sum, so that the diagonal depends on θ."""
-        return [cls(Sum(Linear(), Constant(2.0))), cls(Scaled(Linear(), 2.0))]
 
 
 def diag_grad(kernel, X, w):
@@ -135,11 +128,6 @@ class Warped(Composite):
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.warp({show(self.function)})"
 
-    @classmethod
-    def examples(cls):
-        """An amplitude that grows with the first column."""
-        return [cls(Gaussian(), first_column)]
-
 
 class Transformed(FromParts):
     """k(g(x), g(z)) for any function g of a collection.
@@ -188,11 +176,6 @@ class Transformed(FromParts):
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.transform({show(self.function)})"
-
-    @classmethod
-    def examples(cls):
-        """A Gaussian kernel on squashed inputs."""
-        return [cls(Gaussian(), np.tanh)]
 
 
 class Columns(FromParts):
@@ -286,19 +269,6 @@ class Columns(FromParts):
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.on({show(self.columns)})"
 
-    @classmethod
-    def examples(cls):
-        """One column, and two, by number and by name."""
-        by_number = [cls(Gaussian(), 1), cls(Gaussian([0.5, 2.0]), [0, 2])]
-        return [*by_number, cls(Gaussian(), "age"), cls(Gaussian([0.5, 2.0]), ["age", "dose"])]
-
-    def sample(self, n, rng):
-        """Return rows of numbers, or a dict with the columns by name."""
-        names = named_columns(self)
-        if self.kernel.domain == "objects" and len(names) == 1:
-            return {names[0]: self.kernel.sample(n, rng)}
-        return {name: rng.standard_normal(n) for name in names} if names else rng.standard_normal((n, 3))
-
 
 def named_columns(kernel):
     """Return the columns that a kernel reads by name, in order; empty if it reads none by name.
@@ -340,8 +310,3 @@ def _tables():
     from mercer.kernels.objects import tables
 
     return tables
-
-
-def first_column(X):
-    """1 + x₁²: the function of the example of `Warped`."""
-    return 1.0 + X[:, 0] ** 2

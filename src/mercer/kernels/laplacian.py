@@ -48,11 +48,6 @@ class Laplacian(PreparedKernel):
         sign = np.sign(pairs.points.A[:, None] - pairs.points.B[None])
         return -pairs.tile(EVERYTHING, EVERYTHING)[:, :, None] * sign / pairs.scale
 
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
-
 
 class _PreparedLaplacian(Prepared):
     """exp(−‖a − b‖₁) for x/ℓ and z/ℓ; with ``keep``, the values of all pairs are kept for the contraction."""

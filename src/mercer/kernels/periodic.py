@@ -62,11 +62,6 @@ class Periodic(PreparedKernel):
         sine = P[..., d:] * Q[..., :d] - P[..., :d] * Q[..., d:]
         return -self._tile(X, Z)[:, :, None] * sine * (2.0 * np.pi / (period * scale**2))
 
-    @classmethod
-    def examples(cls):
-        """One length scale and period; one for each column."""
-        return [cls(), cls(0.7, 3.0), cls([0.5, 1.0, 2.0], 2.0), cls(1.5, [1.0, 2.0, 3.0])]
-
 
 class _PreparedPeriodic(Prepared):
     """The Gaussian kernel on u(x) = (cos 2πx/p, sin 2πx/p), and the derivatives with respect to ℓ and p."""
@@ -161,11 +156,6 @@ class Cosine(Kernel):
         P, Q = self._wave(X), self._wave(Z)
         sine = np.outer(P[:, 1], Q[:, 0]) - np.outer(P[:, 0], Q[:, 1])
         return -sine[:, :, None] * np.broadcast_to(2.0 * np.pi / self._positive("period", X.shape[1]), X.shape[1:])
-
-    @classmethod
-    def examples(cls):
-        """One period; one for each column."""
-        return [cls(), cls(3.0), cls([1.0, 2.0, 5.0])]
 
 
 def turns(X, period):

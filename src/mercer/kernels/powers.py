@@ -4,9 +4,7 @@ import numbers
 
 import numpy as np
 
-from mercer.kernels.algebra import Composite, Scaled, Sum
-from mercer.kernels.dot import Constant, Linear
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.algebra import Composite
 from mercer.kernels.text import show
 
 
@@ -60,11 +58,6 @@ class Power(Composite):
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)} ** {show(self.exponent)}"
 
-    @classmethod
-    def examples(cls):
-        """The square of a sum."""
-        return [cls(Sum(Linear(), Constant(1.0)), 3), cls(Gaussian(), 2)]
-
 
 class Exp(Composite):
     """exp(k(x, z)).
@@ -101,11 +94,6 @@ class Exp(Composite):
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.exp()"
-
-    @classmethod
-    def examples(cls):
-        """The exponential of a scaled linear kernel."""
-        return [cls(Scaled(Linear(), 0.3)), cls(Gaussian())]
 
 
 class PolynomialOf(Composite):
@@ -162,8 +150,3 @@ class PolynomialOf(Composite):
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.polynomial({show(self.coefficients)})"
-
-    @classmethod
-    def examples(cls):
-        """1 + 2k²."""
-        return [cls(Gaussian(), [1.0, 0.0, 2.0]), cls(Linear())]

@@ -170,11 +170,6 @@ class Matern(Radial):
         value[np.isinf(value) | (np.isnan(value) & ~np.isnan(a))] = 0.0
         return value.astype(s.dtype)
 
-    @classmethod
-    def examples(cls):
-        """Rough and smooth, one length scale and ARD."""
-        return [cls(), cls(nu=0.8), cls([0.5, 1.0, 2.0], nu=2.2)]
-
 
 class RationalQuadratic(Radial):
     """(1 + ‖x − z‖²/(2αℓ²))^(−α): a mixture of Gaussians of many length scales.
@@ -216,11 +211,6 @@ class RationalQuadratic(Radial):
         """∂φ/∂α = φ (u/(1 + u) − log(1 + u)),  u = s/(2α)."""
         u = s / (2.0 * float(self._positive("alpha")))
         return {"alpha": phi * (u / (1.0 + u) - np.log1p(u))}
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls(0.7, 2.0), cls([0.5, 1.0, 2.0], 0.5)]
 
 
 # ---------------------------------------------------------------------- φ and φ′ from one exp

@@ -116,11 +116,6 @@ class Radial(Kernel):
         slope = 2.0 * self.dphi(points.squared())
         return slope[:, :, None] * (points.A[:, None] - points.B[None]) / scale
 
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
-
 
 def phi_of(kernel, points):
     """φ(s) of a radial kernel for s the squared distances of all `Points` of two sets."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.collection import as_objects
-from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode, random_strings
+from mercer.kernels.objects.letters import alphabet_letters, encode
 from mercer.kernels.objects.pairs import PairKernel, run
 from mercer.kernels.text import call_repr, signature_of
 
@@ -18,7 +18,7 @@ BLOSUM62 = """4|-1 5|-2 0 6|-2 -2 1 6|0 -3 -3 -3 9|-1 1 0 0 -3 5|-1 0 0 2 -4 2 5
 |0 -3 -3 -3 -1 -2 -2 -3 -3 3 1 -2 1 -1 -2 -2 0 -3 -1 4"""
 
 
-class _OfPairs(OfStrings, PairKernel):
+class _OfPairs(PairKernel):
     """A kernel on strings whose every value is a programme of its own. A subclass writes ``_programme``."""
 
     def _read_in(self):
@@ -80,11 +80,6 @@ class Subsequence(_OfPairs):
             return run(loop, _subsequence, A, B, left, right, (length, decay), slope)
 
         return pairs
-
-    @classmethod
-    def examples(cls):
-        """Two letters and three; one letter; DNA."""
-        return [cls(2, 0.5), cls(3, 0.8), cls(1, 0.9), cls(2, 0.7, alphabet="dna")]
 
 
 def _subsequence(s, t, length, decay, slope):
@@ -236,15 +231,6 @@ class LocalAlignment(_OfPairs):
         codes = codes.astype(np.int64)
         A = type(A)(codes[: len(A.codes)], A.starts, A.stops)
         return A, type(B)(codes[len(A.codes) :], B.starts, B.stops), self._matrix("x" * len(known))
-
-    def sample(self, n, rng):
-        """Return random strings of the alphabet."""
-        return random_strings(n, rng, self._read_in())
-
-    @classmethod
-    def examples(cls):
-        """Equal and different letters, any and DNA; a matrix. (With log=True it is not positive semi-definite.)"""
-        return [cls(0.3), cls(0.2, (1.0, -1.0), alphabet="dna"), cls(0.1, [[2.0, -1.0], [-1.0, 3.0]], alphabet="ab")]
 
 
 def _blosum62():

@@ -102,17 +102,6 @@ class Categorical(Kernel):
         """0: k is constant but for steps."""
         return np.zeros((len(X), len(Z), X.shape[1]))
 
-    def sample(self, n, rng):
-        """Return n categories; for several length scales rows of as many columns."""
-        d = np.size(self.length_scale)
-        drawn = rng.choice(np.array(["a", "b", "c"], dtype=object), size=(n, d))
-        return drawn if d > 1 else drawn[:, 0].tolist()
-
-    @classmethod
-    def examples(cls):
-        """One length scale; one for each column; the indicator."""
-        return [cls(), cls([0.5, 2.0]), cls(0.0)]
-
 
 class Ordinal(Kernel):
     """exp(−Σₛ 1/ℓₛ) over the steps s between two levels of an ordered scale: neighbours are alike.
@@ -215,17 +204,6 @@ class Ordinal(Kernel):
         between = [sums[: s + 1, s + 1 :].sum() + sums[s + 1 :, : s + 1].sum() for s in range(L - 1)]
         slope = np.array(between) / scale**2
         return {"length_scale": slope if scale.size > 1 else slope.sum()}
-
-    def sample(self, n, rng):
-        """Return n of the levels."""
-        levels = list(self.levels)
-        return [levels[i] for i in rng.integers(0, len(levels), n)]
-
-    @classmethod
-    def examples(cls):
-        """Equal steps; a length scale for each step; levels that are numbers."""
-        levels = ["low", "medium", "high", "very high"]
-        return [cls(levels), cls(levels, [0.5, 1.0, 3.0]), cls([1, 2, 5], 0.7)]
 
 
 # ---------------------------------------------------------------------- codes

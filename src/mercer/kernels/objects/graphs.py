@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
-from mercer.kernels.objects.graph import Graph, as_graphs
+from mercer.kernels.objects.graph import as_graphs
 
 NO_LABEL = np.uint64(0)
 
@@ -42,25 +42,7 @@ def _unordered(a, b):
     return mix(mix(a) + mix(b))
 
 
-def random_graphs(n, rng, largest=7):
-    """n random graphs with labels, the last without an edge, one with a single node: what kernels are tested on."""
-    graphs = []
-    for i in range(n):
-        size = 1 if i == 1 else int(rng.integers(2, largest + 1))
-        pairs = np.argwhere(np.triu(rng.random((size, size)) < (0.5 if i < n - 1 else 0.0), 1))
-        graphs.append(Graph(pairs.tolist(), rng.integers(3, size=size).tolist()))
-    return graphs
-
-
-class OfGraphs:
-    """What kernels on graphs share: random inputs to be tested on."""
-
-    def sample(self, n, rng):
-        """Return n random graphs."""
-        return random_graphs(n, rng)
-
-
-class VertexHistogram(OfGraphs, CountKernel):
+class VertexHistogram(CountKernel):
     """k(x, z) = Σ_a |x|_a |z|_a: over all labels a, |x|_a = how many nodes of x have it.
 
     Examples
@@ -77,7 +59,7 @@ class VertexHistogram(OfGraphs, CountKernel):
         return Counts.build(len(items), [(pack.node_graph, pack.labels)])
 
 
-class EdgeHistogram(OfGraphs, CountKernel):
+class EdgeHistogram(CountKernel):
     """k(x, z) = Σ_a |x|_a |z|_a: over all kinds a of edges, |x|_a = how many edges of x are of this kind.
 
     Parameters
@@ -104,13 +86,8 @@ class EdgeHistogram(OfGraphs, CountKernel):
             keys = combine(keys, _unordered(pack.labels[pack.edges[:, 0]], pack.labels[pack.edges[:, 1]]))
         return Counts.build(len(items), [(pack.node_graph[pack.edges[:, 0]], keys)])
 
-    @classmethod
-    def examples(cls):
-        """With the labels of the ends, and without."""
-        return [cls(), cls(ends=False)]
 
-
-class WeisfeilerLehman(OfGraphs, LevelKernel):
+class WeisfeilerLehman(LevelKernel):
     """k(x, z) = Σ_{t<=h} w_t Σ_a |x|_{t,a} |z|_{t,a}: over the labels a of round t, |x|_{t,a} = how many nodes have it.
 
     Round 0 has the labels of the nodes. In each further round the label of a node becomes that of itself and of all its
@@ -156,13 +133,8 @@ class WeisfeilerLehman(OfGraphs, LevelKernel):
             parts.append((pack.node_graph, combine(keys, np.full(len(keys), t))))
         return Counts.build(len(items), parts)
 
-    @classmethod
-    def examples(cls):
-        """Three rounds; two with weights; none."""
-        return [cls(3), cls(2, [1.0, 0.5, 0.25]), cls(0)]
 
-
-class ShortestPath(OfGraphs, CountKernel):
+class ShortestPath(CountKernel):
     """k(x, z) = Σ_a |x|_a |z|_a: over a = (two labels, d), |x|_a = how many pairs of nodes are d edges apart.
 
     Pairs without a path do not count. O(nodes · edges) for a graph.

@@ -15,7 +15,6 @@ from mercer.kernels.basis import Features
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.bags import MeanOfPairs, Members
 from mercer.kernels.objects.collection import as_objects
-from mercer.kernels.radial import Gaussian
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +182,6 @@ class MeasureFeatures(Features):
         Q = P if Z is X else self.features(Z)
         return lambda i, j: P[i] @ Q[j].T
 
-    def sample(self, n, rng):
-        """Return n clouds of 3 to 9 points in the plane, one of them weighted."""
-        clouds = [rng.normal(rng.normal(0, 1, 2), rng.uniform(0.3, 2), (rng.integers(3, 10), 2)) for _ in range(n)]
-        return [(clouds[0], rng.uniform(0.5, 2.0, len(clouds[0]))), *clouds[1:]]
-
 
 def level_means(measure, direction, edges):
     """Means of the quantile function of ⟨x, direction⟩ over the levels edges[j−1] … edges[j].
@@ -253,11 +247,6 @@ class SlicedWasserstein(MeasureFeatures):
         rows = [[level_means(measure, theta, edges) for theta in thetas] for measure in measures]
         return np.reshape(rows, (len(measures), -1)) / np.sqrt(len(thetas) * levels)
 
-    @classmethod
-    def examples(cls):
-        """Few and more directions."""
-        return [cls(5, 12), cls(20, 30, 3)]
-
 
 class MeanEmbedding(MeanOfPairs):
     """k(μ, ν) = ⟨m_μ, m_ν⟩ = Σᵢⱼ wᵢ vⱼ k(xᵢ, zⱼ),  m_μ = E_μ k(x, ·): ‖m_μ − m_ν‖ is the maximum mean discrepancy.
@@ -291,13 +280,3 @@ class MeanEmbedding(MeanOfPairs):
         sizes = [len(measure.points) for measure in measures]
         weights = np.concatenate([np.zeros(0), *(measure.weights for measure in measures)])
         return Members(self.base.validate(points), sizes, weights)
-
-    def sample(self, n, rng):
-        """Return n clouds of points in three columns, one of them weighted."""
-        clouds = [rng.normal(rng.normal(0, 1, 3), rng.uniform(0.3, 2), (rng.integers(2, 6), 3)) for _ in range(n)]
-        return [(clouds[0], rng.uniform(0.5, 2.0, len(clouds[0]))), *clouds[1:]]
-
-    @classmethod
-    def examples(cls):
-        """On a Gaussian with a free length scale, and a scaled one with ARD."""
-        return [cls(Gaussian(1.5)), cls(2.0 * Gaussian([0.5, 1.0, 2.0]))]

@@ -7,7 +7,6 @@ from mercer._state import check
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_vectors, result_dtype
-from mercer.kernels.dot import Constant, Linear, Polynomial
 from mercer.kernels.inputs import diag_grad
 
 
@@ -89,10 +88,6 @@ class CountRows(Kernel):
         """0: k(x, x) is 1 everywhere."""
         X = self.validate(X)
         return np.zeros(X.shape) if isinstance(X, np.ndarray) else super().dx_diag(X)
-
-    def sample(self, n, rng):
-        """Return n rows of positive numbers."""
-        return rng.uniform(0.5, 4.0, (n, 4))
 
 
 def _squares(A):
@@ -275,8 +270,3 @@ class TanimotoOf(Composite):
 
     def __repr__(self):
         return f"TanimotoOf({self.base!r})"
-
-    @classmethod
-    def examples(cls):
-        """On rows, with a part that has a hyper-parameter."""
-        return [cls(Linear() + Constant(0.5)), cls(Polynomial(2, 0.7))]

@@ -5,7 +5,6 @@ import numpy as np
 from mercer.kernels import distance
 from mercer.kernels.algebra import Composite
 from mercer.kernels.basis import Features
-from mercer.kernels.dot import Constant, Linear, Polynomial
 from mercer.kernels.inputs import diag_grad
 from mercer.kernels.radial import (
     Exponential,
@@ -81,10 +80,6 @@ class RadialOf(Composite):
             raise ValueError(f"RadialOf: a distance has one length scale, got {scale.size}.")
         return self.base.validate(X)
 
-    def sample(self, n, rng):
-        """Return inputs of the base kernel."""
-        return self.base.sample(n, rng)
-
     def retain(self, X):
         """What the base kernel must keep."""
         return self.base.retain(X)
@@ -144,12 +139,3 @@ class RadialOf(Composite):
 
     def __repr__(self):
         return f"RadialOf({self.radial!r}, {self.base!r})"
-
-    @classmethod
-    def examples(cls):
-        """On a polynomial with a free offset, on features, with a shape of its own."""
-        return [
-            cls(Gaussian(2.0), Polynomial(2, 0.7)),
-            cls(RationalQuadratic(1.5, 0.8), Linear() + Constant(0.5)),
-            cls(Exponential(1.5), Linear()),
-        ]

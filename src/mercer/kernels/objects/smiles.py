@@ -90,18 +90,6 @@ class AtomEnvironments(LevelKernel):
         place = np.arange(len(rows))
         return rows, combine(keys, place - np.maximum.accumulate(np.where(fresh, place, 0)))
 
-    def sample(self, n, rng):
-        """Return n SMILES; the last is empty."""
-        pieces = ["C", "O", "N", "c1ccccc1", "C(=O)O", "S", "C#N", "Cl", "[NH3+]"]
-        return ["".join(rng.choice(pieces[:3], rng.integers(1, 5))) + str(rng.choice(pieces)) for _ in range(n - 1)] + [
-            ""
-        ]
-
-    @classmethod
-    def examples(cls):
-        """Counts, with weights, unary, with mirror images told apart."""
-        return [cls(1), cls(2, weights=[1.0, 0.5, 2.0]), cls(2, unary=True), cls(2, stereo=True)]
-
 
 # ---------------------------------------------------------------------- RDKit
 def _environments(items, radius, stereo):

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
-from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode
+from mercer.kernels.objects.letters import alphabet_letters, encode
 
 MOST_ENTRIES = 2 * 10**8  # of an expansion, before it is summed up: 5 GB
 MOST_WAYS = 200_000  # in which one word is written out or read
@@ -21,7 +21,7 @@ def _kmer_keys(codes, starts, offsets, seed):
     return keys
 
 
-class Spectrum(OfStrings, LevelKernel):
+class Spectrum(LevelKernel):
     """k(x, z) = Σ_k w_k Σ_u |x|_u |z|_u: over all words u of k letters, |x|_u = how often u stands in x.
 
     A letter is any character, NUL and emoji included, or one of an alphabet. A string shorter than k has no word: its
@@ -76,13 +76,8 @@ class Spectrum(OfStrings, LevelKernel):
             parts.append((rows, _kmer_keys(letters.codes, starts, range(k), k)))
         return Counts.build(len(letters), parts)
 
-    @classmethod
-    def examples(cls):
-        """One length, several lengths with weights, and DNA."""
-        return [cls(2), cls([1, 2, 3], weights=[1.0, 0.5, 2.0]), cls(3, alphabet="dna")]
 
-
-class Mismatch(OfStrings, CountKernel):
+class Mismatch(CountKernel):
     """k(x, z) = Σ_u |x|_{u,m} |z|_{u,m}, where |x|_{u,m} counts the words of x that differ from u in at most m letters.
 
     A word of x counts for all its neighbours u, of which there are Σ_{j<=m} C(k, j)(|A| − 1)ʲ in an alphabet A: 1 + 3k
@@ -162,13 +157,8 @@ class Mismatch(OfStrings, CountKernel):
                     keys.append(moved)
         return Counts.build(len(letters), [(np.tile(rows, len(keys)), np.concatenate(keys))])
 
-    @classmethod
-    def examples(cls):
-        """DNA with one and with two mismatches; an alphabet of one's own."""
-        return [cls(3, 1), cls(4, 2), cls(3, 1, alphabet="abc")]
 
-
-class Gappy(OfStrings, CountKernel):
+class Gappy(CountKernel):
     """k(x, z) = Σ_u φ_u(x) φ_u(z),  φ_u(x) = Σ over occurrences of u in x with s <= g gaps of λˢ.
 
     An occurrence of a word u of k letters reads them from left to right and skips s letters in all.
@@ -235,13 +225,8 @@ class Gappy(OfStrings, CountKernel):
             parts.append((np.tile(rows, len(keys)), np.concatenate(keys)))
         return Counts.build(len(letters), parts)
 
-    @classmethod
-    def examples(cls):
-        """With one gap and two; a single letter; DNA."""
-        return [cls(2, 1), cls(3, 2, 0.7), cls(1, 1), cls(3, 1, alphabet="dna")]
 
-
-class WeightedDegree(OfStrings, LevelKernel):
+class WeightedDegree(LevelKernel):
     """k(x, z) = Σ_{d<=k} w_d Σᵢⱼ (1 − |i − j|/(S + 1))₊ [x and z have the same d letters at i and at j].
 
     For windows that are aligned, such as DNA around a site: without shift (S = 0) words count only where they stand at
@@ -304,8 +289,3 @@ class WeightedDegree(OfStrings, LevelKernel):
             share = np.full(len(keys), 1.0 / np.sqrt(shift + 1.0))
             parts.append((np.tile(rows, shift + 1), keys, share))
         return Counts.build(len(letters), parts)
-
-    @classmethod
-    def examples(cls):
-        """Plain, with a shift, and with weights to be learnt on DNA."""
-        return [cls(3), cls(2, shift=2), cls(2, weights=[1.0, 0.5], alphabet="dna")]

@@ -233,12 +233,6 @@ class TransportKernel(MeasureFeatures):
         out *= np.sqrt(rho.weights)[:, None]
         return out.reshape(len(measures), q * d)
 
-    @classmethod
-    def examples(cls):
-        """Equal weights; weights of its own."""
-        points = [[0.0, 0.5], [1.0, -1.0], [-0.5, 0.25], [0.3, 1.2]]
-        return [cls(points), cls(points[:3], [1.0, 2.0, 0.5])]
-
 
 # ---------------------------------------------------------------------- Gaussian reference
 class GaussianTransport(MeasureFeatures):
@@ -308,12 +302,3 @@ class GaussianTransport(MeasureFeatures):
             # (A − I) S₀^½ = S₀^(−½) (S₀^½ Σ S₀^½)^½ − S₀^½, whose inner products are the trace
             rows.append(np.concatenate([m - mean, (inverse @ middle - root).ravel()]))
         return np.array(rows)
-
-    def sample(self, n, rng):
-        """Return n clouds of points in the plane; one is a Gaussian in closed form."""
-        return [GaussianMeasure([0.5, 1.0], [[2.0, 0.3], [0.3, 0.1]]), *super().sample(n - 1, rng)]
-
-    @classmethod
-    def examples(cls):
-        """The standard Gaussian; one that is not."""
-        return [cls(), cls([0.5, -1.0], [[2.0, 0.4], [0.4, 0.5]])]

@@ -4,14 +4,14 @@ import numpy as np
 
 from mercer.kernels.objects.collection import as_objects
 from mercer.kernels.objects.graph import as_graphs
-from mercer.kernels.objects.graphs import OfGraphs, Pack
+from mercer.kernels.objects.graphs import Pack
 from mercer.kernels.objects.pairs import PairKernel, run
 
 TOLERANCE = 1e-15  # of the residual, relative to its first norm
 MOST_STEPS = 2000
 
 
-class RandomWalk(OfGraphs, PairKernel):
+class RandomWalk(PairKernel):
     """k(x, z) = Σₙ λⁿ · (number of pairs of walks of n edges, one in x and one in z, through the same labels).
 
     = 1ᵀ(I − λA)⁻¹1 for the adjacency matrix A of the product graph. The sum is finite if λ ρ(x) ρ(z) < 1, with ρ the
@@ -71,11 +71,6 @@ class RandomWalk(OfGraphs, PairKernel):
             return found
 
         return pairs
-
-    @classmethod
-    def examples(cls):
-        """Short and longer memory."""
-        return [cls(0.02), cls(0.01)]
 
 
 class Walkers:
