@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtr
 
-from mercer.inference._tilted import tilted_logit, tilted_probit, trapezoid_power
+from mercer.inference._cavity import tilted_logit, tilted_probit, trapezoid_power
 
 ROOT_2 = np.sqrt(2.0)
 BLOCK = 4096  # rows integrated at once

@@ -68,8 +68,7 @@ class SklearnKernel(Kernel):
            [1.607, 6.   ]])
     """
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def __init__(self, kernel): ...
 
     def _inner(self):
         """The scikit-learn kernel, checked."""

@@ -82,9 +82,7 @@ class Sum(FromParts):
     parts = ("left", "right")
     _precedence = 1
 
-    def __init__(self, left, right):
-        self.left = left
-        self.right = right
+    def __init__(self, left, right): ...
 
     def prepare(self, X, Z, keep=False):
         """The sum of both."""
@@ -118,9 +116,7 @@ class Product(FromParts):
     parts = ("left", "right")
     _precedence = 2
 
-    def __init__(self, left, right):
-        self.left = left
-        self.right = right
+    def __init__(self, left, right): ...
 
     def prepare(self, X, Z, keep=False):
         """The product of both; W on one of them is W ∘ the other."""
@@ -160,10 +156,7 @@ class Scaled(FromParts):
     parts = ("kernel",)
     _precedence = 2
 
-    def __init__(self, kernel, scale=1.0, *, scale_bounds=None):
-        self.kernel = kernel
-        self.scale = scale
-        self.scale_bounds = scale_bounds
+    def __init__(self, kernel, scale=1.0, *, scale_bounds=None): ...
 
     @property
     def columns_quick(self):

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _tiles
+from mercer._parameters import Parametrised
 from mercer._tiles import EVERYTHING
 from mercer.kernels.collection import as_vectors
 from mercer.kernels.hyper import HyperParameters
@@ -19,11 +20,11 @@ from mercer.kernels.slopes import InputSlopes
 from mercer.kernels.text import call_repr, same
 
 
-class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
+class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
     """k(x, z): symmetric, positive semi-definite, with hyper-parameters θ > 0.
 
     A subclass writes ``_tile(X, Z)`` and ``diag(X)``; ``_grad(X, Z, W)`` when it has hyper-parameters of
-    its own; ``_pull(X, Z, W)`` when it is made of other kernels. ``__init__`` only stores.
+    its own; ``_pull(X, Z, W)`` when it is made of other kernels. ``__init__`` needs no body: its arguments are stored.
 
     Attributes
     ----------

@@ -96,8 +96,7 @@ class FeatureMap(Features):
 
     domain = "objects"
 
-    def __init__(self, phi):
-        self.phi = phi
+    def __init__(self, phi): ...
 
     def validate(self, X):
         """X as φ reads it: a 2-D array of numbers as floats, a list as it is."""
@@ -136,9 +135,7 @@ class PolynomialBasis(Features):
     array([[343.]])
     """
 
-    def __init__(self, degree=2, scaled=False):
-        self.degree = degree
-        self.scaled = scaled
+    def __init__(self, degree=2, scaled=False): ...
 
     def features(self, X):
         """Φ, of shape (n, C(d + p, p))."""
@@ -241,10 +238,7 @@ class GaussianBasis(_Bumps):
     array([[1.   , 0.607]])
     """
 
-    def __init__(self, centres, width=1.0, *, width_bounds=None):
-        self.centres = centres
-        self.width = width
-        self.width_bounds = width_bounds
+    def __init__(self, centres, width=1.0, *, width_bounds=None): ...
 
     def _height(self, points):
         return phi_of(Gaussian(), points)
@@ -277,10 +271,7 @@ class SigmoidBasis(_Bumps):
     array([[0.5  , 0.731]])
     """
 
-    def __init__(self, centres, width=1.0, *, width_bounds=None):
-        self.centres = centres
-        self.width = width
-        self.width_bounds = width_bounds
+    def __init__(self, centres, width=1.0, *, width_bounds=None): ...
 
     def _height(self, points):
         return expit(np.sqrt(points.squared()))

@@ -32,9 +32,7 @@ class Constant(Kernel):
     hyper = {"value": (1e-10, 1e10)}
     stationary = True
 
-    def __init__(self, value=1.0, *, value_bounds=None):
-        self.value = value
-        self.value_bounds = value_bounds
+    def __init__(self, value=1.0, *, value_bounds=None): ...
 
     def validate(self, X):
         """X, of any kind."""
@@ -96,10 +94,7 @@ class Polynomial(Kernel):
 
     hyper = {"offset": (1e-5, 1e5)}
 
-    def __init__(self, degree=2, offset=1.0, *, offset_bounds=None):
-        self.degree = degree
-        self.offset = offset
-        self.offset_bounds = offset_bounds
+    def __init__(self, degree=2, offset=1.0, *, offset_bounds=None): ...
 
     def _power(self):
         """p, checked."""
@@ -139,8 +134,7 @@ class QuadraticForm(Kernel):
     array([[3.]])
     """
 
-    def __init__(self, A=None):
-        self.A = A
+    def __init__(self, A=None): ...
 
     def _form(self, X):
         """A for the columns of X. The eigenvalues are found once for a given A, not once for every tile."""
@@ -182,8 +176,7 @@ class ArcCosine(Kernel):
     array([[1. , 0.5, 0. ]])
     """
 
-    def __init__(self, order=1):
-        self.order = order
+    def __init__(self, order=1): ...
 
     def _order(self):
         """n, checked."""

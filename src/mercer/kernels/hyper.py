@@ -4,9 +4,9 @@ Nothing is remembered: what is free, and how many entries it has, is read from t
 attribute may be set at any time. A search asks for it in every trial, so reading is made cheap instead.
 """
 
-import numpy as np
+import functools
 
-from mercer.kernels.bounds import check_bounds
+import numpy as np
 
 FIXED = "fixed"
 
@@ -151,3 +151,20 @@ class HyperParameters:
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
+
+
+def check_bounds(name, bounds, size):
+    """Return bounds as an array of shape (size, 2), checked to be positive and ordered."""
+    plain = type(bounds) is tuple and all(type(value) is float for value in bounds)
+    return (_checked if plain else _checked.__wrapped__)(name, bounds, size)
+
+
+@functools.lru_cache(maxsize=256)  # a search asks for a pair several times in every evaluation
+def _checked(name, bounds, size):
+    bounds = np.asarray(bounds, dtype=float)
+    if bounds.shape not in ((2,), (size, 2)):
+        raise ValueError(f"{name}_bounds must be a pair (low, high), {size} pairs, or 'fixed'; got {bounds!r}.")
+    bounds = np.broadcast_to(bounds, (size, 2))
+    if not (np.isfinite(bounds).all() and (bounds[:, 0] > 0).all() and (bounds[:, 0] < bounds[:, 1]).all()):
+        raise ValueError(f"{name}_bounds must satisfy 0 < low < high < inf, got {bounds.tolist()}.")
+    return bounds

@@ -26,8 +26,7 @@ class Normalised(Composite):
 
     parts = ("kernel",)
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def __init__(self, kernel): ...
 
     def _inverse_norm(self, X):
         """1/√k(x, x), or 0."""
@@ -96,9 +95,7 @@ class Warped(Composite):
     parts = ("kernel",)
     stationary = False
 
-    def __init__(self, kernel, function):
-        self.kernel = kernel
-        self.function = function
+    def __init__(self, kernel, function): ...
 
     def _values(self, X):
         """f at every input, checked to be n numbers."""
@@ -150,9 +147,7 @@ class Transformed(FromParts):
     parts = ("kernel",)
     stationary = False
 
-    def __init__(self, kernel, function):
-        self.kernel = kernel
-        self.function = function
+    def __init__(self, kernel, function): ...
 
     def validate(self, X):
         """X is what the function reads; the kernel validates what it returns."""
@@ -203,9 +198,7 @@ class Columns(FromParts):
 
     parts = ("kernel",)
 
-    def __init__(self, kernel, columns):
-        self.kernel = kernel
-        self.columns = columns
+    def __init__(self, kernel, columns): ...
 
     @property
     def domain(self):

@@ -30,9 +30,7 @@ class Laplacian(PreparedKernel):
     hyper = {"length_scale": LENGTH_BOUNDS}
     stationary = True
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
 
     def prepare(self, X, Z, keep=False):
         """Tiles and contractions; both collections are scaled once."""

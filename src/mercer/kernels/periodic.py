@@ -35,11 +35,7 @@ class Periodic(PreparedKernel):
     hyper = {"length_scale": (1e-5, 1e5), "period": (1e-5, 1e5)}
     stationary = True
 
-    def __init__(self, length_scale=1.0, period=1.0, *, length_scale_bounds=None, period_bounds=None):
-        self.length_scale = length_scale
-        self.period = period
-        self.length_scale_bounds = length_scale_bounds
-        self.period_bounds = period_bounds
+    def __init__(self, length_scale=1.0, period=1.0, *, length_scale_bounds=None, period_bounds=None): ...
 
     def _circle(self, X):
         """U = (cos 2πx/p, sin 2πx/p), all cosines first, of shape (n, 2d)."""
@@ -125,9 +121,7 @@ class Cosine(Kernel):
     hyper = {"period": (1e-5, 1e5)}
     stationary = True
 
-    def __init__(self, period=1.0, *, period_bounds=None):
-        self.period = period
-        self.period_bounds = period_bounds
+    def __init__(self, period=1.0, *, period_bounds=None): ...
 
     def _wave(self, X):
         """(cos 2πt, sin 2πt), of shape (n, 2)."""

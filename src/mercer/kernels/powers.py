@@ -26,9 +26,7 @@ class Power(Composite):
     parts = ("kernel",)
     _precedence = 3
 
-    def __init__(self, kernel, exponent=2):
-        self.kernel = kernel
-        self.exponent = exponent
+    def __init__(self, kernel, exponent=2): ...
 
     def _whole(self):
         """p, checked."""
@@ -75,8 +73,7 @@ class Exp(Composite):
 
     parts = ("kernel",)
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def __init__(self, kernel): ...
 
     def _tile(self, X, Z):
         K = self.kernel(X, Z)
@@ -115,9 +112,7 @@ class PolynomialOf(Composite):
 
     parts = ("kernel",)
 
-    def __init__(self, kernel, coefficients=(0.0, 1.0)):
-        self.kernel = kernel
-        self.coefficients = coefficients
+    def __init__(self, kernel, coefficients=(0.0, 1.0)): ...
 
     def _checked(self):
         """The coefficients as an array, checked to be >= 0."""

@@ -147,10 +147,7 @@ class Matern(Radial):
     True
     """
 
-    def __init__(self, length_scale=1.0, nu=1.5, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.nu = nu
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, length_scale=1.0, nu=1.5, *, length_scale_bounds=None): ...
 
     def _argument(self, s):
         """(ν, a), in float64: the logarithms of the factors are large, and cancel."""
@@ -193,11 +190,7 @@ class RationalQuadratic(Radial):
 
     hyper = {"length_scale": LENGTH_BOUNDS, "alpha": (1e-5, 1e5)}
 
-    def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None):
-        self.length_scale = length_scale
-        self.alpha = alpha
-        self.length_scale_bounds = length_scale_bounds
-        self.alpha_bounds = alpha_bounds
+    def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None): ...
 
     def phi(self, s):
         alpha = float(self._positive("alpha"))

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from mercer._parameters import Parametrised
+
 # Okabe and Ito's colours: distinct with any kind of colour vision, and in print.
 BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
 INK, GREY, PALE = "#222222", "#6b6b6b", "#d9d9d9"
@@ -11,7 +13,7 @@ LAMBDA = "λ  (added to the diagonal of K)"
 LAMBDA_A = "λ  (weight of ‖x‖²)"
 
 
-class Display:
+class Display(Parametrised):
     """Base of the displays: where they draw, and what they keep."""
 
     def _start(self, ax, figsize=(6.4, 4.4)):

@@ -55,10 +55,7 @@ class IntervalDisplay(Display):
 
     def __init__(
         self, *, prediction, lower, upper, coverage, grid=None, x=None, y=None, inside=None, x_name="x", y_name="y"
-    ):  # fmt: skip
-        self.prediction, self.lower, self.upper, self.coverage = prediction, lower, upper, coverage
-        self.grid, self.x, self.y, self.inside = grid, x, y, inside
-        self.x_name, self.y_name = x_name, y_name
+    ): ...
 
     @classmethod
     def from_estimator(

@@ -52,10 +52,7 @@ class PosteriorDisplay(Display):
 
     def __init__(
         self, *, grid, mean, latent_std, noisy_std, x=None, y=None, samples=None, fitted=True, x_name="x", y_name="y"
-    ):  # fmt: skip
-        self.grid, self.mean, self.latent_std, self.noisy_std = grid, mean, latent_std, noisy_std
-        self.x, self.y, self.samples, self.fitted = x, y, samples, fitted
-        self.x_name, self.y_name = x_name, y_name
+    ): ...
 
     @classmethod
     def from_estimator(

@@ -47,9 +47,7 @@ class SupportVectorDisplay(Display):
     True
     """
 
-    def __init__(self, *, x, y, free, bounded, epsilon, grid=None, prediction=None, x_name="x", y_name="y"):
-        self.x, self.y, self.free, self.bounded, self.epsilon = x, y, free, bounded, epsilon
-        self.grid, self.prediction, self.x_name, self.y_name = grid, prediction, x_name, y_name
+    def __init__(self, *, x, y, free, bounded, epsilon, grid=None, prediction=None, x_name="x", y_name="y"): ...
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, x_name=None, y_name="y", ax=None):

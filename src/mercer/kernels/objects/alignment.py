@@ -65,11 +65,7 @@ class Subsequence(_OfPairs):
 
     hyper = {"decay": (1e-2, 1.0)}
 
-    def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None):
-        self.length = length
-        self.decay = decay
-        self.alphabet = alphabet
-        self.decay_bounds = decay_bounds
+    def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None): ...
 
     def _programme(self, A, B):
         length, decay = whole(self.length, "Subsequence: length", 1), float(self._positive("decay"))
@@ -154,15 +150,17 @@ class LocalAlignment(_OfPairs):
     hyper = {"beta": (1e-3, 10.0)}
     pair = 250_000  # six recursions along every row, in the place of one
 
-    def __init__(self, beta=0.5, substitution=(2.0, -1.0), gap_open=3.0, gap_extend=1.0, *, log=False, alphabet=None,
-                 beta_bounds=None):  # fmt: skip
-        self.beta = beta
-        self.substitution = substitution
-        self.gap_open = gap_open
-        self.gap_extend = gap_extend
-        self.log = log
-        self.alphabet = alphabet
-        self.beta_bounds = beta_bounds
+    def __init__(
+        self,
+        beta=0.5,
+        substitution=(2.0, -1.0),
+        gap_open=3.0,
+        gap_extend=1.0,
+        *,
+        log=False,
+        alphabet=None,
+        beta_bounds=None,
+    ): ...
 
     def _matrix(self, letters):
         """S for a string of letters, checked."""

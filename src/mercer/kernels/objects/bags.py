@@ -72,8 +72,7 @@ class Lifted(Composite):
     parts = ("base",)
     stationary = False
 
-    def __init__(self, base):
-        self.base = base
+    def __init__(self, base): ...
 
     @property
     def domain(self):

@@ -39,9 +39,7 @@ class Categorical(Kernel):
     domain = "objects"
     hyper = {"length_scale": BOUNDS}
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
 
     def validate(self, X):
         """X as a table, as the objects of one column, or as rows of numbers, with nothing missing."""
@@ -128,10 +126,7 @@ class Ordinal(Kernel):
     domain = "objects"
     hyper = {"length_scale": BOUNDS}
 
-    def __init__(self, levels, length_scale=1.0, *, length_scale_bounds=None):
-        self.levels = levels
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, levels, length_scale=1.0, *, length_scale_bounds=None): ...
 
     def _places(self):
         """{level: its place}, checked."""

@@ -37,8 +37,7 @@ class Pairwise(Kernel):
     domain = "objects"
     psd = False
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function): ...
 
     def validate(self, X):
         """X as a sequence: a 2-D array of numbers as rows of floats, a list as it is."""
@@ -129,9 +128,7 @@ class MatrixRows:
     """
 
     def __init__(self, matrix, index=None, asymmetry=""):
-        self.matrix = matrix
-        self.index = index
-        self.asymmetry = asymmetry
+        self.matrix, self.index, self.asymmetry = matrix, index, asymmetry
 
     def __len__(self):
         return len(self.matrix)

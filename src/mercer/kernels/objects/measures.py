@@ -225,10 +225,7 @@ class SlicedWasserstein(MeasureFeatures):
            [1., 1.]])
     """
 
-    def __init__(self, directions=50, levels=100, random_state=0):
-        self.directions = directions
-        self.levels = levels
-        self.random_state = random_state
+    def __init__(self, directions=50, levels=100, random_state=0): ...
 
     def _key(self):
         return "SlicedWasserstein", self.directions, self.levels, self.random_state

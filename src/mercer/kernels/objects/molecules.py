@@ -238,8 +238,7 @@ class TanimotoOf(Composite):
     parts = ("base",)
     stationary = False
 
-    def __init__(self, base):
-        self.base = base
+    def __init__(self, base): ...
 
     def tiles(self, X, Z):
         """From the tiles of k; the diagonals are computed once."""

@@ -49,9 +49,7 @@ class RadialOf(Composite):
 
     parts = ("radial", "base")
 
-    def __init__(self, radial, base):
-        self.radial = radial
-        self.base = base
+    def __init__(self, radial, base): ...
 
     @property
     def domain(self):

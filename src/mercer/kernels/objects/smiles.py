@@ -56,12 +56,7 @@ class AtomEnvironments(LevelKernel):
            [0.733, 0.733, 1.   ]])
     """
 
-    def __init__(self, radius=2, weights=None, *, unary=False, stereo=False, weights_bounds=None):
-        self.radius = radius
-        self.weights = weights
-        self.unary = unary
-        self.stereo = stereo
-        self.weights_bounds = weights_bounds
+    def __init__(self, radius=2, weights=None, *, unary=False, stereo=False, weights_bounds=None): ...
 
     def _n_levels(self):
         return whole(self.radius, "AtomEnvironments: radius", 0) + 1

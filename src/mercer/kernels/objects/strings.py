@@ -51,12 +51,7 @@ class Spectrum(LevelKernel):
     ['weights[0]', 'weights[1]']
     """
 
-    def __init__(self, k=3, weights=None, *, alphabet=None, unknown="error", weights_bounds=None):
-        self.k = k
-        self.weights = weights
-        self.alphabet = alphabet
-        self.unknown = unknown
-        self.weights_bounds = weights_bounds
+    def __init__(self, k=3, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
     def _lengths(self):
         """The lengths of the words, checked."""
@@ -103,11 +98,7 @@ class Mismatch(CountKernel):
            [ 0.,  2., 10.]])
     """
 
-    def __init__(self, k=4, m=1, *, alphabet="dna", unknown="error"):
-        self.k = k
-        self.m = m
-        self.alphabet = alphabet
-        self.unknown = unknown
+    def __init__(self, k=4, m=1, *, alphabet="dna", unknown="error"): ...
 
     def _checked(self):
         """(k, m, |A|), checked."""
@@ -188,13 +179,7 @@ class Gappy(CountKernel):
 
     hyper = {"decay": (1e-3, 1.0)}
 
-    def __init__(self, k=3, gaps=1, decay=0.5, *, alphabet=None, unknown="error", decay_bounds=None):
-        self.k = k
-        self.gaps = gaps
-        self.decay = decay
-        self.alphabet = alphabet
-        self.unknown = unknown
-        self.decay_bounds = decay_bounds
+    def __init__(self, k=3, gaps=1, decay=0.5, *, alphabet=None, unknown="error", decay_bounds=None): ...
 
     def _most_gaps(self):
         """(k, g), checked: one letter has no gap."""
@@ -256,13 +241,7 @@ class WeightedDegree(LevelKernel):
     array([[3. , 1.5]])
     """
 
-    def __init__(self, k=3, shift=0, weights=None, *, alphabet=None, unknown="error", weights_bounds=None):
-        self.k = k
-        self.shift = shift
-        self.weights = weights
-        self.alphabet = alphabet
-        self.unknown = unknown
-        self.weights_bounds = weights_bounds
+    def __init__(self, k=3, shift=0, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
     def _n_levels(self):
         return whole(self.k, "WeightedDegree: k", 1)

@@ -52,7 +52,7 @@ def transport_plan(C, a, b, loops=None):
 
         return np.asarray(emd(a, b * (a.sum() / b.sum()), np.ascontiguousarray(C)))
     flow = np.zeros(C.shape)
-    (_plan if loops is None else loops.transport_plan)(np.ascontiguousarray(C), a.copy(), b.copy(), TINY, flow)
+    (_plan if loops is None else loops.transport.plan)(np.ascontiguousarray(C), a.copy(), b.copy(), TINY, flow)
     return flow
 
 
@@ -153,9 +153,7 @@ class TransportKernel(MeasureFeatures):
            [ 0.,  0.]])
     """
 
-    def __init__(self, reference, weights=None):
-        self.reference = reference
-        self.weights = weights
+    def __init__(self, reference, weights=None): ...
 
     @classmethod
     def from_data(cls, X, size=50, random_state=0):
@@ -258,9 +256,7 @@ class GaussianTransport(MeasureFeatures):
            [0., 8.]])
     """
 
-    def __init__(self, mean=0.0, cov=1.0):
-        self.mean = mean
-        self.cov = cov
+    def __init__(self, mean=0.0, cov=1.0): ...
 
     @classmethod
     def from_data(cls, X):

@@ -4,8 +4,8 @@ import numpy as np
 
 from mercer.kernels.objects.collection import as_objects
 from mercer.kernels.objects.graph import as_graphs
-from mercer.kernels.objects.graphs import Pack
 from mercer.kernels.objects.pairs import PairKernel, run
+from mercer.kernels.objects.structures import Pack
 
 TOLERANCE = 1e-15  # of the residual, relative to its first norm
 MOST_STEPS = 2000
@@ -35,9 +35,7 @@ class RandomWalk(PairKernel):
     hyper = {"decay": (1e-4, 0.1)}
     pair = 50_000  # conjugate gradients in the place of a recursion
 
-    def __init__(self, decay=0.05, *, decay_bounds=None):
-        self.decay = decay
-        self.decay_bounds = decay_bounds
+    def __init__(self, decay=0.05, *, decay_bounds=None): ...
 
     def _coded(self, X):
         """`Walkers` of the rows of X, made once."""
@@ -62,7 +60,7 @@ class RandomWalk(PairKernel):
 
         def pairs(left, right, slope):
             loops = self._loops(len(left))
-            loop = loops.graphs.walks if loops else None
+            loop = loops.walking.walks if loops else None
             found = run(loop, _walks, A, B, left, right, (decay, TOLERANCE, MOST_STEPS), slope)
             if np.isnan(found[0]).any():
                 raise ValueError(
@@ -74,7 +72,7 @@ class RandomWalk(PairKernel):
 
 
 class Walkers:
-    """n graphs in a row: the label and the neighbours of every node, and ρ of every graph; see ``_loops.graphs``.
+    """n graphs in a row: the label and the neighbours of every node, and ρ of every graph; see ``_loops.walking``.
 
     A part shares the nodes of the whole.
     """

@@ -76,8 +76,7 @@ class EdgeHistogram(CountKernel):
            [ 2., 11.]])
     """
 
-    def __init__(self, ends=True):
-        self.ends = ends
+    def __init__(self, ends=True): ...
 
     def _count(self, items):
         pack = Pack(as_graphs(items, "EdgeHistogram"))
@@ -111,10 +110,7 @@ class WeisfeilerLehman(LevelKernel):
            [12., 18.]])
     """
 
-    def __init__(self, h=3, weights=None, *, weights_bounds=None):
-        self.h = h
-        self.weights = weights
-        self.weights_bounds = weights_bounds
+    def __init__(self, h=3, weights=None, *, weights_bounds=None): ...
 
     def _n_levels(self):
         return whole(self.h, "WeisfeilerLehman: h", 0) + 1
