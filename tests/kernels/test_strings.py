@@ -279,8 +279,8 @@ def test_features_of_new_strings_are_in_the_old_columns(rng):
 
 def test_a_collection_is_counted_once(monkeypatch):
     calls = []
-    count = Spectrum._count
-    monkeypatch.setattr(Spectrum, "_count", lambda self, items: calls.append(len(items)) or count(self, items))
+    count = Spectrum._read
+    monkeypatch.setattr(Spectrum, "_read", lambda self, items: calls.append(len(items)) or count(self, items))
     kernel = Spectrum([1, 2], weights=[1.0, 2.0])
     X = kernel.validate(WORDS)
     for other in (kernel, kernel.with_theta(kernel.theta + 1.0), kernel.fixed(), kernel.normalise()):

@@ -99,20 +99,6 @@ def _exp_overload(x):
 
 
 @njit(**OPTIONS)
-def exp(x, out):
-    """out = eˣ element by element, to 2 ulp; 0 below the normal range (x < -708.3, or -87.3 in float32)."""
-    _wide()
-    beyond = 0
-    for i in range(x.size):
-        out[i] = _exp(x[i])
-        beyond += 0 if x[i] <= 88.0 else 1
-    if beyond:  # large or NaN: the polynomial does not go there
-        for i in range(x.size):
-            if not x[i] <= 88.0:
-                out[i] = np.exp(x[i])
-
-
-@njit(**OPTIONS)
 def clear_lower(A, first, last, tiny, root):
     """A[i, j] = 0 where |A[i, j]| < tiny · rootᵢ · rootⱼ, for first <= i < last and j < i."""
     _wide()

@@ -10,7 +10,6 @@ from scipy.special import expit, factorial
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection, result_dtype
-from mercer.kernels.dot import whole
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.radial_base import phi_of
 from mercer.kernels.slopes import differences
@@ -135,12 +134,14 @@ class PolynomialBasis(Features):
     array([[343.]])
     """
 
+    whole_numbers = {"degree": (0, 10_000)}
+
     def __init__(self, degree=2, scaled=False): ...
 
     def features(self, X):
         """Φ, of shape (n, C(d + p, p))."""
         X = self.validate(X)
-        d, p = X.shape[1], whole(self.degree, "PolynomialBasis: degree", 0)
+        d, p = X.shape[1], self._whole("degree")
         size = comb(d + p, p)
         if size > MOST_FEATURES:
             raise ValueError(

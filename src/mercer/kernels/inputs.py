@@ -1,16 +1,58 @@
 """Kernels that change what another kernel sees or says: normalised, warped, transformed inputs, some columns only."""
 
 import numbers
+from abc import abstractmethod
 
 import numpy as np
 
+from mercer._tiles import EVERYTHING
 from mercer.kernels.algebra import Composite, FromParts
 from mercer.kernels.collection import as_collection, as_vectors, result_dtype
 from mercer.kernels.slopes import differences
 from mercer.kernels.text import show
 
 
-class Normalised(Composite):
+class Compared(Composite):
+    """g(k(x, z), k(x, x), k(z, z)) of the last of the parts. A subclass writes g and its three partial derivatives."""
+
+    @abstractmethod
+    def _value(self, K, a, b):
+        """g of a tile, of k(x, x) as a column, and of k(z, z)."""
+
+    @abstractmethod
+    def _partials(self, K, a, b):
+        """(∂g/∂k(x, z), ∂g/∂k(x, x), ∂g/∂k(z, z)) of the same."""
+
+    def _values(self, X, Z):
+        """(k, its tiles, k(x, x) as a column, k(z, z))."""
+        k = getattr(self, self.parts[-1])
+        a = k.diag(X)
+        return k, k.tiles(X, Z), a[:, None], a if Z is X else k.diag(Z)
+
+    def tiles(self, X, Z):
+        """g of the tiles of k; the diagonals are computed once."""
+        _, tile, a, b = self._values(X, Z)
+        return lambda i, j: self._value(tile(i, j), a[i], b[j])
+
+    def diag(self, X):
+        """1: every input is most similar to itself."""
+        return np.ones(len(X), dtype=getattr(self, self.parts[-1]).diag(X[:0]).dtype)
+
+    def grad(self, X, Z, W):
+        """∂/∂log θ of k, through its values and both diagonals."""
+        k, tile, a, b = self._values(X, Z)
+        if not k.n_theta:
+            return np.zeros(0)
+        V, A, B = (W * partial for partial in self._partials(tile(EVERYTHING, EVERYTHING), a, b))
+        return k.grad(X, Z, V) + diag_grad(k, X, A.sum(axis=1)) + diag_grad(k, Z, B.sum(axis=0))
+
+    def _dx(self, X, Z):
+        k, tile, a, b = self._values(X, Z)
+        V, A, _ = self._partials(tile(EVERYTHING, EVERYTHING), a, b)
+        return V[:, :, None] * k.dx(X, Z) + A[:, :, None] * k.dx_diag(X)[:, None]
+
+
+class Normalised(Compared):
     """k(x, z) / √(k(x, x) k(z, z)): the cosine in feature space; 0 where a diagonal is 0.
 
     Parameters
@@ -28,41 +70,24 @@ class Normalised(Composite):
 
     def __init__(self, kernel): ...
 
-    def _inverse_norm(self, X):
-        """1/√k(x, x), or 0."""
-        d = self.kernel.diag(X)
-        return np.divide(1.0, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
+    def _value(self, K, a, b):
+        return K * (_inverse(np.sqrt(a)) * _inverse(np.sqrt(b)))
 
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        K *= self._inverse_norm(X)[:, None]
-        K *= self._inverse_norm(Z)
-        return K
+    def _partials(self, K, a, b):
+        size = _inverse(np.sqrt(a)) * _inverse(np.sqrt(b))
+        return size, -0.5 * K * size * _inverse(a), -0.5 * K * size * _inverse(b)
 
     def diag(self, X):
         """1, or 0 where k(x, x) = 0."""
         return (self.kernel.diag(X) > 0).astype(result_dtype(X))
 
-    def _pull(self, X, Z, W):
-        a, b = self._inverse_norm(X), self._inverse_norm(Z)
-        yield "kernel", X, Z, W * a[:, None] * b
-
-    def grad(self, X, Z, W):
-        """∂/∂log θ of k/√(k(x,x) k(z,z)): the part of W ∘ ∂k, less half of each diagonal's share."""
-        a, b = self._inverse_norm(X), self._inverse_norm(Z)
-        WK = W * self._tile(X, Z)
-        full = self.kernel.grad(X, Z, W * a[:, None] * b)
-        rows = diag_grad(self.kernel, X, WK.sum(axis=1) * a**2)
-        columns = diag_grad(self.kernel, Z, WK.sum(axis=0) * b**2)
-        return full - 0.5 * (rows + columns)
-
-    def _dx(self, X, Z):
-        a, b = self._inverse_norm(X), self._inverse_norm(Z)
-        lost = (0.5 * a**2)[:, None] * self.kernel.dx_diag(X)  # what the norm of x takes
-        return self.kernel.dx(X, Z) * a[:, None, None] * b[:, None] - self._tile(X, Z)[:, :, None] * lost[:, None]
-
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.normalise()"
+
+
+def _inverse(d):
+    """1/d, or 0 where d is."""
+    return np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)
 
 
 def diag_grad(kernel, X, w):

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from mercer.kernels.dot import whole
-from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.definite import eigen
 from mercer.kernels.objects.letters import alphabet_letters, encode
 from mercer.kernels.objects.pairs import PairKernel, run
-from mercer.kernels.text import call_repr, signature_of
 
 # The lower triangle of BLOSUM62, in the order of the letters.
 BLOSUM62_LETTERS = "ARNDCQEGHILKMFPSTWYV"
@@ -25,17 +23,8 @@ class _OfPairs(PairKernel):
         """The alphabet the strings are read in."""
         return self.alphabet
 
-    def _letters(self, items):
-        """`Letters` of raw items, checked."""
+    def _read(self, items):
         return encode(items, type(self).__name__, self._read_in())
-
-    def _coded(self, X):
-        """`Letters` of the rows of X, made once."""
-        X = as_objects(X, type(self).__name__)
-        return X.prepared(("letters", type(self).__name__, self._read_in()), self._letters)
-
-    def __repr__(self):
-        return call_repr(self, always=tuple(signature_of(type(self)))[:1])
 
 
 # ---------------------------------------------------------------------- subsequences
@@ -64,11 +53,12 @@ class Subsequence(_OfPairs):
     """
 
     hyper = {"decay": (1e-2, 1.0)}
+    whole_numbers = {"length": (1, 1000)}
 
     def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None): ...
 
     def _programme(self, A, B):
-        length, decay = whole(self.length, "Subsequence: length", 1), float(self._positive("decay"))
+        length, decay = self._whole("length"), float(self._positive("decay"))
 
         def pairs(left, right, slope):
             loops = self._loops(len(left))
@@ -191,7 +181,7 @@ class LocalAlignment(_OfPairs):
         """Whether it is a kernel: without the logarithm, and if e^(β S) is positive semi-definite."""
         letters = alphabet_letters(self._read_in(), "LocalAlignment") or "ab"
         E = np.exp(float(self.beta) * self._matrix(letters))
-        return bool(not self.log and np.linalg.eigvalsh(E).min() >= -1e-12 * E.max())
+        return bool(not self.log and eigen(E)[0].min() >= -1e-12 * E.max())
 
     def _programme(self, A, B):
         beta = float(self._positive("beta"))

@@ -94,9 +94,6 @@ class Lifted(Composite):
         self._members(X)
         return X
 
-    def __repr__(self):
-        return f"{type(self).__name__}({self.base!r})"
-
 
 class MeanOfPairs(Lifted):
     """Σᵢⱼ wᵢ vⱼ k(xᵢ, zⱼ) over the members of two bags, never more than a block of values at once."""

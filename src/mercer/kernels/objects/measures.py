@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.kernels.basis import Features
-from mercer.kernels.dot import whole
+from mercer.kernels.definite import semidefinite
 from mercer.kernels.objects.bags import MeanOfPairs, Members
 from mercer.kernels.objects.collection import as_objects
 
@@ -127,14 +127,7 @@ def _gaussian(item):
         raise ValueError(
             f"a Gaussian needs a mean of shape (d,) and a cov of shape (d, d), got {mean.shape}, {cov.shape}."
         )
-    size = np.abs(cov).max()
-    if np.abs(cov - cov.T).max() > 1e-9 * size:
-        raise ValueError("cov must be symmetric.")
-    cov = 0.5 * (cov + cov.T)
-    smallest = np.linalg.eigvalsh(cov)[0]
-    if smallest < -1e-9 * size:
-        raise ValueError(f"cov must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}.")
-    return GaussianMeasure(mean, cov)
+    return GaussianMeasure(mean, semidefinite(cov, "cov"))
 
 
 # ---------------------------------------------------------------------- kernels from features
@@ -225,6 +218,8 @@ class SlicedWasserstein(MeasureFeatures):
            [1., 1.]])
     """
 
+    whole_numbers = {"directions": (1, 10_000), "levels": (1, 10_000)}
+
     def __init__(self, directions=50, levels=100, random_state=0): ...
 
     def _key(self):
@@ -232,14 +227,14 @@ class SlicedWasserstein(MeasureFeatures):
 
     def _thetas(self, d):
         """Unit vectors, one in each row."""
-        count = whole(self.directions, "SlicedWasserstein: directions", 1)
+        count = self._whole("directions")
         if d == 1:
             return np.ones((1, 1))
         theta = np.random.default_rng(self.random_state).standard_normal((count, d))
         return theta / np.linalg.norm(theta, axis=1, keepdims=True)
 
     def _build(self, measures):
-        levels = whole(self.levels, "SlicedWasserstein: levels", 1)
+        levels = self._whole("levels")
         thetas, edges = self._thetas(dimension(measures[0])), np.linspace(0.0, 1.0, levels + 1)
         rows = [[level_means(measure, theta, edges) for theta in thetas] for measure in measures]
         return np.reshape(rows, (len(measures), -1)) / np.sqrt(len(thetas) * levels)

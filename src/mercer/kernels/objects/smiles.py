@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 
-from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import Counts, LevelKernel, combine
 
 ADVICE = 'AtomEnvironments reads SMILES with RDKit 2026.3 or newer: pip install "mercer[chem]".'
@@ -56,12 +55,14 @@ class AtomEnvironments(LevelKernel):
            [0.733, 0.733, 1.   ]])
     """
 
+    whole_numbers = {"radius": (0, 100)}
+
     def __init__(self, radius=2, weights=None, *, unary=False, stereo=False, weights_bounds=None): ...
 
     def _n_levels(self):
-        return whole(self.radius, "AtomEnvironments: radius", 0) + 1
+        return self._whole("radius") + 1
 
-    def _count(self, items):
+    def _read(self, items):
         levels = [([], []) for _ in range(self._n_levels())]
         for row, found in enumerate(_environments(items, self.radius, bool(self.stereo))):
             for key, places in found.items():

@@ -5,7 +5,6 @@ from math import comb
 
 import numpy as np
 
-from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
 from mercer.kernels.objects.letters import alphabet_letters, encode
 
@@ -51,11 +50,13 @@ class Spectrum(LevelKernel):
     ['weights[0]', 'weights[1]']
     """
 
+    whole_numbers = {"k": (1, 1000)}
+
     def __init__(self, k=3, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
     def _lengths(self):
         """The lengths of the words, checked."""
-        lengths = [whole(k, "Spectrum: k", 1) for k in np.atleast_1d(np.asarray(self.k, dtype=object))]
+        lengths = [self._whole("k", k) for k in np.atleast_1d(np.asarray(self.k, dtype=object))]
         if not lengths or len(set(lengths)) < len(lengths):
             raise ValueError(f"Spectrum: k must be one or several different whole numbers, got {self.k!r}.")
         return lengths
@@ -63,7 +64,7 @@ class Spectrum(LevelKernel):
     def _n_levels(self):
         return len(self._lengths())
 
-    def _count(self, items):
+    def _read(self, items):
         letters = encode(items, "Spectrum", self.alphabet, self.unknown)
         parts = []
         for k in self._lengths():
@@ -98,11 +99,13 @@ class Mismatch(CountKernel):
            [ 0.,  2., 10.]])
     """
 
+    whole_numbers = {"k": (1, 1000), "m": (0, 1000)}
+
     def __init__(self, k=4, m=1, *, alphabet="dna", unknown="error"): ...
 
     def _checked(self):
         """(k, m, |A|), checked."""
-        k, m = whole(self.k, "Mismatch: k", 1), whole(self.m, "Mismatch: m", 0)
+        k, m = self._whole("k"), self._whole("m")
         letters = alphabet_letters(self.alphabet, "Mismatch")
         if letters is None:
             raise ValueError("Mismatch: give the alphabet; the neighbours of a word are written in it.")
@@ -122,9 +125,10 @@ class Mismatch(CountKernel):
         return k, m, size
 
     def _check_parameters(self):
+        super()._check_parameters()
         self._checked()
 
-    def _count(self, items):
+    def _read(self, items):
         k, m, size = self._checked()
         letters = encode(items, "Mismatch", self.alphabet, self.unknown)
         rows, starts = letters.windows(k)
@@ -178,12 +182,13 @@ class Gappy(CountKernel):
     """
 
     hyper = {"decay": (1e-3, 1.0)}
+    whole_numbers = {"k": (1, 1000), "gaps": (0, 1000)}
 
     def __init__(self, k=3, gaps=1, decay=0.5, *, alphabet=None, unknown="error", decay_bounds=None): ...
 
     def _most_gaps(self):
         """(k, g), checked: one letter has no gap."""
-        k, gaps = whole(self.k, "Gappy: k", 1), whole(self.gaps, "Gappy: gaps", 0)
+        k, gaps = self._whole("k"), self._whole("gaps")
         if k > 1 and k * comb(k - 1 + gaps, gaps) > MOST_WAYS:
             raise ValueError(
                 f"Gappy: a word of {k} letters with up to {gaps} gaps can be read in too many ways, k·C(k − 1 + g, g) "
@@ -198,7 +203,7 @@ class Gappy(CountKernel):
         s = np.arange(self._most_gaps()[1] + 1.0)
         return {"decay": (s * float(self.decay) ** (s - 1.0))[None]}
 
-    def _count(self, items):
+    def _read(self, items):
         k, gaps = self._most_gaps()
         letters = encode(items, "Gappy", self.alphabet, self.unknown)
         parts = []
@@ -241,17 +246,19 @@ class WeightedDegree(LevelKernel):
     array([[3. , 1.5]])
     """
 
+    whole_numbers = {"k": (1, 100), "shift": (0, 1000)}
+
     def __init__(self, k=3, shift=0, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
     def _n_levels(self):
-        return whole(self.k, "WeightedDegree: k", 1)
+        return self._whole("k")
 
     def _default_weights(self):
         k = self._n_levels()
         return 2.0 * (k - np.arange(k)) / (k * (k + 1.0))
 
-    def _count(self, items):
-        k, shift = self._n_levels(), whole(self.shift, "WeightedDegree: shift", 0)
+    def _read(self, items):
+        k, shift = self._n_levels(), self._whole("shift")
         letters = encode(items, "WeightedDegree", self.alphabet, self.unknown)
         parts = []
         if k * (shift + 1) * len(letters.codes) > MOST_ENTRIES:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
 from mercer.kernels.objects.graph import as_graphs
 
@@ -54,7 +53,7 @@ class VertexHistogram(CountKernel):
            [ 9., 18.]])
     """
 
-    def _count(self, items):
+    def _read(self, items):
         pack = Pack(as_graphs(items, "VertexHistogram"))
         return Counts.build(len(items), [(pack.node_graph, pack.labels)])
 
@@ -78,7 +77,7 @@ class EdgeHistogram(CountKernel):
 
     def __init__(self, ends=True): ...
 
-    def _count(self, items):
+    def _read(self, items):
         pack = Pack(as_graphs(items, "EdgeHistogram"))
         keys = mix(pack.edge_labels)
         if self.ends:
@@ -110,12 +109,14 @@ class WeisfeilerLehman(LevelKernel):
            [12., 18.]])
     """
 
+    whole_numbers = {"h": (0, 100)}
+
     def __init__(self, h=3, weights=None, *, weights_bounds=None): ...
 
     def _n_levels(self):
-        return whole(self.h, "WeisfeilerLehman: h", 0) + 1
+        return self._whole("h") + 1
 
-    def _count(self, items):
+    def _read(self, items):
         pack = Pack(as_graphs(items, "WeisfeilerLehman"))
         source, target, edge = pack.arcs()
         first = np.flatnonzero(np.diff(target, prepend=-1))  # where the arcs of each node begin
@@ -144,7 +145,7 @@ class ShortestPath(CountKernel):
            [6., 9.]])
     """
 
-    def _count(self, items):
+    def _read(self, items):
         from scipy.sparse import coo_array, csgraph
 
         graphs = as_graphs(items, "ShortestPath")

@@ -5,11 +5,12 @@ makes a kernel with a reference for some data.
 """
 
 import importlib.util
+import operator
 
 import numpy as np
 
 from mercer import _threads, _tiles
-from mercer.kernels.dot import whole
+from mercer.kernels.definite import eigen
 from mercer.kernels.objects.measures import (
     GaussianMeasure,
     MeasureFeatures,
@@ -182,7 +183,7 @@ class TransportKernel(MeasureFeatures):
         points = np.concatenate([measure.points for measure in measures])
         weights = np.concatenate([measure.weights for measure in measures])
         different = len(np.unique(points, axis=0))
-        if whole(size, "TransportKernel.from_data: size", 1) > different:
+        if not 1 <= operator.index(size) <= different:
             raise ValueError(f"TransportKernel.from_data: size is {size}, but there are {different} different samples.")
         means = KMeans(size, n_init=1, random_state=random_state).fit(points, sample_weight=weights * len(weights))
         return cls(means.cluster_centers_.tolist())
@@ -278,7 +279,7 @@ class GaussianTransport(MeasureFeatures):
         (rho,) = read_measures([item], "GaussianTransport: reference")
         if dimension(rho) != d:
             raise ValueError(f"GaussianTransport: the reference is on {dimension(rho)} columns, the measures on {d}.")
-        values, vectors = np.linalg.eigh(rho.cov)
+        values, vectors = eigen(rho.cov)
         if values[0] <= 1e-12 * values[-1]:
             raise ValueError(
                 f"GaussianTransport: cov of the reference must be positive definite; its eigenvalues go from "
@@ -293,7 +294,7 @@ class GaussianTransport(MeasureFeatures):
         rows = []
         for measure in measures:
             m, S = moments(measure)
-            values, vectors = np.linalg.eigh(root @ S @ root)
+            values, vectors = eigen(root @ S @ root)
             middle = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             # (A − I) S₀^½ = S₀^(−½) (S₀^½ Σ S₀^½)^½ − S₀^½, whose inner products are the trace
             rows.append(np.concatenate([m - mean, (inverse @ middle - root).ravel()]))

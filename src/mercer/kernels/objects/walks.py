@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.definite import eigen
 from mercer.kernels.objects.graph import as_graphs
 from mercer.kernels.objects.pairs import PairKernel, run
 from mercer.kernels.objects.structures import Pack
@@ -37,9 +37,8 @@ class RandomWalk(PairKernel):
 
     def __init__(self, decay=0.05, *, decay_bounds=None): ...
 
-    def _coded(self, X):
-        """`Walkers` of the rows of X, made once."""
-        return as_objects(X, "RandomWalk").prepared("RandomWalk", Walkers.build)
+    def _read(self, items):
+        return Walkers.build(items)
 
     def _require(self, A, B):
         """Raise if a sum is infinite."""
@@ -89,7 +88,7 @@ class Walkers:
         first = np.searchsorted(target, np.arange(len(pack.labels) + 1))
         to = source - pack.starts[pack.node_graph[source]]
         stops = pack.starts + [graph.n for graph in graphs]
-        top = [max(float(np.linalg.eigvalsh(graph.adjacency())[-1]), 0.0) if graph.n else 0.0 for graph in graphs]
+        top = [max(float(eigen(graph.adjacency())[0][-1]), 0.0) if graph.n else 0.0 for graph in graphs]
         return cls(pack.labels, first, to, pack.starts, stops, np.array(top))
 
     def __len__(self):
