@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from kernel_examples import random_graphs
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.kernels import EdgeHistogram, Graph, RandomWalk, ShortestPath, Spectrum, VertexHistogram, WeisfeilerLehman
-from mercer.kernels.objects import Objects
+from mercer.kernels.objects.collection import Objects
 from mercer.selection import LOO
 from mercer.testing import check_kernel
 

@@ -20,7 +20,7 @@ from mercer.kernels import (
     WeightedDegree,
     parse_kernel,
 )
-from mercer.kernels.objects import Objects
+from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.letters import encode
 from mercer.selection import LOO
 from mercer.testing import check_kernel

@@ -24,7 +24,7 @@ class Objects:
 
     Examples
     --------
-    >>> from mercer.kernels.objects import Objects
+    >>> from mercer.kernels.objects.collection import Objects
     >>> X = Objects(["a", "bb", "ccc"])
     >>> X[1:].prepared("length", lambda items: np.array([len(item) for item in items]))
     array([2, 3])
