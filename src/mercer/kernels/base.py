@@ -5,6 +5,7 @@ weight tile W with the derivative. Everything else (log θ, bounds, names, opera
 is written once, here.
 """
 
+import importlib
 from abc import ABC
 
 import numpy as np
@@ -155,43 +156,43 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------ algebra
     def __add__(self, other):
-        return _algebra().add(self, other)
+        return _later("algebra").add(self, other)
 
     def __radd__(self, other):
-        return _algebra().add(other, self)
+        return _later("algebra").add(other, self)
 
     def __mul__(self, other):
-        return _algebra().multiply(self, other)
+        return _later("algebra").multiply(self, other)
 
     def __rmul__(self, other):
-        return _algebra().multiply(other, self)
+        return _later("algebra").multiply(other, self)
 
     def __pow__(self, exponent):
-        return _powers().Power(self, exponent)
+        return _later("powers").Power(self, exponent)
 
     def exp(self):
         """exp(k(x, z))."""
-        return _powers().Exp(self)
+        return _later("powers").Exp(self)
 
     def polynomial(self, coefficients):
         """q(k) = Σᵢ cᵢ kⁱ with every cᵢ >= 0."""
-        return _powers().PolynomialOf(self, coefficients)
+        return _later("powers").PolynomialOf(self, coefficients)
 
     def normalise(self):
         """k(x, z) / √(k(x, x) k(z, z)): the cosine in feature space."""
-        return _inputs().Normalised(self)
+        return _later("inputs").Normalised(self)
 
     def warp(self, function):
         """f(x) k(x, z) f(z) for any real function f of a collection."""
-        return _inputs().Warped(self, function)
+        return _later("inputs").Warped(self, function)
 
     def transform(self, function):
         """k(g(x), g(z)) for any function g of a collection."""
-        return _inputs().Transformed(self, function)
+        return _later("inputs").Transformed(self, function)
 
     def on(self, columns):
         """k on the given columns of x and z only."""
-        return _inputs().Columns(self, columns)
+        return _later("inputs").Columns(self, columns)
 
     # ------------------------------------------------------------------ equality and repr
     def __eq__(self, other):
@@ -233,22 +234,6 @@ class PreparedKernel(Kernel):
         return self.prepare(X, Z).weighted(EVERYTHING, EVERYTHING, W)
 
 
-def _algebra():
-    """kernels.algebra, imported when an operator is used: base does not depend on what is built from it."""
-    from mercer.kernels import algebra
-
-    return algebra
-
-
-def _powers():
-    """kernels.powers, in the same way."""
-    from mercer.kernels import powers
-
-    return powers
-
-
-def _inputs():
-    """kernels.inputs, imported when one of its methods is used."""
-    from mercer.kernels import inputs
-
-    return inputs
+def _later(module):
+    """A module of kernels, imported when an operator or a method is used: it is built from what is here."""
+    return importlib.import_module(f"mercer.kernels.{module}")
