@@ -19,7 +19,7 @@ LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is eval
 GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
 TRIED = 3  # rows on which a user's kernel is asked twice, for noise of its own
 SAME = 1e-10  # relative: what rounding may make of one value computed in two ways
-PROVED = {*"RBF Matern RationalQuadratic ConstantKernel DotProduct Sum Product".split()}  # PSD in any dimension
+PROVED = ("RBF", "Matern", "RationalQuadratic", "ConstantKernel", "DotProduct", "Sum", "Product")  # PSD in any space
 
 STRINGS = {
     "linear": "Linear()",
@@ -93,7 +93,8 @@ class SklearnKernel(Kernel):
     @property
     def psd(self):
         """Whether every part is proved PSD: ExpSineSquared, for one, is a kernel in one column only."""
-        return all(is_sklearns_own(part) and type(part).__name__ in PROVED for part in sklearn_parts(self.kernel))
+        proved = tuple(getattr(_gp(), name) for name in PROVED)
+        return all(is_sklearns_own(part) and isinstance(part, proved) for part in sklearn_parts(self.kernel))
 
     def validate(self, X):
         """X as a float array, or the objects."""

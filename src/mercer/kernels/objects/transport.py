@@ -10,6 +10,7 @@ import operator
 import numpy as np
 
 from mercer import _threads, _tiles
+from mercer._flow import cheapest_flow
 from mercer.kernels.definite import eigen
 from mercer.kernels.objects.measures import (
     GaussianMeasure,
@@ -18,10 +19,11 @@ from mercer.kernels.objects.measures import (
     dimension,
     level_means,
     moments,
-    read_measures,
+    read_measures,  # noqa: I001
 )
 
 TINY = 1e-15  # masses below this share of the whole are rounding
+PLAIN = 10  # entries of a common matrix in the time of one step of a path without the compiled loop
 LARGE = 20_000  # pairs of points above which POT's network simplex is worth its import, if it is installed
 
 
@@ -53,54 +55,8 @@ def transport_plan(C, a, b, loops=None):
 
         return np.asarray(emd(a, b * (a.sum() / b.sum()), np.ascontiguousarray(C)))
     flow = np.zeros(C.shape)
-    (_plan if loops is None else loops.transport.plan)(np.ascontiguousarray(C), a.copy(), b.copy(), TINY, flow)
+    (cheapest_flow if loops is None else loops.transport.plan)(np.ascontiguousarray(C), a.copy(), b.copy(), TINY, flow)
     return flow
-
-
-def _plan(C, a, b, tiny, flow):
-    """The compiled ``plan`` of ``_loops.transport`` in NumPy; see there. Fills ``flow``, uses up a and b."""
-    q, m = C.shape
-    u, v = np.zeros(q), np.zeros(m)
-    for start in range(q):
-        while a[start] > tiny:
-            to_column, from_row, seen = np.full(m, np.inf), np.zeros(m, dtype=int), np.zeros(m, dtype=bool)
-            to_row, from_column = np.full(q, np.inf), np.full(q, -1)
-            to_row[start], fresh, length = 0.0, np.array([start]), 0.0
-            while True:
-                for i in fresh:
-                    reduced = length - u[i] + C[i] - v
-                    nearer = (reduced < to_column) & ~seen
-                    to_column[nearer], from_row[nearer] = reduced[nearer], i
-                open_ = np.where(seen, np.inf, to_column)
-                end = int(np.argmin(open_))
-                length = open_[end]
-                if not np.isfinite(length):  # every column is full: what is left of a is rounding
-                    return
-                seen[end] = True
-                if b[end] > tiny:
-                    break
-                fresh = np.nonzero((flow[:, end] > 0.0) & np.isinf(to_row))[0]
-                to_row[fresh], from_column[fresh] = length, end
-            reached = np.isfinite(to_row)
-            u[reached] += length - to_row[reached]
-            v[seen] -= length - to_column[seen]
-            _augment(start, end, from_row, from_column, a, b, tiny, flow)
-
-
-def _augment(start, end, from_row, from_column, a, b, tiny, flow):
-    """Send as much as possible along the path that ends at column ``end``."""
-    forth, back, k = [(from_row[end], end)], [], end
-    while from_row[k] != start:
-        back.append((from_row[k], from_column[from_row[k]]))
-        k = from_column[from_row[k]]
-        forth.append((from_row[k], k))
-    mass = min([a[start], b[end], *(flow[i, k] for i, k in back)])
-    a[start] -= mass
-    b[end] -= mass
-    for i, k in forth:
-        flow[i, k] += mass
-    for i, k in back:
-        flow[i, k] = 0.0 if flow[i, k] - mass <= tiny else flow[i, k] - mass
 
 
 def transport_map(reference, measure, loops=None):
@@ -222,7 +178,9 @@ class TransportKernel(MeasureFeatures):
         rho = self._rho()
         q, d = rho.points.shape
         sizes = [len(measure.points) for measure in measures if isinstance(measure, Samples)]
-        loops = _tiles.loops(0 if d == 1 else sum(q * m * (q + m) for m in sizes if m != q))  # m = q: an assignment
+        loops = _tiles.loops(
+            0 if d == 1 else PLAIN * sum(q * m * (q + m) for m in sizes if m != q)
+        )  # m = q: an assignment
         out = np.empty((len(measures), q, d))
 
         def work(index, worker):
