@@ -6,8 +6,9 @@ so a result does not depend on how the tiles fall.
 """
 
 from mercer._loops import dual, pairs, strings, tasks, transport, walking
-from mercer._loops.core import clear_lower
+from mercer._loops.core import OPTIONS, clear_lower
 
 __all__ = ["clear_lower", "dual", "pairs", "strings", "tasks", "transport", "walking"]
 
+CACHED = OPTIONS["cache"]
 COMPLETE = True  # the last line: a module that another thread is still importing does not have it

@@ -5,7 +5,17 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-OPTIONS = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
+
+def _caches():
+    """Whether numba finds a folder where it can keep what it has compiled; it refuses to decorate where it does not."""
+    try:
+        njit(cache=True)(_caches)
+    except RuntimeError:
+        return False
+    return True
+
+
+OPTIONS = {"nogil": True, "cache": _caches(), "fastmath": {"contract"}, "error_model": "numpy"}
 
 
 @intrinsic
