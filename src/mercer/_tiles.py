@@ -36,7 +36,7 @@ def loops(entries=0):
 
 @functools.cache
 def _loading():
-    """The event that the loops are imported, by a thread: Ctrl-C, which the first one hears, would leave half a numba."""
+    """The event that the loops are imported, by a thread: Ctrl-C, heard by the first one, would leave half a numba."""
     done = threading.Event()
     threading.Thread(target=_load, args=(done,), name="mercer loads its compiled loops", daemon=True).start()
     if hasattr(os, "register_at_fork"):
