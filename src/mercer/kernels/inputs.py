@@ -13,25 +13,25 @@ from mercer.kernels.text import show
 
 
 class Compared(Composite):
-    """g(k(x, z), k(x, x), k(z, z)) of the last of the parts. A subclass writes g and its three partial derivatives."""
+    """g(k(x, z), k(x, x), k(z, z)) of the last of the parts. A subclass writes g and the pull-back of a weight tile."""
 
     @abstractmethod
     def _value(self, K, a, b):
         """g of a tile, of k(x, x) as a column, and of k(z, z)."""
 
     @abstractmethod
-    def _partials(self, K, a, b):
-        """(∂g/∂k(x, z), ∂g/∂k(x, x), ∂g/∂k(z, z)) of the same."""
+    def _pulled(self, W, K, a, b):
+        """(W ∘ ∂g/∂k(x, z), Σ_z W ∘ ∂g/∂k(x, x), Σ_x W ∘ ∂g/∂k(z, z))."""
 
     def _values(self, X, Z):
-        """(k, its tiles, k(x, x) as a column, k(z, z))."""
+        """(the tiles of k, k(x, x) as a column, k(z, z))."""
         k = getattr(self, self.parts[-1])
         a = k.diag(X)
-        return k, k.tiles(X, Z), a[:, None], a if Z is X else k.diag(Z)
+        return k.tiles(X, Z), a[:, None], a if Z is X else k.diag(Z)
 
     def tiles(self, X, Z):
         """g of the tiles of k; the diagonals are computed once."""
-        _, tile, a, b = self._values(X, Z)
+        tile, a, b = self._values(X, Z)
         return lambda i, j: self._value(tile(i, j), a[i], b[j])
 
     def diag(self, X):
@@ -40,16 +40,12 @@ class Compared(Composite):
 
     def grad(self, X, Z, W):
         """∂/∂log θ of k, through its values and both diagonals."""
-        k, tile, a, b = self._values(X, Z)
+        k = getattr(self, self.parts[-1])
         if not k.n_theta:
             return np.zeros(0)
-        V, A, B = (W * partial for partial in self._partials(tile(EVERYTHING, EVERYTHING), a, b))
-        return k.grad(X, Z, V) + diag_grad(k, X, A.sum(axis=1)) + diag_grad(k, Z, B.sum(axis=0))
-
-    def _dx(self, X, Z):
-        k, tile, a, b = self._values(X, Z)
-        V, A, _ = self._partials(tile(EVERYTHING, EVERYTHING), a, b)
-        return V[:, :, None] * k.dx(X, Z) + A[:, :, None] * k.dx_diag(X)[:, None]
+        tile, a, b = self._values(X, Z)
+        V, rows, columns = self._pulled(W, tile(EVERYTHING, EVERYTHING), a, b)
+        return k.grad(X, Z, V) + diag_grad(k, X, rows) + diag_grad(k, Z, columns)
 
 
 class Normalised(Compared):
@@ -73,9 +69,16 @@ class Normalised(Compared):
     def _value(self, K, a, b):
         return K * (_inverse(np.sqrt(a)) * _inverse(np.sqrt(b)))
 
-    def _partials(self, K, a, b):
+    def _pulled(self, W, K, a, b):
+        V = W * (_inverse(np.sqrt(a)) * _inverse(np.sqrt(b)))
+        K *= V
+        return V, -0.5 * K.sum(axis=1) * _inverse(a[:, 0]), -0.5 * K.sum(axis=0) * _inverse(b)
+
+    def _dx(self, X, Z):
+        tile, a, b = self._values(X, Z)
         size = _inverse(np.sqrt(a)) * _inverse(np.sqrt(b))
-        return size, -0.5 * K * size * _inverse(a), -0.5 * K * size * _inverse(b)
+        lost = tile(EVERYTHING, EVERYTHING) * size * (0.5 * _inverse(a))  # what the norm of x takes
+        return self.kernel.dx(X, Z) * size[:, :, None] - lost[:, :, None] * self.kernel.dx_diag(X)[:, None]
 
     def diag(self, X):
         """1, or 0 where k(x, x) = 0."""

@@ -241,8 +241,9 @@ class TanimotoOf(Compared):
     def _value(self, K, a, b):
         return _ratio(K, (a + b) - K)
 
-    def _partials(self, K, a, b):
+    def _pulled(self, W, K, a, b):
         """Of u/(a + b − u): (a + b, −u, −u)/(a + b − u)²."""
         size = (a + b) - K
-        V = np.divide(1.0, size**2, out=np.zeros(K.shape), where=size > 0)
-        return V * (a + b), -V * K, -V * K
+        V = np.divide(W, size**2, out=np.zeros(K.shape), where=size > 0)
+        lost = V * K
+        return V * (a + b), -lost.sum(axis=1), -lost.sum(axis=0)

@@ -69,7 +69,7 @@ class RadialOf(Compared):
         """d² of all pairs."""
         if isinstance(self.base, Features) and len(X) and len(Z):
             return distance.scaled(self.base.features(X), self.base.features(Z), np.ones(())).squared()
-        _, tile, a, b = self._values(X, Z)
+        tile, a, b = self._values(X, Z)
         return self._from_values(tile(EVERYTHING, EVERYTHING), a, b)
 
     def _from_values(self, K, a, b):
@@ -96,9 +96,9 @@ class RadialOf(Compared):
     def _value(self, K, a, b):
         return self.radial.phi(self._from_values(K, a, b) / self._scale())
 
-    def _partials(self, K, a, b):
-        V = self.radial.dphi(self._from_values(K, a, b) / self._scale()) / self._scale()
-        return -2.0 * V, V, V
+    def _pulled(self, W, K, a, b):
+        V = W * self.radial.dphi(self._from_values(K, a, b) / self._scale()) / self._scale()
+        return -2.0 * V, V.sum(axis=1), V.sum(axis=0)
 
     def _scale(self):
         """ℓ²."""
