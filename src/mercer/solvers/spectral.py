@@ -144,7 +144,7 @@ class SpectralInverse(Inverse):
 
     def __init__(self, spectrum, lam, known=None, diagonal=None):
         self.spectrum, self.n, self.q, self.lam = spectrum, spectrum.n, spectrum.q, check_lam(lam)
-        self._known, self._diagonal = known, diagonal
+        self._known, self._diagonal, self.probe = known, diagonal, spectrum.probe
         self._sum = spectrum.eigenvalues + self.lam
         rounding = self.n * np.finfo(float).eps * self._sum.max(initial=0.0) if self.lam == 0 else 0.0
         self._used = self._sum > rounding
