@@ -156,6 +156,8 @@ class SpectralInverse(Inverse):
         """Put rank and condition into ``info``, and warn of a singular K."""
         spectrum, used = self.spectrum, self._used
         condition = float(self._sum.max() / self._sum[used].min()) if used.any() else 1.0
+        if spectrum.q and used.any():  # K without its trend has the rounding errors of K
+            condition = max(condition, (spectrum.probe.largest_eigenvalue() + self.lam) / float(self._sum[used].min()))
         self.info.update(
             condition=condition,
             clipped_eigenvalues=spectrum.clipped,
