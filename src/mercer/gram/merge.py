@@ -9,6 +9,9 @@ import numpy as np
 from mercer.gram.base import take
 
 
+FEW = 1000  # rows up to which a set of Python's tells soonest that all differ
+
+
 def duplicate_groups(X, beside=None):
     """(first, group) of the distinct rows of X: X[first][group] equals X; None if all rows differ.
 
@@ -24,8 +27,10 @@ def duplicate_groups(X, beside=None):
         return _equal_keys([(key, row.tobytes()) for key, row in zip(keys, rows, strict=True)])
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind != "f" or len(X) < 2:
         return None
-    X = X if beside is None else np.column_stack([X, beside])
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64 if X.dtype == np.float64 else np.uint32).astype(np.uint64)
+    X = np.ascontiguousarray((X if beside is None else np.column_stack([X, beside])) + 0.0)
+    if len(X) <= FEW and len(set(X.view(f"V{X.strides[0]}")[:, 0].tolist())) == len(X):
+        return None
+    bits = X.view(np.uint64 if X.dtype == np.float64 else np.uint32).astype(np.uint64)
     odd = np.random.default_rng(0).integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     bits ^= bits >> np.uint64(29)  # mixes the high bits, where floats differ, into the low ones
     keys = (bits * odd).sum(axis=1, dtype=np.uint64)
