@@ -15,6 +15,7 @@ from mercer.solvers.spectral import eigen
 
 # Levels of rows
 SCREEN, GROW = 150, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
+FEWEST = 60  # the same where the next one has all rows
 COARSE = 1e-3  # gained in one iteration on a sample of the rows: that is not worth more digits
 CLOSE, APART = 0.05, 1.0  # in C and in log θ: another optimum that is worth following
 # One descent
@@ -27,6 +28,7 @@ SHRINK = (0.1, 0.6)  # of a step that was too long
 # When it is done
 STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian that was not measured is believed
+FEW = GROW * SCREEN  # rows up to which the last digits cost next to nothing
 CHEAP = 1e-3  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
 # Rivals, and data without noise
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
@@ -72,7 +74,7 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
     reached.append(level)
     count, noisy = max(1, int(count)), noisy if count > 1 else ()
     points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
-    points += [np.clip(level.start(*guess), *box.T) for guess in noisy]
+    points += distinct([np.clip(level.start(*guess), *box.T) for guess in noisy])
     if not objective.smooth:
         return _wander(objective, box, points, order, sizes[1:], reached)
     ends = [descend(level, begin(level, z, box), box, COARSE) for z in points]
@@ -90,7 +92,7 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
         ends += [descend(level, begin(level, z, box), box, level.fine) for z in starts]
     if noisy:
         ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
-    if len(sizes) == 1:
+    if len(sizes) == 1 or n < FEW:
         _finish(level, _best(ends)[0], box)
     return None
 
@@ -98,10 +100,10 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
 # ---------------------------------------------------------------------------------------- levels and rivals
 def levels(n, variables=1):
     """Numbers of rows: from a few hundred up to n, each three times the one before."""
-    sizes, least = [n], max(SCREEN, 10 * variables)
-    while sizes[0] // GROW >= least:
+    sizes, least = [n], 10 * variables
+    while sizes[0] // GROW >= max(least, SCREEN):
         sizes.insert(0, sizes[0] // GROW)
-    return sizes
+    return [n // GROW, n] if len(sizes) == 1 and n // GROW >= max(least, FEWEST) else sizes
 
 
 def on(objective, order, size):
@@ -111,21 +113,24 @@ def on(objective, order, size):
 
 def screen(level, box, points, count):
     """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
-    points = [np.clip(z, *box.T) for z in points]
-    distinct = [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
-    values = []
-    for z in distinct:
+    points, values = distinct([np.clip(z, *box.T) for z in points]), []
+    for z in points:
         failed = level.record.failed
         value = level.value(z)
         values.append(np.inf if level.record.failed > failed else value)
     if np.isfinite(values).any():
-        return [distinct[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
-    z = distinct[0]
-    for z in level.safer(distinct[0], box):
+        return [points[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
+    z = points[0]
+    for z in level.safer(points[0], box):
         level.value(z)
         if level.best_z is not None:
             break
     return [z]
+
+
+def distinct(points):
+    """The points without those that are there already."""
+    return [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
 
 
 def _best(ends, most=1):
@@ -198,7 +203,7 @@ def _without_noise(before, level, there, best, noisy, box):
 
 def _finish(level, best, box):
     """Go on from a coarse end: to the last digits of a log density, where that costs next to nothing."""
-    few = level.exacting and level.n < GROW * SCREEN
+    few = level.exacting and level.n < FEW
     best.B = curvature(level, best, box) if few else best.B
     descend(level, best, box, CHEAP * level.fine if level.exacting else level.fine, measured=few)
 
