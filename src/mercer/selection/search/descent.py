@@ -6,6 +6,7 @@ rows are added: it is measured by differences on a third of the rows, where that
 on all of them and saves several. It also says what is still to be gained, so that a descent ends without trying.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,7 +75,7 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
     reached.append(level)
     count, noisy = max(1, int(count)), noisy if count > 1 else ()
     points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
-    points += distinct([np.clip(level.start(*guess), *box.T) for guess in noisy])
+    points += distinct([within(level.start(*guess), box) for guess in noisy])
     if not objective.smooth:
         return _wander(objective, box, points, order, sizes[1:], reached)
     ends = [descend(level, begin(level, z, box), box, COARSE) for z in points]
@@ -113,7 +114,7 @@ def on(objective, order, size):
 
 def screen(level, box, points, count):
     """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
-    points, values = distinct([np.clip(z, *box.T) for z in points]), []
+    points, values = distinct([within(z, box) for z in points]), []
     for z in points:
         failed = level.record.failed
         value = level.value(z)
@@ -126,6 +127,11 @@ def screen(level, box, points, count):
         if level.best_z is not None:
             break
     return [z]
+
+
+def within(z, box):
+    """The point of the box that is nearest to z."""
+    return np.minimum(np.maximum(z, box[:, 0]), box[:, 1])
 
 
 def distinct(points):
@@ -226,7 +232,7 @@ def _wander(objective, box, points, order, sizes, reached):
 # ---------------------------------------------------------------------------------------- one descent
 def begin(level, z, box, B=None):
     """C and its gradient at z, with the Hessian B if one is known from elsewhere."""
-    z = np.clip(z, *box.T)
+    z = within(z, box)
     value, gradient = level(z)
     return Position(value, z, gradient, B)
 
@@ -258,15 +264,14 @@ def descend(level, start, box, tolerance, measured=False, rival=None):
 
 def step(here, box):
     """(d, gain): Newton's step of the free variables, at most ``here.radius`` long, and what it gains."""
-    low, high = box.T
     free = _free(here, box)
     B = np.eye(len(here.z)) if here.B is None else here.B
-    e, U = eigen(B[np.ix_(free, free)])
+    e, U = eigen(B if free.all() else B[free][:, free])
     e, slope = np.maximum(e, FLAT), U.T @ here.gradient[free]
     q = -slope / (e + _shift(e, slope, here.radius))
     d = np.zeros(len(here.z))
     d[free] = U @ q
-    if here.gradient @ (np.clip(here.z + d, low, high) - here.z) >= 0:  # what the box cuts off was the descent
+    if here.gradient @ (within(here.z + d, box) - here.z) >= 0:  # what the box cuts off was the descent
         d = -np.clip(here.gradient / max(e.max(initial=0.0), FLAT), -LONGEST, LONGEST)
     return d, float(-(slope @ q) - 0.5 * (e @ q**2))
 
@@ -288,8 +293,8 @@ def _flat(level, here, box, tolerance):
 
 def _radius(here, there, d, gain):
     """How long the next step may be: as this one if that was cut short; up to twice as long if it kept its promise."""
-    length = float(np.linalg.norm(there.z - here.z))
-    if length < 0.7 * np.linalg.norm(d):
+    length = _length(there.z - here.z)
+    if length < 0.7 * _length(d):
         return max(length, 0.1)
     kept = here.value - there.value >= 0.5 * gain
     return min(max(here.radius, 2.0 * length), LONGEST) if kept else here.radius
@@ -297,20 +302,25 @@ def _radius(here, there, d, gain):
 
 def _shift(e, slope, radius):
     """The least μ >= 0 with ‖(B + μI)⁻¹g‖ <= radius, to a few digits: flat directions are cut short, others hardly."""
-    low, high = 0.0, float(np.linalg.norm(slope)) / radius  # at the upper end it is shorter, whatever e is
-    if not np.linalg.norm(slope / e) > radius:
+    if not _length(slope / e) > radius:
         return 0.0
-    for _ in range(40):
+    low, high = 0.0, _length(slope) / radius  # at the upper end it is shorter, whatever e is
+    while high - low > 1e-6 * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.linalg.norm(slope / (e + middle)) > radius else (low, middle)
+        low, high = (middle, high) if _length(slope / (e + middle)) > radius else (low, middle)
     return high
+
+
+def _length(v):
+    """‖v‖ of a few numbers."""
+    return math.sqrt(v @ v)
 
 
 def _line_search(level, here, d, box):
     """The first point along the step, cut at the box, at which C is lower; None where there is none."""
     length = 1.0
     for _ in range(HALVINGS):
-        z = np.clip(here.z + length * d, *box.T)
+        z = within(here.z + length * d, box)
         move = z - here.z
         slope = here.gradient @ move
         if not slope < 0:
@@ -318,7 +328,7 @@ def _line_search(level, here, d, box):
         value, gradient = level(z)
         if value <= here.value + ARMIJO * slope:
             return Position(value, z, gradient)
-        length *= float(np.clip(_cubic(here.value, slope, value, gradient @ move), *SHRINK))
+        length *= min(max(_cubic(here.value, slope, value, gradient @ move), SHRINK[0]), SHRINK[1])
     return None
 
 
@@ -326,8 +336,8 @@ def _cubic(f0, s0, f1, s1):
     """Where in (0, 1) the cubic with these values and slopes at 0 and 1 is least; ½ where nothing can be said."""
     t = 3.0 * (f0 - f1) + s0 + s1
     root = t * t - s0 * s1
-    below = 2.0 * np.sqrt(max(root, 0.0)) + s1 - s0
-    return (np.sqrt(root) - s0 + t) / below if root >= 0 and below > 0 else 0.5
+    below = 2.0 * math.sqrt(max(root, 0.0)) + s1 - s0
+    return (math.sqrt(root) - s0 + t) / below if root >= 0 and below > 0 else 0.5
 
 
 def _updated(here, there):
@@ -341,7 +351,7 @@ def _updated(here, there):
         share = 0.9 * sBs / (sBs - sy)
         y = share * y + (1.0 - share) * Bs
         sy = s @ y
-    return B - np.outer(Bs, Bs) / sBs + np.outer(y, y) / sy
+    return B - Bs[:, None] * (Bs / sBs) + y[:, None] * (y / sy)
 
 
 def curvature(level, end, box):
