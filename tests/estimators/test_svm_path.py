@@ -6,6 +6,7 @@ import pytest
 from mercer import SVR, svr_path
 from mercer.dual import working_set
 from mercer.estimators import _svm_path
+from mercer.gram import DenseGram
 from mercer.kernels import Gaussian, Linear
 
 

@@ -114,9 +114,9 @@ class HyperPosterior:
 def likelihood(model, rows, lam, evidence):
     """The `HyperPosterior` of the evidence; what was made before is kept: an optimiser of the user's asks again."""
     known = model.__dict__.get("_likelihood")
-    if known is not None and known.rows is rows and (known.lam > 0) == (lam > 0):
-        return known
-    return HyperPosterior(model.kernel_, rows, lam, evidence)
+    if known is None or known.rows is not rows or (known.lam > 0) != (lam > 0):
+        known = model._likelihood = HyperPosterior(model.kernel_, rows, lam, evidence)
+    return known
 
 
 def checked(kernel, theta):

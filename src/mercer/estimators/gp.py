@@ -154,7 +154,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
-    # A pipeline may pass these on when metadata routing is on.
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(
@@ -359,8 +358,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             return self.log_marginal_likelihood_value_
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
-        lam = self.lam_ or float(theta is not None)
-        self._likelihood = around = hyper.likelihood(self, self._with_values(), lam, self._evidence())
+        around = hyper.likelihood(self, self._with_values(), self.lam_ or float(theta is not None), self._evidence())
         z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
         value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient

@@ -4,10 +4,13 @@ One routine for all of them. What is added to the diagonal is never silent: it s
 so. The matrix itself stays above the diagonal, so that products with it need no copy.
 """
 
+import math
+
 import numpy as np
 from scipy.linalg.blas import dsymm, dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, dtrtrs
 
+from mercer._threads import NO_THREAD
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower
 from mercer.solvers.engine.shares import threads_for
@@ -35,9 +38,12 @@ class SmallFactor:
 
     def solve(self, B):
         """(A + jitter · scale · I)⁻¹ B."""
-        if len(self._A) > DIRECT:
+        n = len(self._A)
+        if n <= NO_THREAD:
+            return dpotrs(self._A.T, B, lower=0)[0]
+        if n > DIRECT:
             return solve_lower(self._A, B)
-        with threads_for(len(self._A)):
+        with threads_for(n):
             return dpotrs(self._A.T, B, lower=0)[0]
 
     def half(self, B):
@@ -114,7 +120,7 @@ def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
             entries += jitter * scale
         with threads_for(n):
             bad = dpotrf(A.T, lower=0, overwrite_a=1, clean=0)[1] if n <= DIRECT else cholesky_lower(A)
-        if not bad and np.isfinite(entries.sum()):
+        if not bad and math.isfinite(np.add.reduce(entries)):
             return SmallFactor(A, diagonal, float(jitter))
         _restore(A, diagonal)
         next_ = max(2.0 * float(np.finfo(float).eps) * n**0.5, GROWTH * jitter)

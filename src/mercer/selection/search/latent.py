@@ -6,8 +6,8 @@ from mercer.gram import TiledGram, take
 from mercer.selection.result import SearchResult
 from mercer.selection.search import climb
 from mercer.selection.search.objective import Record, Trials, as_sum
-from mercer.selection.search.starts import median_heuristics, with_amplitude
 from mercer.selection.search.starts import mean_diagonal as level_of
+from mercer.selection.search.starts import median_heuristics, with_amplitude
 
 AMPLITUDES = (1.0, 10.0)  # of a latent function behind a link: its scale is that of the link, not of the data
 
