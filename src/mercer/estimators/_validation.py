@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from mercer.kernels.collection import refuse_nat
 from mercer.kernels.inputs import as_named, named_columns
-from mercer.kernels.objects.tables import is_frame
+from mercer.kernels.objects.tables import is_frame, readable
 
 WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
 
@@ -24,6 +25,7 @@ def check_X(estimator, X, *, reset, kernel):
     kernel : Kernel
         ``domain`` says whether rows are vectors.
     """
+    given, X = X, readable(X)
     if named_columns(kernel):
         return _match_columns(estimator, as_named(kernel, X), reset)
     if kernel.domain == "objects" and not _is_numeric(X):
@@ -33,11 +35,13 @@ def check_X(estimator, X, *, reset, kernel):
             return _match_columns(estimator, X, reset)
         _forget_columns(estimator, reset)
         return list(X) if isinstance(X, tuple) else X
-    names, given = _frame_names(X), X
+    names, X = _frame_names(X), given  # which scikit-learn reads, and takes names from
     if _is_plain(X, estimator, reset):
         _forget_columns(estimator, reset)
         estimator.n_features_in_ = X.shape[1]
     else:
+        if isinstance(X, np.ndarray | list | tuple):
+            refuse_nat(X if isinstance(X, np.ndarray) else _array(X), "Input X")
         try:
             X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
         except (TypeError, ValueError) as error:
@@ -53,6 +57,14 @@ def _is_plain(X, estimator, reset):
         return False
     known = estimator.__dict__
     return reset or (known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known)
+
+
+def _array(X):
+    """A list as an array, where it can be one; what cannot is refused by scikit-learn."""
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError):
+        return np.zeros(0)
 
 
 def _match_columns(estimator, X, reset):
@@ -111,6 +123,7 @@ def _check_y(y):
     from sklearn.utils import check_array
 
     y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y", ensure_min_samples=0)
+    refuse_nat(y, "Input y")
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: y is complex.")
     if y.ndim > 2:
@@ -203,7 +216,7 @@ def _frame_names(X):
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise ValueError(f"X has more than one column named {', '.join(map(repr, twice))}; names must differ.")
-    dtypes = list(X.dtypes)  # pandas: a Series, polars: a list
+    dtypes = list(X.dtypes if hasattr(X, "dtypes") else X.schema.values())  # a Series, a list; narwhals has a schema
     for name, dtype in zip(names, dtypes, strict=False):
         kind = str(dtype).lower()
         if any(word in kind for word in ("date", "time", "duration", "categor", "enum")):
