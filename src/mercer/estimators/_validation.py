@@ -9,6 +9,8 @@ from mercer.kernels.collection import refuse_nat
 from mercer.kernels.inputs import as_named, named_columns
 from mercer.kernels.objects.tables import is_frame, readable
 
+WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
+
 
 def check_X(estimator, X, *, reset, kernel):
     """Return X as the kernel reads it: a float64 array, checked, or the objects themselves.
@@ -127,9 +129,12 @@ def _check_y(y):
     if y.ndim > 2:
         raise ValueError(f"y must be 1-D or 2-D, got shape {y.shape}.")
     try:
-        y = y.astype(np.float64)
+        with np.errstate(over="ignore"):
+            y = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must be numbers: {error}") from None
+    if not np.isfinite(y).all():
+        raise ValueError("y has values that are no float64 numbers (beyond 1.8e308): give it in a larger unit.")
     if y.ndim == 2 and y.shape[1] == 0:
         raise ValueError("y has no column.")
     return y
@@ -150,6 +155,13 @@ def check_weight(sample_weight, n):
         raise ValueError(f"sample_weight must be finite and >= 0; row {bad[0]} has {w[bad[0]]} ({bad.size} such rows).")
     if not w.any():
         raise ValueError("Sample weights must contain at least one non-zero number: all rows would be removed.")
+    positive = w[w > 0]
+    if positive.max() > WEIGHTS or positive.min() < 1.0 / WEIGHTS:
+        raise ValueError(
+            f"sample_weight goes from {positive.min():.3g} to {positive.max():.3g}: products of such numbers are not "
+            f"float64 numbers. Multiply the weights by one number (and lam with it), or set those that do not count to "
+            f"0: from {1 / WEIGHTS:g} to {WEIGHTS:g} are taken."
+        )
     return w
 
 

@@ -18,7 +18,7 @@ from mercer.kernels.collection import as_vectors
 from mercer.kernels.hyper import HyperParameters
 from mercer.kernels.prepared import Prepared, part_of
 from mercer.kernels.slopes import InputSlopes
-from mercer.kernels.text import call_repr, same
+from mercer.kernels.text import call_repr, parameter_names, same
 
 
 class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
@@ -54,6 +54,11 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
     stationary = False
     columns_quick = 0
     __array_ufunc__ = None  # so that numpy's 2.0 * k asks k, and does not make an object array
+
+    @classmethod
+    def _get_param_names(cls):
+        """Read the signature once for each class: a fit clones its kernel."""
+        return list(parameter_names(cls))
 
     # ------------------------------------------------------------------ evaluation
     def __call__(self, X, Z=None):
