@@ -137,8 +137,8 @@ def test_pieces_give_the_same_answer(dtype, rng, monkeypatch, one_thread):
 
 
 @pytest.mark.parametrize(("dtype", "lam"), [(np.float64, 1e-12), (np.float32, 3e-5)])
-def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng, monkeypatch):
-    # Smooth kernel, little noise: leaves of L have a condition near 1/√lam. With their inverses it would fail.
+def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng):
+    # Smooth kernel, little noise: blocks of L have a condition near 1/√lam. With their inverses it would fail.
     n = 600
     A = gaussian(rng.standard_normal((n, 2))).astype(dtype)
     A[np.diag_indices(n)] += dtype(lam)
@@ -147,11 +147,6 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng, m
     T = np.tril(factored(A)).astype(float)
     error = np.abs(T @ T.T - A).max()
     assert error < 10 * np.abs(reference.T.astype(float) @ reference - A).max()
-    monkeypatch.setattr(blocks, "GROWTH", np.inf)
-    careless = A.copy()
-    failed = lapack.cholesky_lower(careless) > 0
-    careless = np.tril(careless).astype(float)
-    assert failed or np.abs(careless @ careless.T - A).max() > 10 * error  # so the guard is needed
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -220,14 +215,6 @@ def test_add_gram_and_combine_and_mirror(rng):
     lapack.mirror(found)
     assert_allclose(found, C + A.T @ A, rtol=1e-11, atol=1e-11)
     assert_allclose(lapack.combine(C.copy(), U, V, -0.5), -0.5 * C + U @ V.T, rtol=1e-12, atol=1e-12)
-
-
-def test_progress_ends_at_one(rng):
-    seen = []
-    lapack.cholesky_lower(positive_definite(3 * B, np.float64, rng), progress=seen.append)
-    assert seen == sorted(seen)
-    assert len(seen) == 3
-    assert seen[-1] == 1.0
 
 
 def test_what_blas_cannot_read_is_refused():

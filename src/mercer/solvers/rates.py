@@ -21,10 +21,6 @@ class Rates(NamedTuple):
     float32: float
     entries: float
 
-    def flops(self, dtype):
-        """Operations per second in a precision."""
-        return self.float32 if np.dtype(dtype) == np.float32 else self.float64
-
 
 @cache
 def rates():
