@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dual.reference import interior_point
 from mercer import _threads
 from mercer._loops import dual as compiled
-from mercer.dual import _face, _plain, _programme, _rounds, _search, _store, working_set
+from mercer.dual import _blocks, _face, _plain, _programme, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
@@ -141,11 +141,11 @@ def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, m
     X, y = data(rng, 700, 4)
     kernel, dual = Gaussian(1.5), tube(y, 3.0, 0.1)
     expected = solve(TiledGram(kernel, X), dual, intercept=intercept)
-    monkeypatch.setattr(_rounds, "BLOCK", 64)
+    monkeypatch.setattr(_blocks, "BLOCK", 64)
     small = solve(TiledGram(kernel, X), dual, intercept=intercept)
     assert small.info["rounds"] > 5
-    monkeypatch.setattr(_rounds, "NESTED", 500)
-    monkeypatch.setattr(_rounds, "LARGE", (150, 200))
+    monkeypatch.setattr(_blocks, "NESTED", 500)
+    monkeypatch.setattr(_blocks, "LARGE", (150, 200))
     nested = solve(TiledGram(kernel, X), dual, intercept=intercept)
     monkeypatch.setattr(working_set, "LARGE", (0, 0))
     monkeypatch.setattr(working_set, "SHARE", 1.0)
@@ -204,7 +204,7 @@ def test_newton_never_raises_the_objective(rng):
         g = K @ a - y
         store = _store.Stored(K, _plain)
         before = objective(K, dual, a)
-        _face.newton_step(store, programme, a, g, _rounds.Budget())
+        _face.newton_step(store, programme, a, g, _blocks.Budget())
         assert objective(K, dual, a) <= before + 1e-9
         assert_allclose(g, K @ a - y, atol=1e-9)
         assert (np.abs(a) <= 3.0).all() and abs(a.sum()) < 1e-8

@@ -8,9 +8,9 @@ costs more than a factor.
 import numpy as np
 
 from mercer._threads import one_blas_thread
+from mercer.dual._blocks import BLOCK, one_round
 from mercer.dual._face import newton_step
 from mercer.dual._interior import interior
-from mercer.dual._rounds import BLOCK, one_round
 from mercer.solvers.small import SAMPLE, narrow
 
 FEW = 320  # rows up to which the interior point comes first

@@ -34,7 +34,7 @@ class Column(NamedTuple):
 OPTIONS = ("joint", "intercept", "tol", "max_iter", "solver", "memory", "stored")
 
 
-class Columns:
+class LossColumns:
     """min over f of Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for every column, whatever the Gram and λ.
 
     Parameters
@@ -59,10 +59,10 @@ class Columns:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.dual.columns import Columns
+    >>> from mercer.dual.columns import LossColumns
     >>> from mercer.gram import DenseGram
     >>> from mercer.losses import Squared
-    >>> columns = Columns(Squared(), np.array([[1.0], [3.0]]), np.ones(2))
+    >>> columns = LossColumns(Squared(), np.array([[1.0], [3.0]]), np.ones(2))
     >>> found = columns.fit(DenseGram.from_matrix(np.eye(2)), 1.0)[0]
     >>> found.alpha, found.b, found.status
     (array([-0.5,  0.5]), 2.0, 'converged')
@@ -104,7 +104,7 @@ class Columns:
     def take(self, index):
         """Return the same for some of the rows."""
         options = {name: getattr(self, name) for name in OPTIONS}
-        return Columns(self.loss, self.Y[index], self.weight[index], **options)
+        return LossColumns(self.loss, self.Y[index], self.weight[index], **options)
 
     def refuse_beyond_memory(self):
         """Refuse, before the first n × n array, a solver that was asked for and does not fit."""

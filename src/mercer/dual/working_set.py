@@ -1,6 +1,6 @@
 """The dual of every boxed loss: ½αᵀKα + Σ hᵢ(αᵢ) over a box, with or without Σα = 0, by working sets and Newton.
 
-Rounds of block working sets (`_rounds`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
+Rounds of block working sets (`_blocks`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
 finds their values (`_search`). A few rows, and those for which rounds are
 slow, go to an interior-point method first (`_interior`). With ν, ε is found too (`_tube`). K is stored in float32 when
 the tolerance allows it and it fits, else rows are cached. At the end the gradient is computed afresh in float64, and
@@ -14,8 +14,8 @@ import numpy as np
 from mercer import _threads, _tiles
 from mercer._machine import gigabytes, within
 from mercer.dual import _plain
+from mercer.dual._blocks import LARGE, NESTED, Budget
 from mercer.dual._programme import Programme
-from mercer.dual._rounds import LARGE, NESTED, Budget
 from mercer.dual._search import EXACT, FEW, Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual._tube import Tube

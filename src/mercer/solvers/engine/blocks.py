@@ -1,6 +1,65 @@
-"""Parts of a factorisation: updates of blocks of a lower triangle, by BLAS calls that are never long."""
+"""Work in blocks: cut so that Ctrl-C is heard, shared so that short pieces do not wait for threads."""
 
-from mercer.solvers.engine.shares import WORK, pieces
+from math import sqrt
+
+from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run, threads
+
+FEW = 8  # right-hand sides
+WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
+SMALL = 1024  # order at which a product with a vector gains nothing by threads
+OWN = 6000  # rows up to which we use threads of our own; beyond, BLAS uses its own better
+WORTH = 1.5e7  # operations that are worth a thread: waking one takes as long as some 1e6 of them, and some luck
+
+
+def threads_for(n, columns=None):
+    """One BLAS thread for small orders, and for larger ones with few right-hand sides; all of them for the rest.
+
+    A thread that is not running when it is wanted, on a busy machine, is waited for in every call: small matrices then
+    take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
+    """
+    small = n <= (8 * SMALL if columns is not None and columns <= FEW else OWN)
+    return one_blas_thread() if NO_THREAD < n and small else ALONE
+
+
+def pieces(count, cost):
+    """[(i, j), …]: ranges that cover ``count`` items of ``cost`` operations each, at most WORK (or 64 items) each."""
+    size = max(64, int(WORK / max(cost, 1.0)) // 64 * 64)
+    return [(i, min(i + size, count)) for i in range(0, count, size)]
+
+
+def side_by_side(works, *ranges):
+    """Call each work(i, j) for its ranges, on the cores where there are several ranges."""
+    tasks = [(work, i, j) for work, parts in zip(works, ranges, strict=True) for i, j in parts]
+
+    def one(index, worker):
+        work, i, j = tasks[index]
+        work(i, j)
+
+    run(one, len(tasks), None if any(len(parts) > 1 for parts in ranges) else 1)
+
+
+def _shares(n, operations):
+    """How many pieces a piece of work is cut into: one for each core if it is worth it and n is not for BLAS."""
+    return max(1, min(threads(), int(operations / WORTH))) if n <= OWN else 1
+
+
+def strips(count, operations, n):
+    """Ranges of equal length; none of nothing."""
+    shares = _shares(n, operations)
+    return ranges([count * i // shares for i in range(shares + 1)])
+
+
+def wedges(count, k, n):
+    """Ranges of rows of a lower triangle with equal areas; an update of rank k costs k operations for each entry."""
+    shares = _shares(n, float(count) * count * k)
+    return ranges([round(count * sqrt(i / shares)) for i in range(shares + 1)])
+
+
+def ranges(ends):
+    """[(i, j), …] from each end to the next, without empty ones."""
+    ends = [int(end) for end in ends]
+    return [(i, j) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
+
 
 BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
 LEAF = 128  # triangles of this size are inverted by one call

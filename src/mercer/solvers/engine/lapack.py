@@ -20,12 +20,17 @@ from mercer.solvers.engine import recorded
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from mercer.solvers.engine.blocks import (
     BLOCK,
+    FEW,
     add_rows,
     add_transposed_square,
     invert,
+    pieces,
+    side_by_side,
+    strips,
     subtract_square,
+    threads_for,
+    wedges,
 )
-from mercer.solvers.engine.shares import FEW, pieces, side_by_side, strips, threads_for, wedges
 
 ONE_CALL = 256  # rows up to which cutting and sharing the work takes longer than it saves
 ABOVE = np.tri(BLOCK, k=-1, dtype=bool).T  # the diagonal of a block
@@ -156,10 +161,9 @@ def inverse_from_lower(L):
     """
     n = check_square(L)
     with threads_for(n):
-        compiled = recorded.compiled_for(n)
         if _one_call(L, n):
             dpotri(L.T, lower=0, overwrite_c=1)
-        elif compiled is None:
+        elif (compiled := recorded.compiled_for(n)) is None:
             _sweep(blas(L.dtype), L, n)
         else:
             recorded.inverse(compiled, L)

@@ -28,7 +28,7 @@ def rates():
 
     Examples
     --------
-    >>> from mercer.solvers.rates import rates
+    >>> from mercer.solvers.speed import rates
     >>> rates().float64 > 1e8, rates() is rates()
     (True, True)
     """
