@@ -133,7 +133,7 @@ class SupportVectors(RegressorMixin, Estimator):
         return X[np.ix_(keep, keep)] if given else rows_of(X, keep)
 
     def _solve(self, K, y, weight):
-        """The solution in units of y: `Found`."""
+        """The solution in units of y: `FittedTarget`."""
         C = UNBOUNDED * max(1.0, float(np.abs(y).max())) if np.isinf(self.C) else float(self.C)
         epsilon, nu = self._tube()
         # tol is in units of y in libsvm and of its spread in ours: what is asked for holds in both

@@ -20,7 +20,7 @@ from mercer.estimators._report import FitReport
 from mercer.gram import Rows
 from mercer.gram.rows import power_of_two
 from mercer.inference.regression import RegressionPosterior
-from mercer.solvers.condition import Probe, norm_and_condition
+from mercer.solvers.factoring import Probe, norm_and_condition
 
 
 class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, Estimator):

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
-from mercer.dual.columns import Columns
+from mercer.dual.columns import LossColumns
 from mercer.estimators._base import check_kernel, default_kernel
 from mercer.estimators._labels import check_labels, number_labels
 from mercer.estimators._machine_predict import FittedMachine, resolve
@@ -232,7 +232,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         options = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory", "solver")}
         self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
         options |= {"joint": joint, "stored": self.plan_.gram == "dense"}
-        columns = Columns(loss, loss.check_target(rows.y), rows.weights(), **options)
+        columns = LossColumns(loss, loss.check_target(rows.y), rows.weights(), **options)
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
         if self.criterion is not None:
