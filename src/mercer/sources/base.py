@@ -28,6 +28,12 @@ class Block(NamedTuple):
         X = self.X[rows] if isinstance(self.X, np.ndarray | list) else take(self.X, np.arange(rows.start, rows.stop))
         return Block(start, X, self.y[rows], None if self.weight is None else self.weight[rows])
 
+    def cut_to(self, index):
+        """Return the rows of an index or a mask; they are no longer consecutive."""
+        index = np.flatnonzero(index) if np.asarray(index).dtype == bool else np.asarray(index)
+        weight = None if self.weight is None else self.weight[index]
+        return Block(0, take(self.X, index), self.y[index], weight)
+
 
 def together(blocks):
     """Consecutive blocks as one."""
@@ -98,15 +104,11 @@ class Source(ABC):
         for block in self.stream():
             upto = int(np.searchsorted(wanted, block.start + len(block)))
             if upto > seen:
-                inside = wanted[seen:upto] - block.start
-                weight = None if block.weight is None else block.weight[inside]
-                found.append(Block(0, take(block.X, inside), block.y[inside], weight))
+                found.append(block.cut_to(wanted[seen:upto] - block.start))
                 seen = upto
             if seen == len(wanted):
                 break
-        block, back = together(found), np.argsort(order, kind="stable")
-        weight = None if block.weight is None else block.weight[back]
-        return Block(0, take(block.X, back), block.y[back], weight)
+        return together(found).cut_to(np.argsort(order, kind="stable"))
 
     def locate(self, row):
         """(name of the part, row in it) of a row."""

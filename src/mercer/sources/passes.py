@@ -10,7 +10,7 @@ import time
 from mercer import _threads
 from mercer.sources.base import Reader
 
-LEAF = 1024  # rows of a leaf: enough for a product at full speed, few enough to stay small beside m²
+LEAF = 2048  # rows of a leaf: enough for a product at full speed, few enough to stay small beside m²
 TASKS = 256  # at most; log₂ of it sums wait at a time
 
 
@@ -31,7 +31,7 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
     Parameters
     ----------
     leaf : callable
-        leaf(sums, block): adds a `Block` of at most 1024 rows to a tuple of arrays.
+        leaf(sums, block): adds a `Block` of at most 2048 rows to a tuple of arrays.
     source : Source
     zero : callable
         Return a fresh tuple of arrays of zeros.
@@ -113,7 +113,7 @@ def tasks(n):
     --------
     >>> from mercer.sources.passes import tasks
     >>> tasks(2500)
-    [(0, 1024), (1024, 2048), (2048, 2500)]
+    [(0, 2048), (2048, 2500)]
     """
     leaves = -(-n // LEAF)
     size = -(-leaves // TASKS) * LEAF
