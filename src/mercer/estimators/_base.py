@@ -7,7 +7,6 @@ the estimator as it was. y is (n, t) inside; only here is it ravelled.
 import copy
 import time
 from abc import abstractmethod
-from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
@@ -19,7 +18,7 @@ from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_diagonal, check_X, check_X_y
 from mercer.gram import apply
 from mercer.kernels import Gaussian, Kernel, Matern32, as_kernel
-from mercer.kernels.base import call_repr
+from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.search.starts import median_heuristic
 
 
@@ -33,7 +32,7 @@ class Estimator(Stateful, BaseEstimator):
     @classmethod
     def _get_param_names(cls):
         """Names of the parameters, read from the signature once for each class."""
-        return list(_parameter_names(cls))
+        return list(parameter_names(cls))
 
     def _fit_all_or_nothing(self, *args, **kwargs):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
@@ -111,12 +110,6 @@ class Estimator(Stateful, BaseEstimator):
     @abstractmethod
     def _fit(self, X, y):
         """Learn, and set every fitted attribute on self, which is a copy."""
-
-
-@cache
-def _parameter_names(cls):
-    """What scikit-learn finds."""
-    return tuple(super(Estimator, cls)._get_param_names())
 
 
 def check_kernel(kernel, X):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._warn import warn
+from mercer.estimators._base import latent_kernel
 from mercer.estimators._validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
@@ -11,7 +12,7 @@ from mercer.kernels.amplitude import rescale
 from mercer.selection import LOO, Evidence
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.search import search_rows
-from mercer.selection.search.starts import mean_diagonal, median_heuristic
+from mercer.selection.search.starts import mean_diagonal
 
 NOISE = 1e-2  # of the variance of y, where nothing is given
 NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
@@ -20,24 +21,11 @@ CONSTANT = 1e-6  # of |y|: the deviations that a constant y is taken to have
 OFF = 2.0  # a factor of the variance beyond which a wrong amplitude is worth a warning
 
 
-def default_covariance(X, weight=None):
-    """1.0 · Matérn-3/2 with one length scale for each column of X, at the median distances.
-
-    The bounds of a length scale are those of the kernel, moved along where the columns are in other units.
-    """
-    d = X.shape[1]
-    anywhere = Matern32(1.0 if d == 1 else np.ones(d), length_scale_bounds=(1e-300, 1e300))
-    found = median_heuristic(anywhere, X, weight).length_scale
-    near = np.all((np.asarray(found) > 1e-2) & (np.asarray(found) < 1e2))
-    bounds = None if near else np.multiply.outer(np.atleast_1d(found), (1e-5, 1e5))
-    return 1.0 * Matern32(found, length_scale_bounds=bounds)
-
-
 def prior_model(estimator, X):
     """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
     if estimator.kernel is None:
         X = check_X(estimator, X, reset=True, kernel=Matern32())
-        kernel = default_covariance(X)
+        kernel = latent_kernel(X)
     else:
         kernel = clone(as_kernel(estimator.kernel), safe=False)
         X = kernel.validate(check_X(estimator, X, reset=True, kernel=kernel))

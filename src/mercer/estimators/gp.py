@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
-from mercer.estimators._base import check_kernel
+from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight, shared_noise
@@ -154,7 +154,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
-    # A pipeline may pass these on when metadata routing is on.
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(
@@ -216,7 +215,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         trend = make_trend(self.trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
         with np.errstate(over="ignore"):  # of y whose squares are refused below
             rows = Rows(X, y, weight, trend, self.merge)
-        kernel = learning.default_covariance(rows.X, rows.weight) if self.kernel is None else kernel
+        kernel = latent_kernel(rows.X, rows.weight) if self.kernel is None else kernel
         check_kernel(kernel, rows.X)
         criterion = learning.as_criterion(self.criterion, relative is not None)
         span = Span(rows.scaled(rows.H))
@@ -285,7 +284,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def __getstate__(self):
         """Return the state without what can be computed again."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_hyper_cov"}
+        return {name: v for name, v in super().__getstate__().items() if name not in ("_hyper_cov", "_likelihood")}
 
     def _prior_model(self, X):
         self._validate_params()
@@ -359,8 +358,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             return self.log_marginal_likelihood_value_
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
-        kernel, lam = (self.kernel_, self.lam_) if theta is None else hyper.checked(self.kernel_, theta)
-        value, gradient = hyper.HyperPosterior(kernel, self._with_values(), lam, self._evidence()).at_the_fit()
+        around = hyper.likelihood(self, self._with_values(), self.lam_ or float(theta is not None), self._evidence())
+        z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
+        value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
 
     @property

@@ -14,7 +14,7 @@ from mercer.estimators._labels import check_labels, number_labels, stratified_or
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight, check_X
 from mercer.gram import Rows, TiledGram, take
-from mercer.inference.models import ClassModel, ClassPosterior
+from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Gaussian, as_kernel
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress

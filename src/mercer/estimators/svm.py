@@ -7,19 +7,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer import uncertainty
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
 from mercer.estimators._base import KernelEstimator, default_kernel
-from mercer.estimators._svm_fit import deadline, fit_target, solver_of
-from mercer.estimators._svm_loo import SpanMixin
+from mercer.estimators._intervals import check_calibration, held_residuals
+from mercer.estimators._svm_fit import deadline, fit_target, solver_of, span_residuals
 from mercer.estimators._validation import check_weight
 from mercer.estimators.ridge import conventions
-from mercer.gram import TiledGram, take
-from mercer.gram.merge import duplicate_groups
+from mercer.gram import Rows, take
 from mercer.solvers.plan import plan_iteration
 
 
-class SVR(SpanMixin, KernelEstimator):
+class SVR(KernelEstimator):
     """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
 
     C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
@@ -106,6 +106,8 @@ class SVR(SpanMixin, KernelEstimator):
     True
     """
 
+    state_extras = {"residual": "_residual", "point_weight": "_weight", "copies": "_copies", "point": "_point"}
+    state_version = 2  # the first had the four without names
     _parameter_constraints = {
         "kernel": "no_validation",
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -166,38 +168,39 @@ class SVR(SpanMixin, KernelEstimator):
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
         if not np.isfinite(C) or not np.isfinite(self.epsilon):
             raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
-        rows = len(y)
-        weight = check_weight(sample_weight, rows)
-        weight = np.ones(rows) if weight is None else weight
-        kernel, X, y, weight, keep, index, first = prepare_rows(self.kernel is None, kernel, X, y, weight)
-        self._check_kernel(kernel, X)
-        self.plan_ = self.plan(rows, X.shape[1] if isinstance(X, np.ndarray) else None)
-        K = TiledGram(kernel, X)
-        if self.nu is not None or y.shape[1] > 1:
+        rows = Rows(X, y, check_weight(sample_weight, len(y)), None, "targets")
+        kernel = default_kernel(rows.X, rows.weights()) if self.kernel is None else kernel
+        self._check_kernel(kernel, rows.X)
+        self.plan_ = self.plan(rows.given, rows.d)
+        K = rows.kernel_matrix(kernel)
+        if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
-        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, self.intercept, **options) for t in y.T]
-        self._keep(kernel, X, C * weight, found, keep[first], flat)
+        weight = rows.weights()
+        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, self.intercept, **options) for t in rows.y.T]
+        self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
-        every = conventions(self.lam_, float(weight.sum()))
+        every = conventions(self.lam_, rows.total)
         self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
-        self._remember_rows(np.column_stack([one.residual for one in found]), weight, index, keep, rows, flat)
-        self._report(found, rows, len(keep), len(y))
+        self._report(found, rows)
         self._warn(found)
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK)
 
-    def _keep(self, kernel, X, box, found, row, flat):
-        """Keep the support vectors, and what is known about them."""
-        alpha = np.column_stack([one.alpha for one in found])
+    def _keep(self, kernel, rows, C, found, flat):
+        """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""
+        alpha, box = np.column_stack([one.alpha for one in found]), C * rows.weights()
+        self._residual, self._weight = np.column_stack([one.residual for one in found]), rows.weights()
+        self._copies, self._point = np.bincount(rows.index, minlength=rows.n), rows.point_index()
+        self.__dict__.pop("_loo", None)  # those of an earlier fit
         chosen = np.flatnonzero(np.any(alpha != 0, axis=1))
         units = np.array([one.unit for one in found])
         size = np.abs(alpha[chosen]) / units  # the solver's own numbers: a bound is met exactly there
         bounded = size >= (box[chosen, None] / units) * (1.0 - 1e-12)
         intercept = np.array([one.b for one in found])
-        self._set_model(kernel, take(X, chosen), alpha[chosen], intercept, flat)
-        self.support_ = row[chosen]
+        self._set_model(kernel, take(rows.X, chosen), alpha[chosen], intercept, flat)
+        self.support_ = rows.first()[chosen]
         free = (alpha[chosen] != 0) & ~bounded
         self.bounded_, self.free_ = (bounded[:, 0], free[:, 0]) if flat else (bounded, free)
 
@@ -212,7 +215,7 @@ class SVR(SpanMixin, KernelEstimator):
         self.kkt_violation_ = numbers([one.solution.violation for one in found])
         self.n_iter_ = max(1, sum(one.solution.iterations for one in found))  # a fit without a step is one look
 
-    def _report(self, found, rows, used, points):
+    def _report(self, found, rows):
         """Fill ``fit_report_``."""
         infos = [one.solution.info for one in found]
         self.fit_report_.update(
@@ -221,9 +224,9 @@ class SVR(SpanMixin, KernelEstimator):
             C=self.C_,
             lam=self.lam_,
             epsilon=self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist(),
-            rows=rows,
-            dropped_rows=rows - used,
-            merged_rows=used - points,
+            rows=rows.given,
+            dropped_rows=rows.given - len(rows.used),
+            merged_rows=rows.merged,
             support_vectors=len(self.support_),
             bounded=int(np.sum(self.bounded_)),
             free=int(np.sum(self.free_)),
@@ -276,22 +279,68 @@ class SVR(SpanMixin, KernelEstimator):
         f = self.predict(X)
         return np.stack([f - self.epsilon_, f + self.epsilon_], axis=1)
 
+    @classmethod
+    def migrate(cls, version, state):
+        return dict(zip(cls.state_extras, state.pop("rows", ()), strict=False)) | state
 
-def prepare_rows(default, kernel, X, y, weight):
-    """(kernel, X, y, weight, keep, index, first): rows of weight 0 dropped, rows equal in x and y merged.
+    # ------------------------------------------------------------------ rows left out
+    @property
+    def row_weight_(self):
+        """Weight of each row given to ``fit``, in equal parts among equal rows; 0 for rows that were left out."""
+        check_is_fitted(self)
+        return np.where(self._point >= 0, (self._weight / self._copies)[self._point], 0.0)
 
-    ``keep`` are the rows used, ``index`` the merged row of each, ``first`` the first of each merged row among the kept.
-    """
-    keep = np.flatnonzero(weight > 0)
-    if len(keep) < len(y):
-        X, y, weight = take(X, keep), y[keep], weight[keep]
-    if default:
-        kernel = default_kernel(X, weight)
-    first = index = np.arange(len(y))
-    ordered = np.sort(y[:, 0])
-    groups = duplicate_groups(X, y) if (ordered[1:] == ordered[:-1]).any() else None  # other y: other rows
-    if groups is not None:  # one row with the sum of the boxes
-        first, index = groups
-        X, y = take(X, first), y[first]
-        weight = np.bincount(index, weights=weight, minlength=first.size)
-    return kernel, X, y, weight, keep, index, first
+    @property
+    def loo_residuals_(self):
+        """yᵢ − f₋ᵢ(xᵢ) ≈ yᵢ − f(xᵢ) + αᵢSᵢ²: the span rule; nan for rows of weight 0."""
+        check_is_fitted(self)
+        if "_loo" not in self.__dict__:
+            left, self.fit_report_["span_jitter"] = span_residuals(self)
+            self._loo = np.where((self._point >= 0)[:, None], left[self._point], np.nan)
+            self._loo = self._loo[:, 0] if self.dual_coef_.ndim == 1 else self._loo
+        return self._loo
+
+    def predict_interval(self, X, coverage=0.9, *, method="span", calibration=None):
+        """[f(x) − q, f(x) + q],  q the ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out of the fit.
+
+        With ``method="span"`` the residuals are ``loo_residuals_``: cheap, usually close to the coverage asked for, and
+        **without a guarantee**: the span rule is an approximation, and even exact leave-one-out residuals promise
+        nothing for an unstable fit. ``method="split"`` uses rows that the fit has not seen; it then holds the target of
+        a new row with a probability of at least ``coverage``, if those rows and the new one are exchangeable, whatever
+        the fit and its tuning did.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        coverage : float, default=0.9
+        method : {"span", "split"}, default="span"
+        calibration : (X, y), default=None
+            Rows for "split".
+
+        Returns
+        -------
+        ndarray of shape (m, 2) or (m, 2, t)
+            Infinite, with a warning, where there are fewer than coverage/(1 − coverage) rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import SVR
+        >>> from mercer.kernels import Gaussian
+        >>> X = np.linspace(0, 1, 40)[:, None]
+        >>> y = np.sin(6 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(40)
+        >>> SVR(Gaussian(0.3), C=10.0, epsilon=0.1).fit(X, y).predict_interval([[0.25], [0.75]]).shape
+        (2, 2)
+        """
+        check_is_fitted(self)
+        if method not in {"span", "split"}:
+            raise ValueError(f'method must be "span" or "split", got {method!r}.')
+        check_calibration(method, calibration)
+        f = self.predict(X)
+        if method == "split":
+            residuals = held_residuals(self, calibration)
+        else:
+            residuals = self.loo_residuals_
+            residuals = residuals[np.isfinite(residuals.reshape(len(residuals), -1)).all(axis=1)]
+        ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage)
+        return ends[..., 0] if self.dual_coef_.ndim == 1 else ends

@@ -112,9 +112,11 @@ class Design:
         Rows that means are taken of.
     centred : bool
         Whether the trend has a constant in its first column.
+    targets : bool
+        Whether y is centred with it.
     """
 
-    def __init__(self, kernel, points, trend, sample, centred=True):
+    def __init__(self, kernel, points, trend, sample, centred=True, targets=True):
         self.kernel, self.points, self.trend, self.centred = kernel, points, trend, centred
         self.m, self.t = len(points), sample.y.shape[1]
         self.q = 0 if trend is None else trend(take(sample.X, [0])).shape[1]
@@ -123,16 +125,26 @@ class Design:
             w = np.ones(len(sample)) if sample.weight is None else sample.weight
             some = np.flatnonzero(w > 0)[:1024]
             k = fill(kernel, take(sample.X, some), points, np.empty((len(some), self.m)))
-            self.centre, self.shift = k.mean(axis=0), w @ sample.y / w.sum()
+            self.centre = k.mean(axis=0)
+            self.shift = w @ sample.y / w.sum() if targets else self.shift
 
     @property
     def width(self):
         """m + q + t."""
         return self.m + self.q + self.t
 
-    def rows(self, block, out=None):
+    def features(self, block):
+        """[k − k̄ | h] of a block."""
+        F = np.empty((len(block), self.m + self.q))
+        fill(self.kernel, block.X, self.points, F[:, : self.m])
+        F[:, : self.m] -= self.centre
+        if self.q:
+            F[:, self.m :] = self.trend(block.X)
+        return F
+
+    def rows(self, block):
         """√w [k − k̄ | h | y − ȳ] of a block, of shape (rows, m + q + t)."""
-        F = np.empty((len(block), self.width)) if out is None else out[: len(block)]
+        F = np.empty((len(block), self.width))
         fill(self.kernel, block.X, self.points, F[:, : self.m])
         F[:, : self.m] -= self.centre
         if self.q:

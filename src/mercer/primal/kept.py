@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from mercer._state import check
-from mercer.primal.certificate import words
 from mercer.primal.design import Design
 from mercer.primal.squared import Sums, equations
 from mercer.sources import Arrays
@@ -126,6 +125,8 @@ def variance(fit, X):
 
 def after_change(found, n):
     """The certificate of a fit whose rows have changed: what was certified was another."""
+    if found["verdict"] == "not certified":
+        return found
     said = {
         "kind": "landmarks",
         "m": found["m"],
@@ -134,5 +135,5 @@ def after_change(found, n):
         "distance": math.nan,
         "rows": n,
     }
-    said["words"] = f"not certified: rows joined or left after the fit on {n} rows was made. {words(found)}"
+    said["words"] = f"not certified: rows joined or left after the fit on {n} rows was made. {found['words']}"
     return said
