@@ -12,8 +12,7 @@ from mercer.exceptions import NumericalWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.landmarks import drawn
 from mercer.gram.rows import constant
-from mercer.kernels import Gaussian, Matern32
-from mercer.kernels.objects import Spectrum
+from mercer.kernels import Gaussian, Matern32, Spectrum
 from mercer.primal import certificate as proof
 from mercer.primal.design import Design, Sample, choose_landmarks
 from mercer.primal.squared import Sums, fit_squared, loo_values, refine

@@ -174,7 +174,9 @@ class _OnSample:
         hessians.set(squares, 2.0 * self.problem.lam)
 
 
-def fit_smooth(source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, deadline=None, **options):
+def fit_smooth(
+    source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, deadline=None, **options
+):
     """`SmoothFit`: the minimum of Σ w L(y, f) + λ‖f‖² over landmarks.
 
     Parameters
@@ -209,7 +211,9 @@ def fit_smooth(source, kernel, chosen, loss, lam, *, trend, sample, joint=False,
         near.hessians(theta, hessians, shared=True)
         theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE)[0]
     near.hessians(theta, hessians, shared=losses[0].t > SHARED)
-    theta, value, gradient, steps, status = descend(problem, theta, hessians, tol=tol, max_iter=max_iter, deadline=deadline)
+    theta, value, gradient, steps, status = descend(
+        problem, theta, hessians, tol=tol, max_iter=max_iter, deadline=deadline
+    )
     alpha, b = hessians.unwhitened(theta[: design.m]), np.array(theta[design.m :])
     if design.q:
         b[0] -= design.centre @ alpha
@@ -217,7 +221,9 @@ def fit_smooth(source, kernel, chosen, loss, lam, *, trend, sample, joint=False,
     gap = float((g**2).sum()) / (4.0 * lam)  # J is 2λ-strongly convex in β
     info = {"solver": "l-bfgs on landmarks", "passes": problem.passes, "jitter": chosen.jitter}
     info |= {"seconds_choosing": chosen.seconds} | ({"rounded_off": delta} if rounds else {})
-    violation = float(np.abs(gradient).max()) / max(float(np.abs(2.0 * lam * theta[: design.m]).max(initial=0.0)), 1e-300)
+    violation = float(np.abs(gradient).max()) / max(
+        float(np.abs(2.0 * lam * theta[: design.m]).max(initial=0.0)), 1e-300
+    )
     return SmoothFit(chosen, alpha, b, value, gap, violation, steps, status, info)
 
 
@@ -239,7 +245,7 @@ def descend(problem, theta, hessians, *, tol, max_iter, deadline=None):
     """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved."""
     value, gradient = problem.evaluate(theta, hessians)
     pairs, status = [], "max_iter"
-    for step in range(max_iter):
+    for step in range(max_iter):  # noqa: B007
         direction = -_two_loops(gradient, pairs, hessians)
         slope = float((direction * gradient).sum())
         if -slope <= 2.0 * tol * abs(value) or not np.isfinite(slope):
