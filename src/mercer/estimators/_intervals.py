@@ -41,7 +41,6 @@ class LinearEstimator(KernelEstimator):
     """
 
     state_fields = {**KernelEstimator.state_fields, "rows": Rows}
-    _rows: Rows
     _left: LeftOut | None
     merge: bool
     memory: float | None
@@ -96,6 +95,22 @@ class LinearEstimator(KernelEstimator):
     def _shaped(self, values):
         """Values without the axis of targets, if y came without one."""
         return values[..., 0] if self.dual_coef_.ndim == 1 else values
+
+    @property
+    def _rows(self):
+        """The `Rows` of the fit; a fit on landmarks has none, and says so."""
+        if "_rows" not in self.__dict__:
+            why = (
+                "a fit on landmarks keeps no rows: use approximation=None"
+                if self._on_landmarks()
+                else "there is no fit"
+            )
+            raise AttributeError(why)
+        return self.__dict__["_rows"]
+
+    @_rows.setter
+    def _rows(self, rows):
+        self.__dict__["_rows"] = rows
 
     def _on_landmarks(self):
         """What is kept of the rows of a fit on landmarks; None for an exact one."""

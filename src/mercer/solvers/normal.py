@@ -62,6 +62,19 @@ def landmark_factor(K):
     return np.tril(found.lower), found.jitter
 
 
+def whiten(L, B):
+    """L⁻¹ B of a lower triangle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import whiten
+    >>> whiten(np.array([[2.0]]), np.array([[4.0]]))
+    array([[2.]])
+    """
+    return solve_triangular(L, B, lower=True, check_finite=False)
+
+
 class Left(NamedTuple):
     """Rows under the model without them: residuals (r, t) and leverages (r,), both of rows scaled by √w."""
 
@@ -136,7 +149,7 @@ class NormalEquations:
 
     def whitened(self, B):
         """L⁻¹ B: features of the columns k of B."""
-        return solve_triangular(self.L, B, lower=True, check_finite=False)
+        return whiten(self.L, B)
 
     # ------------------------------------------------------------------------------------------- every λ
     @cached_property
@@ -250,6 +263,13 @@ class NormalEquations:
             found.append(Left(y - f, h))
             start = size
         return found
+
+    def posterior_parts(self, lam, centre):
+        """(B, T, (HᵀH)⁻¹): what variances need: the factor of S + λI, and what is taken from a for the trend."""
+        T = self._ah @ self._hh
+        if self.q:
+            T[:, 0] += self.whitened(centre)
+        return np.tril(self._factor(lam).lower), T, self._hh
 
     def variance(self, lam, k, prior, h=None, centre=0.0):
         """v(x) = k(x, x) − ‖a‖² + λ aᵀ(S + λI)⁻¹a, and what the trend adds: never below 0, for the columns of k."""
