@@ -369,5 +369,7 @@ def test_auto_is_exact_wherever_that_fits():
     assert large.gram == "landmarks" and large.landmarks >= 256
     assert mercer.plan(exact, n=3_000_000, d=10).gram == "tiled"
     assert mercer.plan(KernelRidge(solver="cg"), n=3_000_000, d=10).solver == "cg"
+    source = Arrays(np.zeros((30_000, 3)), np.zeros((30_000, 1)))
+    assert mercer.plan(source).gram == "landmarks" and mercer.plan(KernelRidge(), source).n == 30_000
     short = mercer.plan(KernelRidge(memory=1e9), n=50_000, d=10)
     assert short.gram == "landmarks" and short.memory_bytes <= 1e9
