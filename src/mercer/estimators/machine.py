@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
-from mercer.dual.columns import Columns
+from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
 from mercer.estimators._base import check_kernel, default_kernel
 from mercer.estimators._labels import check_labels, number_labels
@@ -243,7 +243,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         if self.plan_.landmarks:
             return self._fit_landmarks(loss, rows, kernels, joint, flat)
         options |= {"joint": joint, "stored": self.plan_.gram == "dense"}
-        columns = Columns(loss, loss.check_target(rows.y), rows.weights(), **options)
+        columns = LossColumns(loss, loss.check_target(rows.y), rows.weights(), **options)
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
         if self.criterion is not None:

@@ -17,8 +17,8 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
     Parameters
     ----------
     model : estimator, int, or data that are read, default=None
-        None is a `KernelRidge` with default settings, a number the rows of one; a `mercer.sources.Source` or a path, with
-        the name of the target as y, the rows that it would read.
+        None is a `KernelRidge` with default settings, a number the rows of one; a `mercer.sources.Source` or a path,
+        with the name of the target as y, the rows that it would read.
     X : array-like, or data that are read, default=None
         Inputs, of which rows and columns are counted; or, after a number of rows, the number of columns.
     y : array-like, default=None

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from mercer import _machine
 from mercer._state import check
-from mercer.solvers.rates import rates
+from mercer.solvers.speed import rates
 
 FIELDS = {
     "n": "size n",
