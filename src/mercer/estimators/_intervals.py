@@ -41,7 +41,6 @@ class LinearEstimator(KernelEstimator):
     """
 
     state_fields = {**KernelEstimator.state_fields, "rows": Rows}
-    _rows: Rows
     _left: LeftOut | None
     merge: bool
     memory: float | None
@@ -97,9 +96,31 @@ class LinearEstimator(KernelEstimator):
         """Values without the axis of targets, if y came without one."""
         return values[..., 0] if self.dual_coef_.ndim == 1 else values
 
+    @property
+    def _rows(self):
+        """The `Rows` of the fit; a fit on landmarks has none, and says so."""
+        if "_rows" not in self.__dict__:
+            why = (
+                "a fit on landmarks keeps no rows: use approximation=None"
+                if self._on_landmarks()
+                else "there is no fit"
+            )
+            raise AttributeError(why)
+        return self.__dict__["_rows"]
+
+    @_rows.setter
+    def _rows(self, rows):
+        self.__dict__["_rows"] = rows
+
+    def _on_landmarks(self):
+        """What is kept of the rows of a fit on landmarks; None for an exact one."""
+        check_is_fitted(self)
+        return self.__dict__.get("landmarks_")
+
     def _deleted(self):
         """Every fit without a row, in the unit of the rows; made at the first call."""
-        check_is_fitted(self)
+        if self._on_landmarks() is not None:
+            raise ValueError("a fit on landmarks keeps no rows: this needs approximation=None.")
         if "_deletion" not in self.__dict__:
             if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
                 raise ValueError(
@@ -130,17 +151,24 @@ class LinearEstimator(KernelEstimator):
     @property
     def loo_residuals_(self):
         """yᵢ − f₋ᵢ(xᵢ), of shape (n,) or (n, t): under the model without row i; nan for rows of weight 0."""
+        some = self._on_landmarks()
+        if some is not None:
+            return self._shaped(some.to_rows(some.residuals * some.unit))
         return self._shaped(self._rows.to_rows(self._left_out().residuals * self._rows.unit))
 
     @property
     def leverage_(self):
         """∂f(xᵢ)/∂yᵢ; nan for rows of weight 0."""
+        some = self._on_landmarks()
+        if some is not None:
+            return some.to_rows(some.leverage)
         return self._rows.to_rows(self._left_out().leverage)
 
     @property
     def dof_(self):
         """Σ ∂f(xᵢ)/∂yᵢ: the degrees of freedom of the fit."""
-        return float(self._left_out().leverage.sum())
+        some = self._on_landmarks()
+        return some.dof if some is not None else float(self._left_out().leverage.sum())
 
     # ---------------------------------------------------------------------- intervals
     def predict_interval(
@@ -202,6 +230,8 @@ class LinearEstimator(KernelEstimator):
             )
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
+        if self._on_landmarks() is not None:
+            return self._from_some_rows(X, coverage, method, normalise)
         options = {"folds": folds} if method == "cv+" else {}
         found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
         return found * self._rows.unit
@@ -217,8 +247,22 @@ class LinearEstimator(KernelEstimator):
         ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage, **scales)
         return ends[..., 0] if one else ends
 
+    def _from_some_rows(self, X, coverage, method, normalise):
+        """Conformal from the rows of a fit on landmarks that were left out one by one."""
+        some = self._on_landmarks()
+        if method != "conformal" or not len(some.residuals):
+            raise ValueError('with landmarks method is "conformal", from the rows left out in the fit, or "split".')
+        scale, new = some.scales(X) if normalise else (1.0, 1.0)
+        f, one = self.predict(X), self.dual_coef_.ndim == 1
+        ends = uncertainty.split(
+            some.residuals * some.unit, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new
+        )
+        return ends[..., 0] if one else ends
+
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""
+        if self._on_landmarks() is not None:
+            return self._on_landmarks().scales(X)[1]
         return np.sqrt(np.concatenate([kappa for *_, kappa in self._deleted().tiles(X, weight)] or [np.zeros(0)]))
 
     def influence(self):

@@ -1,22 +1,28 @@
 """KernelRidge: the squared loss, in closed form."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators import _large as large
 from mercer.estimators._base import check_kernel, default_kernel
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._validation import check_weight, check_X_y, shared_noise
-from mercer.gram import Rows
+from mercer.gram import Landmarks, Rows
 from mercer.gram.rows import constant, safe_unit
-from mercer.kernels import as_kernel
+from mercer.kernels import Gaussian, as_kernel
+from mercer.primal import kept
 from mercer.selection.base import Rule
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.search import search_rows
 from mercer.solvers import Solver, choose
 from mercer.solvers.accuracy import examine_fit
+from mercer.sources import Arrays, is_source
 from mercer.uncertainty.left_out import constant_model, left_out
 
 
@@ -42,10 +48,14 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         How K + λI is inverted; "auto" asks `mercer.plan`.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
+    approximation : {"auto"}, Landmarks or None, default="auto"
+        None is the exact fit, whatever it takes. `Landmarks` are m points that stand for all rows. "auto" is exact
+        wherever that fits the memory and the time budget (ten minutes without one), and else landmarks; what they cost
+        in accuracy is in ``fit_report_["approximation"]``.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
-        Seconds the search may take; the best point found by then is used.
+        Seconds the search may take; the best point found by then is used. With landmarks, the seconds of the fit.
     random_state : int, default=0
         Seed of the rows and starts a search looks at first.
 
@@ -79,6 +89,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         ‖f‖ = √(αᵀKα), the intercept aside.
     regularization_ : dict
         λ in every convention of the lectures.
+    landmarks_ : KeptLandmarks
+        With landmarks: the rows that were left out one by one; ``loo_residuals_`` and ``leverage_`` are nan for others.
     plan_ : Plan
         What `mercer.plan` says of such a fit: solver, memory, threads, seconds, reasons.
     fit_report_ : FitReport
@@ -120,6 +132,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         "intercept": ["boolean"],
         "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
         "merge": ["boolean"],
+        "approximation": [StrOptions({"auto"}), Landmarks, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
@@ -135,6 +148,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         intercept=True,
         solver="auto",
         merge=True,
+        approximation="auto",
         memory=None,
         time_budget=None,
         random_state=0,
@@ -146,6 +160,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.intercept = intercept
         self.solver = solver
         self.merge = merge
+        self.approximation = approximation
         self.memory = memory
         self.time_budget = time_budget
         self.random_state = random_state
@@ -156,10 +171,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or a sequence of objects
+        X : array-like of shape (n, d), a sequence of objects, or what is read
+            A path or glob of Parquet or CSV files, a dataset of Arrow, a function that returns batches, or a
+            `mercer.sources.Source`: these are fitted on landmarks, in bounded memory.
         y : array-like of shape (n,) or (n, t)
+            Of data that are read, the name of the column, or a list of names.
         sample_weight : array-like of shape (n,), default=None
-            wᵢ >= 0; a whole number is a repeated row, 0 a removed one.
+            wᵢ >= 0; a whole number is a repeated row, 0 a removed one. Of data that are read, the name of the column.
 
         Returns
         -------
@@ -171,6 +189,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
+        if is_source(X):
+            return self._fit_source(X, y, sample_weight)
         kernels, X, y, flat = self._prepare_kernels(X, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         trend = constant if self.intercept else None
@@ -180,6 +200,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
+        if self.plan_.landmarks:
+            return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
         kernel = kernels[0]
         if self.criterion is not None:
             kernel, lam = self._select(kernels, rows, lam, solver)
@@ -190,7 +212,91 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         chosen = self.criterion is not None
         search = (n if self.criterion.merges else rows) if chosen else None
         options = {"memory": self.memory, "targets": targets, "inverse": chosen, "search": search}
-        return choose(self.solver, n, d, binding=binding, **options)
+        able = self.solver == "auto" and (not chosen or self.criterion.on_landmarks)
+        if able or not isinstance(self.approximation, str):
+            exact = partial(self._exact, n, d, **options)
+            found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets)
+            if found is not None:
+                return None, found
+        return self._exact(n, d, binding=binding, **options)
+
+    def _exact(self, n, d, **options):
+        """(solver, plan) without landmarks."""
+        return choose(self.solver, n, d, **options)
+
+    def _fit_source(self, X, y, sample_weight):
+        """Fit what is read, on landmarks."""
+        source, flat = large.read(self, X, y, sample_weight)
+        given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
+        kernels = [clone(as_kernel(Gaussian() if k is None else k), safe=False) for k in given]
+        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in kernels]
+        if np.ndim(self.lam):
+            raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
+        self.plan_ = large.source_plan(self, source)
+        self._fit_landmarks(source, kernels, float(self.lam), flat)
+
+    def _fit_landmarks(self, source, kernels, lam, flat, unit=1.0):
+        """Fit on landmarks, and set everything that is learnt."""
+        task = large.task_of(self, source, self.plan_, constant if self.intercept else None, reporter(self))
+        kernel, found, rule = kernels[0], None, large.rule_of(self.criterion)
+        if rule is not None:
+            options = {"optimize": self.optimize, "merge": self.merge, "seed": self.random_state}
+            kernel, found = large.choose_kernel(task, kernels, lam, self.criterion, self.time_budget, **options)
+        grown, found = large.fitted(task, kernel, lam, rule, found, self.criterion)
+        if found is not None:
+            self.selection_ = found
+        alpha, b = kept.plain(grown.fit)
+        self._set_model(kernel, grown.fit.chosen.points, alpha * unit, b[0] * unit if b.size else b, flat)
+        self.lam_, norm = grown.fit.lam, kept.norm(grown.fit) * unit
+        self.rkhs_norm_ = float(norm[0]) if flat else norm
+        self.regularization_ = conventions(self.lam_, grown.fit.sums.weight)
+        self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
+        self.fit_report_.update(large.said(self, grown, source))
+        if found is not None:
+            self.fit_report_["selection"] = found.to_dict()
+
+    @available_if(large.has_landmarks)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows to the sums: the fit on all rows so far, at the same landmarks, kernel and λ.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``; the first call is a fit, which chooses the landmarks.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import KernelRidge, Landmarks
+        >>> from mercer.kernels import Gaussian
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = KernelRidge(Gaussian(0.3), lam=0.1, approximation=Landmarks(60)).fit(X, np.sin(6 * X[:, 0]))
+        >>> model.partial_fit(X, np.cos(6 * X[:, 0])).landmarks_.n
+        120
+        """
+        if "landmarks_" not in self.__dict__:
+            return self.fit(X, y, sample_weight)
+        return large.changed(self, X, y, sample_weight, 1.0)
+
+    @available_if(large.has_landmarks)
+    def forget(self, X, y, sample_weight=None):
+        """Remove rows that were fitted from the sums, exactly: the fit on the others.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows, as they were given.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        return large.changed(self, X, y, sample_weight, -1.0)
 
     def _prepare_kernels(self, X, y):
         """Return (kernels, X, y, flat): one kernel, or those of the list among which the criterion chooses."""

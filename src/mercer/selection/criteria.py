@@ -49,6 +49,11 @@ class LOO(SmoothCriterion):
         return self.score in ("squared", "absolute")
 
     @property
+    def on_landmarks(self):
+        """The squared error has a closed form there."""
+        return "loo" if self.score == "squared" else None
+
+    @property
     def positive(self):
         """Whether the score is an error, not a log density."""
         return self.score != "log_density"
@@ -147,6 +152,7 @@ class GCV(SmoothCriterion):
 
     scale_free = True
     positive = True
+    on_landmarks = "gcv"
 
     def _gamma(self):
         if self.robust not in (None, "robust", "modified"):
@@ -238,6 +244,7 @@ class Evidence(SmoothCriterion):
     summed = True
     density = True
     needs = frozenset({"logdet"})
+    on_landmarks = "elbo"
 
     @property
     def merges(self):

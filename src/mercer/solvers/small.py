@@ -36,6 +36,11 @@ class SmallFactor:
     def __init__(self, A, diagonal, jitter):
         self._A, self._diagonal, self.jitter = A, diagonal, jitter
 
+    @property
+    def lower(self):
+        """L, in the lower triangle of an array whose upper one is A."""
+        return self._A
+
     def solve(self, B):
         """(A + jitter · scale · I)⁻¹ B."""
         n = len(self._A)
