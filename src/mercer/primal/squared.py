@@ -14,7 +14,6 @@ from mercer.sources import map_reduce
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
 REFINE = 4  # steps at most
-SMALL = 1e-9  # of the right-hand side: a gradient that is as good as none
 ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
 
 
@@ -210,9 +209,8 @@ class Remainder:
 def refine(source, fit, X, error, **options):
     """(`Remainder`, steps, rms, rate): steps of refinement in float64 until nobody sees what is left.
 
-    ``rms`` bounds the rms distance of the fitted values from those of the minimum over these landmarks: with g the
-    gradient in the features a, ‖Aᵀ(S + λI)⁻¹g‖ <= ‖g‖/(2√λ). ``rate`` is what the first step left of g: how wrong the
-    sums are beside S + λI; nan where no step was needed.
+    ``rms`` is how far the next step would move the fitted values. ``rate`` is what the first step left of it: how wrong
+    the sums are beside S + λI; nan where no step was needed.
 
     Parameters
     ----------
@@ -224,20 +222,17 @@ def refine(source, fit, X, error, **options):
     error : float
         The leave-one-out error, which ``rms`` is compared with.
     """
-    sizes, best = [], None
-    scale = max(float(np.abs(fit.normal.u).max(initial=0.0)), 1e-300)
-    to_rms = 1.0 / (2.0 * np.sqrt(fit.lam * fit.sums.weight))
+    moves, best, m = [], None, fit.design.m
     for step in range(REFINE + 1):
         found = Remainder.of(source, fit, X, **options)
-        g = fit.normal.whitened(found.gradient[: fit.design.m])
-        sizes.append(float(np.sqrt((g**2).sum())))
-        if step and sizes[-1] >= 0.5 * sizes[-2]:  # no better: the one before it stays
+        more = fit.normal.correct(fit.lam, found.gradient[:m], found.gradient[m:])
+        moves.append(fit.normal.rms(more, fit.sums.weight))
+        if step and moves[-1] >= 0.5 * moves[-2]:  # no better: the one before it stays
             fit.solution = best[0]
             break
         best = (fit.solution, found)
-        if sizes[-1] <= SMALL * scale or sizes[-1] * to_rms <= ENOUGH * error or step == REFINE:
+        if moves[-1] <= ENOUGH * error or step == REFINE:
             break
-        more = fit.normal.correct(fit.lam, found.gradient[: fit.design.m], found.gradient[fit.design.m :])
         fit.solution = Solution(fit.solution.alpha + more.alpha, fit.solution.b + more.b)
-    rate = sizes[1] / sizes[0] if len(sizes) > 1 and sizes[0] > 0 else float("nan")
-    return best[1], len(sizes) - 1, min(sizes) * to_rms, rate
+    rate = moves[1] / moves[0] if len(moves) > 1 and moves[0] > 0 else float("nan")
+    return best[1], len(moves) - 1, min(moves), rate

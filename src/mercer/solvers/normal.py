@@ -222,6 +222,11 @@ class NormalEquations:
         """`Solution` of the same system for another right-hand side: what a step of refinement adds."""
         return self._back(self._factor(lam).solve(self.whitened(rk) - self._ah @ (self._hh @ rh)), rh)
 
+    def rms(self, solution, weight):
+        """√(Σ w f²/Σ w) of the kernel part of a solution, the trend projected out."""
+        beta = self.L.T @ solution.alpha
+        return float(np.sqrt(max(float((beta * (self.S @ beta)).sum()), 0.0) / weight))
+
     def _back(self, beta, rh):
         alpha = solve_triangular(self.L, beta, lower=True, trans="T", check_finite=False)
         return Solution(alpha, self._hh @ (rh - self._ah.T @ beta))
