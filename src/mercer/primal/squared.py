@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer import _tiles
+from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.landmarks import fill
 from mercer.primal.design import FIRST, Chosen, Design
 from mercer.solvers.normal import NormalEquations, Solution, add_square
@@ -118,7 +119,13 @@ def fit_squared(source, kernel, chosen, lam, *, trend, sample, centred=True, rul
     fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, single)
     if rule is not None:
         fit.lam, fit.history = choose_lam(fit, rule)
-    fit.solution = normal.solve(fit.lam)
+    try:
+        fit.solution = normal.solve(fit.lam)
+    except NotPositiveDefinite:
+        if not single:
+            raise
+        again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "single": False}
+        return fit_squared(source, kernel, chosen, lam, **again, **options)  # λ is below what float32 leaves of S
     fit.seconds = {"sums": summed - started, "solve": time.perf_counter() - summed}
     return fit
 
