@@ -59,7 +59,7 @@ def test_the_common_factor_that_was_learnt_is_kept(table):
     np.testing.assert_allclose(frozen(model).noise, model.noise_, rtol=1e-9)
     model.forget([0])
     assert len(frozen(model).noise) == 29
-    with pytest.raises(ValueError, match="fitted on 29 rows with a noise for each"):
+    with pytest.raises(ValueError, match="fitted on 29 rows with a λ for each"):
         collect(model, X, y)
 
 

@@ -104,7 +104,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     ...         return K @ self.y_ / K.sum(axis=1)
     >>> X, y = np.arange(6.0)[:, None], np.arange(6.0)
     >>> Smoother().fit(X, y).left_out(X, y).predicted.round(1)
-    array([1.4, 1. , 2. , 3. , 4. , 3.6])
+    array([1.2, 1.2, 2. , 3. , 3.8, 3.8])
     """
 
     _doc_link_module = "mercer"

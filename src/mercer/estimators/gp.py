@@ -288,11 +288,11 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_hyper_cov"}
 
     def _given_lam(self):
-        return self.noise_
+        return self.noise
 
     def _learnt(self, rows):
-        noise = self.noise_[rows] if np.ndim(self.noise_) else self.lam_
-        return {"noise": noise, "n_hyper_samples": 0}  # draws are from a search
+        noise = self.row_lam_
+        return {"noise": self.lam_ if noise is None else noise[rows], "n_hyper_samples": 0}  # draws are from a search
 
     def _prior_model(self, X):
         self._validate_params()

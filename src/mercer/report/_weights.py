@@ -42,8 +42,8 @@ def row_noise(model, n=None):
     found = model.row_lam_
     if found is not None and n is not None and len(found) != n:
         raise ValueError(
-            f"the model was fitted on {len(found)} rows with a λ for each, X and y have {n}: a report needs the rows of "
-            "the fit."
+            f"the model was fitted on {len(found)} rows with a λ for each, X and y have {n}: a report needs the rows "
+            "of the fit."
         )
     return found
 
