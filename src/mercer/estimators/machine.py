@@ -19,11 +19,14 @@ from mercer.estimators._machine_search import choose_column_lam, fold_rule
 from mercer.estimators._protocol import seed_of
 from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
+from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Solver
 from mercer.solvers.plan import plan_iteration
+
+ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
 
 
 class KernelMachine(ProgressSupport, FittedMachine):
@@ -340,6 +343,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
         if self.criterion is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
             self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
+        lost = sum(column.info["rounding"] for column in columns)
+        if lost > ROUNDED * abs(self.objective_):
+            warn(
+                f"KernelMachine: α is so large (lam = {self.lam_:.3g}) that rounding in sums of K α may change the "
+                f"objective {self.objective_:.4g} by {lost:.1e}; it is in dual_gap_. Use a larger lam.",
+                NumericalWarning,
+            )
         bad = [status for status in statuses if status != "converged"]
         if bad:
             warn(

@@ -15,6 +15,7 @@ from mercer.gram.rows import safe_unit
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.search import search_rows
 from mercer.solvers import Solver, choose
+from mercer.solvers.accuracy import examine_fit
 from mercer.uncertainty.left_out import constant_model, left_out
 
 
@@ -216,12 +217,12 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             b, self._left = constant_model(rows)
             norm = np.zeros(rows.t)
         else:
-            Kinv = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(lam)
+            K = rows.gram(kernel)
+            Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
             beta, b = Kinv.regress(rows.scaled(rows.y))
-            left = rows.scaled(rows.y - rows.H @ b) - lam * beta  # S f, from the system itself
-            norm = np.sqrt(np.maximum(np.sum(beta * left, axis=0), 0.0))
+            norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H @ b))
             self._left = None if self.criterion is None else left_out(Kinv, rows, beta)
-            info = Kinv.info
+            info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
         plain = self._set_trend(rows.trend, b * unit, flat)
         self._set_model(kernel, rows.X, rows.scaled(beta) * unit, plain, flat)
