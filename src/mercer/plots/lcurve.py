@@ -85,9 +85,9 @@ class LCurveDisplay(Display):
             residual=path.table["residual"],
             norm=path.table["norm"],
             corner=corner,
-            corner_at=_place(path, corner.lam),
+            corner_at=place(path, corner.lam),
             lam=lam,
-            lam_at=None if lam is None else _place(path, lam),
+            lam_at=None if lam is None else place(path, lam),
             solution="f" if path.matrix is None else "x",
         )
         return display.plot(ax, **line_kwargs)
@@ -150,7 +150,7 @@ class LCurveDisplay(Display):
         return mark
 
 
-def _place(path, lam):
+def place(path, lam):
     """(residual, norm) at one λ."""
     e, c2 = path.eigenvalues, np.sum(path.coefficients**2, axis=1)
     shrink = 1.0 / (1.0 + e / lam) if lam > 0 else (e <= 0).astype(float)
