@@ -121,6 +121,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     has_evidence = False  # whether log_marginal_likelihood(theta) is log p(y) at other hyper-parameters
     leaves_out: str | None = None  # how good ``left_out()`` without rows is: "exact", "close" or "rough"; None: none
     interval_method = "left-out"  # the default of ``predict_interval``
+    learns_lengths = True  # whether a criterion chooses the free hyper-parameters of the kernel, not only among kernels
     merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
 
     @classmethod
@@ -305,6 +306,14 @@ class KernelEstimator(Stateful, BaseEstimator):
         residuals = residuals.reshape(len(residuals), -1)
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
+
+    def for_noise(self, sigma, n):
+        """Return a clone that fits noise of this standard deviation in n rows: the width of a tube, or of a bend."""
+        return clone(self)
+
+    def readable(self, X):
+        """Return what of X is numbers to a simple model that this one is compared with; None where nothing is."""
+        return np.asarray(X, dtype=float) if self.kernel_.domain == "vectors" else None
 
     def save(self, path, force=False, *, note=None, names=None):
         """Write the estimator to one file, which `mercer.load` reads: data only, all or nothing.

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.dual._store import exact_product
-from mercer.dual.working_set import hold
-from mercer.estimators._svm_fit import deadline, fit_target, warm
+from mercer.dual.working_set import exact_product, hold
+from mercer.estimators.svm_fit import deadline, fit_target, warm
 from mercer.gram import DenseGram, TiledGram, apply, take
 from mercer.kernels import as_kernel
 

@@ -13,8 +13,8 @@ from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, shared_noise
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, shared_noise
 from mercer.gram import Rows
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior

@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -10,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
 from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
-from mercer.estimators._svm_fit import deadline, fit_target, solver_of
 from mercer.estimators._svm_loo import SpanMixin
-from mercer.estimators._validation import check_weight
 from mercer.estimators.ridge import conventions
+from mercer.estimators.svm_fit import deadline, fit_target, solver_of
+from mercer.estimators.validation import check_weight
 from mercer.gram import TiledGram, take
 from mercer.gram.merge import duplicate_groups
 from mercer.losses import EpsilonInsensitive
@@ -134,6 +135,7 @@ class SVR(SpanMixin, KernelRegressor):
         "random_state": ["random_state"],
     }
     criteria = ("loo", "kfold")
+    learns_lengths = False
 
     def __init__(
         self,
@@ -224,6 +226,9 @@ class SVR(SpanMixin, KernelRegressor):
         found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options).fit(X, y, weight)
         self.selection_ = found.selection_
         return found.kernel_, 1.0 / (2.0 * found.lam_)
+
+    def for_noise(self, sigma, n):
+        return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon)
 
     def _learnt(self, rows):
         return {"C": self.C_, "lam": None}

@@ -244,7 +244,7 @@ def left_out(case):
     model = case.model
     kinds = ("exact", "close") if case.classes is None else ("exact",)  # a class of one row is not to be judged
     own = case.n <= LEFT_OUT and model.leaves_out in kinds and not (case.pairwise and model.linear)
-    if own or model.row_weight_ is not None:
+    if own or (model.row_weight_ is not None and case.n <= LEFT_OUT):
         rows = len(model.row_weight_ if model.row_weight_ is not None else model.row_target_)
         if rows != case.n:
             raise ValueError(
