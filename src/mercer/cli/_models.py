@@ -1,7 +1,7 @@
 """From the names on the command line to estimators."""
 
+from mercer.cli._app import CRITERIA, MODELS
 from mercer.cli._errors import Usage
-from mercer.cli._options import CRITERIA, MODELS
 from mercer.tabular.words import meant
 
 LABELS = ("gpc", "logistic")
