@@ -91,7 +91,7 @@ def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_pa
     assert run("--help")[0] == 0
     code, out, _ = run("demo", "--text")
     assert code == 0
-    assert "o the cars, · the fit" in out
+    assert "Stopping distance of cars" in out
     (tmp_path / "mercer_demo.png").write_text("mine")
     assert run("demo")[0] == 2
     assert run("demo", "--output", "other.png", "--text", "--force")[0] == 0

@@ -7,7 +7,7 @@ the estimator as it was.
 import copy
 import time
 from abc import abstractmethod
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import uncertainty
 from mercer._state import Stateful
 from mercer.gram import apply
-from mercer.kernels.base import call_repr
+from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
@@ -127,7 +127,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     @classmethod
     def _get_param_names(cls):
         """Names of the parameters, read from the signature once for each class."""
-        return list(_parameter_names(cls))
+        return list(parameter_names(cls))
 
     # ---------------------------------------------------------------------------------------- fitting
     def _fit_all_or_nothing(self, *args, **kwargs):
@@ -344,12 +344,6 @@ class KernelEstimator(Stateful, BaseEstimator):
         from mercer import files  # the one arrow upwards: the method is sugar, files does the work
 
         files.save(self, path, force=force, note=note, names=names)
-
-
-@cache
-def _parameter_names(cls):
-    """What scikit-learn finds."""
-    return tuple(super(KernelEstimator, cls)._get_param_names())
 
 
 def seed_of(random_state):

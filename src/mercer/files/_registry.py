@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from mercer._state import check
 from mercer.exceptions import ModelFileError
 from mercer.kernels import Kernel
-from mercer.kernels.limits import check_read
+from mercer.kernels.parse import check_read
 from mercer.losses import Loss
 from mercer.selection import Priors, Rule
 from mercer.solvers import Solver

@@ -51,13 +51,7 @@ class LCurveDisplay(Display):
     'residual  ‖y − f‖  (units of y)'
     """
 
-    def __init__(
-        self, *, lams, residual, norm, corner=None, corner_at=None, lam=None, lam_at=None, solution="f"
-    ):  # fmt: skip
-        self.lams, self.residual, self.norm = lams, residual, norm
-        self.corner, self.corner_at = corner, corner_at
-        self.lam, self.lam_at = lam, lam_at
-        self.solution = solution
+    def __init__(self, *, lams, residual, norm, corner=None, corner_at=None, lam=None, lam_at=None, solution="f"): ...
 
     @classmethod
     def from_path(cls, path, *, lam=None, rule=None, ax=None, **line_kwargs):

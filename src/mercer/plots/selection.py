@@ -55,9 +55,7 @@ class SelectionDisplay(Display):
     ['LOO()', 'GCV()']
     """
 
-    def __init__(self, *, lams, curves, choices, dof=None, lam=None, matrix=False):
-        self.lams, self.curves, self.choices = lams, curves, choices
-        self.dof, self.lam, self.matrix = dof, lam, matrix
+    def __init__(self, *, lams, curves, choices, dof=None, lam=None, matrix=False): ...
 
     @classmethod
     def from_comparison(cls, comparison, *, lam=None, ax=None):
