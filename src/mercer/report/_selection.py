@@ -4,7 +4,7 @@ from itertools import islice
 
 import numpy as np
 
-from mercer.report._relevance import labels
+from mercer.report._factors import labels
 from mercer.report.findings import missing, plain, short
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
