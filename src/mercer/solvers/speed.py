@@ -21,10 +21,6 @@ class Rates(NamedTuple):
     float32: float
     entries: float
 
-    def flops(self, dtype):
-        """Operations per second in a precision."""
-        return self.float32 if np.dtype(dtype) == np.float32 else self.float64
-
 
 @cache
 def rates():
@@ -32,7 +28,7 @@ def rates():
 
     Examples
     --------
-    >>> from mercer.solvers.rates import rates
+    >>> from mercer.solvers.speed import rates
     >>> rates().float64 > 1e8, rates() is rates()
     (True, True)
     """
