@@ -5,11 +5,12 @@ from sklearn.base import clone
 
 from mercer._warn import warn
 from mercer.estimators._base import latent_kernel
-from mercer.estimators._validation import check_X
+from mercer.estimators._criteria import as_rule
+from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.kernels.amplitude import rescale
-from mercer.selection import LOO, Evidence
+from mercer.selection import LOO
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.search import search_rows
 from mercer.selection.search.starts import mean_diagonal
@@ -34,10 +35,9 @@ def prior_model(estimator, X):
     return kernel, X, float(np.mean(estimator.noise))
 
 
-def as_criterion(criterion, precisions):
+def as_criterion(estimator, precisions, y=None):
     """The criterion as an object, or None; noise given row by row makes weights precisions, not copies."""
-    named = {"evidence": Evidence, "loo": lambda: LOO("log_density")}
-    found = named[criterion]() if isinstance(criterion, str) else criterion
+    found = as_rule(estimator, y, words={"loo": lambda: LOO("log_density")})
     return found.with_precisions() if precisions and found is not None else found
 
 
@@ -119,7 +119,7 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         The noise that was given.
     criterion : Criterion
     solver : Solver
-    optimize : {"all", "noise", "kernel"}
+    optimize : {"all", "lam", "kernel"}
     start : float
         The noise where nothing is learnt of it.
     bounds : pair of float
@@ -134,7 +134,7 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         criterion.restrict(rows.used),
         solver=solver,
         lam=start if fixed else given,
-        optimize="lam" if optimize == "noise" else "all",
+        optimize="lam" if optimize == "lam" else "all",
         bounds=None if criterion.scale_free else bounds,  # else λ beside K, not beside y
         fixed_lam=fixed,
         lam_name="noise",
@@ -144,17 +144,17 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         _settle_constant(found, rows, given, optimize)
     elif criterion.scale_free and optimize == "all":
         _settle_amplitude(found, rows, criterion, solver)
-    return found.warn()
+    return found
 
 
 # ---------------------------------------------------------------------- what a search cannot see
 def _settle_constant(found, rows, given, optimize):
     """Take deviations of CONSTANT times |y|: nothing in a constant y tells how large they are."""
-    if optimize == "noise" and given is not None:
+    if optimize == "lam" and given is not None:
         return
     variance = (CONSTANT * (float(np.abs(rows.y).max(initial=0.0)) or 1.0)) ** 2
     level = mean_diagonal(found.kernel, rows.X)
-    scaled = rescale(found.kernel, variance / level) if optimize != "noise" and level > 0 else None
+    scaled = rescale(found.kernel, variance / level) if optimize != "lam" and level > 0 else None
     found.kernel = found.kernel if scaled is None else scaled
     found.lam = NOISE * variance if given is None else found.lam
     found.message = (

@@ -2,8 +2,84 @@
 
 import numpy as np
 
-from mercer.tabular._columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
-from mercer.tabular._words import count
+from mercer.tabular.columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
+from mercer.tabular.words import count, listed
+
+
+def standard(column, kept, said):
+    """(x − mean)/sd with missing values filled, and 0/1 for whether they were, if the fit has seen some."""
+    values = as_floats(column, kept["kind"], kept["origin"], kept.get("style"))
+    gone = np.isnan(values)
+    if gone.any() and not kept["marked"]:
+        said.append(
+            f"column {kept['name']!r}: {count(int(gone.sum()), 'missing value')} filled with the median of the fit, "
+            "which had none."
+        )
+    said += of_numbers(values[~gone], kept)
+    standard = (np.where(gone, kept["fill"], values) - kept["centre"]) / kept["scale"]
+    return np.column_stack([standard, gone]) if kept["marked"] else standard[:, None]
+
+
+def indicators(column, kept, said):
+    """One column for each level, or one for two levels."""
+    levels = kept["levels"]
+    number = {level: i for i, level in enumerate(levels)} | dict.fromkeys(kept["pooled"], len(levels) - 1)
+    texts = [GONE if text is None else text for text in as_texts(column)]
+    unseen = [text for text in texts if text not in number]
+    said += of_levels(sorted(set(unseen)), len(unseen), kept)
+    codes = np.array([number.get(text, len(levels) - 1 if kept["pooled"] else -1) for text in texts], dtype=int)
+    if len(levels) == 2:
+        return np.where(codes < 0, 0.5, codes)[:, None]
+    return (codes[:, None] == np.arange(len(levels))).astype(float)
+
+
+ENOUGH = 10  # rows below which a shift of the whole column is not judged
+FAR = 5.0  # standard deviations between the new median and the mean of the fit
+RATIO = 20.0  # of the spreads
+BEYOND = 0.1  # of the range of the fit, on either side
+
+
+def of_numbers(values, kept):
+    """Whether a column looks like another unit, or goes beyond what the fit has seen."""
+    if not len(values) or kept["kind"] == "boolean":
+        return []
+    name, spread = kept["name"], kept["spread"] or 1.0
+    if len(values) >= ENOUGH:
+        middle = float(np.median(values))
+        shift = abs(middle - kept["centre"]) / spread
+        ratio = float(values.std()) / spread if abs(values).max() < 1e150 else np.inf
+        if shift > FAR or ratio > RATIO:
+            date = kept["kind"] == "date"
+            return [
+                f"column {name!r} is on another scale than in the fit: median {shown(middle, kept)} (fit: mean "
+                f"{shown(kept['centre'], kept)}, sd {spread:.3g}{' days' * date}). Is it in another unit?"
+            ]
+    room = BEYOND * (kept["high"] - kept["low"])
+    outside = int(((values < kept["low"] - room) | (values > kept["high"] + room)).sum())
+    if not outside:
+        return []
+    return [
+        f"column {name!r}: {count(outside, 'row')} of {len(values):,} outside the range of the fit, "
+        f"{shown(kept['low'], kept)} to {shown(kept['high'], kept)}; predictions there are extrapolations."
+    ]
+
+
+def shown(value, kept, digits=4):
+    """A value of a column in its own words: a date, or a number with so many digits."""
+    if kept["kind"] == "date":
+        return str(np.datetime64(int(np.floor(value + kept["origin"])), "D"))
+    return f"{value:.{digits}g}"
+
+
+def of_levels(unseen, rows, kept):
+    """Which categories are new, in how many rows, and what becomes of them."""
+    if not unseen:
+        return []
+    fate = "they count as (other)." if kept["pooled"] else "they are equally far from all known ones."
+    return [
+        f"column {kept['name']!r}: {count(rows, 'row')} with categories that the fit has not seen "
+        f"({listed(unseen, 4)}); {fate}"
+    ]
 
 
 def numbers_of(column, notes, style=None):

@@ -90,7 +90,7 @@ def span_residuals(model):
     for j in range(t):
         inside, at_bound = np.flatnonzero(free[:, j]), np.flatnonzero(bounded[:, j])
         parts = take(model.points_, inside), take(model.points_, at_bound)
-        distance = span(model.kernel_, *parts, intercept=model.intercept)
+        distance = span(model.kernel_, *parts, intercept=model.trend not in (None, False))
         jitter = max(jitter, distance.jitter)
         for chosen, s in ((inside, distance.free), (at_bound, distance.bounded)):
             row = merged[chosen]
