@@ -2,6 +2,7 @@
 
 from mercer.kernels.adapter import SklearnKernel, as_kernel
 from mercer.kernels.algebra import Composite, Product, Scaled, Sum
+from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
 from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
@@ -51,8 +52,10 @@ from mercer.kernels.radial import (
     RationalQuadratic,
 )
 from mercer.kernels.radial_base import Radial
+from mercer.kernels.standardised import Standardised
 
 __all__ = [
+    "Anova",
     "ArcCosine",
     "AtomEnvironments",
     "BagMean",
@@ -105,6 +108,7 @@ __all__ = [
     "SklearnKernel",
     "SlicedWasserstein",
     "Spectrum",
+    "Standardised",
     "Subsequence",
     "Sum",
     "Table",
