@@ -45,16 +45,16 @@ BREAKS = [
         r"return e\*\*2, 2\.0 \* e / s, -",
         "return e**2, 2.0 * e / s, ",
     ),
-    Break("a forgotten weight", "gram/*.py", r"bincount\(group, weights=weight, minl", "bincount(group, minl"),
+    Break("a forgotten weight", "gram/*.py", r"w = np\.bincount\(group, weights=weight, minl", "w = np.bincount(group, minl"),
     Break(
         "jitter left in the solution",
         "solvers/cholesky.py",
-        r"        if self\._added:\n +return self\._refine\(B\)\n( +X = )",
+        r"        if self\._original is not None:\n +return self\._refine\(B\)\n( +X = )",
         r"\1",
     ),
     Break("a wrong trend projection", "**/projected.py", r"self\.Kinv\.diag\(\) - np\.einsum.*", "self.Kinv.diag()"),
     Break("a stale cache", "estimators/*.py", r'self\.__dict__\.pop\("_loo", None\)', "pass"),
-    Break("lam not scaled", "estimators/*.py", r"return scaled, c \* lam", "return scaled, lam"),
+    Break("lam not scaled", "estimators/*.py", r"= scaled, c \* found\.lam", "= scaled, found.lam"),
     Break("a swapped target", "estimators/svm.py", r"for t in y\.T\]", "for t in y.T[::-1]]"),
 ]
 
