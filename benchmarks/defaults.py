@@ -1,8 +1,9 @@
 """What one gets without asking: RMSE and log density of default calls, beside other ways and other libraries.
 
-``python benchmarks/defaults.py DATA`` reads DATA/uci (ten splits each), and tables of scikit-learn and generators on which
-nothing was tuned. Results are kept in a file outside the repository (``--cache``), so that a second run, or one with another
-Python that has GPy, LightGBM or xRFM, adds to the table. Targets are in standard deviations of the training rows.
+``python benchmarks/defaults.py DATA`` reads DATA/uci (ten splits each), and tables of scikit-learn and generators on
+which nothing was tuned. Results are kept in a file outside the repository (``--cache``), so that a second run, or one
+with another Python that has GPy, LightGBM or xRFM, adds to the table. Targets are in standard deviations of the
+training rows.
 """
 
 import argparse
@@ -196,6 +197,11 @@ def run(chosen, sets, splits, most, folder, cache):
     return kept
 
 
+def complete(found):
+    """{way: mean over the splits of each set} of the ways that have them all."""
+    return {way: np.array([x.mean() for x in sets]) for way, sets in found.items() if all(x is not None for x in sets)}
+
+
 def tables(kept, sets, splits, most, title):
     """RMSE of each way over the least, and log density beside the best of the processes."""
 
@@ -204,16 +210,14 @@ def tables(kept, sets, splits, most, title):
         return None if None in found else np.array(found)
 
     labels = list(dict.fromkeys(key.split("|")[3] for key in kept if key.split("|")[2] == str(most)))
-    means = {label: [scores(label, name, "rmse") for name in sets] for label in labels}
-    means = {label: np.array([x.mean() for x in found]) for label, found in means.items() if not any(x is None for x in found)}
+    means = complete({label: [scores(label, name, "rmse") for name in sets] for label in labels})
     best = np.min(list(means.values()), axis=0)
     ratio = Table(f"{title}: RMSE over the least of the row", "way | mean | worst | " + " | ".join(sets) + " | s")
     for label, found in sorted(means.items(), key=lambda pair: np.log(pair[1] / best).mean()):
         seconds = np.mean([scores(label, name, "seconds").mean() for name in sets])
         r = found / best
         ratio.add(label, float(np.exp(np.log(r).mean())), float(r.max()), *map(float, r.round(3)), float(seconds))
-    density = {label: [scores(label, name, "density") for name in sets] for label in means}
-    density = {label: np.array([x.mean() for x in found]) for label, found in density.items() if not any(x is None for x in found)}
+    density = complete({label: [scores(label, name, "density") for name in sets] for label in means})
     top = np.max(list(density.values()), axis=0)
     lost = Table(f"{title}: mean log density below the best", "way | mean | worst | " + " | ".join(sets))
     for label, found in sorted(density.items(), key=lambda pair: (top - pair[1]).mean()):

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
 from mercer._state import Stateful, check_vectors
+from mercer.estimators._auto import given
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_diagonal, check_X, check_X_y
 from mercer.gram import apply
@@ -156,7 +157,7 @@ class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _prepare(self, X, y):
         """Return (kernel, X, y, flat): the kernel resolved, X as it reads it, y of shape (n, t)."""
-        kernel = Gaussian() if self.kernel is None else clone(as_kernel(self.kernel), safe=False)
+        kernel = clone(as_kernel(self.kernel), safe=False) if given(self.kernel) else Gaussian()
         X, y = check_X_y(self, X, y, kernel)
         flat = y.ndim == 1
         X = kernel.validate(X)

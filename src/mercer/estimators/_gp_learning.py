@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._warn import warn
+from mercer.estimators._auto import automatic, searchable, searched
+from mercer.estimators._auto import given as has_kernel
 from mercer.estimators._validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
@@ -35,7 +37,7 @@ def default_covariance(X, weight=None):
 
 def prior_model(estimator, X):
     """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
-    if estimator.kernel is None:
+    if not has_kernel(estimator.kernel):
         X = check_X(estimator, X, reset=True, kernel=Matern32())
         kernel = default_covariance(X)
     else:
@@ -120,7 +122,16 @@ def check_learnable(rows, noise, lam, optimize, variance):
         )
 
 
-def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **options):
+def check_open(kernel, criterion, optimize):
+    """Refuse a kernel that is to be chosen by nothing."""
+    if automatic(kernel) and (criterion is None or optimize != "all"):
+        raise ValueError(
+            f'kernel="auto" is chosen by a criterion, with everything to learn; got criterion={criterion!r} and '
+            f"optimize={optimize!r}."
+        )
+
+
+def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, auto=None, **options):
     """The `SearchResult` with the kernel and λ that the criterion chooses; warned of.
 
     Parameters
@@ -136,9 +147,13 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         The noise where nothing is learnt of it.
     bounds : pair of float
         Of the noise.
+    auto : estimator, default=None
+        For which the kernel is searched for, too, where there is something to choose it by.
     **options
         Of `mercer.selection.search.search_rows`.
     """
+    if auto is not None and searchable(rows):
+        return searched(auto, rows, criterion.restrict(rows.used), solver).result().warn()
     fixed = optimize == "kernel"
     found = search_rows(
         kernel,

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
+from mercer.estimators._auto import automatic, given
 from mercer.estimators._base import check_kernel
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._report import FitReport
@@ -32,8 +33,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, default=None
+    kernel : Kernel or "auto", default=None
         k; None is ``1.0 * Matern32(ones(d))``, one length scale for each column, started at the median distances.
+        "auto" is what `mercer.selection.search_kernels` chooses by the criterion.
     noise : float or array-like of shape (n,), default=None
         Noise variance σ² (the λ of the other models): where the search starts, or, with ``criterion=None`` or
         ``optimize="kernel"``, the value. An array gives one for each row; a common factor of it is learnt. None starts
@@ -209,6 +211,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _fit(self, X, y, sample_weight):
         kernel, X, y, flat = self._prepare(X, y)
+        learning.check_open(self.kernel, self.criterion, self.optimize)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
@@ -216,14 +219,13 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         trend = make_trend(self.trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
         with np.errstate(over="ignore"):  # of y whose squares are refused below
             rows = Rows(X, y, weight, trend, self.merge)
-        kernel = learning.default_covariance(rows.X, rows.weight) if self.kernel is None else kernel
+        kernel = kernel if given(self.kernel) else learning.default_covariance(rows.X, rows.weight)
         check_kernel(kernel, rows.X)
         criterion = learning.as_criterion(self.criterion, relative is not None)
-        span = Span(rows.scaled(rows.H))
+        span, likely = Span(rows.scaled(rows.H)), learning.is_likelihood(criterion)
         variance = learning.variance_beside(rows, span, criterion is not None)
         if self.n_hyper_samples:
-            is_likelihood = learning.is_likelihood(criterion)
-            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
+            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, likely, self.memory)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if criterion is not None:
@@ -236,20 +238,20 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""
-        criterion = learning.as_criterion(self.criterion, np.ndim(self.noise) > 0)
-        search = None if criterion is None else n if criterion.merges else rows
-        options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        return choose("cholesky", n, d, binding=binding, **options)
+        rule = learning.as_criterion(self.criterion, np.ndim(self.noise) > 0)
+        search = None if rule is None else n if rule.merges else rows
+        limits = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
+        return choose("cholesky", n, d, binding=binding, **limits)
 
     def _learn(self, kernel, rows, lam, criterion, variance, bounds, solver):
         """(kernel, λ) as the criterion chooses them."""
         learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
         options = {"starts": self.starts, "time_budget": self.time_budget, "random_state": self.random_state}
         prior = learning.make_prior(self.prior, kernel, rows, criterion)
-        given = None if self.noise is None else lam
+        noise = None if self.noise is None else lam
         self.selection_ = learning.learn(
-            kernel, rows, given, criterion, solver, optimize=self.optimize, start=lam, bounds=bounds, prior=prior,
-            callback=reporter(self), **options,
+            kernel, rows, noise, criterion, solver, optimize=self.optimize, start=lam, bounds=bounds, prior=prior,
+            callback=reporter(self), auto=self if automatic(self.kernel) else None, **options,
         )  # fmt: skip
         return self.selection_.kernel, self.selection_.lam
 
@@ -270,8 +272,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Fill ``fit_report_``."""
         said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "noise": self.lam_, **self._counts()}
         said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
-        said |= self._posterior.inverse.info
-        self.fit_report_ = FitReport(said)
+        self.fit_report_ = FitReport(said | self._posterior.inverse.info)
         if self.criterion is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
@@ -367,8 +368,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def hyper_std_(self):
         """{name: standard error of its log}, from the Hessian of the criterion; computed at the first call."""
         check_is_fitted(self)
-        errors = np.sqrt(self.hyper_cov_.diagonal()).tolist()
-        return dict(zip([*self.kernel_.names, "noise"], errors, strict=True))
+        return dict(zip([*self.kernel_.names, "noise"], np.sqrt(self.hyper_cov_.diagonal()).tolist(), strict=True))
 
     @property
     def hyper_cov_(self):

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer.estimators._auto import automatic, given, searchable, searched
 from mercer.estimators._base import check_kernel, default_kernel
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._validation import check_weight, check_X_y, shared_noise
@@ -13,6 +14,7 @@ from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
 from mercer.kernels import as_kernel
 from mercer.selection.base import Rule
+from mercer.selection.criteria import Evidence
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.search import search_rows
 from mercer.solvers import Solver, choose
@@ -24,9 +26,10 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or list of Kernel, default=None
+    kernel : Kernel, list of Kernel or "auto", default=None
         k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
-        best by the criterion is taken.
+        best by the criterion is taken. "auto" searches over kernel expressions, and λ, by the evidence (or another log
+        density given as ``criterion``): see `mercer.selection.search_kernels`.
     lam : float or array-like of shape (n,), default=1.0
         λ >= 0 of K + λI; an array is a noise variance for each row. With a criterion, where the search starts (an array
         then gives the noise of the rows relative to each other).
@@ -44,7 +47,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
-        Seconds the search may take; the best point found by then is used.
+        Seconds the search may take; the best point found by then is used. None has no end; with kernel="auto" it is 30.
     random_state : int, default=0
         Seed of the rows and starts a search looks at first.
 
@@ -164,7 +167,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
+        begin(self, X, y, steps=0 if self._rule() is None else None)
         self._fit_all_or_nothing(X, y, sample_weight)
         end(self, X, y)
         return self
@@ -174,20 +177,25 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         trend = constant if self.intercept else None
         rows = Rows(X, y, weight, trend, self.merge, safe_unit(y))
-        if self.kernel is None:
+        if not given(self.kernel):
             kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         kernel = kernels[0]
-        if self.criterion is not None:
+        if self._rule() is not None:
             kernel, lam = self._select(kernels, rows, lam, solver)
         self._solve(kernel, lam, rows, solver, flat)
 
+    def _rule(self):
+        """What chooses λ and the kernel, or None."""
+        return Evidence() if self.criterion is None and automatic(self.kernel) else self.criterion
+
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows."""
-        chosen = self.criterion is not None
-        search = (n if self.criterion.merges else rows) if chosen else None
+        rule = self._rule()
+        chosen = rule is not None
+        search = (n if rule.merges else rows) if chosen else None
         options = {"memory": self.memory, "targets": targets, "inverse": chosen, "search": search}
         return choose(self.solver, n, d, binding=binding, **options)
 
@@ -206,10 +214,14 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _select(self, kernels, rows, lam, solver):
         """(kernel, λ) as the criterion chooses them."""
+        rule = self._rule().restrict(rows.used).in_unit(rows.unit)
+        if automatic(self.kernel) and searchable(rows):
+            self.selection_ = searched(self, rows, rule, solver).result().warn()
+            return self.selection_.kernel, self.selection_.lam
         self.selection_ = search_rows(
             kernels if isinstance(self.kernel, list | tuple) else kernels[0],
             rows,
-            self.criterion.restrict(rows.used).in_unit(rows.unit),
+            rule,
             solver=solver,
             lam=lam,
             optimize=self.optimize,
@@ -230,7 +242,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             beta, b = Kinv.regress(rows.scaled(rows.y))
             left = rows.scaled(rows.y - rows.H @ b) - lam * beta  # S f, from the system itself
             norm = np.sqrt(np.maximum(np.einsum("ij,ij->j", beta, left), 0.0))
-            self._left = None if self.criterion is None else left_out(Kinv, rows, beta)
+            self._left = None if self._rule() is None else left_out(Kinv, rows, beta)
             info = Kinv.info
         unit, self._rows = rows.unit, rows
         self._set_model(kernel, rows.X, rows.scaled(beta) * unit, b[0] * unit if b.size else b, flat)
@@ -262,7 +274,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             memory_predicted=self.plan_.memory_bytes,
             **info,
         )
-        if self.criterion is not None:
+        if self._rule() is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
 

@@ -14,8 +14,8 @@ ROOT3 = float(np.sqrt(3.0))
 class Anova(PreparedKernel):
     """∏ⱼ (1 + a φ(|xⱼ − zⱼ|/ℓⱼ))/(1 + a): a function of each column, of each pair of columns, and so on, added up.
 
-    Multiplied out, it is the sum over all sets S of columns of a^|S| ∏_{j in S} φⱼ. With a small strength a the model is
-    additive; with a large one only the interaction of all columns is left, the product of the φⱼ.
+    Multiplied out, it is the sum over all sets S of columns of a^|S| ∏_{j in S} φⱼ. With a small strength a the model
+    is additive; with a large one only the interaction of all columns is left, the product of the φⱼ.
 
     Parameters
     ----------
@@ -77,9 +77,7 @@ class _PreparedAnova(Prepared):
 
     def __init__(self, kernel, X, Z):
         if kernel.profile not in ("matern32", "exponential", "gaussian"):
-            raise ValueError(
-                f"Anova: profile must be 'matern32', 'exponential' or 'gaussian', got {kernel.profile!r}."
-            )
+            raise ValueError(f"Anova: profile must be 'matern32', 'exponential' or 'gaussian', got {kernel.profile!r}.")
         self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
         self.points = distance.scaled(X, Z, self.scale)
         self.a = float(kernel._positive("strength", 1).reshape(-1)[0])

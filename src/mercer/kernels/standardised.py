@@ -23,7 +23,8 @@ class Standardised(FromParts):
     Examples
     --------
     >>> from mercer.kernels import Gaussian, Standardised
-    >>> Standardised(Gaussian(1.0), [0.0, 1950.0], [0.1, 10.0])([[0.0, 1950.0]], [[0.1, 1950.0], [0.0, 1960.0]]).round(3)
+    >>> kernel = Standardised(Gaussian(1.0), [0.0, 1950.0], [0.1, 10.0])
+    >>> kernel([[0.0, 1950.0]], [[0.1, 1950.0], [0.0, 1960.0]]).round(3)
     array([[0.607, 0.607]])
     """
 
@@ -63,4 +64,8 @@ class Standardised(FromParts):
     def examples(cls):
         """Of a stationary kernel, and of one that has an origin."""
         unit = [0.5, 2.0, 3.0]
-        return [cls(Gaussian(), 1.0, 2.0), cls(Linear(), [1.0, 0.0, 2.0], unit), cls(Polynomial(2), [1.0, 0.0, 2.0], unit)]
+        return [
+            cls(Gaussian(), 1.0, 2.0),
+            cls(Linear(), [1.0, 0.0, 2.0], unit),
+            cls(Polynomial(2), [1.0, 0.0, 2.0], unit),
+        ]
