@@ -24,7 +24,7 @@ FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the
 MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
 SHARES = (0.4, 0.7)  # of the time that is spent by the end of the first level, and of the second
 SURVIVE = 6  # candidates that go on to more rows
-GAIN = 1.0  # nats that a further part has to bring beside those for its hyper-parameters
+GAIN = 2.0  # nats that a further part has to bring beside those for its hyper-parameters
 MOST_PARTS = 4
 CRITERIA = {"evidence": Evidence, "loo": lambda: LOO("log_density")}
 
@@ -198,8 +198,8 @@ class _Search:
             more = grow.with_lengths(one, self.d) if grown and np.isfinite(one.value) else None
             if more is not None:
                 one = self._try(level, more, [(more.kernel, one.lam), level.fresh(more.kernel)[1]])
-            if lined and np.isfinite(one.value):
-                more = grow.with_line(one, level.variance)
+            if lined and self.time is None and np.isfinite(one.value):
+                more = grow.with_line(one, level.variance, self.d)
                 self._try(level, more, [(more.kernel, one.lam)])
         if self.time is not None:
             self._along(level)
@@ -210,7 +210,7 @@ class _Search:
         self.periods = periods(t, level.rows.y.mean(axis=1))
         gap = float(np.median(np.abs(np.diff(np.sort(t)))))
         parts = grow.parts_along(self.time, self.d, self.periods, gap, level.variance)
-        begun = [Candidate(name, parts[name]) for name in ("slow trend", "quadratic trend")]
+        begun = [Candidate(name, parts[name]) for name in ("slow trend", "bending trend")]
         begun = [self._try(level, one, level.fresh(one.kernel)) for one in begun]
         for here in (*begun, self.best(1)[0]):
             self._add(level, here, parts)

@@ -43,8 +43,8 @@ class Candidate:
 
     @property
     def score(self):
-        """What candidates are compared by: the criterion, and a nat for each hyper-parameter that was fitted to it."""
-        return self.value + self.kernel.n_theta if np.isfinite(self.value) else np.inf
+        """What candidates are compared by: the criterion, and half a nat for each hyper-parameter fitted to it."""
+        return self.value + 0.5 * self.kernel.n_theta if np.isfinite(self.value) else np.inf
 
 
 def shrink(names, z):

@@ -113,7 +113,7 @@ class KernelSearch:
         width = max(len(one.name) for one in self.candidates_)
         lines = [f"{'kernel':{width}}  {self.criterion:>12}  behind"]
         for one in self.candidates_:
-            lines.append(f"{one.name:{width}}  {one.value:12.2f}  {one.value - self.value_:6.2f}")
+            lines.append(f"{one.name:{width}}  {one.value:12.2f}  {one.score - self.candidates_[0].score:6.2f}")
         lines.append(f"chosen: {self.words_}")
         if self.optimism_ is not None:
             lines.append(

@@ -55,9 +55,9 @@ def with_lengths(candidate, d):
     return Candidate(candidate.name + EACH, candidate.kernel.scale * other)
 
 
-def with_line(candidate, variance):
+def with_line(candidate, variance, d):
     """The candidate and a line in all columns."""
-    return Candidate(candidate.name + LINE, candidate.kernel + 0.1 * variance * Linear())
+    return Candidate(candidate.name + LINE, candidate.kernel + 0.03 * variance / d * Linear())
 
 
 def parts_along(j, d, found, gap, variance):
@@ -80,8 +80,7 @@ def parts_along(j, d, found, gap, variance):
 
     parts = {
         "slow trend": along(1.0, Gaussian(2.0)),
-        "quadratic trend": along(0.1, Polynomial(2)),
-        "line": along(0.3, Linear()),
+        "bending trend": along(0.1, Polynomial(2)),  # a line alone would be too sure of itself far ahead
         "irregular": along(0.1, RationalQuadratic(10.0 * gap)),
         "rough": along(0.1, Matern32(5.0 * gap)),
     }
