@@ -45,7 +45,12 @@ BREAKS = [
         r"return e\*\*2, 2\.0 \* e / s, -",
         "return e**2, 2.0 * e / s, ",
     ),
-    Break("a forgotten weight", "gram/*.py", r"w = np\.bincount\(group, weights=weight, minl", "w = np.bincount(group, minl"),
+    Break(
+        "a forgotten weight",
+        "gram/*.py",
+        r"w = np\.bincount\(group, weights=weight, minl",
+        "w = np.bincount(group, minl",
+    ),
     Break(
         "jitter left in the solution",
         "solvers/cholesky.py",

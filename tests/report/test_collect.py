@@ -101,10 +101,10 @@ def test_surface_agrees_with_the_evidence(process, of_process):
     ("model", "kind"),
     [
         (SVR(Gaussian(0.7), C=10.0), "intervals"),
-        (KernelMachine(Gaussian(0.7), loss="huber", lam=0.01), None),
-        (KernelMachine(Gaussian(0.7), loss="absolute", lam=[0.01, 0.1, 1.0], criterion="alo"), None),
+        (KernelMachine(Gaussian(0.7), loss="huber", lam=0.01), "intervals"),
+        (KernelMachine(Gaussian(0.7), loss="absolute", lam=[0.01, 0.1, 1.0], criterion="loo"), "intervals"),
         (KernelMachine(Gaussian(0.7), loss=Quantile([0.1, 0.5, 0.9]), lam=0.01), "quantiles"),
-        (KernelInterpolator(Gaussian(0.7)), None),
+        (KernelInterpolator(Gaussian(0.7)), "intervals"),
         (GaussianProcessRegressor(Gaussian(0.7), 0.01, criterion=None, trend="linear"), "gaussian"),
         (KernelRidge(Gaussian(0.7), lam=np.linspace(0.01, 0.1, 60)), "intervals"),
     ],

@@ -55,11 +55,11 @@ def test_a_lam_for_each_row_is_kept(table, rng, kind, weighted):
 
 def test_the_common_factor_that_was_learnt_is_kept(table):
     X, y = table
-    model = GaussianProcessRegressor(Gaussian(0.4), NOISE, optimize="noise", starts=1, prior=None).fit(X, y)
+    model = GaussianProcessRegressor(Gaussian(0.4), NOISE, optimize="lam", starts=1, prior=None).fit(X, y)
     np.testing.assert_allclose(frozen(model).noise, model.noise_, rtol=1e-9)
     model.forget([0])
     assert len(frozen(model).noise) == 29
-    with pytest.raises(ValueError, match="fitted on 29 rows with a noise for each"):
+    with pytest.raises(ValueError, match="fitted on 29 rows with a λ for each"):
         collect(model, X, y)
 
 
@@ -188,7 +188,7 @@ def test_units_of_names_that_are_cut(table, name):
 def test_the_outlier_comes_first_where_most_residuals_are_equal():
     X, y = np.linspace(0, 1, 30)[:, None], np.zeros(30)
     y[17] = 100.0
-    found = collect(KernelRidge(Gaussian(1e-4), 1.0, intercept=False).fit(X, y), X, y)["rows"]["residuals"]
+    found = collect(KernelRidge(Gaussian(1e-4), 1.0, trend=None).fit(X, y), X, y)["rows"]["residuals"]
     assert found["rows"][0]["row"] == "17"
     assert found["rows"][0]["z"] == pytest.approx(np.sqrt(30))
     assert found["outliers"] == 1
@@ -232,7 +232,7 @@ def test_nothing_is_said_of_a_choice_that_was_not_made(table, ridge):
     assert "were chosen on all rows" not in given
     assert "were chosen on all rows" in page_of(ridge)
     label = np.where(y > 0, "up", "down")
-    process = GaussianProcessClassifier(2.0 * Gaussian(0.5), optimize=False).fit(X, label)
+    process = GaussianProcessClassifier(2.0 * Gaussian(0.5), criterion=None).fit(X, label)
     text = page_of(collect(process, X, label))
     assert "given, not chosen" in text
     assert "is chosen by the evidence" not in text

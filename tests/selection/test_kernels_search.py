@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from mercer import GaussianProcessRegressor, KernelRidge
+from mercer import GaussianProcessRegressor, KernelInterpolator, KernelRidge
 from mercer.kernels import Anova, Gaussian, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
 from mercer.selection import GCV, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
@@ -124,10 +124,12 @@ class TestAuto:
         with pytest.raises(ValueError, match="rows|few"):
             cls(kernel="auto").fit(X[:2], [0.0, 1.0])
 
-    def test_a_kernel_is_chosen_by_something(self):
+    def test_a_kernel_is_chosen_by_a_density(self):
         X = np.random.default_rng(0).standard_normal((30, 2))
-        with pytest.raises(ValueError, match="chosen by a criterion"):
-            GaussianProcessRegressor("auto", criterion=None).fit(X, X[:, 0])
+        with pytest.raises(ValueError, match="log density"):
+            KernelRidge("auto", criterion="gcv").fit(X, X[:, 0])
+        with pytest.raises(TypeError, match="auto"):
+            KernelInterpolator("auto").fit(X, X[:, 0])
 
 
 def test_expressions_in_other_units_are_the_same_kernels():

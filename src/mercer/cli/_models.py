@@ -75,14 +75,14 @@ def _estimator(settings, name, criterion, kernel, common):
         options = {"criterion": rule(criterion), "optimize": "lam" if alone else "all", "random_state": settings.seed}
         return estimators.KernelRidge(kernel, **options, **common)
     if name == "gp":
-        options = {"criterion": rule(criterion), "optimize": "noise" if settings.fix_kernel else "all"}
+        options = {"criterion": rule(criterion), "optimize": "lam" if settings.fix_kernel else "all"}
         return estimators.GaussianProcessRegressor(kernel, **options, random_state=settings.seed, **common)
     if name == "gpc":
-        options = {"optimize": not settings.fix_kernel, "random_state": settings.seed}
+        options = {"criterion": None if settings.fix_kernel else "evidence", "random_state": settings.seed}
         return estimators.GaussianProcessClassifier(kernel, **options, **common)
     if name == "svr":
         return estimators.SVR(kernel, **common)
-    options = {"criterion": "alo" if criterion == "loo" else 5, "random_state": settings.seed}
+    options = {"criterion": "loo" if criterion == "loo" else 5, "random_state": settings.seed}
     return estimators.KernelMachine(kernel, _loss(name), **options, **common)
 
 

@@ -16,7 +16,6 @@ from mercer.cli._tables import (
 METHODS = {
     "gaussian": "from the posterior of the Gaussian process",
     "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
-    "span": "prediction ± a quantile of the left-out residuals, by the span rule",
     "left-out": "prediction ± a quantile of the residuals of left-out rows",
 }
 

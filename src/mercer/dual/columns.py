@@ -142,7 +142,7 @@ class Columns:
             options = {"solver": self.solver, "start": start, "time_budget": time_budget, **common}
             found = newton.solve(K, loss, y, c, tol=self.tol, max_iter=most, **options)
             if not (loss.boxed and found.status in ("max_iter", "stalled") and most == PATIENCE):
-                return _column(found, found.f, lam)
+                return _column(K, found, found.f, lam)
             start = found.alpha, found.b
         unit = 1.0 if loss.classification else spread(y, self.weight)  # of a residual, in which ``tol`` is given
         before, found = (
@@ -159,14 +159,14 @@ class Columns:
         product = found.info.get("product")  # Kα in float64, where the solver has it anyway
         f = (K @ found.alpha if product is None else product) + found.b
         info = {"solver": "working_set"} | ({} if before is None else {"newton_steps_before": before.iterations})
-        return _column(found, f, lam, unit, info)
+        return _column(K, found, f, lam, unit, info)
 
     def _fit_joint(self, K, lam, deadline):
         """All classes at once: one problem, one certificate, which the first column carries."""
         left = None if math.isinf(deadline) else max(1e-3, deadline - time.perf_counter())
         common = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory")}
         found = softmax.solve(K, (self.Y > 0).astype(float), self.weight / (2.0 * lam), time_budget=left, **common)
-        whole = _column(found, found.f, lam)
+        whole = _column(K, found, found.f, lam)
         columns = []
         for j in range(self.Y.shape[1]):
             one = whole._replace(alpha=found.alpha[:, j], b=float(found.b[j]), f=found.f[:, j])
@@ -182,14 +182,27 @@ class Columns:
         return float(np.mean(values))
 
 
-def _column(found, f, lam, unit=1.0, info=None):
-    """A solution of `newton` or `working_set` in units of Σ wL + λ‖f‖², its violation in units of ``unit``."""
+def rounding(K, alpha):
+    """Σᵢ|αᵢ|δᵢ with errors δᵢ = 4u √(kᵢᵢ Σⱼ kⱼⱼαⱼ²) of rounding in (Kα)ᵢ: what they may do to ½αᵀKα + Σ h."""
+    root = np.sqrt(np.maximum(K.diag(), 0.0)).reshape(-1, *(1,) * (np.ndim(alpha) - 1)) * np.abs(alpha)
+    largest = root.max(initial=0.0)  # so that no square overflows
+    root = root / largest if largest > 0 else root
+    return float(2.0 * np.finfo(float).eps * root.sum() * np.sqrt(np.square(root).sum()) * largest * largest)
+
+
+def _column(K, found, f, lam, unit=1.0, info=None):
+    """A solution of `newton` or `working_set` in units of Σ wL + λ‖f‖², its violation in units of ``unit``.
+
+    The gap is that of the model that predicts: to the one found comes what rounding does to its values.
+    """
+    lost = rounding(K, found.alpha)
     plain = {key: value for key, value in {**found.info, **(info or {})}.items() if np.ndim(value) == 0}
     scale = 2.0 * lam
     violation = found.violation / unit
+    plain["rounding"] = scale * lost
     iterations, status = found.iterations, found.status
     return Column(
-        found.alpha, found.b, f, scale * found.gap, violation, scale * found.primal, iterations, status, plain
+        found.alpha, found.b, f, scale * (found.gap + lost), violation, scale * found.primal, iterations, status, plain
     )
 
 

@@ -24,6 +24,7 @@ FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
 ROUNDING = 1e-8  # of max|cy|: slopes below this (y is fitted by a constant, say) are mostly rounding
 NEAR = 0.05  # violation from which on no curvature is raised
 INEXACT = (0.03, 1e-8)  # tolerances of an iterative step: the first, and the least
+DRIFT = 1e-6  # of the objective: what may lie between the steps and the α they end with
 REPORTED = ("condition", "jitter", "rank", "residual")
 
 
@@ -153,11 +154,20 @@ class Certified(Newton):
         return self.solution()
 
     def solution(self):
-        """With the certificate: gap = ½(α − a)ᵀK(α − a) for a = ∇log p, by the equality of Fenchel and Young."""
+        """With the certificate: gap = ½(α − a)ᵀK(α − a) for a = ∇log p, by the equality of Fenchel and Young.
+
+        It is that of the α which predicts, with Kα computed from it: what the steps carried along may have drifted.
+        """
+        a, psi, free = self.a, self.psi, self.gradient == 0.0
+        if self.converged and free.any():  # a row that costs nothing is no support vector: exactly 0
+            sparse = np.where(free, 0.0, a)
+            self._go(sparse, self.K @ sparse, self.b)
+        if self.a is a or self.psi < psi - DRIFT * abs(psi):  # not where α is so large that its errors count
+            self._go(a, self.K @ a, self.b)
+        if self.psi < psi - DRIFT * abs(psi):
+            self.violated, self.status = self.violation(), "stalled"
         d = self.a - self.gradient
         gap, primal = max(0.0, 0.5 * float(np.vdot(d, self.K @ d))), -self.height(self.a, self.v, self.b)
-        if self.converged:  # a row that costs nothing is no support vector: exactly 0
-            self.a = np.where(self.gradient == 0.0, 0.0, self.a)
         return NewtonSolution(
             self.a, self.b, self.f, gap, self.violated, primal, primal - gap, self.iterations, self.status, self.info
         )

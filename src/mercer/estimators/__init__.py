@@ -3,10 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.basis import BasisRegression
 from mercer.estimators.interpolation import KernelInterpolator
 from mercer.estimators.ridge import KernelRidge
+from mercer.selection.judging import RowsLeftOut
 
 if TYPE_CHECKING:
     from mercer.estimators._svm_path import svr_path
@@ -20,9 +22,11 @@ __all__ = [
     "FitReport",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
+    "KernelEstimator",
     "KernelInterpolator",
     "KernelMachine",
     "KernelRidge",
+    "RowsLeftOut",
     "SVR",
     "svr_path",
 ]

@@ -1,18 +1,19 @@
-"""Leave-one-out residuals of an SVR by the span rule, and intervals from them."""
+"""Leave-one-out residuals of an SVR by the span rule."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import uncertainty
-from mercer.estimators._intervals import check_calibration, held_residuals
+from mercer.estimators._base import KernelRegressor, named_trend
 from mercer.gram import take
+from mercer.selection.judging import RowsLeftOut
 from mercer.uncertainty.span import span
 
 
 class SpanMixin:
-    """``loo_residuals_`` and ``predict_interval`` of an estimator with free and bounded support vectors."""
+    """``loo_residuals_`` of an estimator with free and bounded support vectors."""
 
-    state_extras = {"rows": "_rows"}
+    state_extras = {**KernelRegressor.state_extras, "rows": "_rows"}
+    leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
 
     def _remember_rows(self, residual, weight, index, keep, rows, flat):
         """Keep the residuals of the merged rows, their weight, and the merged row of each row given."""
@@ -53,7 +54,7 @@ class SpanMixin:
         for j in range(t):
             inside, at_bound = np.flatnonzero(free[:, j]), np.flatnonzero(self.bounded_.reshape(-1, t)[:, j])
             parts = take(self.points_, inside), take(self.points_, at_bound)
-            distance = span(self.kernel_, *parts, intercept=self.intercept)
+            distance = span(self.kernel_, *parts, intercept=named_trend(self) is not None)
             jitter = max(jitter, distance.jitter)
             for chosen, s in ((inside, distance.free), (at_bound, distance.bounded)):
                 row = merged[chosen]
@@ -65,47 +66,5 @@ class SpanMixin:
         out[where >= 0] = left[where[where >= 0]]
         return out[:, 0] if self.dual_coef_.ndim == 1 else out
 
-    def predict_interval(self, X, coverage=0.9, *, method="span", calibration=None):
-        """[f(x) − q, f(x) + q],  q the ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out of the fit.
-
-        With ``method="span"`` the residuals are ``loo_residuals_``: cheap, usually close to the coverage asked for, and
-        **without a guarantee**: the span rule is an approximation, and even exact leave-one-out residuals promise
-        nothing for an unstable fit. ``method="split"`` uses rows that the fit has not seen; it then holds the target of
-        a new row with a probability of at least ``coverage``, if those rows and the new one are exchangeable, whatever
-        the fit and its tuning did.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), or a sequence of objects
-        coverage : float, default=0.9
-        method : {"span", "split"}, default="span"
-        calibration : (X, y), default=None
-            Rows for "split".
-
-        Returns
-        -------
-        ndarray of shape (m, 2) or (m, 2, t)
-            Infinite, with a warning, where there are fewer than coverage/(1 − coverage) rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer import SVR
-        >>> from mercer.kernels import Gaussian
-        >>> X = np.linspace(0, 1, 40)[:, None]
-        >>> y = np.sin(6 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(40)
-        >>> SVR(Gaussian(0.3), C=10.0, epsilon=0.1).fit(X, y).predict_interval([[0.25], [0.75]]).shape
-        (2, 2)
-        """
-        check_is_fitted(self)
-        if method not in {"span", "split"}:
-            raise ValueError(f'method must be "span" or "split", got {method!r}.')
-        check_calibration(method, calibration)
-        f = self.predict(X)
-        if method == "split":
-            residuals = held_residuals(self, calibration)
-        else:
-            residuals = self.loo_residuals_
-            residuals = residuals[np.isfinite(residuals.reshape(len(residuals), -1)).all(axis=1)]
-        ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage)
-        return ends[..., 0] if self.dual_coef_.ndim == 1 else ends
+    def _left_out_rows(self):
+        return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")

@@ -9,19 +9,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
-from mercer.estimators._auto import automatic, given
-from mercer.estimators._base import check_kernel
+from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._posterior import PosteriorEstimator
+from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
 from mercer.estimators._validation import check_weight, shared_noise
 from mercer.estimators.ridge import conventions
-from mercer.gram import Rows, take
-from mercer.gram.trend import make_trend
+from mercer.gram import Rows
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
-from mercer.kernels.basis import Features
-from mercer.selection import Criterion, Evidence
+from mercer.selection import Evidence
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.selection.result import best_of
 from mercer.solvers import Span, choose
 
 
@@ -33,21 +32,21 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     Parameters
     ----------
-    kernel : Kernel or "auto", default=None
-        k; None is ``1.0 * Matern32(ones(d))``, one length scale for each column, started at the median distances.
-        "auto" is what `mercer.selection.search_kernels` chooses by the criterion.
+    kernel : Kernel, list of Kernel or "auto", default=None
+        k; of a list the best by the criterion is taken; "auto" is what `mercer.selection.search_kernels` finds. None is
+        ``1.0 * Matern32(ones(d))``, one length scale for each column, started at the median distances.
     noise : float or array-like of shape (n,), default=None
         Noise variance σ² (the λ of the other models): where the search starts, or, with ``criterion=None`` or
         ``optimize="kernel"``, the value. An array gives one for each row; a common factor of it is learnt. None starts
         at 1 % of the variance of y.
-    criterion : {"evidence", "loo"}, Criterion or None, default="evidence"
+    criterion : {"evidence", "loo", "gcv", "kfold"}, int, splitter, Criterion or None, default="evidence"
         What the hyper-parameters are chosen by: the evidence log p(y) (restricted, if there is a trend), the
-        leave-one-out log density, or any `mercer.selection` criterion; where that compares errors, the amplitude, which
-        it cannot see, is the one of the highest evidence. None learns nothing.
+        leave-one-out log density ("loo"), or any other criterion of `mercer.selection`; where that compares errors, the
+        amplitude, which it cannot see, is the one of the highest evidence. None learns nothing.
     trend : {"constant", "linear"}, Features or None, default="constant"
         h(x): 1; 1 and x; the features of a basis of `mercer.kernels`; nothing.
-    optimize : {"all", "noise", "kernel"}, default="all"
-        What is learnt.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is learnt: hyper-parameters and σ², or one of them alone.
     prior : "auto", None or dict, default="auto"
         Priors of the hyper-parameters, {name pattern: prior}, as ``{"length_scale*": LogNormal(1.0, 0.5)}``; "lam" is
         the noise variance. "auto" is weak ones below 50 rows (`mercer.selection.weak_priors`), none above.
@@ -63,7 +62,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
         Seconds for the search, and as many for the sampling; what was found by then is used.
-    random_state : int, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first, and of the sampling.
 
     Attributes
@@ -74,10 +73,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         σ², one for each row where ``noise`` was an array.
     lam_ : float
         σ²; of an array the geometric mean, which stands for new rows.
-    points_ : collection
-        The distinct training inputs.
-    point_index_ : ndarray of shape (n,)
-        The point of each training row; -1 for rows of weight 0.
+    points_, point_index_
+        The distinct training inputs, and the point of each training row; -1 for rows of weight 0.
     row_weight_ : ndarray of shape (n,)
         The weight of each training row; 0 for rows that were left out.
     dual_coef_ : ndarray of shape (n_points,) or (n_points, t)
@@ -94,23 +91,17 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         {name: standard error of the log of a hyper-parameter}, from the Hessian of the criterion; nan where it is flat
         or at a bound. Computed when it is first asked for.
     hyper_cov_ : ndarray of shape (p + 1, p + 1)
-        The covariance of (log θ, log σ²) that ``hyper_std_`` is from.
+        The covariance of (log θ, log σ²) that is from.
     hyper_samples_ : ndarray of shape (s, p + 1)
         With ``n_hyper_samples``: draws of (log θ, log σ²), named by ``hyper_names_``; effective sizes and R̂ are in
         ``fit_report_``.
     loo_residuals_, loo_std_, leverage_ : ndarray of shape (n,)
         yᵢ − f₋ᵢ(xᵢ), the standard deviation that the model without row i states for it, and ∂m(xᵢ)/∂yᵢ; their sum is
         ``dof_``. Computed when first asked.
-    regularization_ : dict
-        σ² in every convention of the lectures.
-    plan_ : Plan
-        What `mercer.plan` says of such a fit: solver, memory, threads, seconds, reasons.
-    fit_report_ : FitReport
-        What was done: solver, condition, jitter, merged rows, selection, time and memory.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, when X is a data frame.
+    regularization_, plan_, fit_report_
+        σ² in every convention of the lectures; what `mercer.plan` says of such a fit; what was done.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names when X is a data frame.
 
     See Also
     --------
@@ -145,17 +136,19 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     _parameter_constraints = {
         "kernel": "no_validation",
         "noise": [Interval(Real, 0, None, closed="left"), "array-like", None],
-        "criterion": [StrOptions({"evidence", "loo"}), Criterion, None],
-        "trend": [StrOptions({"constant", "linear"}), Features, None],
-        "optimize": [StrOptions({"all", "noise", "kernel"})],
+        "criterion": "no_validation",
+        "trend": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
         "prior": [StrOptions({"auto"}), dict, callable, None],
         "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
         "starts": [Interval(Integral, 1, None, closed="left")],
         "merge": ["boolean"],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
     }
+    criteria = ("evidence", "loo", "gcv", "kfold")
+    has_evidence = True
     # A pipeline may pass these on when metadata routing is on.
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
@@ -210,26 +203,26 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
-        kernel, X, y, flat = self._prepare(X, y)
-        learning.check_open(self.kernel, self.criterion, self.optimize)
+        kernels, X, y, flat = self._prepare(X, y, auto=True)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
             weight = relative if weight is None else weight * relative
-        trend = make_trend(self.trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
         with np.errstate(over="ignore"):  # of y whose squares are refused below
-            rows = Rows(X, y, weight, trend, self.merge)
-        kernel = kernel if given(self.kernel) else learning.default_covariance(rows.X, rows.weight)
-        check_kernel(kernel, rows.X)
-        criterion = learning.as_criterion(self.criterion, relative is not None)
-        span, likely = Span(rows.scaled(rows.H)), learning.is_likelihood(criterion)
+            rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
+        kernels = kernels if learning.is_given(self.kernel) else [latent_kernel(rows.X, rows.weight)]
+        for kernel in kernels:
+            check_kernel(kernel, rows.X)
+        kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
+        span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
         if self.n_hyper_samples:
-            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, likely, self.memory)
+            is_likelihood = learning.is_likelihood(criterion)
+            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if criterion is not None:
-            kernel, lam = self._learn(kernel, rows, lam, criterion, variance, bounds, solver)
+            kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
         self._publish(flat, relative is not None)
         self._report()
@@ -238,31 +231,35 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""
-        rule = learning.as_criterion(self.criterion, np.ndim(self.noise) > 0)
-        search = None if rule is None else n if rule.merges else rows
-        limits = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        return choose("cholesky", n, d, binding=binding, **limits)
+        criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
+        search = None if criterion is None else n if criterion.merges else rows
+        options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
+        return choose("cholesky", n, d, binding=binding, **options)
 
-    def _learn(self, kernel, rows, lam, criterion, variance, bounds, solver):
-        """(kernel, λ) as the criterion chooses them."""
+    def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
+        """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
         learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
-        options = {"starts": self.starts, "time_budget": self.time_budget, "random_state": self.random_state}
-        prior = learning.make_prior(self.prior, kernel, rows, criterion)
-        noise = None if self.noise is None else lam
-        self.selection_ = learning.learn(
-            kernel, rows, noise, criterion, solver, optimize=self.optimize, start=lam, bounds=bounds, prior=prior,
-            callback=reporter(self), auto=self if automatic(self.kernel) else None, **options,
-        )  # fmt: skip
+        budget = None if self.time_budget is None else self.time_budget / len(kernels)
+        options = {"starts": self.starts, "time_budget": budget, "random_state": seed_of(self.random_state)}
+        options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
+        given, found = None if self.noise is None else lam, []
+        for k in kernels:
+            prior = learning.make_prior(self.prior, k, rows, criterion)
+            found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, **options))
+        self.selection_ = best_of(found).warn()
         return self.selection_.kernel, self.selection_.lam
 
     def _publish(self, flat, precisions):
         """Set the public attributes from the posterior."""
         f, self._left = self._posterior, None
+        self.__dict__.pop("rkhs_norm_", None)
         self._rows = rows = f.rows
         self.kernel_, self.lam_, self.points_ = f.kernel, f.lam, rows.X
         self.noise_ = rows.to_rows(f.lam / rows.row_weight) if precisions else f.lam
         self.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
-        self.trend_coef_ = f.b if rows.trend is None else rows.trend.natural(f.b)
+        plain = self._set_trend(rows.trend, f.b, flat)
+        if plain.size:
+            self.intercept_ = float(plain[0]) if flat else plain
         self.trend_centre_ = None if rows.trend is None else rows.trend.centre
         self.point_index_ = rows.point_index()
         self.regularization_ = conventions(f.lam, rows.total)
@@ -272,13 +269,15 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Fill ``fit_report_``."""
         said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "noise": self.lam_, **self._counts()}
         said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
-        self.fit_report_ = FitReport(said | self._posterior.inverse.info)
-        if self.criterion is not None:
+        said |= self._posterior.inverse.info
+        self.fit_report_ = FitReport(said)
+        if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
     def _sample_hyper(self, around, rows, bounds, solver):
         """Draw hyper-parameters, and condition on each draw."""
-        draws, chains = around.sample(hyper.draws_of(self.n_hyper_samples), bounds, self.time_budget, self.random_state)
+        count, seed = hyper.draws_of(self.n_hyper_samples), seed_of(self.random_state)
+        draws, chains = around.sample(count, bounds, self.time_budget, seed)
         at = map(around.objective.at, draws)
         self._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
         self.hyper_samples_, self.hyper_names_ = draws, around.names
@@ -288,16 +287,16 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Return the state without what can be computed again."""
         return {name: value for name, value in super().__getstate__().items() if name != "_hyper_cov"}
 
+    def _given_lam(self):
+        return self.noise
+
+    def _learnt(self, rows):
+        noise = self.row_lam_
+        return {"noise": self.lam_ if noise is None else noise[rows], "n_hyper_samples": 0}  # draws are from a search
+
     def _prior_model(self, X):
         self._validate_params()
         return learning.prior_model(copy.copy(self), X)  # a copy, which learns the columns: self stays as it was
-
-    @property
-    def intercept_(self):
-        """B of a constant trend; there is none with another trend, or without one."""
-        if self.trend != "constant":
-            raise AttributeError('there is an intercept_ with trend="constant" only; see trend_coef_.')
-        return float(self.trend_coef_[0, 0]) if self.dual_coef_.ndim == 1 else self.trend_coef_[0]
 
     # ---------------------------------------------------------------------- evidence and hyper-parameters
     def evidence_terms(self, theta=None):
@@ -368,14 +367,15 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def hyper_std_(self):
         """{name: standard error of its log}, from the Hessian of the criterion; computed at the first call."""
         check_is_fitted(self)
-        return dict(zip([*self.kernel_.names, "noise"], np.sqrt(self.hyper_cov_.diagonal()).tolist(), strict=True))
+        errors = np.sqrt(self.hyper_cov_.diagonal()).tolist()
+        return dict(zip([*self.kernel_.names, "noise"], errors, strict=True))
 
     @property
     def hyper_cov_(self):
         """Covariance of (log θ, log σ²), whose diagonal is the square of ``hyper_std_``; nan where that is nan."""
         check_is_fitted(self)
         if "_hyper_cov" not in self.__dict__:
-            criterion = learning.as_criterion(self.criterion, np.ndim(self.noise_) == 1)
+            criterion = learning.as_criterion(self, np.ndim(self.noise_) == 1, self._rows.row_y)
             size = self.kernel_.n_theta + 1
             self._hyper_cov = np.full((size, size), np.nan)
             if criterion is not None and learning.has_curvature(criterion, self.selection_):

@@ -1,23 +1,22 @@
 """KernelRidge: the squared loss, in closed form."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer.estimators._auto import automatic, given, searchable, searched
+from mercer.estimators._auto import automatic, is_given, searchable, searched
 from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._criteria import as_rule
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._validation import check_weight, check_X_y, shared_noise
+from mercer.estimators._protocol import seed_of
+from mercer.estimators._validation import check_weight, shared_noise
 from mercer.gram import Rows
-from mercer.gram.rows import constant, safe_unit
-from mercer.kernels import as_kernel
-from mercer.selection.base import Rule
-from mercer.selection.criteria import Evidence
+from mercer.gram.rows import safe_unit
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.search import search_rows
 from mercer.solvers import Solver, choose
+from mercer.solvers.accuracy import examine_fit
 from mercer.uncertainty.left_out import constant_model, left_out
 
 
@@ -33,13 +32,14 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     lam : float or array-like of shape (n,), default=1.0
         λ >= 0 of K + λI; an array is a noise variance for each row. With a criterion, where the search starts (an array
         then gives the noise of the rows relative to each other).
-    criterion : Criterion or Rule, default=None
-        What chooses λ and the free hyper-parameters of the kernel: `mercer.selection.LOO`, `GCV`, `Evidence`, `KFold`;
-        `LCurve` and `Discrepancy` choose λ alone. None takes ``kernel`` and ``lam`` as they are.
-    optimize : {"all", "lam"}, default="all"
-        What is chosen: hyper-parameters and λ, or λ alone.
-    intercept : bool, default=True
-        Whether an unpenalised constant b is fitted.
+    criterion : {"loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy"}, int, splitter or Rule, default=None
+        What chooses λ and the free hyper-parameters of the kernel: a word, so many folds, the folds of a scikit-learn
+        splitter, or a rule of `mercer.selection`; "lcurve" and "discrepancy" choose λ alone. None takes ``kernel`` and
+        ``lam`` as they are.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is chosen: hyper-parameters and λ, or one of them alone.
+    trend : {"constant", "linear"}, Features or None, default="constant"
+        h(x), which is not penalised: 1; 1 and x; the features of a basis of `mercer.kernels`; nothing.
     solver : {"auto", "cholesky", "mixed", "spectral", "cg"} or Solver, default="auto"
         How K + λI is inverted; "auto" asks `mercer.plan`.
     merge : bool, default=True
@@ -48,7 +48,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
         Seconds the search may take; the best point found by then is used. None has no end; with kernel="auto" it is 30.
-    random_state : int, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first.
 
     Attributes
@@ -62,7 +62,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     row_weight_ : ndarray of shape (n,)
         The weight of each training row; 0 for rows that were left out.
     intercept_ : float or ndarray of shape (t,)
-        b.
+        b of a constant trend; 0 without one.
+    trend_coef_ : ndarray of shape (q, t)
+        b; of a linear trend the coefficients of 1 and x minus the mean of the rows.
     kernel_ : Kernel
         The kernel used.
     lam_ : float
@@ -107,9 +109,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     The length scale and λ by leave-one-out:
 
     >>> from mercer.datasets import load_cars
-    >>> from mercer.selection import LOO
     >>> X, y = load_cars(return_X_y=True)
-    >>> model = KernelRidge(Gaussian(10.0), criterion=LOO()).fit(X, y)
+    >>> model = KernelRidge(Gaussian(10.0), criterion="loo").fit(X, y)
     >>> bool(model.selection_.value < y.var())
     True
     """
@@ -117,15 +118,16 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     _parameter_constraints = {
         "kernel": "no_validation",
         "lam": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "criterion": [Rule, None],
-        "optimize": [StrOptions({"all", "lam"})],
-        "intercept": ["boolean"],
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
+        "trend": "no_validation",
         "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
         "merge": ["boolean"],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
     }
+    criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
 
     def __init__(
         self,
@@ -134,7 +136,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         *,
         criterion=None,
         optimize="all",
-        intercept=True,
+        trend="constant",
         solver="auto",
         merge=True,
         memory=None,
@@ -145,7 +147,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.lam = lam
         self.criterion = criterion
         self.optimize = optimize
-        self.intercept = intercept
+        self.trend = trend
         self.solver = solver
         self.merge = merge
         self.memory = memory
@@ -167,67 +169,50 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self._rule() is None else None)
+        begin(self, X, y, steps=0 if as_rule(self) is None else None)
         self._fit_all_or_nothing(X, y, sample_weight)
         end(self, X, y)
         return self
 
     def _fit(self, X, y, sample_weight):
-        kernels, X, y, flat = self._prepare_kernels(X, y)
+        kernels, X, y, flat = self._prepare(X, y, auto=True)
+        rule = as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
-        trend = constant if self.intercept else None
-        rows = Rows(X, y, weight, trend, self.merge, safe_unit(y))
-        if not given(self.kernel):
+        rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
+        if not is_given(self.kernel):
             kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         kernel = kernels[0]
-        if self._rule() is not None:
-            kernel, lam = self._select(kernels, rows, lam, solver)
+        if rule is not None:
+            kernel, lam = self._select(kernels, rows, lam, rule, solver)
         self._solve(kernel, lam, rows, solver, flat)
-
-    def _rule(self):
-        """What chooses λ and the kernel, or None."""
-        return Evidence() if self.criterion is None and automatic(self.kernel) else self.criterion
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows."""
-        rule = self._rule()
-        chosen = rule is not None
-        search = (n if rule.merges else rows) if chosen else None
-        options = {"memory": self.memory, "targets": targets, "inverse": chosen, "search": search}
+        rule = as_rule(self)
+        search = None if rule is None else n if rule.merges else rows
+        options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
         return choose(self.solver, n, d, binding=binding, **options)
 
-    def _prepare_kernels(self, X, y):
-        """Return (kernels, X, y, flat): one kernel, or those of the list among which the criterion chooses."""
-        if not isinstance(self.kernel, list | tuple):
-            kernel, X, y, flat = self._prepare(X, y)
-            return [kernel], X, y, flat
-        if self.criterion is None or not len(self.kernel):
-            raise ValueError(f"a list of {len(self.kernel)} kernels needs at least one, and a criterion to choose by.")
-        kernels = [clone(as_kernel(kernel), safe=False) for kernel in self.kernel]
-        X, y = check_X_y(self, X, y, kernels[0])
-        for kernel in kernels:
-            X = kernel.validate(X)
-        return kernels, X, y.reshape(len(y), -1), y.ndim == 1
-
-    def _select(self, kernels, rows, lam, solver):
+    def _select(self, kernels, rows, lam, rule, solver):
         """(kernel, λ) as the criterion chooses them."""
-        rule = self._rule().restrict(rows.used).in_unit(rows.unit)
         if automatic(self.kernel) and searchable(rows):
-            self.selection_ = searched(self, rows, rule, solver).result().warn()
+            found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
+            self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
         self.selection_ = search_rows(
             kernels if isinstance(self.kernel, list | tuple) else kernels[0],
             rows,
-            rule,
+            rule.restrict(rows.used).in_unit(rows.unit),
             solver=solver,
             lam=lam,
-            optimize=self.optimize,
+            optimize="lam" if self.optimize == "lam" else "all",
+            fixed_lam=self.optimize == "kernel",
             time_budget=self.time_budget,
             callback=reporter(self),
-            random_state=self.random_state,
+            random_state=seed_of(self.random_state),
         ).warn()
         return self.selection_.kernel, self.selection_.lam
 
@@ -238,14 +223,15 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             b, self._left = constant_model(rows)
             norm = np.zeros(rows.t)
         else:
-            Kinv = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(lam)
+            K = rows.gram(kernel)
+            Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
             beta, b = Kinv.regress(rows.scaled(rows.y))
-            left = rows.scaled(rows.y - rows.H @ b) - lam * beta  # S f, from the system itself
-            norm = np.sqrt(np.maximum(np.einsum("ij,ij->j", beta, left), 0.0))
-            self._left = None if self._rule() is None else left_out(Kinv, rows, beta)
-            info = Kinv.info
+            norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H @ b))
+            self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
+            info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
-        self._set_model(kernel, rows.X, rows.scaled(beta) * unit, b[0] * unit if b.size else b, flat)
+        plain = self._set_trend(rows.trend, b * unit, flat)
+        self._set_model(kernel, rows.X, rows.scaled(beta) * unit, plain, flat)
         self.lam_ = lam
         self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
         self.point_index_ = rows.point_index()
@@ -274,7 +260,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             memory_predicted=self.plan_.memory_bytes,
             **info,
         )
-        if self._rule() is not None:
+        if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
 

@@ -4,31 +4,33 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
-from mercer.estimators._base import KernelEstimator, default_kernel
+from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
 from mercer.estimators._svm_fit import deadline, fit_target, solver_of
 from mercer.estimators._svm_loo import SpanMixin
 from mercer.estimators._validation import check_weight
 from mercer.estimators.ridge import conventions
 from mercer.gram import TiledGram, take
 from mercer.gram.merge import duplicate_groups
+from mercer.losses import EpsilonInsensitive
 from mercer.solvers.plan import plan_iteration
 
 
-class SVR(SpanMixin, KernelEstimator):
+class SVR(SpanMixin, KernelRegressor):
     """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
 
     C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
-    The dual of the lectures is ``intercept=False``: with the mean loss and λ′, C = 1/(2Nλ′).
+    The dual of the lectures is ``trend=None``: with the mean loss and λ′, C = 1/(2Nλ′).
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column.
+    kernel : Kernel, or list of Kernel, default=None
+        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
+        best by the criterion is taken.
     C : float, default=1.0
         The box, as in libsvm: large C follows the data closely.
     epsilon : float, default=0.1
@@ -38,7 +40,11 @@ class SVR(SpanMixin, KernelEstimator):
     nu : float, default=None
         ν in (0, 1], instead of ε: at most a share ν of the rows is outside the tube, at least a share ν on or outside
         of it. ε is then found so that Σ|α| = ν Σ Cwᵢ.
-    intercept : bool, default=True
+    criterion : {"loo", "kfold"}, int, splitter, LOO or KFold, default=None
+        What chooses C, and the kernel of a list: the span rule or the loss on folds; see `KernelMachine`. Not with ν.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is chosen: C and the kernel of a list, or one of them alone.
+    trend : {"constant"} or None, default="constant"
         Whether an unpenalised constant b is fitted: then Σα = 0.
     tol : float, default=1e-3
         Largest KKT violation, as libsvm measures it, in units of the standard deviation of y.
@@ -48,11 +54,15 @@ class SVR(SpanMixin, KernelEstimator):
         Seconds; the fit then ends with the best α so far, its duality gap and a warning.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has. K is stored if it fits; else rows are cached.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds.
 
     Attributes
     ----------
     support_ : ndarray of shape (s,)
         Rows of X that are support vectors, ascending; of rows equal in x and y the first stands for all.
+    point_index_ : ndarray of shape (n,)
+        The support vector of each training row; -1 for rows that have none.
     points_ : collection
         The support vectors.
     dual_coef_ : ndarray of shape (s,) or (s, t)
@@ -81,6 +91,8 @@ class SVR(SpanMixin, KernelEstimator):
         Steps of the solver.
     kernel_ : Kernel
         The kernel used.
+    selection_ : SearchResult or None
+        With a criterion: what was tried, and what was chosen.
     fit_report_ : FitReport
         How K was stored, rounds, Newton steps, gap, merged rows, time.
     n_features_in_ : int
@@ -112,12 +124,16 @@ class SVR(SpanMixin, KernelEstimator):
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "nu": [Interval(Real, 0, 1, closed="right"), None],
-        "intercept": ["boolean"],
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
+        "trend": "no_validation",
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
     }
+    criteria = ("loo", "kfold")
 
     def __init__(
         self,
@@ -127,22 +143,28 @@ class SVR(SpanMixin, KernelEstimator):
         *,
         lam=None,
         nu=None,
-        intercept=True,
+        criterion=None,
+        optimize="all",
+        trend="constant",
         tol=1e-3,
         max_iter=None,
         time_budget=None,
         memory=None,
+        random_state=0,
     ):
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
         self.lam = lam
         self.nu = nu
-        self.intercept = intercept
+        self.criterion = criterion
+        self.optimize = optimize
+        self.trend = trend
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
         self.memory = memory
+        self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
         """Find α and b.
@@ -162,22 +184,27 @@ class SVR(SpanMixin, KernelEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        kernel, X, y, flat = self._prepare(X, y)
+        (kernel, *_), X, y, flat = self._prepare(X, y)
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
         if not np.isfinite(C) or not np.isfinite(self.epsilon):
             raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
         rows = len(y)
         weight = check_weight(sample_weight, rows)
         weight = np.ones(rows) if weight is None else weight
+        self.row_target_ = y[:, 0] if flat else y
+        if self.criterion is not None:
+            kernel, C = self._select(X, y, weight)
         kernel, X, y, weight, keep, index, first = prepare_rows(self.kernel is None, kernel, X, y, weight)
-        self._check_kernel(kernel, X)
+        check_kernel(kernel, X)
         self.plan_ = self.plan(rows, X.shape[1] if isinstance(X, np.ndarray) else None)
         K = TiledGram(kernel, X)
         if self.nu is not None or y.shape[1] > 1:
             K = hold(K, self.tol, self.memory)
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
-        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, self.intercept, **options) for t in y.T]
-        self._keep(kernel, X, C * weight, found, keep[first], flat)
+        found = [
+            fit_target(K, t, weight, C, self.epsilon, self.nu, named_trend(self) is not None, **options) for t in y.T
+        ]
+        self._keep(kernel, X, C * weight, found, index, keep, rows, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
         every = conventions(self.lam_, float(weight.sum()))
         self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
@@ -185,10 +212,26 @@ class SVR(SpanMixin, KernelEstimator):
         self._report(found, rows, len(keep), len(y))
         self._warn(found)
 
+    def _select(self, X, y, weight):
+        """(kernel, C) as the criterion chooses them for the ε-insensitive loss."""
+        if self.nu is not None:
+            raise ValueError("criterion chooses C for a given epsilon; with nu, use GridSearchCV.")
+        from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
+
+        names = ("kernel", "criterion", "optimize", "trend", "time_budget", "memory", "random_state")
+        options = {name: getattr(self, name) for name in names}
+        lam = 1.0 / (2.0 * self.C) if self.lam is None else self.lam
+        found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options).fit(X, y, weight)
+        self.selection_ = found.selection_
+        return found.kernel_, 1.0 / (2.0 * found.lam_)
+
+    def _learnt(self, rows):
+        return {"C": self.C_, "lam": None}
+
     def plan(self, n, d=None, *, targets=1, rows=None):
         return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK)
 
-    def _keep(self, kernel, X, box, found, row, flat):
+    def _keep(self, kernel, X, box, found, index, keep, rows, flat):
         """Keep the support vectors, and what is known about them."""
         alpha = np.column_stack([one.alpha for one in found])
         chosen = np.flatnonzero(np.any(alpha != 0, axis=1))
@@ -197,7 +240,9 @@ class SVR(SpanMixin, KernelEstimator):
         bounded = size >= (box[chosen, None] / units) * (1.0 - 1e-12)
         intercept = np.array([one.b for one in found])
         self._set_model(kernel, take(X, chosen), alpha[chosen], intercept, flat)
-        self.support_ = row[chosen]
+        number, self.point_index_ = np.full(len(alpha), -1), np.full(rows, -1)
+        number[chosen] = np.arange(len(chosen))
+        self.point_index_[keep] = number[index]
         free = (alpha[chosen] != 0) & ~bounded
         self.bounded_, self.free_ = (bounded[:, 0], free[:, 0]) if flat else (bounded, free)
 

@@ -12,6 +12,7 @@ from mercer.gram import Rows, apply, take
 from mercer.inference.moments import Slopes, clip, draw, noise_at
 from mercer.kernels import Kernel
 from mercer.kernels.amplitude import additive_parts
+from mercer.solvers.accuracy import examine_fit
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.projected import Projected, project
 
@@ -68,8 +69,12 @@ class RegressionPosterior:
     def fit(cls, kernel, rows, lam, solver, span=None):
         """Condition on the rows: one factorisation. ``span`` is that of the scaled trend, where it is known."""
         _refuse_conflict(lam, rows.spread)
-        inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H) if span is None else span)(lam)
-        return cls(kernel, rows.retained(kernel), inverse)
+        K = rows.gram(kernel)
+        inverse = solver.resolvent(K, rows.scaled(rows.H) if span is None else span)(lam)
+        self = cls(kernel, rows.retained(kernel), inverse)
+        self.norm, found = examine_fit(K, inverse, self.beta, rows.scaled(rows.y), rows.scaled(rows.H @ self.b))
+        inverse.info["accuracy"] = found and found._asdict()
+        return self
 
     def state(self):
         """{name: value}: what a file keeps, enough for the same predictions to the last bit."""

@@ -48,6 +48,7 @@ class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
     """
 
     domain: str = "vectors"
+    pairwise = False  # whether X is a matrix of its values
     psd = True
     stationary = False
     columns_quick = 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +14,7 @@ from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
 from mercer.report._budget import Budget
 from mercer.report._factors import find_factors
-from mercer.report._weights import noise_name, row_noise, shared_lam, weights_of
+from mercer.report._weights import row_noise, shared_lam, weights_of
 from mercer.report.findings import MOST, all_short, short
 
 SHOWN = 1000  # rows that are drawn as points
@@ -106,7 +106,7 @@ class Case:
     def fit(self, model, X, y, rows):
         """Fit a model on some rows, with their weights and noise variances if there are any."""
         if self.noise is not None:
-            model = clone(model).set_params(**{noise_name(model): self.noise[rows]})
+            model = self.model.frozen(rows)
         return quietly(model.fit, X, y) if self.weight is None else quietly(model.fit, X, y, self.weight[rows])
 
 
@@ -223,19 +223,7 @@ def quietly(function, *args, **kwargs):
 
 def frozen(model):
     """An unfitted copy that chooses nothing: it has the kernel and λ of the fit."""
-    params = model.get_params(deep=False)
-    fixed = {"kernel": model.kernel_}
-    if "criterion" in params:
-        fixed["criterion"] = None
-    if "optimize" in params and isinstance(params["optimize"], bool):
-        fixed["optimize"] = False
-    if "n_hyper_samples" in params:
-        fixed["n_hyper_samples"] = 0  # draws are from a search
-    name = noise_name(model)
-    if "criterion" in params and name is not None:
-        noise = row_noise(model)
-        fixed[name] = shared_lam(model) if noise is None else noise
-    return clone(model).set_params(**fixed)
+    return model.frozen()
 
 
 def folds(case, seed=SEED):

@@ -60,7 +60,7 @@ def _closed_form(case):
     if kind == "KernelRidge" and not case.pairwise:
         get = (lambda: model.loo_residuals_) if hasattr(model, "loo_residuals_") else _by_influence(model)
         return LeftOut(_minus(case, get), EXACT)
-    if hasattr(model, "loo_decision_"):
+    if model.criterion is not None and hasattr(model, "loo_decision_"):
         F = np.asarray(model.loo_decision_)
         F = model.loss_.mean(F.reshape(len(F), -1))
         _check_rows(F, case)

@@ -58,12 +58,12 @@ def selection_section(case):
 def _constant(model):
     """Whether the trend is a constant or none: a path knows no other."""
     trend = getattr(model, "trend", None)
-    return trend is None or (isinstance(trend, str) and trend == "constant")
+    return trend is None or isinstance(trend, bool) or (isinstance(trend, str) and trend == "constant")
 
 
 def _intercept(model):
     """Whether there is an unpenalised constant."""
-    return model.trend is not None if hasattr(model, "trend") else bool(model.intercept)
+    return model.trend not in (None, False)
 
 
 def _why_not(model):

@@ -92,10 +92,9 @@ def _intervals(case):
             inside[k, test] = (ends[:, 0] <= held) & (held <= ends[:, 1])
             if level == 0.9:
                 width[test] = ends[:, 1] - ends[:, 0]
-    kind = "span rule" if type(case.model).__name__ == "SVR" else "conformal"
     return {
         "kind": "intervals",
-        "how": f"{kind} intervals on held-out folds, at the kernel and λ of the fit",
+        "how": f"{case.model.interval_method} intervals on held-out folds, at the kernel and λ of the fit",
         "rows": case.n,
         "equal": counted(case.weight, case.n),
         "levels": list(LEVELS),

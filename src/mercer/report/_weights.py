@@ -32,11 +32,6 @@ def _remembered(model, n):
     return np.where(np.abs(found - whole) <= 1e-12 * whole, whole, found)
 
 
-def noise_name(model):
-    """The parameter that is one λ for all rows, or one for each: lam or noise; None where there is none."""
-    return next((name for name in ("lam", "noise") if hasattr(model, name)), None)
-
-
 def shared_lam(model):
     """λ of the fit as a finite number; of one λ for each row the geometric mean."""
     return float(min(model.lam_, LARGEST))
@@ -44,18 +39,13 @@ def shared_lam(model):
 
 def row_noise(model, n=None):
     """λᵢ of the n rows with the common factor that was learnt; None where all rows share λ."""
-    weight, name = getattr(model, "row_weight_", None), noise_name(model)
-    if weight is None or name is None or not np.ndim(getattr(model, name)):
-        return None
-    if n is not None and len(weight) != n:
+    found = model.row_lam_
+    if found is not None and n is not None and len(found) != n:
         raise ValueError(
-            f"the model was fitted on {len(weight)} rows with a {name} for each, X and y have {n}: a report needs the "
-            "rows of the fit."
+            f"the model was fitted on {len(found)} rows with a λ for each, X and y have {n}: a report needs the rows "
+            "of the fit."
         )
-    given = np.asarray(getattr(model, name), dtype=float)
-    if len(given) == len(weight):
-        return given * (shared_lam(model) / float(np.exp(np.log(given).mean())))
-    return shared_lam(model) / np.where(weight > 0, weight, 1.0)  # rows that joined or left later
+    return found
 
 
 def _counts_otherwise(model, n):

@@ -1,7 +1,7 @@
 """What a search gives back."""
 
 from dataclasses import dataclass, field
-from math import isnan
+from math import isfinite, isnan
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -119,3 +119,11 @@ class SearchResult:
             "seconds",
         )
         return {"kernel": repr(self.kernel), **{name: getattr(self, name) for name in plain}}
+
+
+def best_of(found):
+    """The result of the smallest value, which keeps all of them as its candidates where there are several."""
+    best = min(found, key=lambda one: one.value if isfinite(one.value) else float("inf"))
+    if len(found) > 1:
+        best.candidates = list(found)
+    return best

@@ -108,6 +108,7 @@ class Inverse(ABC):
     n: int
     q: int = 0
     info: dict
+    probe = None  # rows of K, from which errors are estimated
 
     @property
     def shape(self):
@@ -148,6 +149,10 @@ class Inverse(ABC):
     @abstractmethod
     def dense(self):
         """(K + λI)⁻¹ as a fresh symmetric array."""
+
+    def errors(self, alpha, rest):
+        """(‖δf‖, ‖r‖) of each column of α with (K + λI)α = rest, see `Probe.errors`; None where it is not known."""
+        return None if self.probe is None else self.probe.errors(self.lam, alpha, rest)
 
     def half(self, B):
         """L⁻¹B with L Lᵀ = K + λI, so that ‖L⁻¹b‖² = bᵀ(K + λI)⁻¹b: where there is a triangular factor."""

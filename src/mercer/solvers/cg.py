@@ -179,7 +179,8 @@ class CGInverse(Inverse):
         self._small[np.diag_indices(r)] += self._mu + rounding
         if lapack.cholesky_lower(self._small):
             raise ValueError(f"CG: the preconditioner of {K!r} cannot be factored; look for NaN or infinite entries.")
-        self._norm = Probe(K).largest_eigenvalue() + self.lam
+        self.probe = Probe(K)
+        self._norm = self.probe.largest_eigenvalue() + self.lam
         self.info = {
             "solver": "cg",
             "dtype": "float64",

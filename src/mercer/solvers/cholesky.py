@@ -110,7 +110,7 @@ class CholeskyInverse(Inverse):
 
     def __init__(self, L, lam, info=None, probe=None, original=None):
         self._L, self.lam, self.n = L, check_lam(lam), len(L)
-        self._probe, self._original = probe, original
+        self.probe, self._original = probe, original
         self.info = {"solver": "cholesky", "dtype": "float64", "jitter": 0.0} if info is None else info
 
     @property
@@ -153,8 +153,8 @@ class CholeskyInverse(Inverse):
         if self._original is not None:
             return self._refine(B)
         X = lapack.solve_lower(self._L, B)
-        if self._probe is not None:
-            self.info["residual"] = self._probe.residual(self.lam, X, B)
+        if self.probe is not None:
+            self.info["residual"] = self.probe.residual(self.lam, X, B)
         return X
 
     def _refine(self, B):

@@ -68,7 +68,8 @@ class MixedInverse(Inverse):
         self._exact, self._L, shift = None, None, 0.0
         self.info = {"solver": "mixed", "dtype": "float32 factor, float64 residuals", "jitter": 0.0}
         check_memory(4.0 * self.n**2, f"Mixed for n = {self.n}")
-        self._norm = Probe(K).largest_eigenvalue() + self.lam
+        self.probe = Probe(K)
+        self._norm = self.probe.largest_eigenvalue() + self.lam
         largest = float(np.abs(K.diag()).max(initial=0.0)) + self.lam
         if RANGE[0] < largest < RANGE[1] or not np.isfinite(largest):
             self._L, shift = self._factor()

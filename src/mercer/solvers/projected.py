@@ -145,6 +145,11 @@ class Projected(Inverse):
         return self.Kinv.info
 
     @property
+    def probe(self):
+        """That of K̃⁻¹."""
+        return self.Kinv.probe
+
+    @property
     def unprojected(self):
         """K̃⁻¹."""
         return self.Kinv

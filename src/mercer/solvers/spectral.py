@@ -144,7 +144,7 @@ class SpectralInverse(Inverse):
 
     def __init__(self, spectrum, lam, known=None, diagonal=None):
         self.spectrum, self.n, self.q, self.lam = spectrum, spectrum.n, spectrum.q, check_lam(lam)
-        self._known, self._diagonal = known, diagonal
+        self._known, self._diagonal, self.probe = known, diagonal, spectrum.probe
         self._sum = spectrum.eigenvalues + self.lam
         rounding = self.n * np.finfo(float).eps * self._sum.max(initial=0.0) if self.lam == 0 else 0.0
         self._used = self._sum > rounding
@@ -156,6 +156,8 @@ class SpectralInverse(Inverse):
         """Put rank and condition into ``info``, and warn of a singular K."""
         spectrum, used = self.spectrum, self._used
         condition = float(self._sum.max() / self._sum[used].min()) if used.any() else 1.0
+        if spectrum.q and used.any():  # K without its trend has the rounding errors of K
+            condition = max(condition, (spectrum.probe.largest_eigenvalue() + self.lam) / float(self._sum[used].min()))
         self.info.update(
             condition=condition,
             clipped_eigenvalues=spectrum.clipped,

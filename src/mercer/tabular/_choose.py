@@ -3,11 +3,10 @@
 import numpy as np
 from sklearn.base import clone
 
-from mercer.estimators import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge
+from mercer.estimators import SVR, KernelMachine, KernelRidge
 from mercer.losses import BY_NAME, EpsilonInsensitive, Huber, Loss, Poisson
 from mercer.selection import LOO
 
-LARGEST = 1e150  # stands for λ = ∞
 CLASSIFIERS = ("logistic", "hinge", "squared_hinge")
 SCALES = (0.35, 0.7, 1.4)  # times the default length scales: what a logistic regression chooses among
 NORMAL = 1.4826  # median |e| to standard deviation, for normal errors
@@ -15,21 +14,12 @@ NORMAL = 1.4826  # median |e| to standard deviation, for normal errors
 
 def leaves_open(estimator):
     """Whether fitting the estimator chooses something."""
-    if isinstance(estimator, GaussianProcessClassifier):
-        return bool(estimator.optimize)
-    return getattr(estimator, "criterion", None) is not None
+    return estimator.criterion is not None
 
 
 def fixed(fitted):
     """The estimator, unfitted, with what the fitted one chose, and nothing left to choose."""
-    model = clone(fitted)
-    if isinstance(fitted, GaussianProcessClassifier):
-        return model.set_params(kernel=fitted.kernel_, optimize=False)
-    if isinstance(fitted, GaussianProcessRegressor):
-        return model.set_params(kernel=fitted.kernel_, noise=fitted.lam_, criterion=None)
-    if isinstance(fitted, KernelRidge | KernelMachine):
-        return model.set_params(kernel=fitted.kernel_, lam=min(fitted.lam_, LARGEST), criterion=None)
-    return model
+    return fitted.frozen()
 
 
 def within(estimator, seconds):
@@ -43,7 +33,7 @@ def within(estimator, seconds):
 
 def what_was_chosen(fitted):
     """How an estimator chose, as plain values; None if it chose nothing."""
-    found = getattr(fitted, "selection_", None)
+    found = fitted.selection_
     return None if found is None else found.to_dict()
 
 
@@ -81,7 +71,7 @@ def _support_vectors(model, X, y, sigma, lam, notes, listener):
     n = len(y)
     epsilon = 3.0 * sigma * np.sqrt(np.log(n) / n)
     loss = EpsilonInsensitive(epsilon)
-    options = {"criterion": "alo", "time_budget": model.time_budget, "memory": model.memory}
+    options = {"criterion": "loo", "time_budget": model.time_budget, "memory": model.memory}
     search = KernelMachine(model.kernel, loss, min(max(lam, 1e-6), 1e6) * sigma, **options)
     lam = listen(search, listener).fit(X, y).lam_
     notes.append(f"ε = {epsilon:.4g} from the left-out residuals (3σ√(ln n/n)); λ by approximate leave-one-out.")

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import Stateful
-from mercer.estimators import SVR, GaussianProcessRegressor, KernelRidge
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel, Matern32
 from mercer.kernels.inputs import named_columns
@@ -243,16 +242,16 @@ class TableModel(Stateful, BaseEstimator):
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
         X, method = self.inputs(frame), self.interval_method()
-        if method == "left-out":
+        if method == "left-out" and self.left_out_ is not None:
             return split(self.left_out_[:, None], self.estimator_.predict(X)[:, None], coverage)[:, :, 0]
         return self.estimator_.predict_interval(X, coverage, method=method)
 
     def interval_method(self):
-        """Return how intervals are made: "gaussian", "conformal", "left-out" or "span"; an error if there is no way.
+        """Return how intervals are made: "gaussian", "conformal" or "left-out"; an error for a classifier.
 
         "gaussian": from the posterior of a Gaussian process. "conformal": from the fits without each row (kernel ridge
         regression up to 5000 rows). "left-out": the prediction ± a quantile of the residuals of rows that were left
-        out in cross-validation. "span": the same of support vector regression without one, by the span rule.
+        out in cross-validation, or without one by the closed form or the approximation that the model has.
 
         Returns
         -------
@@ -261,18 +260,8 @@ class TableModel(Stateful, BaseEstimator):
         check_is_fitted(self)
         if is_classifier(self.estimator_):
             raise DataError("a classifier has probabilities, not intervals; leave --interval away.")
-        if isinstance(self.estimator_, GaussianProcessRegressor):
-            return "gaussian"
-        if isinstance(self.estimator_, KernelRidge) and len(self.estimator_.points_) <= INVERSE_UP_TO:
-            return "conformal"
-        if self.left_out_ is None and isinstance(self.estimator_, SVR):
-            return "span"
-        if self.left_out_ is None:
-            raise DataError(
-                "this model keeps no left-out residuals to make intervals from: fit it with cross-validation (without "
-                "--no-score), or with --model gp."
-            )
-        return "left-out"
+        method = self.estimator_.interval_method
+        return "left-out" if method == "conformal" and len(self.estimator_.points_) > INVERSE_UP_TO else method
 
     def calibrate(self, residuals):
         """Keep residuals of rows that were left out, for intervals; NaN are dropped.

@@ -1,0 +1,96 @@
+"""How many digits a fit has: errors of fitted values, of α and of ‖f‖, from rows of K that are looked at again."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer._warn import warn
+from mercer.exceptions import NotEnoughMemory, NumericalWarning
+from mercer.gram.rows import power_of_two
+from mercer.solvers.base import column_norms
+from mercer.solvers.pivoted import pivoted_cholesky
+
+FEW = 1e-6  # fitted values with a larger relative error are worth a warning
+ROUGH = 1e-8  # ‖f‖² with a larger one is computed another way,
+OFFSET = 1e-9  # of y: what is left of it beside a trend is not asked for more digits than it has
+MOST = 4000  # up to so many rows: it takes a second factor
+
+
+class Accuracy(NamedTuple):
+    """Relative errors to be expected, from rounding alone.
+
+    fitted : float
+        ‖δf‖/‖y − Hb‖ of the fitted values, and of predictions among the rows.
+    dual_coef : float
+        ‖δα‖/‖α‖.
+    norm : float
+        Of √(αᵀKα).
+    """
+
+    fitted: float
+    dual_coef: float
+    norm: float
+
+
+def examine_fit(K, Kinv, alpha, y, trend=0.0):
+    """(√(αᵀKα) of each column, Accuracy or None) of α = (K + λI)⁻¹ rest, rest = y − trend.
+
+    αᵀKα = αᵀ(rest − λα) loses digits where α is much larger than what it explains (K of low rank, λ small): there it is
+    ‖Lᵀα‖² with K = L Lᵀ from pivots. Errors r of the system change K^½α by at most ‖K^½(K + λI)⁻¹r‖ <= ‖r‖/2√λ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers import Cholesky
+    >>> from mercer.solvers.accuracy import examine_fit
+    >>> K, y = DenseGram.from_matrix(np.ones((3, 3))), np.array([[1.0], [2.0], [4.0]])
+    >>> Kinv = Cholesky().resolvent(K)(1e-8)
+    >>> norms, found = examine_fit(K, Kinv, Kinv @ y, y)
+    >>> norms.round(6), found.fitted < 1e-6  # the mean of y
+    (array([2.333333]), True)
+    """
+    y = np.asarray(y, dtype=float)
+    unit, size = power_of_two(y), float(power_of_two(K.diag()[:, None])[0])  # so that no square overflows
+    a, rest, lam = (alpha * size) / unit, (y - trend) / unit, Kinv.lam / size
+    squares, errors = np.einsum("ij,ij->j", a, rest - lam * a), Kinv.errors(alpha, y - trend)
+    if errors is None:
+        return unit / np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0)), None
+    rounded = np.finfo(float).eps * column_norms(y / unit)  # a sum with the trend has that error
+    wrong, left = errors[0] / unit + rounded, errors[1] / unit
+    length, target = column_norms(a), np.maximum(column_norms(rest), OFFSET * column_norms(y / unit))
+    share = _ratio(wrong * length, squares)
+    if share.max(initial=0.0) > ROUGH and K.n <= MOST:
+        try:
+            half = pivoted_cholesky(K).L.T @ alpha
+        except NotEnoughMemory:
+            pass
+        else:
+            squares = np.square(column_norms(half / unit * np.sqrt(size)))
+            slack = wrong / (2.0 * np.sqrt(lam)) if lam > 0 else np.full_like(wrong, np.inf)
+            dropped = len(a) * np.finfo(float).eps * np.square(length)  # pivots that are not in L
+            share = _ratio(slack, np.sqrt(squares)) + _ratio(dropped, squares)
+    condition = Kinv.info.get("condition") or Kinv.info.get("condition_bound") or np.inf
+    dual = condition * (np.finfo(float).eps + _ratio(left, (1.0 + lam) * length))
+    found = Accuracy(*(float(np.minimum(e, 1.0).max(initial=0.0)) for e in (_ratio(wrong, target), dual, share)))
+    if found.fitted > FEW:
+        _tell(found, K, Kinv.lam)
+    return unit / np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0)), found
+
+
+def _ratio(part, whole):
+    """part/whole; 0 where there is no part, and 1 where there is nothing else."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = np.divide(part, whole, out=np.ones_like(part), where=whole > 0)
+    return np.where(part == 0, 0.0, np.where(np.isfinite(out), out, 1.0))
+
+
+def _tell(found, K, lam):
+    """Say how many digits there are."""
+    digits = [max(0, int(-np.log10(max(error, 1e-16)))) for error in found]
+    what = "no correct digit" if digits[0] == 0 else f"about {digits[0]} correct digit{'s' * (digits[0] > 1)}"
+    warn(
+        f"fitted values and predictions have {what} ({K!r}, lam = {lam:.3g}), dual_coef_ {digits[1]}, the norm "
+        f"{digits[2]}: α is so large that rounding in sums of K α shows. Use a larger lam, or merge nearly equal rows.",
+        NumericalWarning,
+    )
