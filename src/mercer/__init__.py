@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         KernelInterpolator,
         KernelMachine,
         KernelRidge,
+        StackedKernels,
         svr_path,
     )
     from mercer.estimators.planning import plan
@@ -28,6 +29,7 @@ __all__ = [
     "KernelInterpolator",
     "KernelMachine",
     "KernelRidge",
+    "StackedKernels",
     "empirical_feature_map",
     "kernels",
     "load",

@@ -7,7 +7,7 @@ import numpy as np
 from mercer._threads import few_threads
 from mercer.gram import Rows
 from mercer.gram.rows import constant
-from mercer.selection.base import rows_of
+from mercer.selection.base import Criterion, rows_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search import grow
 from mercer.selection.kernels_search.candidate import Candidate, Level
@@ -96,7 +96,9 @@ def search_kernels_rows(
     """`search_kernels` on `Rows`: what estimators call."""
     if rows.d is None:
         raise ValueError('kernel="auto" reads columns of numbers; give a kernel for other inputs.')
-    criterion = CRITERIA[criterion]() if isinstance(criterion, str) else criterion
+    criterion = CRITERIA[criterion]() if isinstance(criterion, str) and criterion in CRITERIA else criterion
+    if not isinstance(criterion, Criterion):
+        raise ValueError(f"criterion={criterion!r} is none; it takes 'evidence', 'loo' or a log density.")
     if not (criterion.density and criterion.smooth):
         raise ValueError(f"kernels are compared by a log density, such as Evidence(), not by {criterion.name}.")
     if len(rows.index) - rows.q < 3:

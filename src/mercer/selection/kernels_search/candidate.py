@@ -13,6 +13,7 @@ from mercer.selection.search.starts import mean_diagonal, variance_of, with_ampl
 
 COARSE = 1e-3  # of a mean log density: what a descent may leave where more rows or a comparison are to come
 NOISE_RANGE = (1e-8, 1e3)  # of the variance of y
+DIGITS = 1e-11  # of n k(x, x): with less noise than this, solutions have few digits
 SHRINK = 1.5  # standard deviation of log ℓⱼ around their mean: lengths are alike unless rows say otherwise
 
 
@@ -108,7 +109,14 @@ class Level:
         if objective.best_z is None:
             return candidate, stop
         kernel, lam = objective.at(objective.best_z)
-        return replace(candidate, kernel=kernel, lam=lam, value=objective.best_value, rows=self.rows.n), stop
+        fitted = replace(candidate, kernel=kernel, lam=lam, value=objective.best_value, rows=self.rows.n)
+        least = DIGITS * self.rows.n * mean_diagonal(kernel, self.rows.X)
+        if lam >= least:
+            return fitted, stop
+        objective.record.time_budget, budget = None, objective.record.time_budget  # one evaluation more
+        fitted = self.value(replace(fitted, lam=least))
+        objective.record.time_budget = budget
+        return fitted, stop
 
     def fresh(self, kernel):
         """Starts without a warm one: a tenth of the variance is noise, and all of it.

@@ -5,6 +5,7 @@ import numpy as np
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
+from mercer.solvers.resolvent import as_resolvent
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -130,9 +131,15 @@ def predicted(kernel, lam, rows, held):
 
 
 def left_out(kernel, lam, rows, solver):
-    """(residuals, variances, log densities) of each row under the process without it: (n, t), (n,), (n,)."""
+    """(residuals, variances, log densities) of each row under the process without it: (n, t), (n,), (n,).
+
+    Raises
+    ------
+    NotPositiveDefinite
+        Where rounding does not leave a solution.
+    """
     rows = rows.apart()
-    P = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(lam)
+    P = as_resolvent(solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))).trial(lam)
     s, w = np.maximum(P.diag(), 1e-300), rows.weights()
     residuals = (P @ rows.scaled(rows.y)) / s[:, None] / np.sqrt(w)[:, None]
     variance = 1.0 / (s * w)
