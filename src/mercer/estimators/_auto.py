@@ -25,9 +25,9 @@ def searchable(rows):
     return rows.n >= LEAST_ROWS and bool(np.ptp(rows.row_y, axis=0).max() > 1e-13 * np.abs(rows.row_y).max())
 
 
-def searched(estimator, rows, criterion, solver=None, keep=5):
+def searched(estimator, rows, criterion, solver=None, keep=5, share=1.0):
     """The `KernelSearch` for an estimator with ``time_budget``, ``random_state`` and names of columns."""
-    seconds = SECONDS if estimator.time_budget is None else estimator.time_budget
+    seconds = share * (SECONDS if estimator.time_budget is None else estimator.time_budget)
     names = estimator.__dict__.get("feature_names_in_")
     options = {"time_budget": seconds, "names": None if names is None else list(names)}
     options |= {"solver": solver, "callback": reporter(estimator), "random_state": seed_of(estimator.random_state)}

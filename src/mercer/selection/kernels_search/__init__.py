@@ -22,7 +22,7 @@ __all__ = ["Candidate", "KernelSearch", "search_kernels", "search_kernels_rows"]
 
 FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the next one has
 MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
-SHARES = (0.4, 0.7)  # of the time that is spent by the end of the first level, and of the second
+SHARES = (0.3, 0.55)  # of the time that is spent by the end of the first level, and of the second
 SURVIVE = 6  # candidates that go on to more rows
 GAIN = 2.0  # nats that a further part has to bring beside those for its hyper-parameters
 MOST_PARTS = 4

@@ -12,8 +12,9 @@ from mercer.selection.search.objective import Objective, Stop
 from mercer.selection.search.starts import mean_diagonal, variance_of, with_amplitude
 
 COARSE = 1e-3  # of a mean log density: what a descent may leave where more rows or a comparison are to come
-NOISE_RANGE = (1e-8, 1e3)  # of the variance of y
-DIGITS = 1e-11  # of n k(x, x): with less noise than this, solutions have few digits
+NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
+# Few rows cannot tell that there is no noise: at least so much of n k(x, x) leaves solutions some digits.
+FEW_ROWS, DIGITS = 300, 1e-11
 SHRINK = 1.5  # standard deviation of log ℓⱼ around their mean: lengths are alike unless rows say otherwise
 
 
@@ -111,7 +112,7 @@ class Level:
         kernel, lam = objective.at(objective.best_z)
         fitted = replace(candidate, kernel=kernel, lam=lam, value=objective.best_value, rows=self.rows.n)
         least = DIGITS * self.rows.n * mean_diagonal(kernel, self.rows.X)
-        if lam >= least:
+        if lam >= least or self.rows.n > FEW_ROWS:
             return fitted, stop
         objective.record.time_budget, budget = None, objective.record.time_budget  # one evaluation more
         fitted = self.value(replace(fitted, lam=least))
