@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from threadpoolctl import ThreadpoolController
 
 ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
+NO_THREAD = 100  # rows up to which BLAS uses one anyway
+ALONE = nullcontext()
 SLICE = 0.1  # seconds of one wait: between two, Ctrl-C is heard on every system
 
 
@@ -233,8 +235,11 @@ def one_blas_thread():
 
 
 def few_threads(n):
-    """One BLAS thread for few rows: their many small products would wait for threads longer than they run."""
-    return one_blas_thread() if n <= ONE_THREAD else nullcontext()
+    """One BLAS thread for few rows: their many small products would wait for threads longer than they run.
+
+    For very few rows BLAS uses none by itself, and there is nothing to ask for.
+    """
+    return one_blas_thread() if NO_THREAD < n <= ONE_THREAD else ALONE
 
 
 def run(work, count, workers=None):

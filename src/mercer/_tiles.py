@@ -6,15 +6,20 @@ Results depend on the number of threads in the last digits only, and on nothing 
 """
 
 import functools
+import importlib
+import os
 import sys
+import threading
 
 import numpy as np
 
 from mercer import _threads
+from mercer._warn import warn
 
 EVERYTHING = slice(None)
 ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in its second-level cache
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
+FAILED = []  # why the compiled loops could not be loaded
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
 
 
@@ -22,9 +27,41 @@ WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pa
 def loops(entries=0):
     """Return the compiled loops if they are loaded or ``entries`` are worth loading them, else None."""
     module = sys.modules.get("mercer._loops")
-    if module is None and entries >= WORTH_COMPILING:
-        from mercer import _loops as module
-    return module if hasattr(module, "COMPLETE") else None  # half-imported in another thread: not yet
+    if not hasattr(module, "COMPLETE") and entries >= WORTH_COMPILING:  # else half-imported by another thread: not yet
+        _loading().wait()  # Ctrl-C ends the waiting, not the loading
+        module = sys.modules.get("mercer._loops")
+        _tell_once(getattr(module, "CACHED", None))
+    return module if hasattr(module, "COMPLETE") else None
+
+
+@functools.cache
+def _loading():
+    """The event that the loops are imported, by a thread: Ctrl-C, heard by the first one, would leave half a numba."""
+    done = threading.Event()
+    threading.Thread(target=_load, args=(done,), name="mercer loads its compiled loops", daemon=True).start()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=done.wait)  # in a child nobody would go on with it
+    return done
+
+
+def _load(done):
+    try:
+        importlib.import_module("mercer._loops")
+    except Exception as error:  # not installed, or not with this NumPy: `_tell_once` says so
+        FAILED.append(f"{type(error).__name__}: {error}")
+    finally:
+        done.set()
+
+
+@functools.cache
+def _tell_once(cached):
+    """Say what goes on more slowly than it could."""
+    if FAILED:
+        warn(f"numba does not load ({FAILED[0]}), so that NumPy does what compiled loops do several times as fast: "
+             "install numba for the speed.", RuntimeWarning)  # fmt: skip
+    elif not cached:
+        warn("numba finds no folder for its cache, so that this process compiles for itself, a few seconds in all; set "
+             "NUMBA_CACHE_DIR to a folder that can be written to.", RuntimeWarning)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- tiles

@@ -4,11 +4,11 @@ E(f̂(x) − f(x))² = (E f̂(x) − f(x))² + E(f̂(x) − E f̂(x))², over dr
 """
 
 import numpy as np
-from scipy.linalg import eigh, svd
 from sklearn.base import clone
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.basis import Features
+from mercer.solvers.spectral import eigen, thin_svd
 
 POINTS = 100  # of the default grid of λ
 
@@ -133,7 +133,7 @@ def _of_kernel(kernel, X, new, intercept):
         k -= K.mean(axis=1, keepdims=True)
         K -= K.mean(axis=0)
         K -= K.mean(axis=1, keepdims=True)
-    e, U = eigh((K + K.T) / 2, overwrite_a=True, driver="evd")
+    e, U = eigen((K + K.T) / 2)
     floor = len(K) * np.finfo(float).eps * max(float(e[-1]), np.finfo(float).tiny)
     if intercept:
         U -= U.mean(axis=0)  # rounding, and the one direction that the intercept takes
@@ -146,7 +146,7 @@ def _of_features(basis, X, new, intercept):
     phi = np.asarray(basis.features(new), dtype=float)
     if intercept:
         phi, Phi = phi - Phi.mean(axis=0), Phi - Phi.mean(axis=0)
-    U, s, Vt = svd(Phi, full_matrices=False)
+    U, s, Vt = thin_svd(Phi)
     floor = (max(Phi.shape) * np.finfo(float).eps * max(float(s[:1].sum()), np.finfo(float).tiny)) ** 2
     return U, s**2, s[:, None] * (Vt @ phi.T), floor
 

@@ -16,12 +16,12 @@ EVERY = 5  # each fifth car is shown in the table
 
 
 def run(output: str | None = "mercer_demo.png") -> None:
-    """Fit, print what was fitted, and draw it: into ``output`` with matplotlib, else with letters.
+    """Fit, print what was fitted, and draw it into ``output`` with matplotlib.
 
     Parameters
     ----------
     output : str or None, default="mercer_demo.png"
-        File of the picture. None, or no matplotlib: the picture is drawn with letters.
+        File of the picture; None for no picture.
 
     Examples
     --------
@@ -35,10 +35,9 @@ def run(output: str | None = "mercer_demo.png") -> None:
     kernel = Gaussian(length_scale=2.0) + Polynomial(degree=2, offset=1.0)  # 2.0: two standard deviations of speed
     model = KernelRidge(kernel, lam=0.01, trend="constant").fit(scale(cars.data), cars.target)
     print(describe(cars, model, scale))
-    if output is not None and draw(cars, model, scale, output):
-        print(f"\nThe picture is in {output}.")
-    else:
-        print("\n" + draw_text(cars, model, scale))
+    if output is not None:
+        drawn = draw(cars, model, scale, output)
+        print(f"\nThe picture is in {output}." if drawn else "\nFor a picture: pip install matplotlib")
 
 
 class Standardise:
@@ -93,12 +92,6 @@ def rms(values):
 
 
 # ---------------------------------------------------------------------------------------- the picture
-def curve(cars, model, scale, points):
-    """Return speeds from the slowest to the fastest car, and the predicted distances there."""
-    speed = np.linspace(cars.data.min(), cars.data.max(), points)
-    return speed, model.predict(scale(speed[:, None]))
-
-
 def draw(cars, model, scale, output):
     """Draw data and fit into a file; return False where matplotlib is not installed."""
     try:
@@ -110,44 +103,15 @@ def draw(cars, model, scale, output):
     FigureCanvasAgg(figure)  # its own canvas: pyplot's backend and open figures stay as they are
     axes = figure.add_subplot()
     speed, dist = cars.data[:, 0], cars.target
+    grid = np.linspace(speed.min(), speed.max(), 300)
     axes.vlines(speed, dist, model.predict(scale(cars.data)), color="0.8", linewidth=1, label="residuals")
     axes.scatter(speed, dist, s=28, color="#0072b2", edgecolor="white", linewidth=0.6, zorder=3, label="50 cars")
-    axes.plot(*curve(cars, model, scale, 300), color="#d55e00", linewidth=2.2, zorder=2, label="kernel ridge")
+    axes.plot(grid, model.predict(scale(grid[:, None])), color="#d55e00", linewidth=2.2, zorder=2, label="kernel ridge")
     line = np.polynomial.Polynomial.fit(speed, dist, 1)
-    ends = np.array([speed.min(), speed.max()])
-    axes.plot(ends, line(ends), color="0.45", linewidth=1.2, linestyle="--", label="straight line")
+    axes.plot(grid, line(grid), color="0.45", linewidth=1.2, linestyle="--", label="straight line")
     axes.set(xlabel="speed (mph)", ylabel="stopping distance (ft)", ylim=(-5, None))
     axes.set_title(f"{model.kernel!r},  λ = {model.lam:g}", fontsize=11, loc="left")
     axes.legend(frameon=False, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(output)
     return True
-
-
-def draw_text(cars, model, scale, width=64, height=17):
-    """Return data (o) and fit (·) drawn with letters."""
-    speed, fitted = curve(cars, model, scale, width)
-    top = max(cars.target.max(), fitted.max())
-    left, right = speed[0], speed[-1]
-
-    def cell(x, y):
-        column = round((x - left) / (right - left) * (width - 1))
-        return round((1 - max(y, 0.0) / top) * (height - 1)), column
-
-    canvas = [[" "] * width for _ in range(height)]
-    for letter, xs, ys in (("·", speed, fitted), ("o", cars.data[:, 0], cars.target)):
-        for x, y in zip(xs, ys, strict=True):
-            row, column = cell(x, y)
-            canvas[row][column] = letter
-    labels = [f"{top * (1 - i / (height - 1)):>6.0f}" if i % 4 == 0 else " " * 6 for i in range(height)]
-    lines = [f"{label} |{''.join(row).rstrip()}" for label, row in zip(labels, canvas, strict=True)]
-    ticks = f"{left:<{width // 2}.0f}{right:>{width - width // 2}.0f}"
-    return "\n".join(
-        [
-            "  dist (ft): o the cars, · the fit",
-            *lines,
-            f"{'':>6} +{'-' * width}",
-            f"{'':>8}{ticks}",
-            f"{'speed (mph)':>{8 + width}}",
-        ]
-    )

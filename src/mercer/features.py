@@ -67,4 +67,4 @@ def empirical_feature_map(kernel, X, *, rank=None):
             raise ValueError(f"rank must be at least 1, got {rank}.")
         keep = min(keep, rank)
     e = e[:keep].copy()
-    return EmpiricalFeatureMap(kernel, K.tiled.X, e, U[:, :keep] / np.sqrt(e))
+    return EmpiricalFeatureMap(kernel, K.source.X, e, U[:, :keep] / np.sqrt(e))

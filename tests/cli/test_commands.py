@@ -81,14 +81,17 @@ def test_units():
 
 def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "typer", None)
-    code, _, err = run("fit", "x.csv")
+    (tmp_path / "x.csv").write_text("x,y\n1,2\n")
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "polars", None)
+        code, _, err = run("fit", "x.csv", "-t", "y")
     assert code == 1
-    assert "pip install 'mercer[cli]'" in err
+    assert "install mercer[cli]" in err
+    assert run("plan", "--rows", "500")[0] == 0
     assert run("--help")[0] == 0
     code, out, _ = run("demo", "--text")
     assert code == 0
-    assert "o the cars, · the fit" in out
+    assert "Stopping distance of cars" in out
     (tmp_path / "mercer_demo.png").write_text("mine")
     assert run("demo")[0] == 2
     assert run("demo", "--output", "other.png", "--text", "--force")[0] == 0
@@ -124,7 +127,7 @@ def test_progress_after_two_seconds_on_a_terminal_only(monkeypatch, capsys):
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from mercer.cli import main; codes = [main(['--help']), main(['fit', '--help'])];"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib', 'rich'} & set(sys.modules);"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib', 'rich', 'typer'} & set(sys.modules);"
         "print(codes, sorted(heavy), file=sys.stderr)"
     )
     done = subprocess.run(

@@ -84,7 +84,7 @@ def cases():
             yield pytest.param(name, FIRST + i, marks=marks, id=f"{name}-{FIRST + i}")
 
 
-@pytest.mark.parametrize(("name", "seed"), cases())
+@pytest.mark.parametrize(("name", "seed"), list(cases()))
 def test_the_certificate_is_true(name, seed):
     kernel, X, y, weight, lam, intercept = draw(name, seed)
     with warnings.catch_warnings(record=True) as caught:

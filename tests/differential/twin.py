@@ -53,7 +53,7 @@ class Twin:
 
     def __init__(self, K, y, lam, weight=None, intercept=False):
         n = len(y)
-        self.K, self.y, self.n, self.lam, self.q = K, exact(y), n, mpmath.mpf(float(lam)), int(intercept)
+        self.K, self.y, self.n, self.lam, self.q = K, exact(y), n, mpmath.mpf(lam), int(intercept)
         self.noise = [self.lam / mpmath.mpf(float(w)) for w in (np.ones(n) if weight is None else weight)]
         self.system = K.copy()
         for i in range(n):

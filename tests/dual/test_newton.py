@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from mercer.dual import newton
-from mercer.dual._memory import restrict, store
+from mercer.dual.newton import store
 from mercer.gram import DenseGram, ScaledGram, TiledGram
 from mercer.kernels import Gaussian
 from mercer.losses import (
@@ -178,8 +178,8 @@ def test_store_and_restrict_are_the_same_matrix(rng):
     index = np.array([3, 7, 20])
     part = K.dense()[np.ix_(index, index)]
     scaled = ScaledGram(K, np.arange(1.0, 51.0))
-    assert_allclose(restrict(K, index).dense(), part, rtol=1e-12)
-    assert_allclose(restrict(store(K, np.float64), index).dense(), part, rtol=1e-12)
-    assert_allclose(restrict(scaled, index).dense(), scaled.dense()[np.ix_(index, index)], rtol=1e-12)
+    assert_allclose(K.restrict(index).dense(), part, rtol=1e-12)
+    assert_allclose(store(K, np.float64).restrict(index).dense(), part, rtol=1e-12)
+    assert_allclose(scaled.restrict(index).dense(), scaled.dense()[np.ix_(index, index)], rtol=1e-12)
     assert isinstance(store(K, np.float64), DenseGram)
     assert store(K, np.float64, memory=1000.0) is K

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge
 from mercer.gram.merge import duplicate_groups
 from mercer.kernels import Categorical, Gaussian, Spectrum, Table
-from mercer.kernels.objects import Objects
+from mercer.kernels.objects.collection import Objects
 
 
 def words(rng, n):

@@ -6,6 +6,7 @@ import pytest
 from mercer import SVR, svr_path
 from mercer.dual import working_set
 from mercer.estimators import _svm_path
+from mercer.gram import DenseGram
 from mercer.kernels import Gaussian, Linear
 
 
@@ -31,13 +32,13 @@ def gaps(found, K, y):
 
 def test_one_product_makes_all_fits_certain(rounded, rng, monkeypatch):
     X, y = data(rng)
-    kernel, passes, exact_product = Gaussian(1.5), [], _svm_path.exact_product
+    kernel, passes, exact_product = Gaussian(1.5), [], DenseGram.exact_product
 
-    def counted(K, a):
-        passes.append(a.shape)
-        return exact_product(K, a)
+    def counted(K, A):
+        passes.append(A.shape)
+        return exact_product(K, A)
 
-    monkeypatch.setattr(_svm_path, "exact_product", counted)
+    monkeypatch.setattr(DenseGram, "exact_product", counted)
     found = svr_path(kernel, X, y, [0.3, 3.0, 30.0], [0.2, 0.05], tol=1e-4)
     assert passes == [(150, 6)]
     assert (found.status == "converged").all()

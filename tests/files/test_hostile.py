@@ -10,6 +10,7 @@ import pytest
 import mercer
 from files import fuzz, zoo
 from files.forge import laid_out, place_of, put_together, take_apart
+from kernel_examples import random_graphs
 from mercer import files
 from mercer.exceptions import ModelFileError
 from mercer.files import _registry
@@ -25,7 +26,7 @@ def known(tmp_path_factory):
     names += ("gp trend linear", "gp draws", "gpc ep logit", "gpc mcmc probit", "gpc softmax", "svr", "machine softmax")
     models = {name: fit() for name, fit in zoo.models().items() if name in names}
     models["columns"] = mercer.KernelRidge(Gaussian(np.array([1.0, 2.0]))).fit(X, Y)  # no expression has an array
-    graphs = mercer.kernels.ShortestPath().sample(6, np.random.default_rng(0))
+    graphs = random_graphs(6, np.random.default_rng(0))
     models["graphs"] = mercer.KernelRidge(mercer.kernels.ShortestPath()).fit(graphs, Y)
     models["matrix"] = mercer.KernelRidge(mercer.kernels.Precomputed()).fit(X @ X.T, Y)
     table = {"age": X[:, 0], "site": list("abcabc")}

@@ -22,7 +22,8 @@ from mercer.kernels import (
     TransportKernel,
     parse_kernel,
 )
-from mercer.kernels.objects import Objects, transport
+from mercer.kernels.objects import transport
+from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.measures import level_means, read_measures
 from mercer.kernels.objects.transport import transport_map, transport_plan
 from mercer.losses import Quantile

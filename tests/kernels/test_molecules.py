@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
+from kernel_examples import random_strings, sample
 from mercer import GaussianProcessRegressor, KernelRidge, load
 from mercer.kernels import AtomEnvironments, Gaussian, Linear, MinMax, Spectrum, Tanimoto, TanimotoOf, parse_kernel
 from mercer.kernels.objects.molecules import SparseRows
@@ -107,7 +108,7 @@ def test_tanimoto_of_the_linear_kernel_is_tanimoto(rng):
 def test_tanimoto_of_words_and_its_gradient():
     kernel = TanimotoOf(Spectrum([1, 2], weights=[0.5, 2.0]))
     assert kernel.domain == "objects" and kernel.psd
-    check_kernel(kernel)
+    check_kernel(kernel, random_strings(13, np.random.default_rng(0)))
     words = ["CCO", "CCN", "", "O"]
     features = Spectrum(2).features(words).toarray()
     np.testing.assert_allclose(TanimotoOf(Spectrum(2))(words), Tanimoto()(features), atol=1e-14)
@@ -235,7 +236,7 @@ def test_unary_makes_it_the_min_max_kernel():
 
 def test_weights_of_radii_and_text():
     kernel = TanimotoOf(AtomEnvironments(1, weights=[1.0, 0.5]))
-    check_kernel(kernel)
+    check_kernel(kernel, sample(kernel, 13, np.random.default_rng(0)))
     assert parse_kernel(repr(kernel)) == kernel
 
 

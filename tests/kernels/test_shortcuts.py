@@ -183,9 +183,9 @@ def test_an_unknown_loop_is_refused():
     A, out = np.zeros((2, 1)), np.zeros((2, 2))
     for code in (17, 10, 4, -2):
         with pytest.raises(ValueError, match="no compiled loop"):
-            _loops.radial(code, A, np.zeros((1, 2)), 0, 1e300, out)
+            _loops.pairs.radial(code, A, np.zeros((1, 2)), 0, 1e300, out)
         with pytest.raises(ValueError, match="no compiled loop"):
-            _loops.radial_contract(code, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(1))
+            _loops.pairs.radial_contract(code, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(1))
 
 
 def test_the_table_names_loops_that_exist_and_functions_that_belong_together(rng):
@@ -193,7 +193,7 @@ def test_the_table_names_loops_that_exist_and_functions_that_belong_together(rng
 
     classes = (Gaussian, Exponential, Matern32, Matern52, RationalQuadratic)
     assert {cls.phi for cls in classes} == set(SHORTCUTS)
-    assert {entry.loop for entry in SHORTCUTS.values()} == {*_loops.CODES, None}
+    assert {entry.loop for entry in SHORTCUTS.values()} == {*_loops.pairs.CODES, None}
     s = np.abs(rng.standard_normal((5, 7)))
     s[0, 0] = 0.0
     for cls in classes:

@@ -34,9 +34,6 @@ class Brownian(Kernel):
     def diag(self, X):
         return X[:, 0].copy()
 
-    def sample(self, n, rng):
-        return rng.uniform(1.0, 2.0, (n, 1))
-
 
 def test_check_kernel_finds_a_wrong_derivative():
     with pytest.raises(AssertionError, match="dx"):

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
+from kernel_examples import random_strings, sample
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, _tiles
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels import (
@@ -19,8 +20,8 @@ from mercer.kernels import (
     WeightedDegree,
     parse_kernel,
 )
-from mercer.kernels.objects import Objects
-from mercer.kernels.objects.letters import encode, random_strings
+from mercer.kernels.objects.collection import Objects
+from mercer.kernels.objects.letters import encode
 from mercer.selection import LOO
 from mercer.testing import check_kernel
 
@@ -188,10 +189,11 @@ def test_gradient_of_the_logarithm(kernel, rng, loops):
 def test_psd_is_said_and_true(rng):
     assert LocalAlignment(0.5, "blosum62").psd and not LocalAlignment(0.5, "blosum62", log=True).psd
     assert not LocalAlignment(0.5, (1.0, 2.0)).psd  # different letters are worth more than equal ones
-    check_kernel(LocalAlignment(0.2, "blosum62", 11.0, 1.0))
+    check_kernel(LocalAlignment(0.2, "blosum62", 11.0, 1.0), random_strings(13, rng, "protein"))
     for kernel in ALL:
-        check_kernel(kernel.normalise())
-        check_kernel(2.0 * kernel + Spectrum(1))
+        X = sample(kernel, 13, rng)
+        check_kernel(kernel.normalise(), X)
+        check_kernel(2.0 * kernel + Spectrum(1), X)
 
 
 # ---------------------------------------------------------------------- input
@@ -277,8 +279,8 @@ def test_features_of_new_strings_are_in_the_old_columns(rng):
 
 def test_a_collection_is_counted_once(monkeypatch):
     calls = []
-    count = Spectrum._count
-    monkeypatch.setattr(Spectrum, "_count", lambda self, items: calls.append(len(items)) or count(self, items))
+    count = Spectrum._read
+    monkeypatch.setattr(Spectrum, "_read", lambda self, items: calls.append(len(items)) or count(self, items))
     kernel = Spectrum([1, 2], weights=[1.0, 2.0])
     X = kernel.validate(WORDS)
     for other in (kernel, kernel.with_theta(kernel.theta + 1.0), kernel.fixed(), kernel.normalise()):

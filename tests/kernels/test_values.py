@@ -206,7 +206,7 @@ def test_quadratic_form_refuses_an_indefinite_matrix_with_its_eigenvalue():
     [
         ([[1.0, 0.0]], "square"),
         ([1.0], "square"),
-        ([[1.0, 0.5], [0.2, 1.0]], r"A\[0, 1\] = 0.5 and A\[1, 0\] = 0.2"),
+        ([[1.0, 0.5], [0.2, 1.0]], r"\[0, 1\] is 0.5 and \[1, 0\] is 0.2"),
         ([[np.nan, 0.0], [0.0, 1.0]], "not finite"),
         (np.eye(3), "A is 3 × 3, but X has 2 columns"),
     ],

@@ -8,8 +8,8 @@ import pytest
 from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.kernels import Categorical, Gaussian
 from mercer.report import collect, render
-from mercer.report._case import frozen, make_case, quietly
-from mercer.report._left_out import left_out
+from mercer.report._case import left_out, make_case
+from mercer.selection.judging import quietly
 
 
 def page_of(found):
@@ -41,14 +41,14 @@ def test_a_lam_for_each_row_is_kept(table, rng, kind, weighted):
         model = GaussianProcessRegressor(Gaussian(0.4), NOISE, criterion=None).fit(X, y, w)
     found = collect(model, X, y)
     assert ("M107" in codes(found)) == weighted
-    again = frozen(model).fit(X, y, w)
+    again = model.frozen().fit(X, y, w)
     np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-9, atol=1e-12)
     assert found["selection"]["path"]["dof"] == pytest.approx(model.influence().dof, rel=1e-9)
     assert "each row has its own" in page_of(found)
     case, square = make_case(model, X, y), []
     for i in range(30):
         rows = np.delete(np.arange(30), i)
-        square.append((y[i] - case.fit(frozen(model), X[rows], y[rows], rows).predict(X[i : i + 1])[0]) ** 2)
+        square.append((y[i] - case.fit(rows).predict(X[i : i + 1])[0]) ** 2)
     expected = np.sqrt(np.average(square, weights=w))
     assert found["scores"]["models"][0]["rmse"] == pytest.approx(expected, rel=1e-6)
 
@@ -56,9 +56,9 @@ def test_a_lam_for_each_row_is_kept(table, rng, kind, weighted):
 def test_the_common_factor_that_was_learnt_is_kept(table):
     X, y = table
     model = GaussianProcessRegressor(Gaussian(0.4), NOISE, optimize="lam", starts=1, prior=None).fit(X, y)
-    np.testing.assert_allclose(frozen(model).noise, model.noise_, rtol=1e-9)
+    np.testing.assert_allclose(model.frozen().noise, model.noise_, rtol=1e-9)
     model.forget([0])
-    assert len(frozen(model).noise) == 29
+    assert len(model.frozen().noise) == 29
     with pytest.raises(ValueError, match="fitted on 29 rows with a λ for each"):
         collect(model, X, y)
 

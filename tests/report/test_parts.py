@@ -83,13 +83,18 @@ def test_whole_weights_are_repeated_rows(rng):
 
 
 def test_a_linear_model_with_weights_is_a_refit(rng):
-    from sklearn.linear_model import LinearRegression
+    from sklearn.linear_model import RidgeCV
+    from sklearn.model_selection import KFold
+    from sklearn.preprocessing import StandardScaler
 
     X, y = rng.uniform(-1, 1, size=(30, 2)), rng.standard_normal(30)
     w = np.append(rng.uniform(0.5, 2, size=29), 0.0)
     found = collect(KernelRidge(Gaussian(1.0), lam=1.0).fit(X, y, w), X, y)
-    keep = ~np.eye(30, dtype=bool)
-    e = [y[i] - LinearRegression().fit(X[k], y[k], w[k]).predict(X[i : i + 1])[0] for i, k in enumerate(keep)]
+    e = np.empty(30)
+    for k, i in KFold(5, shuffle=True, random_state=0).split(X):
+        scaler = StandardScaler().fit(X[k])
+        linear = RidgeCV(np.logspace(-3, 3, 13)).fit(scaler.transform(X[k]), y[k], sample_weight=w[k])
+        e[i] = y[i] - linear.predict(scaler.transform(X[i]))
     linear = next(one for one in found["scores"]["models"] if one["name"] == "linear model")
     assert linear["rmse"] == pytest.approx(np.sqrt(np.average(np.square(e), weights=w)), rel=1e-6)
 

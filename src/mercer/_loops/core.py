@@ -5,7 +5,17 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-OPTIONS = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
+
+def _caches():
+    """Whether numba finds a folder where it can keep what it has compiled; it refuses to decorate where it does not."""
+    try:
+        njit(cache=True)(_caches)
+    except RuntimeError:
+        return False
+    return True
+
+
+OPTIONS = {"nogil": True, "cache": _caches(), "fastmath": {"contract"}, "error_model": "numpy"}
 
 
 @intrinsic
@@ -96,20 +106,6 @@ def _exp_overload(x):
     if x == types.float64:
         return lambda x: _exp64(x)
     return lambda x: _exp32(x)
-
-
-@njit(**OPTIONS)
-def exp(x, out):
-    """out = eˣ element by element, to 2 ulp; 0 below the normal range (x < -708.3, or -87.3 in float32)."""
-    _wide()
-    beyond = 0
-    for i in range(x.size):
-        out[i] = _exp(x[i])
-        beyond += 0 if x[i] <= 88.0 else 1
-    if beyond:  # large or NaN: the polynomial does not go there
-        for i in range(x.size):
-            if not x[i] <= 88.0:
-                out[i] = np.exp(x[i])
 
 
 @njit(**OPTIONS)

@@ -243,29 +243,20 @@ def laplacian(A, Bt, out):
             row[j] = _exp(row[j])
 
 
+@njit(**SUMS)
+def _distances(v, a, b):
+    """Σⱼ vⱼ |a − bⱼ|."""
+    _wide()
+    total = v.dtype.type(0.0)
+    for j in range(v.size):
+        total += v[j] * abs(a - b[j])
+    return total
+
+
 @njit(**OPTIONS)
 def weighted_abs(V, A, Bt, out):
     """out[k] += Σᵢⱼ Vᵢⱼ |aᵢₖ − bⱼₖ| for every column k, with no array larger than V."""
     m, d = A.shape
-    n = Bt.shape[1]
     for i in range(m):
-        row = V[i]
         for k in range(d):
-            a, b = A[i, k], Bt[k]
-            # eight running sums: the order is fixed, and LLVM can keep them in one register
-            t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = 0.0
-            j = 0
-            while j + 8 <= n:
-                t0 += row[j] * abs(a - b[j])
-                t1 += row[j + 1] * abs(a - b[j + 1])
-                t2 += row[j + 2] * abs(a - b[j + 2])
-                t3 += row[j + 3] * abs(a - b[j + 3])
-                t4 += row[j + 4] * abs(a - b[j + 4])
-                t5 += row[j + 5] * abs(a - b[j + 5])
-                t6 += row[j + 6] * abs(a - b[j + 6])
-                t7 += row[j + 7] * abs(a - b[j + 7])
-                j += 8
-            while j < n:
-                t0 += row[j] * abs(a - b[j])
-                j += 1
-            out[k] += ((t0 + t1) + (t2 + t3)) + ((t4 + t5) + (t6 + t7))
+            out[k] += _distances(V[i], A[i, k], Bt[k])

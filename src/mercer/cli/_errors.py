@@ -6,7 +6,7 @@ class Usage(Exception):
 
 
 class Interrupted(Exception):
-    """Ctrl-C, after so many files were written: typer would take a KeyboardInterrupt for itself."""
+    """Ctrl-C, after so many files were written: what a library made of it does not count."""
 
     def __init__(self, written=()):
         super().__init__()

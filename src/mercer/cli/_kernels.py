@@ -1,7 +1,7 @@
 """``--kernel``: from the text to a kernel, checked against the table before anything is fitted."""
 
 from mercer.cli._errors import Usage
-from mercer.tabular._words import meant
+from mercer.tabular.words import meant
 
 
 def read_kernel(text):
@@ -39,7 +39,7 @@ def kernel_objects(kernel, frame, target):
     if kernel is None:
         return {}
     from mercer.tabular import objects_of
-    from mercer.tabular._reads import check_reads
+    from mercer.tabular.reads import check_reads
 
     try:
         check_reads(kernel, frame, target)
@@ -57,7 +57,7 @@ def check_kernel(kernel, recipe, frame):
     import numpy as np
 
     from mercer.tabular import placed
-    from mercer.tabular._objects import check_readable
+    from mercer.tabular.objects import check_readable
 
     names = recipe.feature_names_
     try:

@@ -1,8 +1,8 @@
 """From the names on the command line to estimators."""
 
+from mercer.cli._app import CRITERIA, MODELS
 from mercer.cli._errors import Usage
-from mercer.cli._options import CRITERIA, MODELS
-from mercer.tabular._words import meant
+from mercer.tabular.words import meant
 
 LABELS = ("gpc", "logistic")
 TITLES = {
@@ -14,20 +14,11 @@ TITLES = {
     "gpc": "Gaussian process classification",
     "logistic": "kernel logistic regression",
 }
-RULES = {  # of each model, the default first
-    "ridge": ("loo", "gcv", "evidence", "lcurve", "discrepancy", "kfold"),
-    "gp": ("evidence", "loo", "gcv", "kfold"),
-    "svr": ("loo",),
-    "huber": ("loo", "kfold"),
-    "poisson": ("loo", "kfold"),
-    "gpc": ("evidence",),
-    "logistic": ("loo", "kfold"),
-}
 
 
 def model_name(settings, column, notes):
     """The name of the model: for "auto", one for numbers or one for labels, as the target is."""
-    from mercer.tabular._columns import check_mixed, is_text
+    from mercer.tabular.columns import check_mixed, is_text
 
     name = settings.model
     if name not in MODELS:
@@ -49,58 +40,35 @@ def model_name(settings, column, notes):
 
 def criterion_name(settings, name):
     """The name of the criterion, checked against the model."""
-    given = settings.criterion
+    given, can = settings.criterion, kind_of(name).criteria
     if given not in CRITERIA:
         raise Usage(f"--criterion: there is no {given!r}{meant(given, CRITERIA)} There are {', '.join(CRITERIA)}")
     if given == "auto":
-        return RULES[name][0]
-    if given not in RULES[name]:
-        raise Usage(f"--model {name} chooses by {' or '.join(RULES[name])}, not by {given}")
+        return can[0]
+    if given not in can:
+        raise Usage(f"--model {name} chooses by {' or '.join(can)}, not by {given}")
     return given
+
+
+def kind_of(name):
+    """The class of a model of the command line."""
+    from mercer import estimators
+
+    classes = {
+        "ridge": "KernelRidge",
+        "gp": "GaussianProcessRegressor",
+        "gpc": "GaussianProcessClassifier",
+        "svr": "SVR",
+    }
+    return getattr(estimators, classes.get(name, "KernelMachine"))
 
 
 def make_estimator(settings, name, criterion, kernel, budget):
     """The estimator of a name, with nothing fitted; its searches have their share of the time."""
-    from mercer.tabular._choose import within
-
-    return within(_estimator(settings, name, criterion, kernel, {"memory": budget.memory}), budget.search)
-
-
-def _estimator(settings, name, criterion, kernel, common):
-    """The estimator of a name."""
-    from mercer import estimators
-
-    if name == "ridge":
-        alone = settings.fix_kernel or criterion in ("lcurve", "discrepancy")
-        options = {"criterion": rule(criterion), "optimize": "lam" if alone else "all", "random_state": settings.seed}
-        return estimators.KernelRidge(kernel, **options, **common)
-    if name == "gp":
-        options = {"criterion": rule(criterion), "optimize": "lam" if settings.fix_kernel else "all"}
-        return estimators.GaussianProcessRegressor(kernel, **options, random_state=settings.seed, **common)
-    if name == "gpc":
-        options = {"criterion": None if settings.fix_kernel else "evidence", "random_state": settings.seed}
-        return estimators.GaussianProcessClassifier(kernel, **options, **common)
-    if name == "svr":
-        return estimators.SVR(kernel, **common)
-    options = {"criterion": "loo" if criterion == "loo" else 5, "random_state": settings.seed}
-    return estimators.KernelMachine(kernel, _loss(name), **options, **common)
-
-
-def _loss(name):
-    from mercer.losses import BY_NAME
-
-    return BY_NAME[name]()
-
-
-def rule(name):
-    """The criterion of a name."""
-    from mercer import selection
-
-    return {
-        "loo": selection.LOO,
-        "gcv": selection.GCV,
-        "evidence": selection.Evidence,
-        "lcurve": selection.LCurve,
-        "discrepancy": selection.Discrepancy,
-        "kfold": selection.KFold,
-    }[name]()
+    cls, fixed = kind_of(name), settings.fix_kernel or criterion in ("lcurve", "discrepancy")
+    options = {"memory": budget.memory, "time_budget": budget.search, "random_state": settings.seed}
+    if name not in ("ridge", "gp", "gpc", "svr"):
+        options["loss"] = name
+    if fixed and name == "gpc":  # it has no λ
+        return cls(kernel, criterion=None, **options)
+    return cls(kernel, criterion=criterion, optimize="lam" if fixed else "all", **options)

@@ -24,11 +24,6 @@ def run(arguments):
     except BrokenPipeError:  # who read our output has had enough
         _close_output()
         return DONE
-    except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # which typer takes for a failure
-            _close_output()
-            return DONE
-        raise
     except Exception as error:
         if debug:
             raise
@@ -45,18 +40,15 @@ def _close_output():
 
 def _command(arguments):
     """What the command returns."""
-    try:
-        import typer  # noqa: F401 - asked for here, so that a missing extra has its own message
-    except ImportError:
-        from mercer.cli._bare import run as run_bare
-
-        return run_bare(arguments)
-    from mercer.cli._app import build
+    from mercer.cli import _app
 
     if not arguments:
-        build()(args=["--help"], standalone_mode=False, prog_name="mercer")
+        _app.parser()[0].print_help()
         return USAGE
-    return build(arguments)(args=list(arguments), standalone_mode=False, prog_name="mercer")
+    try:
+        return _app.run(list(arguments))
+    except SystemExit as end:  # --help and --version, which have said what they had to
+        return end.code
 
 
 def meaning(error):
@@ -64,8 +56,6 @@ def meaning(error):
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, Usage):
         return USAGE, text
-    if hasattr(error, "exit_code") and hasattr(error, "format_message"):  # typer's own: an unknown option, a bad value
-        return USAGE, f"{' '.join(error.format_message().split())} ({_help(error)})"
     if isinstance(error, ImportError):
         ours = (error.name or "").split(".")[0] == "mercer"  # a fault inside asks for no package
         return FAILED, text if ours or "mercer[" in text else f"{text}; install mercer[cli]"
@@ -79,9 +69,3 @@ def meaning(error):
     if isinstance(error, MemoryError | OSError):
         return FAILED, text
     return FAILED, f"{type(error).__name__}: {text} (--debug shows where)"
-
-
-def _help(error):
-    """Where to read more."""
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context is not None else 'mercer'} --help tells more"

@@ -36,24 +36,25 @@ def run(settings):
 def _inputs(settings, frame, kernel, most, session):
     """(X, y, kernel, notes); without a kernel, the one whose length scales leave-one-out chooses."""
     from mercer import KernelRidge
-    from mercer.selection import LOO
     from mercer.tabular import TableModel
-    from mercer.tabular._bad_rows import numbered
-    from mercer.tabular._targets import usable_rows
+    from mercer.tabular.bad_rows import numbered
+    from mercer.tabular.targets import usable_rows
 
     notes = []
     if kernel is None:
         session.stages(1)
-        estimator = KernelRidge(criterion=LOO(), random_state=settings.seed)
+        estimator = KernelRidge(criterion="loo", random_state=settings.seed)
         notes.append("the length scales are those that leave-one-out chooses; --kernel gives another kernel.")
     else:
         rows, _ = usable_rows(frame, settings.target, False, [])
         objects = kernel_objects(kernel, frame, settings.target)
         with numbered(rows):
-            check_kernel(kernel, as_recipe(settings).fit(frame[rows], settings.target, objects), frame[rows])
+            check_kernel(
+                kernel, as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects), frame[rows]
+            )
         estimator = KernelRidge(kernel, lam=1.0)  # for its rows and its columns: λ is what is compared
     options = {"target": settings.target, "fit_rows": most, "search_rows": most, "random_state": settings.seed}
-    model = TableModel(estimator, as_recipe(settings), **options).fit(frame, session.listener)
+    model = TableModel(estimator, as_recipe(settings), **options).fit(frame, listener=session.listener)
     table = frame[model.rows_]
     return model.inputs(table), model.targets(table)[1], model.estimator_.kernel_, [*model.notes_, *notes]
 

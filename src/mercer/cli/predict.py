@@ -55,7 +55,7 @@ def _columns(settings, model, frame, session):
         found = {"prediction": estimator.predict(X)}
         return found | {f"p({label})": P[:, i] for i, label in enumerate(estimator.classes_)}
     if settings.std:
-        if not hasattr(estimator, "posterior"):
+        if not estimator.probabilistic:
             raise Usage("--std is for Gaussian processes: fit with --model gp, or ask for --interval")
         mean, std = estimator.predict(X, return_std=True, noisy=True)
         found = {"prediction": mean, "std": std}
@@ -64,7 +64,7 @@ def _columns(settings, model, frame, session):
     if settings.interval is not None:
         from mercer.cli.evaluate import quiet_interval
 
-        method = model.interval_method()
+        method = model.interval_method
         session.say(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}

@@ -13,7 +13,7 @@ from mercer._warn import warn
 from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route, rows_of
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport, KernelEstimator
-from mercer.estimators._svm_fit import fit_target, solver_of, spread
+from mercer.estimators.svm_fit import fit_target, solver_of, spread
 from mercer.kernels import Linear
 from mercer.solvers.witness import negative_witness
 

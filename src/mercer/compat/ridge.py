@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from mercer._warn import warn
 from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route, rows_of
 from mercer.estimators import FitReport, KernelEstimator
-from mercer.estimators._validation import check_weight
+from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import ScaledGram
 from mercer.solvers import Cholesky

@@ -8,14 +8,8 @@ Where the numbers come from stands in ``README.md`` of this folder.
 from mercer.datasets._read import read
 
 __all__ = [
-    "load_airpassengers",
-    "load_cars",
-    "load_co2",
-    "load_ethanol",
-    "load_faithful",
-    "load_mcycle",
-    "load_synth",
-]
+    "load_airpassengers", "load_cars", "load_co2", "load_ethanol", "load_faithful", "load_mcycle", "load_synth",
+]  # fmt: skip
 
 
 def load_cars(*, return_X_y: bool = False, as_frame: bool = False):

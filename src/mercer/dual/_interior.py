@@ -15,7 +15,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.small import ThinFactor, factor, thin
 
 STEPS = 60
-SOLVED = 1e-8  # mean product of a pair, in units of y times α
+SOLVED = 1e-6  # mean product of a pair, in units of y times α
 START = 0.5  # of the unit of α for p and m, of the unit of y for the multipliers
 BACK = (0.995, 0.9999)  # least and largest share of the way to the nearest end
 SHIFT = 1e-14  # of the mean diagonal: K may be singular
@@ -40,7 +40,7 @@ class Inner(NamedTuple):
 def interior(K, programme, budget, total=None):
     """min ½αᵀKα + Σ h(α) [Σα = 0], for a stored K in float64; with ``total`` ε = 0 and ‖α‖₁ <= total.
 
-    Good to about 1e-6; α is exactly 0 or at its bound where the multipliers say so: a start for Newton.
+    Good to about 1e-5; α is exactly 0 or at its bound where the multipliers say so: a start for Newton.
     """
     work, step = _Interior(K, programme, total), 0
     with np.errstate(all="ignore"):  # a step that is not finite is not taken
@@ -78,7 +78,7 @@ class _Interior:
         self.rho, self.G = self.diag if programme.intercept else 0.0, None if self.large else thin(K)
         self.ones = [np.ones(n)] if programme.intercept else []
         if self.G is None:
-            self.square = np.empty((n, n))
+            self.square, self.shifted = np.empty((n, n)), K + self.rho
             self.diagonal = self.square.reshape(-1)[:: n + 1]
         elif self.ones:
             self.G = np.column_stack([self.G, np.full(n, np.sqrt(self.rho))])
@@ -110,10 +110,10 @@ class _Interior:
         mean = products / count
         if self._is_over(mean) or not self._factor(Z / X):
             return False
-        dx, db, de = self._move(self.back - self.lack, -self.slack)
+        dx, db, de = self._move(self.back - self.lack, -self.slack, True)
         q = np.concatenate([dx, -dx])
         q /= X  # products after a step t: XZ(1 + tq)(1 − t − tq)
-        most = max(1.0, -float(q.min()), 1.0 + float(q.max()))
+        most = max(1.0, -float(np.minimum.reduce(q, axis=None)), 1.0 + float(np.maximum.reduce(q, axis=None)))
         if tube:
             most = max(most, -de / self.epsilon, 1.0 + de / self.epsilon)
         t, Zq = 1.0 / most, Z * q
@@ -136,7 +136,7 @@ class _Interior:
         X, Z, tube = self.X, self.Z, self.total is not None
         dX = np.concatenate([dx, -dx])
         to -= self.D * dX
-        near = min(float((dX / X).min()), float((to / Z).min()))
+        near = min(float(np.minimum.reduce(dX / X, axis=None)), float(np.minimum.reduce(to / Z, axis=None)))
         if tube:
             ds = to_slack - self.slack / self.epsilon * de
             near = min(near, de / self.epsilon, ds / self.slack)
@@ -169,7 +169,7 @@ class _Interior:
         self.lack = self.back + self.epsilon
         self.lack[0] += slope
         self.lack[1] -= slope
-        self.lost = float(alpha.sum())
+        self.lost = float(np.add.reduce(alpha))
         self.excess = float(X[:2].sum()) + self.slack - self.total if self.total is not None else 0.0
         return self.large and self._is_rounding(mean)
 
@@ -191,7 +191,7 @@ class _Interior:
             if self.G is not None:
                 self.A = ThinFactor(W + SHIFT * self.diag, self.G)
             else:
-                np.add(self.K, self.rho, out=self.square)
+                np.copyto(self.square, self.shifted)
                 self.diagonal += W
                 self.A = factor(self.square, scale=self.diag, least=SHIFT, overwrite=True)
         except (NotPositiveDefinite, ValueError):  # K is no kernel matrix, or numbers have overflowed
@@ -200,19 +200,25 @@ class _Interior:
         if self.total is not None:
             self.odd = self.inverse[0] - self.inverse[1]
             self.C = np.array([*self.ones, self.W * self.odd])
-        if len(self.C):
-            self.Y = self.A.solve(self.C.T)
-            small = self.C @ self.Y
-            if self.total is not None:
-                small[-1, -1] += float(self.inverse.sum() - self.odd @ self.C[-1]) + self.slack / self.epsilon
-            self.small = _inverse(small)
         return True
 
-    def _move(self, rhs, to_slack):
+    def _solve(self, B, first):
+        """(K + W)⁻¹B; in the first of two moves with what the conditions need, since one call costs as much as two."""
+        if not (first and len(self.C)):
+            return self.A.solve(B)
+        both = self.A.solve(np.concatenate([self.C, B[None]]).T)
+        self.Y, d = both[:, :-1], both[:, -1]
+        small = self.C @ self.Y
+        if self.total is not None:
+            small[-1, -1] += float(self.inverse.sum() - self.odd @ self.C[-1]) + self.slack / self.epsilon
+        self.small = _inverse(small)
+        return d
+
+    def _move(self, rhs, to_slack, first=False):
         """(Δ(p, m), Δb, Δε): (K + W)Δα + Δb + vΔε = WR with the rows of Σα and of the total."""
         both = self.inverse * rhs
         R, db, de = both[0] - both[1], 0.0, 0.0
-        d = self.A.solve(self.W * R)
+        d = self._solve(self.W * R, first)
         if len(self.C):
             need = self.C @ d
             if self.ones:

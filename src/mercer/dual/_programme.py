@@ -86,9 +86,8 @@ class Programme:
 
     def violation(self, grows, falls):
         """Libsvm's maximal KKT violation: max falls − min grows with an intercept, the largest wrong slope without."""
-        lowest, highest = grows.min(), falls.max()
-        worst = highest - lowest if self.intercept else max(-lowest, highest)
-        return float(max(worst, 0.0))
+        lowest, highest = float(np.minimum.reduce(grows)), float(np.maximum.reduce(falls))
+        return max(highest - lowest if self.intercept else max(-lowest, highest), 0.0)
 
     def free(self, a):
         """Rows strictly between the bounds, and off the kink where there is one."""

@@ -68,7 +68,7 @@ class Search:
             slopes = self.programme.slopes(self.a, self.g)
             violation = self.programme.violation(*slopes)
             if violation <= self.tol:
-                self._finish()
+                self._finish(violation)
                 return "converged"
             progress.see(violation, self.a, self.g)
             stop = self.budget.spent() or ("callback" if self._report(violation) else None)
@@ -135,9 +135,11 @@ class Search:
         best = None
         for alpha in found.alpha:
             self.a[:], self.g[:] = alpha, K @ alpha + self.programme.ridge * alpha - self.programme.target
-            if self.violation() > self.fine or self.total is not None:
+            violation = self.violation()
+            if violation > self.fine or self.total is not None:
                 finish(found)
-            state = self.violation(), self.a.copy(), self.g.copy(), self.programme
+                violation = self.violation()
+            state = violation, self.a.copy(), self.g.copy(), self.programme
             best = state if best is None or state[0] < best[0] else best
             if best[0] <= self.tol:
                 break
@@ -203,7 +205,8 @@ class Search:
 
         Unless ``patient``, a face that many rows would leave is given up: it costs many factors, and is not the last.
         """
-        status, before, best, vain = "part", self.violation(), np.inf, 0
+        before = violation = self.violation()
+        status, best, vain = "part", np.inf, 0
         for step in range(most):
             status = self._enter() if status == "full" else self._step(patient=patient or step > 0)
             violation = self.violation()
@@ -213,7 +216,7 @@ class Search:
             best = min(best, violation)
             if (not patient and status == "part") or vain > (5 if patient else 2):
                 break
-        helped = status in ("full", "part") and self.violation() < 0.5 * before
+        helped = status in ("full", "part") and violation < 0.5 * before
         self.patience = max(0.5, 0.5 * self.patience) if helped else 1.5 * self.patience
         self.last = self.budget.work
         return status
@@ -249,14 +252,14 @@ class Search:
                 return status
         return "failed"
 
-    def _finish(self):
+    def _finish(self, violation):
         """Newton steps beyond the tolerance, while they are cheap and help: the free rows to rounding.
 
         Where K is in float32, and so rounded by more than that, a step or two makes sure of the tolerance.
         """
-        if self.store.dtype == np.float32 and self.violation() <= SURE * self.tol:
+        start, float32 = self.budget.work, self.store.dtype == np.float32
+        if violation <= self.fine or (float32 and violation <= SURE * self.tol):
             return
-        start = self.budget.work
         for _ in range(4):
             kept = self.a.copy(), self.g.copy(), self.violation()
             if kept[2] <= self.fine or self._cost() > max(CHEAP, 0.2 * start) or self.budget.spent():

@@ -3,8 +3,6 @@
 import numpy as np
 
 from mercer import _threads, _tiles
-from mercer.dual._memory import restrict
-from mercer.gram import DenseGram, TiledGram, apply
 
 WORTH_THREADS = 2 * 10**5  # entries below which waking a thread takes longer than it saves
 CHUNK = 512  # rows evaluated at once
@@ -139,7 +137,7 @@ class Evaluated:
         """Some rows alone: stored when blocks of such a size were stored before, evaluated like these otherwise."""
         if self.stored is not None or (len(rows) <= FEW < self.capacity):
             return Stored(self.square(rows), self.loops)
-        part = Evaluated(restrict(self.K, rows), self.loops, self.left < np.inf)
+        part = Evaluated(self.K.restrict(rows), self.loops, self.left < np.inf)
         part.left = min(part.left, self.left)
         return part
 
@@ -181,25 +179,6 @@ class Cached(Stored):
     def part(self, rows):
         """Some rows alone, stored, if the buffer holds them now; None otherwise."""
         return Stored(self.square(rows), self.loops) if len(rows) <= self.capacity // 2 else None
-
-
-def exact_product(K, a):
-    """K α in float64 for one α or several columns, from the rows that count: K is evaluated afresh, unless stored."""
-    A = a if a.ndim == 2 else a[:, None]
-    support = np.flatnonzero(A.any(axis=1))
-    rounded = isinstance(K, DenseGram) and K.matrix.dtype != np.float64
-    if rounded and K.tiled is not None:
-        K, rounded = K.tiled, False  # evaluated afresh; a plain float32 matrix can only be read, its α not rounded
-    if 2 * support.size > K.n and not rounded:
-        out = K @ A
-    elif isinstance(K, TiledGram) and isinstance(K.X, np.ndarray):
-        out = apply(K.kernel, K.X, K.X[support], A[support])
-    else:
-        out = np.zeros(A.shape)
-        for k in range(0, support.size, CHUNK):
-            part = support[k : k + CHUNK]
-            out += (A[part].T @ K.rows(part)).T
-    return out if a.ndim == 2 else out[:, 0]
 
 
 def _run(work, count, entries):

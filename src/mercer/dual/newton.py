@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer import _machine
-from mercer.dual._memory import restrict, store
+from mercer.gram import DenseGram
 from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
 
@@ -25,6 +25,7 @@ ROUNDING = 1e-8  # of max|cy|: slopes below this (y is fitted by a constant, say
 NEAR = 0.05  # violation from which on no curvature is raised
 INEXACT = (0.03, 1e-8)  # tolerances of an iterative step: the first, and the least
 DRIFT = 1e-6  # of the objective: what may lie between the steps and the α they end with
+PART = 0.7  # of the free memory that a stored matrix may take
 REPORTED = ("condition", "jitter", "rank", "residual")
 
 
@@ -263,7 +264,8 @@ class _System:
     def _solve(self, curved, s, B, violation):
         """(S K S + I)⁻¹ B on the curved rows; conjugate gradients see all rows, with S = 0 where one is straight."""
         if self.exact:
-            inverse = self.solver.rescaled(restrict(self._stored(), curved))(s)
+            K = self._stored()
+            inverse = self.solver.rescaled(K if len(curved) == K.n else K.restrict(curved))(s)
             found = inverse @ B
         else:
             if self._shared is None:
@@ -282,6 +284,14 @@ class _System:
             dtype, spare = (np.float64, 2) if self.exact else (np.float32, 0)
             self._fast = store(self.K, dtype, self.memory, spare)
         return self._fast
+
+
+def store(K, dtype, memory=None, spare=0):
+    """K as a stored matrix, when it and ``spare`` more of its size fit in memory; K itself otherwise."""
+    if K.matrix is not None:
+        return K
+    need, room = (1 + spare) * np.dtype(dtype).itemsize * float(K.n) ** 2, _machine.within(memory).bytes
+    return K if room is not None and need > PART * room else DenseGram.from_matrix(K.dense(dtype))
 
 
 def _spread(n, index, values):

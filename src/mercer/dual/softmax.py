@@ -3,8 +3,7 @@
 import numpy as np
 
 from mercer._machine import check_memory
-from mercer.dual._memory import store
-from mercer.dual.newton import Certified
+from mercer.dual.newton import Certified, store
 from mercer.inference.softmax import Softmax
 from mercer.solvers.coupled import Coupled
 from mercer.solvers.stacked import least_norm

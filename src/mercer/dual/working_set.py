@@ -17,9 +17,9 @@ from mercer.dual import _plain
 from mercer.dual._programme import Programme
 from mercer.dual._rounds import LARGE, NESTED, Budget
 from mercer.dual._search import EXACT, FEW, Search
-from mercer.dual._store import Cached, Evaluated, Stored, dense, exact_product
+from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual._tube import Tube
-from mercer.gram import DenseGram, TiledGram
+from mercer.gram import DenseGram
 from mercer.solvers.small import threads_for
 
 QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
@@ -160,7 +160,7 @@ def _refine(K, way, search, exact):
     while True:
         a[:] = programme.balanced(a)  # Σα = 0 but for rounding: the gap is a certificate of a feasible point only
         if exact:
-            Ka = exact_product(K, a) if search.store.dtype != np.float64 else search.store.product(a)
+            Ka = K.exact_product(a[:, None])[:, 0] if search.store.dtype != np.float64 else search.store.product(a)
             g[:] = Ka + programme.ridge * a - programme.target
         violation = way.violation()
         if violation <= search.tol:
@@ -194,11 +194,9 @@ def _total(programme, nu):
 def hold(K, tol=1e-3, memory=None):
     """K evaluated and stored once, for several calls of `solve`; K itself where it does not fit."""
     dtype = _dtype(K.n, tol, memory)
-    if dtype is None or not isinstance(K, TiledGram) or (_is_quick(K, tol) and K.n > NESTED):
+    if dtype is None or K.matrix is not None or (_is_quick(K, tol) and K.n > NESTED):
         return K
-    held = DenseGram.from_matrix(dense(K, dtype, _loops(K.n)))
-    held.tiled = K  # so that products are exact, whatever is stored
-    return held
+    return DenseGram.from_matrix(dense(K, dtype, _loops(K.n)), K)
 
 
 def _loops(n):
@@ -218,7 +216,7 @@ def _store(K, tol, memory):
     """(rows of K, words about them): stored as the tolerance asks, or a cache where that does not fit."""
     n = K.n
     loops = _loops(n)
-    if isinstance(K, DenseGram) and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
+    if K.matrix is not None and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
         return Stored(K.matrix, loops), f"{K.matrix.dtype.name}, stored before"
     dtype = _dtype(n, tol, memory)
     if _is_quick(K, tol):
@@ -233,9 +231,7 @@ def _store(K, tol, memory):
 
 def _is_quick(K, tol):
     """Whether the values of K are faster to compute than to store and read."""
-    if not isinstance(K, TiledGram) or K.n <= QUICK or tol < FINE or not isinstance(K.X, np.ndarray):
-        return False
-    return K.X.ndim == 2 and K.X.shape[1] <= K.kernel.columns_quick and _tiles.loops() is not None
+    return K.quick and K.n > QUICK and tol >= FINE and _tiles.loops() is not None
 
 
 def _dtype(n, tol, memory):

@@ -12,7 +12,7 @@ from mercer._state import check, check_vectors
 from mercer.estimators._auto import automatic
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_diagonal, check_X, check_X_y
+from mercer.estimators.validation import check_diagonal, check_X, check_X_y
 from mercer.gram import apply, take
 from mercer.gram.trend import Trend, make_trend
 from mercer.kernels import Features, Gaussian, Kernel, Matern32, as_kernel

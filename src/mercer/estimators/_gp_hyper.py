@@ -31,19 +31,20 @@ class HyperPosterior:
     """
 
     def __init__(self, kernel, rows, lam, criterion, optimize="all", prior=None):
+        self.rows = rows
         if not lam > 0:  # without noise a copy of a row says nothing, and does not count
             rows, criterion = rows.once(), criterion.with_precisions()
         rows = rows if criterion.merges else rows.apart()
         self.objective = Objective(kernel, rows, criterion.restrict(rows.used), Record(), prior=prior)
         self.kernel, self.lam = kernel, lam
-        with np.errstate(divide="ignore"):  # without noise its log is -inf, and means that
-            self.z = self.objective.start(kernel, lam)
+        self.z = self.at(lam)
         self.names = [*kernel.names, "noise"]
         self.free = searched(kernel, optimize)
 
-    def at_the_fit(self):
-        """(C, ∂C/∂z) at what was learnt, without the prior; errors are the caller's."""
-        return self.objective.exact(self.z)
+    def at(self, lam):
+        """z of the kernel and λ; without noise its log is -inf, and means that."""
+        with np.errstate(divide="ignore"):
+            return self.objective.start(self.kernel, lam)
 
     def value(self, z):
         """C and the prior at z; inf where it cannot be evaluated."""
@@ -110,12 +111,26 @@ class HyperPosterior:
         return found, chains
 
 
+def likelihood(model, rows, lam, evidence):
+    """The `HyperPosterior` of the evidence; what was made before is kept: an optimiser of the user's asks again."""
+    known = model.__dict__.get("_likelihood")
+    if known is None or known.rows is not rows or (known.lam > 0) != (lam > 0):
+        known = model._likelihood = HyperPosterior(model.kernel_, rows, lam, evidence)
+    return known
+
+
 def checked(kernel, theta):
     """(kernel, λ) of (log θ, log σ²), checked."""
-    z, names = np.asarray(theta, dtype=float), [*kernel.names, "noise"]
+    z = checked_logs([*kernel.names, "noise"], theta)
+    return kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
+
+
+def checked_logs(names, theta):
+    """(log θ, log σ²) as an array, checked."""
+    z = np.asarray(theta, dtype=float)
     if z.shape != (len(names),) or not np.isfinite(z).all():
         raise ValueError(f"theta must be {len(names)} finite logs ({', '.join(names)}), got shape {z.shape}.")
-    return kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
+    return z
 
 
 def searched(kernel, optimize):

@@ -7,7 +7,7 @@ from mercer._warn import warn
 from mercer.estimators._auto import automatic, is_given, searchable, searched
 from mercer.estimators._base import latent_kernel
 from mercer.estimators._criteria import as_rule
-from mercer.estimators._validation import check_X
+from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.kernels.amplitude import rescale

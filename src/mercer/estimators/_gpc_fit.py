@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from mercer.estimators._protocol import seed_of
+from mercer.inference.classes import ClassModel
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
-from mercer.inference.models import ClassModel
 from mercer.inference.softmax import Softmax
 from mercer.selection.priors import FEW, Priors, as_prior, weak_priors
 from mercer.solvers.plan import plan_arrays

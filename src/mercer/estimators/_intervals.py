@@ -10,7 +10,7 @@ from mercer import uncertainty
 from mercer._state import check_vectors
 from mercer.estimators._base import KernelRegressor
 from mercer.estimators._protocol import LARGEST, check_method, held_residuals
-from mercer.estimators._validation import check_X
+from mercer.estimators.validation import check_X
 from mercer.gram import Rows
 from mercer.selection.judging import RowsLeftOut
 from mercer.uncertainty import Deletion

@@ -11,7 +11,7 @@ from mercer import uncertainty
 from mercer.estimators._base import KernelRegressor
 from mercer.estimators._machine_search import left_out_decision, refuse_left_out
 from mercer.estimators._protocol import check_method, predicts_numbers
-from mercer.estimators._validation import check_X
+from mercer.estimators.validation import check_X
 from mercer.gram import apply
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid

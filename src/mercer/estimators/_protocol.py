@@ -7,7 +7,7 @@ the estimator as it was.
 import copy
 import time
 from abc import abstractmethod
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import uncertainty
 from mercer._state import Stateful
 from mercer.gram import apply
-from mercer.kernels.base import call_repr
+from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
@@ -121,12 +121,13 @@ class KernelEstimator(Stateful, BaseEstimator):
     has_evidence = False  # whether log_marginal_likelihood(theta) is log p(y) at other hyper-parameters
     leaves_out: str | None = None  # how good ``left_out()`` without rows is: "exact", "close" or "rough"; None: none
     interval_method = "left-out"  # the default of ``predict_interval``
+    learns_lengths = True  # whether a criterion chooses the free hyper-parameters of the kernel, not only among kernels
     merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
 
     @classmethod
     def _get_param_names(cls):
         """Names of the parameters, read from the signature once for each class."""
-        return list(_parameter_names(cls))
+        return list(parameter_names(cls))
 
     # ---------------------------------------------------------------------------------------- fitting
     def _fit_all_or_nothing(self, *args, **kwargs):
@@ -306,6 +307,14 @@ class KernelEstimator(Stateful, BaseEstimator):
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
 
+    def for_noise(self, sigma, n):
+        """Return a clone that fits noise of this standard deviation in n rows: the width of a tube, or of a bend."""
+        return clone(self)
+
+    def readable(self, X):
+        """Return what of X is numbers to a simple model that this one is compared with; None where nothing is."""
+        return np.asarray(X, dtype=float) if self.kernel_.domain == "vectors" else None
+
     def save(self, path, force=False, *, note=None, names=None):
         """Write the estimator to one file, which `mercer.load` reads: data only, all or nothing.
 
@@ -335,12 +344,6 @@ class KernelEstimator(Stateful, BaseEstimator):
         from mercer import files  # the one arrow upwards: the method is sugar, files does the work
 
         files.save(self, path, force=force, note=note, names=names)
-
-
-@cache
-def _parameter_names(cls):
-    """What scikit-learn finds."""
-    return tuple(super(KernelEstimator, cls)._get_param_names())
 
 
 def seed_of(random_state):

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.dual._store import exact_product
 from mercer.dual.working_set import hold
-from mercer.estimators._svm_fit import deadline, fit_target, warm
-from mercer.gram import DenseGram, TiledGram, apply, take
+from mercer.estimators.svm_fit import deadline, fit_target, warm
+from mercer.gram import TiledGram, apply, take
 from mercer.kernels import as_kernel
 
 TOGETHER = 64  # fits whose products with K are computed in one pass
@@ -59,7 +58,7 @@ def _certain(fit, K, fits, settings):
     """The fits with certificates in float64; one that proves not to be a solution is continued."""
     out = []
     for i in range(0, len(fits), TOGETHER):
-        products = exact_product(K, np.stack([one.alpha for one in fits[i : i + TOGETHER]], axis=1))
+        products = K.exact_product(np.stack([one.alpha for one in fits[i : i + TOGETHER]], axis=1))
         for one, product, setting in zip(fits[i : i + TOGETHER], products.T, settings[i : i + TOGETHER], strict=True):
             again = fit(*setting, start=one.alpha, product=product)
             steps = one.solution.iterations + again.solution.iterations
@@ -117,7 +116,7 @@ def svr_path(
         raise ValueError("Cs must be positive and finite, epsilons >= 0, at least one of each.")
     K, end = hold(TiledGram(kernel, X), tol, memory), deadline(time_budget)
     # One pass over K in float64 makes all fits certain where it costs more than to read what is stored.
-    later = isinstance(K, DenseGram) and K.matrix.dtype == np.float32
+    later = K.matrix is not None and K.matrix.dtype == np.float32
 
     def fit(C, epsilon, **options):
         return fit_target(K, y, weight, C, epsilon, None, intercept, end=end, tol=tol, memory=memory, **options)

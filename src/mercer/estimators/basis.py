@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators._base import named_trend
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.gram.rows import power_of_two
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut

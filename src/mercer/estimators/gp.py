@@ -13,8 +13,8 @@ from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, shared_noise
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, shared_noise
 from mercer.gram import Rows
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
@@ -149,7 +149,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     }
     criteria = ("evidence", "loo", "gcv", "kfold")
     has_evidence = True
-    # A pipeline may pass these on when metadata routing is on.
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(
@@ -285,7 +284,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def __getstate__(self):
         """Return the state without what can be computed again."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_hyper_cov"}
+        return {name: v for name, v in super().__getstate__().items() if name not in ("_hyper_cov", "_likelihood")}
 
     def _given_lam(self):
         return self.noise
@@ -359,8 +358,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             return self.log_marginal_likelihood_value_
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
-        kernel, lam = (self.kernel_, self.lam_) if theta is None else hyper.checked(self.kernel_, theta)
-        value, gradient = hyper.HyperPosterior(kernel, self._with_values(), lam, self._evidence()).at_the_fit()
+        around = hyper.likelihood(self, self._with_values(), self.lam_ or float(theta is not None), self._evidence())
+        z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
+        value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
 
     @property

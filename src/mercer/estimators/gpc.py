@@ -14,9 +14,9 @@ from mercer.estimators._gpc_warnings import warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels, stratified_order
 from mercer.estimators._protocol import KernelEstimator, seed_of
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, check_X
+from mercer.estimators.validation import check_weight, check_X
 from mercer.gram import Rows, TiledGram, take
-from mercer.inference.models import ClassModel, ClassPosterior
+from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel
-from mercer.estimators._validation import check_X
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_X
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import power_of_two

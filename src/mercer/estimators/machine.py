@@ -4,6 +4,7 @@ import time
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,8 +18,8 @@ from mercer.estimators._labels import check_labels, number_labels
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
 from mercer.estimators._protocol import seed_of
-from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
@@ -162,6 +163,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         "random_state": ["random_state"],
     }
     criteria = ("loo", "kfold")
+    learns_lengths = False
 
     def __init__(
         self,
@@ -259,6 +261,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         options = {name: getattr(self, name) for name in ("tol", "max_iter", "memory", "solver")}
         options |= {"joint": joint, "stored": self.plan_.gram == "dense", "intercept": named_trend(self) is not None}
         return Columns(loss, loss.check_target(Y), weight, **options)
+
+    def for_noise(self, sigma, n):
+        return clone(self).set_params(loss=resolve(self.loss).for_noise(sigma, n))
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of columns: levels, targets or classes."""

@@ -10,7 +10,7 @@ from mercer.estimators._base import check_kernel, default_kernel
 from mercer.estimators._criteria import as_rule
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._protocol import seed_of
-from mercer.estimators._validation import check_weight, shared_noise
+from mercer.estimators.validation import check_weight, shared_noise
 from mercer.gram import Rows
 from mercer.gram.rows import safe_unit
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress

@@ -12,8 +12,8 @@ from mercer.estimators._auto import searchable, searched
 from mercer.estimators._base import check_kernel
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.trend import make_trend

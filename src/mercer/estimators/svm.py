@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -10,17 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
 from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
-from mercer.estimators._svm_fit import deadline, fit_target, solver_of
-from mercer.estimators._svm_loo import SpanMixin
-from mercer.estimators._validation import check_weight
 from mercer.estimators.ridge import conventions
-from mercer.gram import TiledGram, take
-from mercer.gram.merge import duplicate_groups
+from mercer.estimators.svm_fit import deadline, fit_target, solver_of, span_residuals
+from mercer.estimators.validation import check_weight
+from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
+from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.plan import plan_iteration
 
 
-class SVR(SpanMixin, KernelRegressor):
+class SVR(KernelRegressor):
     """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
 
     C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
@@ -118,6 +118,14 @@ class SVR(SpanMixin, KernelRegressor):
     True
     """
 
+    state_extras = {
+        **KernelRegressor.state_extras,
+        "residual": "_residual",
+        "point_weight": "_weight",
+        "copies": "_copies",
+        "point": "_point",
+    }
+    state_version = 2  # the first had the four without names
     _parameter_constraints = {
         "kernel": "no_validation",
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -134,6 +142,8 @@ class SVR(SpanMixin, KernelRegressor):
         "random_state": ["random_state"],
     }
     criteria = ("loo", "kfold")
+    learns_lengths = False
+    leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
 
     def __init__(
         self,
@@ -188,28 +198,25 @@ class SVR(SpanMixin, KernelRegressor):
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
         if not np.isfinite(C) or not np.isfinite(self.epsilon):
             raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
-        rows = len(y)
-        weight = check_weight(sample_weight, rows)
-        weight = np.ones(rows) if weight is None else weight
-        self.row_target_ = y[:, 0] if flat else y
+        self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
+        rows = Rows(X, y, weight, None, "targets")
         if self.criterion is not None:
             kernel, C = self._select(X, y, weight)
-        kernel, X, y, weight, keep, index, first = prepare_rows(self.kernel is None, kernel, X, y, weight)
-        check_kernel(kernel, X)
-        self.plan_ = self.plan(rows, X.shape[1] if isinstance(X, np.ndarray) else None)
-        K = TiledGram(kernel, X)
-        if self.nu is not None or y.shape[1] > 1:
+        elif self.kernel is None:
+            kernel = default_kernel(rows.X, rows.weights())
+        check_kernel(kernel, rows.X)
+        self.plan_ = self.plan(rows.given, rows.d)
+        K = rows.kernel_matrix(kernel)
+        if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
-        found = [
-            fit_target(K, t, weight, C, self.epsilon, self.nu, named_trend(self) is not None, **options) for t in y.T
-        ]
-        self._keep(kernel, X, C * weight, found, index, keep, rows, flat)
+        weight, constant = rows.weights(), named_trend(self) is not None
+        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, constant, **options) for t in rows.y.T]
+        self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
-        every = conventions(self.lam_, float(weight.sum()))
+        every = conventions(self.lam_, rows.total)
         self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
-        self._remember_rows(np.column_stack([one.residual for one in found]), weight, index, keep, rows, flat)
-        self._report(found, rows, len(keep), len(y))
+        self._report(found, rows)
         self._warn(found)
 
     def _select(self, X, y, weight):
@@ -221,28 +228,38 @@ class SVR(SpanMixin, KernelRegressor):
         names = ("kernel", "criterion", "optimize", "trend", "time_budget", "memory", "random_state")
         options = {name: getattr(self, name) for name in names}
         lam = 1.0 / (2.0 * self.C) if self.lam is None else self.lam
-        found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options).fit(X, y, weight)
+        found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options)
+        found = found.fit(X, y if y.shape[1] > 1 else y[:, 0], weight)
         self.selection_ = found.selection_
         return found.kernel_, 1.0 / (2.0 * found.lam_)
+
+    def for_noise(self, sigma, n):
+        return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon)
 
     def _learnt(self, rows):
         return {"C": self.C_, "lam": None}
 
+    def _left_out_rows(self):
+        return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")
+
     def plan(self, n, d=None, *, targets=1, rows=None):
         return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK)
 
-    def _keep(self, kernel, X, box, found, index, keep, rows, flat):
-        """Keep the support vectors, and what is known about them."""
-        alpha = np.column_stack([one.alpha for one in found])
+    def _keep(self, kernel, rows, C, found, flat):
+        """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""
+        alpha, box = np.column_stack([one.alpha for one in found]), C * rows.weights()
+        self._residual, self._weight = np.column_stack([one.residual for one in found]), rows.weights()
+        self._copies, self._point = np.bincount(rows.index, minlength=rows.n), rows.point_index()
+        self.__dict__.pop("_loo", None)  # those of an earlier fit
         chosen = np.flatnonzero(np.any(alpha != 0, axis=1))
         units = np.array([one.unit for one in found])
         size = np.abs(alpha[chosen]) / units  # the solver's own numbers: a bound is met exactly there
         bounded = size >= (box[chosen, None] / units) * (1.0 - 1e-12)
         intercept = np.array([one.b for one in found])
-        self._set_model(kernel, take(X, chosen), alpha[chosen], intercept, flat)
-        number, self.point_index_ = np.full(len(alpha), -1), np.full(rows, -1)
+        self._set_model(kernel, take(rows.X, chosen), alpha[chosen], intercept, flat)
+        number = np.full(rows.n + 1, -1)  # one more, for rows that are no point
         number[chosen] = np.arange(len(chosen))
-        self.point_index_[keep] = number[index]
+        self.point_index_ = number[rows.point_index()]
         free = (alpha[chosen] != 0) & ~bounded
         self.bounded_, self.free_ = (bounded[:, 0], free[:, 0]) if flat else (bounded, free)
 
@@ -257,7 +274,7 @@ class SVR(SpanMixin, KernelRegressor):
         self.kkt_violation_ = numbers([one.solution.violation for one in found])
         self.n_iter_ = max(1, sum(one.solution.iterations for one in found))  # a fit without a step is one look
 
-    def _report(self, found, rows, used, points):
+    def _report(self, found, rows):
         """Fill ``fit_report_``."""
         infos = [one.solution.info for one in found]
         self.fit_report_.update(
@@ -266,9 +283,9 @@ class SVR(SpanMixin, KernelRegressor):
             C=self.C_,
             lam=self.lam_,
             epsilon=self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist(),
-            rows=rows,
-            dropped_rows=rows - used,
-            merged_rows=used - points,
+            rows=rows.given,
+            dropped_rows=rows.given - len(rows.used),
+            merged_rows=rows.merged,
             support_vectors=len(self.support_),
             bounded=int(np.sum(self.bounded_)),
             free=int(np.sum(self.free_)),
@@ -321,22 +338,24 @@ class SVR(SpanMixin, KernelRegressor):
         f = self.predict(X)
         return np.stack([f - self.epsilon_, f + self.epsilon_], axis=1)
 
+    @classmethod
+    def migrate(cls, version, state):
+        names = ("residual", "point_weight", "copies", "point")
+        return dict(zip(names, state.pop("rows", ()), strict=False)) | state
 
-def prepare_rows(default, kernel, X, y, weight):
-    """(kernel, X, y, weight, keep, index, first): rows of weight 0 dropped, rows equal in x and y merged.
+    # ------------------------------------------------------------------ rows left out
+    @property
+    def row_weight_(self):
+        """Weight of each row given to ``fit``, in equal parts among equal rows; 0 for rows that were left out."""
+        check_is_fitted(self)
+        return np.where(self._point >= 0, (self._weight / self._copies)[self._point], 0.0)
 
-    ``keep`` are the rows used, ``index`` the merged row of each, ``first`` the first of each merged row among the kept.
-    """
-    keep = np.flatnonzero(weight > 0)
-    if len(keep) < len(y):
-        X, y, weight = take(X, keep), y[keep], weight[keep]
-    if default:
-        kernel = default_kernel(X, weight)
-    first = index = np.arange(len(y))
-    ordered = np.sort(y[:, 0])
-    groups = duplicate_groups(X, y) if (ordered[1:] == ordered[:-1]).any() else None  # other y: other rows
-    if groups is not None:  # one row with the sum of the boxes
-        first, index = groups
-        X, y = take(X, first), y[first]
-        weight = np.bincount(index, weights=weight, minlength=first.size)
-    return kernel, X, y, weight, keep, index, first
+    @property
+    def loo_residuals_(self):
+        """yᵢ − f₋ᵢ(xᵢ) ≈ yᵢ − f(xᵢ) + αᵢSᵢ²: the span rule; nan for rows of weight 0."""
+        check_is_fitted(self)
+        if "_loo" not in self.__dict__:
+            left, self.fit_report_["span_jitter"] = span_residuals(self)
+            self._loo = np.where((self._point >= 0)[:, None], left[self._point], np.nan)
+            self._loo = self._loo[:, 0] if self.dual_coef_.ndim == 1 else self._loo
+        return self._loo

@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+CHUNK = 1024  # rows that are evaluated at once
+
 
 class Gram(ABC):
     """K with Kᵢⱼ = k(xᵢ, xⱼ): all that is asked of it is declared here. No λ, no y.
@@ -12,6 +14,10 @@ class Gram(ABC):
     ----------
     n : int
         Number of rows.
+    matrix : ndarray of shape (n, n) or None
+        Its entries, where they are stored; maybe in float32.
+    quick : bool
+        Whether a value takes no longer to compute than to fetch from a large matrix.
 
     Examples
     --------
@@ -24,6 +30,8 @@ class Gram(ABC):
     """
 
     n: int
+    matrix = None
+    quick = False
 
     @property
     def shape(self):
@@ -40,6 +48,18 @@ class Gram(ABC):
     @abstractmethod
     def _product(self, V):
         """K V for V of shape (n, t)."""
+
+    def exact_product(self, A):
+        """K A in float64, for an A with many rows of zeros: the others are evaluated afresh, unless K is stored."""
+        support = np.flatnonzero(A.any(axis=1))
+        return self @ A if 2 * support.size > self.n else self._product_of(support, A[support])
+
+    def _product_of(self, index, A):
+        """K[:, index] A."""
+        out = np.zeros((self.n, A.shape[1]))
+        for k in range(0, len(index), CHUNK):
+            out += (A[k : k + CHUNK].T @ self.rows(index[k : k + CHUNK])).T
+        return out
 
     @abstractmethod
     def rows(self, index):

@@ -28,31 +28,38 @@ class DenseGram(Gram):
     """
 
     def __init__(self, kernel, X, dtype=np.float64):
-        self.tiled = TiledGram(kernel, X)
-        self.n = self.tiled.n
-        self.matrix = self.tiled.dense(dtype)
+        self.source = TiledGram(kernel, X)
+        self.n = self.source.n
+        self.matrix = self.source.dense(dtype)
 
     @classmethod
-    def from_matrix(cls, K, tiled=None):
-        """Return the Gram of a symmetric matrix; without the ``tiled`` it is of, it has no θ and no new points."""
+    def from_matrix(cls, K, source=None):
+        """Return the Gram of a symmetric matrix; without the ``source`` it is of, it has no θ and no new points."""
         K = np.asarray(K)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise ValueError(f"K must be square, got shape {K.shape}.")
         self = cls.__new__(cls)
-        self.tiled, self.n, self.matrix = tiled, len(K), K
+        self.source, self.n, self.matrix = source, len(K), K
         return self
 
     def __repr__(self):
-        return f"DenseGram({self.tiled.kernel!r}, n={self.n})" if self.tiled else f"DenseGram(n={self.n})"
+        return f"DenseGram(n={self.n})" if self.source is None else repr(self.source)
 
     def _kernel_on_points(self):
-        """The `TiledGram` of the same kernel and points."""
-        if self.tiled is None:
+        """The Gram of the same kernel and points."""
+        if self.source is None:
             raise ValueError("A Gram made from a plain matrix has no points to predict from.")
-        return self.tiled
+        return self.source
 
     def _product(self, V):
         return np.asarray(self.matrix @ V.astype(self.matrix.dtype, copy=False), dtype=float)
+
+    def exact_product(self, A):
+        """K A in float64: entries that were rounded are evaluated afresh; those of a plain matrix can only be read."""
+        if self.matrix.dtype == np.float64:
+            return super().exact_product(A)
+        support = np.flatnonzero(A.any(axis=1))
+        return self._product_of(support, A[support]) if self.source is None else self.source.exact_product(A)
 
     def rows(self, index):
         """K[index, :], in float64."""
@@ -72,12 +79,12 @@ class DenseGram(Gram):
 
     def grad(self, W, s=None):
         """Σᵢⱼ sᵢ Wᵢⱼ sⱼ ∂Kᵢⱼ/∂log θ; empty for a plain matrix."""
-        return self.tiled.grad(W, s) if self.tiled else np.zeros(0)
+        return self.source.grad(W, s) if self.source else np.zeros(0)
 
     def restrict(self, index):
         """The Gram of some of the rows: a part of the matrix."""
         index = np.asarray(index)
-        part = None if self.tiled is None else self.tiled.restrict(index)
+        part = None if self.source is None else self.source.restrict(index)
         return DenseGram.from_matrix(self.matrix[np.ix_(index, index)], part)
 
     def represent(self, alpha):

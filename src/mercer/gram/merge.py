@@ -8,6 +8,8 @@ import numpy as np
 
 from mercer.gram.base import take
 
+FEW = 1000  # rows up to which a set of Python's tells soonest that all differ
+
 
 def duplicate_groups(X, beside=None):
     """(first, group) of the distinct rows of X: X[first][group] equals X; None if all rows differ.
@@ -24,8 +26,10 @@ def duplicate_groups(X, beside=None):
         return _equal_keys([(key, row.tobytes()) for key, row in zip(keys, rows, strict=True)])
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind != "f" or len(X) < 2:
         return None
-    X = X if beside is None else np.column_stack([X, beside])
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64 if X.dtype == np.float64 else np.uint32).astype(np.uint64)
+    X = np.ascontiguousarray((X if beside is None else np.column_stack([X, beside])) + 0.0)
+    if len(X) <= FEW and len(set(X.view(f"V{X.strides[0]}")[:, 0].tolist())) == len(X):
+        return None
+    bits = X.view(np.uint64 if X.dtype == np.float64 else np.uint32).astype(np.uint64)
     odd = np.random.default_rng(0).integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     bits ^= bits >> np.uint64(29)  # mixes the high bits, where floats differ, into the low ones
     keys = (bits * odd).sum(axis=1, dtype=np.uint64)
@@ -78,8 +82,9 @@ def merge_rows(X, y, weight, wanted=True):
     X : collection of n inputs
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,)
-    wanted : bool or "labels"
-        "labels": rows are equal if y is, too, and points are sorted, so that their order is not that of the rows.
+    wanted : bool, "targets" or "labels"
+        "targets": rows are equal if y is, too. "labels": and points are sorted, so that their order is not that of the
+        rows.
 
     Returns
     -------
@@ -94,8 +99,8 @@ def merge_rows(X, y, weight, wanted=True):
     spread : ndarray of shape (m, t)
         Σ w (y − ȳ)² within each point.
     """
-    if wanted == "labels":
-        return _merge_labelled(X, y, weight)
+    if isinstance(wanted, str):
+        return _merge_equal(X, y, weight, wanted == "labels")
     groups = duplicate_groups(X) if wanted else None
     if groups is None:
         return X, y, weight, np.arange(len(y)), np.zeros(y.shape)
@@ -104,11 +109,13 @@ def merge_rows(X, y, weight, wanted=True):
     return take(X, first), mean, total, index, spread
 
 
-def _merge_labelled(X, y, weight):
-    """The same for rows of equal X and y, as sorted points."""
+def _merge_equal(X, y, weight, ordered):
+    """The same for rows of equal X and y; sorted, if they are to be ``ordered``."""
     groups = duplicate_groups(X, y)
+    if groups is None and not ordered:
+        return X, y, weight, np.arange(len(y)), np.zeros(y.shape)
     first, index = (np.arange(len(y)),) * 2 if groups is None else groups
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64:
+    if ordered and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64:
         order = np.lexsort(np.column_stack([X, y])[first].T[::-1])
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)

@@ -33,8 +33,8 @@ class Rows:
         w >= 0; None is ones.
     trend : callable, default=None
         X ↦ H of shape (len(X), q), the unpenalised part; None is none.
-    merge : bool or "labels", default=True
-        Whether equal inputs are one point; "labels": only those of equal targets, and points are sorted.
+    merge : bool, "targets" or "labels", default=True
+        Whether equal inputs are one point; "targets": only those of equal targets; "labels": and points are sorted.
     unit : float, default=1.0
         What targets are divided by: a power of two, where their squares would overflow or vanish (`safe_unit`).
 
@@ -147,9 +147,13 @@ class Rows:
         """H at X, without columns where there is no trend."""
         return np.zeros((len(X), 0)) if self.trend is None else self.trend(X)
 
+    def kernel_matrix(self, kernel):
+        """K of the points, without weights: for a loss that has its own."""
+        return TiledGram(kernel, self.X)
+
     def gram(self, kernel):
         """S K S of the points."""
-        K = TiledGram(kernel, self.X)
+        K = self.kernel_matrix(kernel)
         return K if self.weight is None else ScaledGram(K, np.sqrt(self.weight))
 
     def take(self, index):
@@ -260,6 +264,10 @@ class Rows:
         out = np.full((self.given, *np.shape(values)[1:]), fill, dtype=np.result_type(values, type(fill)))
         out[self.used] = values
         return out
+
+    def first(self):
+        """The first of the rows given that each point stands for."""
+        return self.used if not self.merged else self.used[np.unique(self.index, return_index=True)[1]]
 
     def point_index(self):
         """The point of each row given; -1 for rows of weight 0."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from mercer import _threads, _tiles
 from mercer.gram.base import Gram
-from mercer.gram.dense import DenseGram
 
 FEW, CACHED = 256, 64  # rows up to which one block is quickest; and else of a block
 ONE_THREAD = 700  # rows up to which one pass over a matrix is not worth a thread
@@ -57,7 +56,7 @@ class ScaledGram(Gram):
     def dense(self, dtype=np.float64, lower=False):
         """S K S as a fresh array."""
         s = self.s.astype(dtype, copy=False)
-        if lower and isinstance(self.inner, DenseGram) and self.inner.matrix.dtype == s.dtype:
+        if lower and self.inner.matrix is not None and self.inner.matrix.dtype == s.dtype:
             return self._lower(self.inner.matrix, s)
         K = self.inner.dense(dtype, lower)
         rows = _tiles.spans(self.n, _tiles.ROWS)

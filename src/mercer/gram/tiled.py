@@ -91,6 +91,17 @@ class TiledGram(Gram):
         X = self._inputs(self.dtype)
         return _tiles.product(self.kernel, X, X, V.astype(self.dtype, copy=False), symmetric=True)
 
+    @property
+    def quick(self):
+        """Whether a value takes no longer to compute than to fetch from a large matrix."""
+        X = self.X
+        return isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] <= self.kernel.columns_quick
+
+    def _product_of(self, index, A):
+        if not isinstance(self.X, np.ndarray):
+            return super()._product_of(index, A)
+        return apply(self.kernel, self.X, self.X[index], A)
+
     def rows(self, index):
         """K[index, :], in float64."""
         return self.cross(take(self.X, index))

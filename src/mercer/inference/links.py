@@ -4,12 +4,10 @@
 z = t f serves both labels; log σ is concave, so that posteriors have one mode.
 """
 
-from abc import ABC, abstractmethod
-
 import numpy as np
-from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtr
+from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
-from mercer.inference._tilted import tilted_logit, tilted_probit, trapezoid_power
+from mercer.inference._cavity import tilted_logit, tilted_probit, trapezoid_power
 
 ROOT_2 = np.sqrt(2.0)
 BLOCK = 4096  # rows integrated at once
@@ -19,39 +17,16 @@ U = np.arange(-80, 81) * 0.5  # nodes in units of f, on [−40, 40]
 FRACTION_TERMS = 60
 
 
-class Link(ABC):
-    """σ: from the latent function to a probability."""
+class Link:
+    """σ: from the latent function to a probability.
+
+    A subclass has ``prob(f)`` = σ(f), its ``inverse(p)``, ``log(z)`` = log σ(z), ``derivatives(z)``, the first and
+    second of log σ, ``skew(z)``, its third divided by the second, which is finite where both vanish,
+    ``expect(mean, var)`` = ∫ σ(f) N(f | mean, var) df, and ``_tilted(mean, var)``, what `tilted` returns for power 1.
+    """
 
     name: str
     constant_variance: float  # of an unknown constant in f: about the same in probability for every link
-
-    @abstractmethod
-    def prob(self, f):
-        """σ(f)."""
-
-    @abstractmethod
-    def inverse(self, p):
-        """f with σ(f) = p."""
-
-    @abstractmethod
-    def log(self, z):
-        """log σ(z)."""
-
-    @abstractmethod
-    def derivatives(self, z):
-        """First and second derivative of log σ at z."""
-
-    @abstractmethod
-    def skew(self, z):
-        """Third derivative of log σ at z, divided by the second: finite where both vanish."""
-
-    @abstractmethod
-    def expect(self, mean, var):
-        """∫ σ(f) N(f | mean, var) df."""
-
-    @abstractmethod
-    def _tilted(self, mean, var):
-        """What `tilted` returns, for power 1."""
 
     def tilted(self, mean, var, power=None):
         """log Z, ∂ log Z/∂μ and −∂² log Z/∂μ² of Z(μ) = ∫ σ(f)^power N(f | μ, var) df.
@@ -86,18 +61,7 @@ class Logit(Link):
     """
 
     name, constant_variance = "logit", 25.0
-
-    def prob(self, f):
-        """σ(f)."""
-        return expit(f)
-
-    def inverse(self, p):
-        """log p/(1 − p)."""
-        return np.log(p) - np.log1p(-p)
-
-    def log(self, z):
-        """−log(1 + e⁻ᶻ)."""
-        return log_expit(z)
+    prob, inverse, log = staticmethod(expit), staticmethod(logit), staticmethod(log_expit)
 
     def derivatives(self, z):
         """σ(−z), −σ(z)σ(−z)."""
@@ -138,20 +102,7 @@ class Probit(Link):
     """
 
     name, constant_variance = "probit", 9.0
-
-    def prob(self, f):
-        """Φ(f)."""
-        return ndtr(f)
-
-    def inverse(self, p):
-        """Φ⁻¹(p)."""
-        from scipy.special import ndtri
-
-        return ndtri(p)
-
-    def log(self, z):
-        """log Φ(z)."""
-        return log_ndtr(z)
+    prob, inverse, log = staticmethod(ndtr), staticmethod(ndtri), staticmethod(log_ndtr)
 
     def derivatives(self, z):
         """h, −h(z + h) with h = φ/Φ."""

@@ -19,15 +19,7 @@ LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is eval
 GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
 TRIED = 3  # rows on which a user's kernel is asked twice, for noise of its own
 SAME = 1e-10  # relative: what rounding may make of one value computed in two ways
-PROVED = {
-    "RBF",
-    "Matern",
-    "RationalQuadratic",
-    "ConstantKernel",
-    "DotProduct",
-    "Sum",
-    "Product",
-}  # PSD in any dimension
+PROVED = ("RBF", "Matern", "RationalQuadratic", "ConstantKernel", "DotProduct", "Sum", "Product")  # PSD in any space
 
 STRINGS = {
     "linear": "Linear()",
@@ -68,8 +60,7 @@ class SklearnKernel(Kernel):
            [1.607, 6.   ]])
     """
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def __init__(self, kernel): ...
 
     def _inner(self):
         """The scikit-learn kernel, checked."""
@@ -102,7 +93,8 @@ class SklearnKernel(Kernel):
     @property
     def psd(self):
         """Whether every part is proved PSD: ExpSineSquared, for one, is a kernel in one column only."""
-        return all(is_sklearns_own(part) and type(part).__name__ in PROVED for part in sklearn_parts(self.kernel))
+        proved = tuple(getattr(_gp(), name) for name in PROVED)
+        return all(is_sklearns_own(part) and isinstance(part, proved) for part in sklearn_parts(self.kernel))
 
     def validate(self, X):
         """X as a float array, or the objects."""
@@ -188,16 +180,6 @@ class SklearnKernel(Kernel):
 
     def __repr__(self):
         return f"SklearnKernel({_sklearn_repr(self.kernel)})"
-
-    @classmethod
-    def examples(cls):
-        """ARD, and a sum of products."""
-        from sklearn.gaussian_process import kernels as gp
-
-        return [
-            cls(gp.RBF([0.5, 1.0, 2.0])),
-            cls(gp.ConstantKernel(2.0) * gp.Matern(nu=2.5) + gp.DotProduct(0.7, "fixed")),
-        ]
 
 
 def _gp():
@@ -316,28 +298,24 @@ def as_kernel(obj):
     )
 
 
-def _check_tree(root):
-    """Refuse a tree of kernels that contains itself, is too deep or too large, or has a part that is no kernel."""
-    depth, size = {}, {}  # by identity: a shared part is looked at once
-    path, open_ = [(root, _children(root))], {id(root)}
-    while path:
-        kernel, children = path[-1]
-        child = next(children, None)
-        if child is None:
-            below = [part for _, part in kernel._named_parts()]
-            depth[id(kernel)] = 1 + max((depth[id(part)] for part in below), default=0)
-            size[id(kernel)] = 1 + sum(size[id(part)] for part in below)
-            if size[id(kernel)] > LARGEST:
-                raise ValueError(f"The kernel has more than {LARGEST} parts; a shared part counts every time.")
-            open_.discard(id(kernel))
-            path.pop()
-        elif id(child) in open_:
-            raise ValueError(f"The kernel contains itself: a {type(child).__name__} is a part of its own part.")
-        elif id(child) not in depth:
-            path.append((child, _children(child)))
-            open_.add(id(child))
-        if len(path) > DEEPEST or depth.get(id(root), 0) > DEEPEST:
+def _check_tree(kernel, above=frozenset(), known=None):
+    """Refuse a tree of kernels that contains itself, is too deep or too large, or has a part that is no kernel.
+
+    Returns (levels, parts); what is known of a part is kept by identity, so that a shared one is looked at once.
+    """
+    known = {} if known is None else known
+    if id(kernel) in above:
+        raise ValueError(f"The kernel contains itself: a {type(kernel).__name__} is a part of its own part.")
+    if id(kernel) not in known:
+        if len(above) == DEEPEST:
             raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
+        below = [_check_tree(part, above | {id(kernel)}, known) for part in _children(kernel)]
+        known[id(kernel)] = 1 + max((deep for deep, _ in below), default=0), 1 + sum(size for _, size in below)
+    if known[id(kernel)][0] + len(above) > DEEPEST:
+        raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
+    if known[id(kernel)][1] > LARGEST:
+        raise ValueError(f"The kernel has more than {LARGEST} parts; a shared part counts every time.")
+    return known[id(kernel)]
 
 
 def _children(kernel):

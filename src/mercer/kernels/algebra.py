@@ -8,9 +8,8 @@ import numbers
 import numpy as np
 
 from mercer.kernels.base import Kernel, PreparedKernel
-from mercer.kernels.dot import Constant, Linear
+from mercer.kernels.dot import Constant
 from mercer.kernels.prepared import Prepared
-from mercer.kernels.radial import Gaussian
 from mercer.kernels.text import show
 
 
@@ -83,9 +82,7 @@ class Sum(FromParts):
     parts = ("left", "right")
     _precedence = 1
 
-    def __init__(self, left, right):
-        self.left = left
-        self.right = right
+    def __init__(self, left, right): ...
 
     def prepare(self, X, Z, keep=False):
         """The sum of both."""
@@ -100,11 +97,6 @@ class Sum(FromParts):
 
     def __repr__(self):
         return f"{self.left._repr_operand(1)} + {self.right._repr_operand(2)}"
-
-    @classmethod
-    def examples(cls):
-        """Two radial kernels; a radial one and the linear one."""
-        return [cls(Gaussian(0.5), Linear()), cls(Linear(), Scaled(Gaussian(), 2.0))]
 
 
 class Product(FromParts):
@@ -124,9 +116,7 @@ class Product(FromParts):
     parts = ("left", "right")
     _precedence = 2
 
-    def __init__(self, left, right):
-        self.left = left
-        self.right = right
+    def __init__(self, left, right): ...
 
     def prepare(self, X, Z, keep=False):
         """The product of both; W on one of them is W ∘ the other."""
@@ -142,11 +132,6 @@ class Product(FromParts):
 
     def __repr__(self):
         return f"{self.left._repr_operand(2)} * {self.right._repr_operand(3)}"
-
-    @classmethod
-    def examples(cls):
-        """A radial kernel times the linear one; a product of sums."""
-        return [cls(Gaussian(0.5), Linear()), cls(Sum(Gaussian(), Linear()), Sum(Linear(), Constant(2.0)))]
 
 
 class Scaled(FromParts):
@@ -171,10 +156,7 @@ class Scaled(FromParts):
     parts = ("kernel",)
     _precedence = 2
 
-    def __init__(self, kernel, scale=1.0, *, scale_bounds=None):
-        self.kernel = kernel
-        self.scale = scale
-        self.scale_bounds = scale_bounds
+    def __init__(self, kernel, scale=1.0, *, scale_bounds=None): ...
 
     @property
     def columns_quick(self):
@@ -197,11 +179,6 @@ class Scaled(FromParts):
         if self.scale_bounds is not None:
             return f"Scaled({self.kernel!r}, {show(self.scale)}, scale_bounds={show(self.scale_bounds)})"
         return f"{show(self.scale)} * {self.kernel._repr_operand(3)}"
-
-    @classmethod
-    def examples(cls):
-        """A scaled radial kernel, and one with bounds."""
-        return [cls(Gaussian(), 2.0), cls(Linear(), 0.3, scale_bounds=(0.1, 10.0))]
 
 
 # ---------------------------------------------------------------------- on the pairs of two collections

@@ -66,11 +66,6 @@ class Anova(PreparedKernel):
         out = -factors.prod(axis=0) * pairs.whole * (pairs.a * inner * np.sign(signed) / factors)
         return np.moveaxis(out, 0, 2) / pairs.scale
 
-    @classmethod
-    def examples(cls):
-        """Each profile; one length scale, and ARD."""
-        return [cls(), cls(2.0, 0.3, "exponential"), cls([0.5, 1.0, 2.0], 0.5), cls([0.5, 1.0, 2.0], 3.0, "gaussian")]
-
 
 class _PreparedAnova(Prepared):
     """x/ℓ and z/ℓ; a strip of rows at a time, with all columns of it in one array of shape (d, rows, n)."""

@@ -5,25 +5,27 @@ weight tile W with the derivative. Everything else (log θ, bounds, names, opera
 is written once, here.
 """
 
+import importlib
 from abc import ABC
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _tiles
+from mercer._parameters import Parametrised
 from mercer._tiles import EVERYTHING
 from mercer.kernels.collection import as_vectors
 from mercer.kernels.hyper import HyperParameters
 from mercer.kernels.prepared import Prepared, part_of
 from mercer.kernels.slopes import InputSlopes
-from mercer.kernels.text import call_repr, same
+from mercer.kernels.text import call_repr, parameter_names, same
 
 
-class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
+class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
     """k(x, z): symmetric, positive semi-definite, with hyper-parameters θ > 0.
 
     A subclass writes ``_tile(X, Z)`` and ``diag(X)``; ``_grad(X, Z, W)`` when it has hyper-parameters of
-    its own; ``_pull(X, Z, W)`` when it is made of other kernels. ``__init__`` only stores.
+    its own; ``_pull(X, Z, W)`` when it is made of other kernels. ``__init__`` needs no body: its arguments are stored.
 
     Attributes
     ----------
@@ -53,6 +55,11 @@ class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
     stationary = False
     columns_quick = 0
     __array_ufunc__ = None  # so that numpy's 2.0 * k asks k, and does not make an object array
+
+    @classmethod
+    def _get_param_names(cls):
+        """Read the signature once for each class: a fit clones its kernel."""
+        return list(parameter_names(cls))
 
     # ------------------------------------------------------------------ evaluation
     def __call__(self, X, Z=None):
@@ -111,17 +118,6 @@ class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
         """Return what prediction must keep of the training inputs X: all of them, unless a kernel knows better."""
         return X
 
-    def sample(self, n, rng):
-        """Return n random inputs of the kind this kernel reads: what ``mercer.testing`` feeds it."""
-        for _, part in self._named_parts():
-            return part.sample(n, rng)
-        return rng.standard_normal((n, 3))
-
-    @classmethod
-    def examples(cls):
-        """Return instances that show the class: ``mercer.testing`` finds and checks them by reflection."""
-        return [cls()]
-
     # ------------------------------------------------------------------ derivative
     def _grad(self, X, Z, W):
         """{name: Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂value} for own hyper-parameters, in natural units."""
@@ -166,43 +162,43 @@ class Kernel(HyperParameters, InputSlopes, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------ algebra
     def __add__(self, other):
-        return _algebra().add(self, other)
+        return _later("algebra").add(self, other)
 
     def __radd__(self, other):
-        return _algebra().add(other, self)
+        return _later("algebra").add(other, self)
 
     def __mul__(self, other):
-        return _algebra().multiply(self, other)
+        return _later("algebra").multiply(self, other)
 
     def __rmul__(self, other):
-        return _algebra().multiply(other, self)
+        return _later("algebra").multiply(other, self)
 
     def __pow__(self, exponent):
-        return _powers().Power(self, exponent)
+        return _later("powers").Power(self, exponent)
 
     def exp(self):
         """exp(k(x, z))."""
-        return _powers().Exp(self)
+        return _later("powers").Exp(self)
 
     def polynomial(self, coefficients):
         """q(k) = Σᵢ cᵢ kⁱ with every cᵢ >= 0."""
-        return _powers().PolynomialOf(self, coefficients)
+        return _later("powers").PolynomialOf(self, coefficients)
 
     def normalise(self):
         """k(x, z) / √(k(x, x) k(z, z)): the cosine in feature space."""
-        return _inputs().Normalised(self)
+        return _later("inputs").Normalised(self)
 
     def warp(self, function):
         """f(x) k(x, z) f(z) for any real function f of a collection."""
-        return _inputs().Warped(self, function)
+        return _later("inputs").Warped(self, function)
 
     def transform(self, function):
         """k(g(x), g(z)) for any function g of a collection."""
-        return _inputs().Transformed(self, function)
+        return _later("inputs").Transformed(self, function)
 
     def on(self, columns):
         """k on the given columns of x and z only."""
-        return _inputs().Columns(self, columns)
+        return _later("inputs").Columns(self, columns)
 
     # ------------------------------------------------------------------ equality and repr
     def __eq__(self, other):
@@ -244,22 +240,6 @@ class PreparedKernel(Kernel):
         return self.prepare(X, Z).weighted(EVERYTHING, EVERYTHING, W)
 
 
-def _algebra():
-    """kernels.algebra, imported when an operator is used: base does not depend on what is built from it."""
-    from mercer.kernels import algebra
-
-    return algebra
-
-
-def _powers():
-    """kernels.powers, in the same way."""
-    from mercer.kernels import powers
-
-    return powers
-
-
-def _inputs():
-    """kernels.inputs, imported when one of its methods is used."""
-    from mercer.kernels import inputs
-
-    return inputs
+def _later(module):
+    """A module of kernels, imported when an operator or a method is used: it is built from what is here."""
+    return importlib.import_module(f"mercer.kernels.{module}")

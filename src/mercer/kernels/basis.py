@@ -10,7 +10,6 @@ from scipy.special import expit, factorial
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection, result_dtype
-from mercer.kernels.dot import whole
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.radial_base import phi_of
 from mercer.kernels.slopes import differences
@@ -96,8 +95,7 @@ class FeatureMap(Features):
 
     domain = "objects"
 
-    def __init__(self, phi):
-        self.phi = phi
+    def __init__(self, phi): ...
 
     def validate(self, X):
         """X as φ reads it: a 2-D array of numbers as floats, a list as it is."""
@@ -113,16 +111,6 @@ class FeatureMap(Features):
                 f"got shape {P.shape} of dtype {P.dtype}."
             )
         return P.astype(result_dtype(X), copy=False)
-
-    @classmethod
-    def examples(cls):
-        """Two features of the rows."""
-        return [cls(sum_and_product)]
-
-
-def sum_and_product(X):
-    """(Σⱼ xⱼ, Πⱼ xⱼ): the function of the example of `FeatureMap`."""
-    return np.stack([X.sum(axis=1), X.prod(axis=1)], axis=1)
 
 
 class PolynomialBasis(Features):
@@ -146,14 +134,14 @@ class PolynomialBasis(Features):
     array([[343.]])
     """
 
-    def __init__(self, degree=2, scaled=False):
-        self.degree = degree
-        self.scaled = scaled
+    whole_numbers = {"degree": (0, 10_000)}
+
+    def __init__(self, degree=2, scaled=False): ...
 
     def features(self, X):
         """Φ, of shape (n, C(d + p, p))."""
         X = self.validate(X)
-        d, p = X.shape[1], whole(self.degree, "PolynomialBasis: degree", 0)
+        d, p = X.shape[1], self._whole("degree")
         size = comb(d + p, p)
         if size > MOST_FEATURES:
             raise ValueError(
@@ -168,11 +156,6 @@ class PolynomialBasis(Features):
         if self.scaled:
             P *= weights.astype(X.dtype)
         return P
-
-    @classmethod
-    def examples(cls):
-        """Plain and scaled."""
-        return [cls(), cls(3, scaled=True), cls(0)]
 
 
 @functools.lru_cache(maxsize=8)
@@ -236,12 +219,6 @@ class _Bumps(Features):
     def _slopes(self, X):
         return {"width": self._slope(self._scaled(X)) / float(self._width())}
 
-    @classmethod
-    def examples(cls):
-        """Three centres for three columns, narrow and wide."""
-        centres = [[0.0, 0.0, 0.0], [1.0, -1.0, 0.5], [-0.5, 0.25, 1.0]]
-        return [cls(centres), cls(centres[:2], 2.5)]
-
 
 class GaussianBasis(_Bumps):
     """φⱼ(x) = exp(−‖x − μⱼ‖²/(2w²)): Gaussian bumps around centres.
@@ -262,10 +239,7 @@ class GaussianBasis(_Bumps):
     array([[1.   , 0.607]])
     """
 
-    def __init__(self, centres, width=1.0, *, width_bounds=None):
-        self.centres = centres
-        self.width = width
-        self.width_bounds = width_bounds
+    def __init__(self, centres, width=1.0, *, width_bounds=None): ...
 
     def _height(self, points):
         return phi_of(Gaussian(), points)
@@ -298,10 +272,7 @@ class SigmoidBasis(_Bumps):
     array([[0.5  , 0.731]])
     """
 
-    def __init__(self, centres, width=1.0, *, width_bounds=None):
-        self.centres = centres
-        self.width = width
-        self.width_bounds = width_bounds
+    def __init__(self, centres, width=1.0, *, width_bounds=None): ...
 
     def _height(self, points):
         return expit(np.sqrt(points.squared()))

@@ -22,6 +22,13 @@ def as_collection(X, who):
     return list(X) if isinstance(X, tuple) else X
 
 
+def refuse_nat(values, what):
+    """Refuse an array of dates or durations one of which is missing: as a number NaT is −2⁶³, not NaN."""
+    if values.dtype.kind in "mM" and np.isnat(values).any():
+        rows = np.flatnonzero(np.isnat(values).reshape(len(values), -1).any(axis=1))
+        raise ValueError(f"{what} contains NaT, no date: row {rows[0]} ({rows.size} such rows). Drop them first.")
+
+
 def result_dtype(X):
     """float32 for a float32 array, else float64."""
     return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
@@ -32,6 +39,7 @@ def as_vectors(X, who):
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float64, np.float32):
         return X
     X = np.asarray(X)
+    refuse_nat(X, f"{who}: X")
     if X.dtype.kind == "c":
         raise ValueError(f"{who}: complex data are not supported.")
     if X.dtype not in (np.float64, np.float32):

@@ -51,7 +51,7 @@ class Points:
             Applied to the array of squared distances, which it may overwrite.
         """
         if loop is not None and self.loops is not None:
-            return self._compiled(self.loops.CODES[loop])
+            return self._compiled(self.loops.pairs.CODES[loop])
         return lambda i, j: phi(self.squared(i, j))
 
     def squared(self, i=EVERYTHING, j=EVERYTHING, out=None):
@@ -59,7 +59,7 @@ class Points:
         if self.loops is None:
             return self._squared(self.A[i], self.B[j], out)
         if self._raw is None:
-            self._raw = self._compiled(self.loops.RAW)
+            self._raw = self._compiled(self.loops.pairs.RAW)
         return self._raw(i, j)
 
     def _squared(self, A, B, out):
@@ -101,7 +101,7 @@ class Points:
                 rows = A[i]
                 first, last, _ = j.indices(len(B))
                 out = np.empty((len(rows), max(0, last - first)), dtype=dtype)
-                loops.radial(code, rows, Bt, first, largest, out)
+                loops.pairs.radial(code, rows, Bt, first, largest, out)
                 return out
 
             return by_differences
@@ -113,7 +113,7 @@ class Points:
             for k in range(0, len(rows), STRIP):  # the product is still in cache when φ reads it
                 strip, part = out[k : k + STRIP], slice(k, k + STRIP)
                 np.matmul(rows[part], columns.T, out=strip)
-                loops.radial_from_product(code, strip, rr[part], cc, rows[part], columns, near, largest)
+                loops.pairs.radial_from_product(code, strip, rr[part], cc, rows[part], columns, near, largest)
             return out
 
         return by_product
@@ -127,13 +127,13 @@ class Points:
         A, B, loops = self.A, self.B, self.loops
         if loops is None or loop is None or A.dtype != np.float64 or self.size > PRODUCT_SAFE[A.dtype]:
             return None
-        code, d, largest = loops.CODES[loop], A.shape[1], LARGEST[A.dtype]
+        code, d, largest = loops.pairs.CODES[loop], A.shape[1], LARGEST[A.dtype]
         if d <= BY_DIFFERENCES[A.dtype] or self.size > MODEST:
             Bt = self._transposed
 
             def by_differences(i, j, W):
                 sums, first = np.zeros(d), j.indices(len(B))[0]
-                return loops.radial_contract(code, A[i], Bt, first, W, largest, sums), sums
+                return loops.pairs.radial_contract(code, A[i], Bt, first, W, largest, sums), sums
 
             return by_differences
         (aa, bb), near = self._norms, NEAR[A.dtype]
@@ -145,7 +145,7 @@ class Points:
                 strip = slice(k, k + STRIP)
                 part = rows[strip]
                 V, across = part @ points.T, np.empty(len(part))
-                total += loops.radial_contract_product(
+                total += loops.pairs.radial_contract_product(
                     code, V, rr[strip], cc, part, points, near, largest, W[strip], across, columns, sums
                 )
                 sums += across @ part**2 - 2.0 * np.einsum("ij,ij->j", part, V @ points)
@@ -196,7 +196,7 @@ class Points:
         A, B = self.A[i], self.B[j]
         if self.loops is not None:
             out = np.empty((len(A), len(B)), dtype=A.dtype)
-            self.loops.laplacian(A, np.ascontiguousarray(B.T), out)
+            self.loops.pairs.laplacian(A, np.ascontiguousarray(B.T), out)
             return out
         r = _cdist()(A, B, "cityblock").astype(A.dtype, copy=False)
         return np.exp(np.negative(r, out=r), out=r)
@@ -207,7 +207,7 @@ class Points:
         if self.loops is None:
             return np.array([np.vdot(V, np.abs(np.subtract.outer(A[:, k], B[:, k]))) for k in range(A.shape[1])])
         sums = np.zeros(A.shape[1])
-        self.loops.weighted_abs(np.ascontiguousarray(V), A, np.ascontiguousarray(B.T), sums)
+        self.loops.pairs.weighted_abs(np.ascontiguousarray(V), A, np.ascontiguousarray(B.T), sums)
         return sums
 
 

@@ -1,12 +1,11 @@
 """Kernels of the inner product xᵀz: constant, linear, polynomial, quadratic form, arc-cosine."""
 
-import numbers
-
 import numpy as np
 
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.definite import semidefinite
 
 
 class Constant(Kernel):
@@ -32,31 +31,24 @@ class Constant(Kernel):
     hyper = {"value": (1e-10, 1e10)}
     stationary = True
 
-    def __init__(self, value=1.0, *, value_bounds=None):
-        self.value = value
-        self.value_bounds = value_bounds
+    def __init__(self, value=1.0, *, value_bounds=None): ...
 
     def validate(self, X):
         """X, of any kind."""
         return as_collection(X, "Constant")
 
     def _tile(self, X, Z):
-        return np.full((len(X), len(Z)), _at_least_zero(self, "value"), dtype=result_dtype(X))
+        return np.full((len(X), len(Z)), self._at_least_zero("value"), dtype=result_dtype(X))
 
     def diag(self, X):
         """c at every input."""
-        return np.full(len(X), _at_least_zero(self, "value"), dtype=result_dtype(X))
+        return np.full(len(X), self._at_least_zero("value"), dtype=result_dtype(X))
 
     def _grad(self, X, Z, W):
         return {"value": np.sum(W)}
 
     def _dx(self, X, Z):
         return np.zeros((len(X), len(Z), X.shape[1]))
-
-    @classmethod
-    def examples(cls):
-        """A positive constant, and zero."""
-        return [cls(), cls(2.5), cls(0.0)]
 
 
 class Linear(Kernel):
@@ -100,38 +92,27 @@ class Polynomial(Kernel):
     """
 
     hyper = {"offset": (1e-5, 1e5)}
+    whole_numbers = {"degree": (1, 10_000, "; (xᵀz + c)ᵖ for other p is in general not a kernel")}
 
-    def __init__(self, degree=2, offset=1.0, *, offset_bounds=None):
-        self.degree = degree
-        self.offset = offset
-        self.offset_bounds = offset_bounds
-
-    def _power(self):
-        """p, checked."""
-        return whole(self.degree, "Polynomial: degree", 1, "; (xᵀz + c)ᵖ for other p is in general not a kernel")
+    def __init__(self, degree=2, offset=1.0, *, offset_bounds=None): ...
 
     def _tile(self, X, Z):
         K = X @ Z.T
-        K += _at_least_zero(self, "offset")
-        return np.power(K, self._power(), out=K)
+        K += self._at_least_zero("offset")
+        return np.power(K, self._whole("degree"), out=K)
 
     def diag(self, X):
         """(‖x‖² + c)ᵖ."""
-        return (np.einsum("ij,ij->i", X, X) + _at_least_zero(self, "offset")) ** self._power()
+        return (np.einsum("ij,ij->i", X, X) + self._at_least_zero("offset")) ** self._whole("degree")
 
     def _grad(self, X, Z, W):
         """∂k/∂c = p (xᵀz + c)ᵖ⁻¹."""
-        p = self._power()
-        return {"offset": p * np.sum(W * (X @ Z.T + _at_least_zero(self, "offset")) ** (p - 1))}
+        p = self._whole("degree")
+        return {"offset": p * np.sum(W * (X @ Z.T + self._at_least_zero("offset")) ** (p - 1))}
 
     def _dx(self, X, Z):
-        p = self._power()
-        return (p * (X @ Z.T + _at_least_zero(self, "offset")) ** (p - 1))[:, :, None] * Z
-
-    @classmethod
-    def examples(cls):
-        """Degrees one to three, with and without offset."""
-        return [cls(), cls(1, 0.5), cls(3, 2.0), cls(2, 0.0)]
+        p = self._whole("degree")
+        return (p * (X @ Z.T + self._at_least_zero("offset")) ** (p - 1))[:, :, None] * Z
 
 
 class QuadraticForm(Kernel):
@@ -149,14 +130,13 @@ class QuadraticForm(Kernel):
     array([[3.]])
     """
 
-    def __init__(self, A=None):
-        self.A = A
+    def __init__(self, A=None): ...
 
     def _form(self, X):
         """A for the columns of X. The eigenvalues are found once for a given A, not once for every tile."""
         A, checked = getattr(self, "_checked", (None, None))
         if checked is None or A is not self.A:
-            checked = _positive_form(self.A)
+            checked = semidefinite(self.A, "QuadraticForm: A", 1e-10)
             self._checked = (self.A, checked)
         if len(checked) != X.shape[1]:
             raise ValueError(f"QuadraticForm: A is {len(checked)} × {len(checked)}, but X has {X.shape[1]} columns.")
@@ -171,11 +151,6 @@ class QuadraticForm(Kernel):
 
     def _dx(self, X, Z):
         return np.broadcast_to(Z if self.A is None else Z @ self._form(Z), (len(X), *Z.shape))
-
-    @classmethod
-    def examples(cls):
-        """The identity; a full and a singular form on three columns."""
-        return [cls(), cls([[2.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]]), cls(np.ones((3, 3)))]
 
 
 class ArcCosine(Kernel):
@@ -197,8 +172,7 @@ class ArcCosine(Kernel):
     array([[1. , 0.5, 0. ]])
     """
 
-    def __init__(self, order=1):
-        self.order = order
+    def __init__(self, order=1): ...
 
     def _order(self):
         """n, checked."""
@@ -244,51 +218,6 @@ class ArcCosine(Kernel):
             J1 = sine + (np.pi - angle) * cosine
             out = b**2 * a[:, None, None] * (2.0 * J * A + 4.0 * J1 * (B - cosine * A))
         return np.where((a == 0)[:, None, None] | (b == 0), 0.0, out) / np.pi
-
-    @classmethod
-    def examples(cls):
-        """The three orders."""
-        return [cls(), cls(0), cls(2)]
-
-
-def whole(value, who, least, why=""):
-    """Return value as an int, checked to be a whole number >= least."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{who} must be a whole number >= {least}, got {value!r}{why}.")
-    return int(value)
-
-
-def _at_least_zero(kernel, name):
-    """Hyper-parameter ``name`` as a float, checked to be one finite number >= 0."""
-    value = np.asarray(getattr(kernel, name), dtype=float)
-    if value.size != 1 or not (np.isfinite(value).all() and (value >= 0).all()):
-        raise ValueError(
-            f"{type(kernel).__name__}: {name} must be one finite number >= 0, got {getattr(kernel, name)!r}; "
-            "with a negative one this is not a kernel."
-        )
-    return float(value.reshape(()))
-
-
-def _positive_form(A):
-    """A as a float64 array, checked to be square, symmetric and positive semi-definite."""
-    A = np.asarray(A, dtype=float)
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise ValueError(f"QuadraticForm: A must be a square matrix, got shape {A.shape}.")
-    if not np.isfinite(A).all():
-        raise ValueError("QuadraticForm: A has entries that are not finite.")
-    largest = np.abs(A).max(initial=0.0)
-    i, j = np.unravel_index(np.argmax(np.abs(A - A.T)), A.shape) if A.size else (0, 0)
-    if A.size and abs(A[i, j] - A[j, i]) > 1e-10 * largest:
-        raise ValueError(
-            f"QuadraticForm: A must be symmetric, but A[{i}, {j}] = {A[i, j]} and A[{j}, {i}] = {A[j, i]}."
-        )
-    smallest = np.linalg.eigvalsh(A).min(initial=0.0)
-    if smallest < -1e-12 * len(A) * largest:
-        raise ValueError(
-            f"QuadraticForm: A must be positive semi-definite, but its smallest eigenvalue is {smallest:.6g}; "
-            "xᵀAz is not a kernel then."
-        )
-    return A
 
 
 def _directions(X):

@@ -4,9 +4,11 @@ Nothing is remembered: what is free, and how many entries it has, is read from t
 attribute may be set at any time. A search asks for it in every trial, so reading is made cheap instead.
 """
 
-import numpy as np
+import functools
+import numbers
+import reprlib
 
-from mercer.kernels.bounds import check_bounds
+import numpy as np
 
 FIXED = "fixed"
 
@@ -21,10 +23,14 @@ class HyperParameters:
         An instance overrides bounds through ``<name>_bounds``: a pair, or ``"fixed"``.
     parts : tuple of str
         The attributes that are kernels.
+    whole_numbers : dict
+        Discrete parameters with their least and largest value, far beyond use and small enough to be computed; a third
+        entry says why others are refused.
     """
 
     hyper: dict = {}
     parts: tuple = ()
+    whole_numbers: dict = {}
 
     def _named_parts(self):
         """[(name, kernel), …] of the parts, in order."""
@@ -71,6 +77,33 @@ class HyperParameters:
                 "give one value, or one for each column."
             )
         return value
+
+    def _at_least_zero(self, name):
+        """Return hyper-parameter ``name`` as a float, checked to be one finite number >= 0."""
+        value = np.asarray(getattr(self, name), dtype=float)
+        if value.size != 1 or not 0.0 <= value.min() < np.inf:
+            raise ValueError(
+                f"{type(self).__name__}: {name} must be one finite number >= 0, got {getattr(self, name)!r}; "
+                "with a negative one this is not a kernel."
+            )
+        return float(value.reshape(()))
+
+    def _whole(self, name, value=None):
+        """Return discrete parameter ``name``, or one value of it, as an int, checked to be within its limits."""
+        least, most, *why = self.whole_numbers[name]
+        value = getattr(self, name) if value is None else value
+        if isinstance(value, numbers.Real) and value > most:
+            raise ValueError(f"{type(self).__name__}: {name} must be at most {most:,}, got {reprlib.repr(value)}.")
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+            who = f"{type(self).__name__}: {name}"
+            raise ValueError(f"{who} must be a whole number >= {least}, got {value!r}{''.join(why)}.")
+        return int(value)
+
+    def _check_parameters(self):
+        """Refuse parameters with which an evaluation would never end."""
+        for name in self.whole_numbers:
+            for value in np.atleast_1d(np.asarray(getattr(self, name), dtype=object)):
+                self._whole(name, value)
 
     def _in_logs(self, own):
         """∂/∂log of the free own hyper-parameters, in order, from {name: derivative in natural units}."""
@@ -151,3 +184,20 @@ class HyperParameters:
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
+
+
+def check_bounds(name, bounds, size):
+    """Return bounds as an array of shape (size, 2), checked to be positive and ordered."""
+    plain = type(bounds) is tuple and all(type(value) is float for value in bounds)
+    return (_checked if plain else _checked.__wrapped__)(name, bounds, size)
+
+
+@functools.lru_cache(maxsize=256)  # a search asks for a pair several times in every evaluation
+def _checked(name, bounds, size):
+    bounds = np.asarray(bounds, dtype=float)
+    if bounds.shape not in ((2,), (size, 2)):
+        raise ValueError(f"{name}_bounds must be a pair (low, high), {size} pairs, or 'fixed'; got {bounds!r}.")
+    bounds = np.broadcast_to(bounds, (size, 2))
+    if not (np.isfinite(bounds).all() and (bounds[:, 0] > 0).all() and (bounds[:, 0] < bounds[:, 1]).all()):
+        raise ValueError(f"{name}_bounds must satisfy 0 < low < high < inf, got {bounds.tolist()}.")
+    return bounds

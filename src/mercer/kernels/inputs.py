@@ -1,18 +1,54 @@
 """Kernels that change what another kernel sees or says: normalised, warped, transformed inputs, some columns only."""
 
 import numbers
+from abc import abstractmethod
 
 import numpy as np
 
-from mercer.kernels.algebra import Composite, FromParts, Scaled, Sum
+from mercer._tiles import EVERYTHING
+from mercer.kernels.algebra import Composite, FromParts
 from mercer.kernels.collection import as_collection, as_vectors, result_dtype
-from mercer.kernels.dot import Constant, Linear
-from mercer.kernels.radial import Gaussian
 from mercer.kernels.slopes import differences
 from mercer.kernels.text import show
 
 
-class Normalised(Composite):
+class Compared(Composite):
+    """g(k(x, z), k(x, x), k(z, z)) of the last of the parts. A subclass writes g and the pull-back of a weight tile."""
+
+    @abstractmethod
+    def _value(self, K, a, b):
+        """g of a tile, of k(x, x) as a column, and of k(z, z)."""
+
+    @abstractmethod
+    def _pulled(self, W, K, a, b):
+        """(W ∘ ∂g/∂k(x, z), Σ_z W ∘ ∂g/∂k(x, x), Σ_x W ∘ ∂g/∂k(z, z))."""
+
+    def _values(self, X, Z):
+        """(the tiles of k, k(x, x) as a column, k(z, z))."""
+        k = getattr(self, self.parts[-1])
+        a = k.diag(X)
+        return k.tiles(X, Z), a[:, None], a if Z is X else k.diag(Z)
+
+    def tiles(self, X, Z):
+        """g of the tiles of k; the diagonals are computed once."""
+        tile, a, b = self._values(X, Z)
+        return lambda i, j: self._value(tile(i, j), a[i], b[j])
+
+    def diag(self, X):
+        """1: every input is most similar to itself."""
+        return np.ones(len(X), dtype=getattr(self, self.parts[-1]).diag(X[:0]).dtype)
+
+    def grad(self, X, Z, W):
+        """∂/∂log θ of k, through its values and both diagonals."""
+        k = getattr(self, self.parts[-1])
+        if not k.n_theta:
+            return np.zeros(0)
+        tile, a, b = self._values(X, Z)
+        V, rows, columns = self._pulled(W, tile(EVERYTHING, EVERYTHING), a, b)
+        return k.grad(X, Z, V) + diag_grad(k, X, rows) + diag_grad(k, Z, columns)
+
+
+class Normalised(Compared):
     """k(x, z) / √(k(x, x) k(z, z)): the cosine in feature space; 0 where a diagonal is 0.
 
     Parameters
@@ -28,49 +64,33 @@ class Normalised(Composite):
 
     parts = ("kernel",)
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def __init__(self, kernel): ...
 
-    def _inverse_norm(self, X):
-        """1/√k(x, x), or 0."""
-        d = self.kernel.diag(X)
-        return np.divide(1.0, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
+    def _value(self, K, a, b):
+        return K * (_inverse(np.sqrt(a)) * _inverse(np.sqrt(b)))
 
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        K *= self._inverse_norm(X)[:, None]
-        K *= self._inverse_norm(Z)
-        return K
+    def _pulled(self, W, K, a, b):
+        V = W * (_inverse(np.sqrt(a)) * _inverse(np.sqrt(b)))
+        K *= V
+        return V, -0.5 * K.sum(axis=1) * _inverse(a[:, 0]), -0.5 * K.sum(axis=0) * _inverse(b)
+
+    def _dx(self, X, Z):
+        tile, a, b = self._values(X, Z)
+        size = _inverse(np.sqrt(a)) * _inverse(np.sqrt(b))
+        lost = tile(EVERYTHING, EVERYTHING) * size * (0.5 * _inverse(a))  # what the norm of x takes
+        return self.kernel.dx(X, Z) * size[:, :, None] - lost[:, :, None] * self.kernel.dx_diag(X)[:, None]
 
     def diag(self, X):
         """1, or 0 where k(x, x) = 0."""
         return (self.kernel.diag(X) > 0).astype(result_dtype(X))
 
-    def _pull(self, X, Z, W):
-        a, b = self._inverse_norm(X), self._inverse_norm(Z)
-        yield "kernel", X, Z, W * a[:, None] * b
-
-    def grad(self, X, Z, W):
-        """∂/∂log θ of k/√(k(x,x) k(z,z)): the part of W ∘ ∂k, less half of each diagonal's share."""
-        a, b = self._inverse_norm(X), self._inverse_norm(Z)
-        WK = W * self._tile(X, Z)
-        full = self.kernel.grad(X, Z, W * a[:, None] * b)
-        rows = diag_grad(self.kernel, X, WK.sum(axis=1) * a**2)
-        columns = diag_grad(self.kernel, Z, WK.sum(axis=0) * b**2)
-        return full - 0.5 * (rows + columns)
-
-    def _dx(self, X, Z):
-        a, b = self._inverse_norm(X), self._inverse_norm(Z)
-        lost = (0.5 * a**2)[:, None] * self.kernel.dx_diag(X)  # what the norm of x takes
-        return self.kernel.dx(X, Z) * a[:, None, None] * b[:, None] - self._tile(X, Z)[:, :, None] * lost[:, None]
-
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.normalise()"
 
-    @classmethod
-    def examples(cls):
-        """Normalised sum, so that the diagonal depends on θ."""
-        return [cls(Sum(Linear(), Constant(2.0))), cls(Scaled(Linear(), 2.0))]
+
+def _inverse(d):
+    """1/d, or 0 where d is."""
+    return np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)
 
 
 def diag_grad(kernel, X, w):
@@ -103,9 +123,7 @@ class Warped(Composite):
     parts = ("kernel",)
     stationary = False
 
-    def __init__(self, kernel, function):
-        self.kernel = kernel
-        self.function = function
+    def __init__(self, kernel, function): ...
 
     def _values(self, X):
         """f at every input, checked to be n numbers."""
@@ -135,11 +153,6 @@ class Warped(Composite):
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.warp({show(self.function)})"
 
-    @classmethod
-    def examples(cls):
-        """An amplitude that grows with the first column."""
-        return [cls(Gaussian(), first_column)]
-
 
 class Transformed(FromParts):
     """k(g(x), g(z)) for any function g of a collection.
@@ -162,9 +175,7 @@ class Transformed(FromParts):
     parts = ("kernel",)
     stationary = False
 
-    def __init__(self, kernel, function):
-        self.kernel = kernel
-        self.function = function
+    def __init__(self, kernel, function): ...
 
     def validate(self, X):
         """X is what the function reads; the kernel validates what it returns."""
@@ -188,11 +199,6 @@ class Transformed(FromParts):
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.transform({show(self.function)})"
-
-    @classmethod
-    def examples(cls):
-        """A Gaussian kernel on squashed inputs."""
-        return [cls(Gaussian(), np.tanh)]
 
 
 class Columns(FromParts):
@@ -220,9 +226,7 @@ class Columns(FromParts):
 
     parts = ("kernel",)
 
-    def __init__(self, kernel, columns):
-        self.kernel = kernel
-        self.columns = columns
+    def __init__(self, kernel, columns): ...
 
     @property
     def domain(self):
@@ -286,19 +290,6 @@ class Columns(FromParts):
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.on({show(self.columns)})"
 
-    @classmethod
-    def examples(cls):
-        """One column, and two, by number and by name."""
-        by_number = [cls(Gaussian(), 1), cls(Gaussian([0.5, 2.0]), [0, 2])]
-        return [*by_number, cls(Gaussian(), "age"), cls(Gaussian([0.5, 2.0]), ["age", "dose"])]
-
-    def sample(self, n, rng):
-        """Return rows of numbers, or a dict with the columns by name."""
-        names = named_columns(self)
-        if self.kernel.domain == "objects" and len(names) == 1:
-            return {names[0]: self.kernel.sample(n, rng)}
-        return {name: rng.standard_normal(n) for name in names} if names else rng.standard_normal((n, 3))
-
 
 def named_columns(kernel):
     """Return the columns that a kernel reads by name, in order; empty if it reads none by name.
@@ -340,8 +331,3 @@ def _tables():
     from mercer.kernels.objects import tables
 
     return tables
-
-
-def first_column(X):
-    """1 + x₁²: the function of the example of `Warped`."""
-    return 1.0 + X[:, 0] ** 2

@@ -30,9 +30,7 @@ class Laplacian(PreparedKernel):
     hyper = {"length_scale": LENGTH_BOUNDS}
     stationary = True
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
 
     def prepare(self, X, Z, keep=False):
         """Tiles and contractions; both collections are scaled once."""
@@ -47,11 +45,6 @@ class Laplacian(PreparedKernel):
         pairs = self.prepare(X, Z)
         sign = np.sign(pairs.points.A[:, None] - pairs.points.B[None])
         return -pairs.tile(EVERYTHING, EVERYTHING)[:, :, None] * sign / pairs.scale
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
 
 
 class _PreparedLaplacian(Prepared):

@@ -5,7 +5,6 @@ import operator
 import sys
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.limits import check_limits
 
 LONGEST = 100_000  # characters
 DEEPEST = 200  # levels of the expression
@@ -179,18 +178,30 @@ class _Reader:
         try:
             made = make(*arguments, **(keywords or {}))
             if isinstance(made, Kernel):
-                _check_parts(made)
-                check_limits(made)
+                check_read(made)
             return made
         except (TypeError, ValueError, OverflowError) as error:
             raise self.error(node, str(error).rstrip(".")) from error
 
 
-def _check_parts(kernel):
-    """Refuse a part that is not a kernel: nothing else looks at it before the kernel is used."""
-    for name, part in kernel._named_parts():
-        if not isinstance(part, Kernel):
-            raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {type(part).__name__}")
+def check_read(kernel):
+    """Refuse a kernel that came as data: parts that are no kernels, no hyper-parameters, and what is beyond its limits.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        It alone is looked at, not its parts, which were read before it.
+    """
+    who = type(kernel).__name__
+    for name, value in kernel.get_params(deep=False).items():
+        if name in kernel.parts and not isinstance(value, Kernel):
+            raise TypeError(f"{who}: {name} must be a kernel, got {type(value).__name__}.")
+        if name not in kernel.parts and isinstance(value, Kernel):
+            raise TypeError(f"{who}: {name} cannot be a kernel.")
+    kernel._own()  # values and bounds of hyper-parameters
+    if not kernel.parts:
+        kernel.n_theta  # noqa: B018 - of a kernel of scikit-learn's, this looks at it
+    kernel._check_parameters()
 
 
 def kernel_classes():

@@ -35,11 +35,7 @@ class Periodic(PreparedKernel):
     hyper = {"length_scale": (1e-5, 1e5), "period": (1e-5, 1e5)}
     stationary = True
 
-    def __init__(self, length_scale=1.0, period=1.0, *, length_scale_bounds=None, period_bounds=None):
-        self.length_scale = length_scale
-        self.period = period
-        self.length_scale_bounds = length_scale_bounds
-        self.period_bounds = period_bounds
+    def __init__(self, length_scale=1.0, period=1.0, *, length_scale_bounds=None, period_bounds=None): ...
 
     def _circle(self, X):
         """U = (cos 2πx/p, sin 2πx/p), all cosines first, of shape (n, 2d)."""
@@ -61,11 +57,6 @@ class Periodic(PreparedKernel):
         P, Q = self._circle(X)[:, None], self._circle(Z)[None]
         sine = P[..., d:] * Q[..., :d] - P[..., :d] * Q[..., d:]
         return -self._tile(X, Z)[:, :, None] * sine * (2.0 * np.pi / (period * scale**2))
-
-    @classmethod
-    def examples(cls):
-        """One length scale and period; one for each column."""
-        return [cls(), cls(0.7, 3.0), cls([0.5, 1.0, 2.0], 2.0), cls(1.5, [1.0, 2.0, 3.0])]
 
 
 class _PreparedPeriodic(Prepared):
@@ -130,9 +121,7 @@ class Cosine(Kernel):
     hyper = {"period": (1e-5, 1e5)}
     stationary = True
 
-    def __init__(self, period=1.0, *, period_bounds=None):
-        self.period = period
-        self.period_bounds = period_bounds
+    def __init__(self, period=1.0, *, period_bounds=None): ...
 
     def _wave(self, X):
         """(cos 2πt, sin 2πt), of shape (n, 2)."""
@@ -161,11 +150,6 @@ class Cosine(Kernel):
         P, Q = self._wave(X), self._wave(Z)
         sine = np.outer(P[:, 1], Q[:, 0]) - np.outer(P[:, 0], Q[:, 1])
         return -sine[:, :, None] * np.broadcast_to(2.0 * np.pi / self._positive("period", X.shape[1]), X.shape[1:])
-
-    @classmethod
-    def examples(cls):
-        """One period; one for each column."""
-        return [cls(), cls(3.0), cls([1.0, 2.0, 5.0])]
 
 
 def turns(X, period):

@@ -1,16 +1,42 @@
 """Functions of one kernel that keep it a kernel: kᵖ, exp(k), Σ cᵢ kⁱ with cᵢ >= 0."""
 
-import numbers
+from abc import abstractmethod
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval
 
-from mercer.kernels.algebra import Composite, Scaled, Sum
-from mercer.kernels.dot import Constant, Linear
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.algebra import Composite
 from mercer.kernels.text import show
 
 
-class Power(Composite):
+class FunctionOf(Composite):
+    """q(k(x, z)) for a function q that makes a kernel of a kernel. A subclass writes q and its derivative."""
+
+    parts = ("kernel",)
+
+    @abstractmethod
+    def _q(self, K):
+        """q of each entry."""
+
+    @abstractmethod
+    def _slope(self, K):
+        """q′ of each entry."""
+
+    def _tile(self, X, Z):
+        return self._q(self.kernel(X, Z))
+
+    def diag(self, X):
+        """q(k(x, x))."""
+        return self._q(self.kernel.diag(X))
+
+    def _pull(self, X, Z, W):
+        yield "kernel", X, Z, W * self._slope(self.kernel(X, Z))
+
+    def _dx(self, X, Z):
+        return self._slope(self.kernel(X, Z))[:, :, None] * self.kernel.dx(X, Z)
+
+
+class Power(FunctionOf):
     """k(x, z)ᵖ for a whole number p >= 1.
 
     Parameters
@@ -25,48 +51,23 @@ class Power(Composite):
     Linear() ** 2
     """
 
-    parts = ("kernel",)
     _precedence = 3
+    whole_numbers = {"exponent": (1, 10_000, "; other powers of a kernel are in general not positive semi-definite")}
 
-    def __init__(self, kernel, exponent=2):
-        self.kernel = kernel
-        self.exponent = exponent
+    def __init__(self, kernel, exponent=2): ...
 
-    def _whole(self):
-        """p, checked."""
-        if not isinstance(self.exponent, numbers.Integral) or self.exponent < 1:
-            raise ValueError(
-                f"Power: exponent must be a whole number >= 1, got {self.exponent!r}; other powers of a kernel "
-                "are in general not positive semi-definite."
-            )
-        return int(self.exponent)
+    def _q(self, K):
+        return K ** self._whole("exponent")
 
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        return np.power(K, self._whole(), out=K)
-
-    def diag(self, X):
-        """k(x, x)ᵖ."""
-        return self.kernel.diag(X) ** self._whole()
-
-    def _pull(self, X, Z, W):
-        p = self._whole()
-        yield "kernel", X, Z, W * (p * self.kernel(X, Z) ** (p - 1))
-
-    def _dx(self, X, Z):
-        p = self._whole()
-        return (p * self.kernel(X, Z) ** (p - 1))[:, :, None] * self.kernel.dx(X, Z)
+    def _slope(self, K):
+        p = self._whole("exponent")
+        return p * K ** (p - 1)
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)} ** {show(self.exponent)}"
 
-    @classmethod
-    def examples(cls):
-        """The square of a sum."""
-        return [cls(Sum(Linear(), Constant(1.0)), 3), cls(Gaussian(), 2)]
 
-
-class Exp(Composite):
+class Exp(FunctionOf):
     """exp(k(x, z)).
 
     Parameters
@@ -80,35 +81,18 @@ class Exp(Composite):
     (0.5 * Linear()).exp()
     """
 
-    parts = ("kernel",)
+    def __init__(self, kernel): ...
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def _q(self, K):
+        return np.exp(K)
 
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        return np.exp(K, out=K)
-
-    def diag(self, X):
-        """exp(k(x, x))."""
-        return np.exp(self.kernel.diag(X))
-
-    def _pull(self, X, Z, W):
-        yield "kernel", X, Z, W * np.exp(self.kernel(X, Z))
-
-    def _dx(self, X, Z):
-        return np.exp(self.kernel(X, Z))[:, :, None] * self.kernel.dx(X, Z)
+    _slope = _q
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.exp()"
 
-    @classmethod
-    def examples(cls):
-        """The exponential of a scaled linear kernel."""
-        return [cls(Scaled(Linear(), 0.3)), cls(Gaussian())]
 
-
-class PolynomialOf(Composite):
+class PolynomialOf(FunctionOf):
     """q(k(x, z)) = Σᵢ cᵢ kⁱ with every cᵢ >= 0.
 
     Parameters
@@ -125,11 +109,7 @@ class PolynomialOf(Composite):
     73.0
     """
 
-    parts = ("kernel",)
-
-    def __init__(self, kernel, coefficients=(0.0, 1.0)):
-        self.kernel = kernel
-        self.coefficients = coefficients
+    def __init__(self, kernel, coefficients=(0.0, 1.0)): ...
 
     def _checked(self):
         """The coefficients as an array, checked to be >= 0."""
@@ -143,27 +123,11 @@ class PolynomialOf(Composite):
             )
         return c
 
-    def _tile(self, X, Z):
-        K = self.kernel(X, Z)
-        return np.polynomial.polynomial.polyval(K, self._checked().astype(K.dtype))
+    def _q(self, K):
+        return polyval(K, self._checked().astype(K.dtype))
 
-    def diag(self, X):
-        """q(k(x, x))."""
-        d = self.kernel.diag(X)
-        return np.polynomial.polynomial.polyval(d, self._checked().astype(d.dtype))
-
-    def _pull(self, X, Z, W):
-        slope = np.polynomial.polynomial.polyder(self._checked())
-        yield "kernel", X, Z, W * np.polynomial.polynomial.polyval(self.kernel(X, Z), slope)
-
-    def _dx(self, X, Z):
-        slope = np.polynomial.polynomial.polyder(self._checked())
-        return np.polynomial.polynomial.polyval(self.kernel(X, Z), slope)[:, :, None] * self.kernel.dx(X, Z)
+    def _slope(self, K):
+        return polyval(K, polyder(self._checked()))
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.polynomial({show(self.coefficients)})"
-
-    @classmethod
-    def examples(cls):
-        """1 + 2k²."""
-        return [cls(Gaussian(), [1.0, 0.0, 2.0]), cls(Linear())]

@@ -147,10 +147,7 @@ class Matern(Radial):
     True
     """
 
-    def __init__(self, length_scale=1.0, nu=1.5, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.nu = nu
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, length_scale=1.0, nu=1.5, *, length_scale_bounds=None): ...
 
     def _argument(self, s):
         """(ν, a), in float64: the logarithms of the factors are large, and cancel."""
@@ -169,11 +166,6 @@ class Matern(Radial):
             value = -nu * bessel.scaled_bessel(nu, 1.0 - nu, a) / a
         value[np.isinf(value) | (np.isnan(value) & ~np.isnan(a))] = 0.0
         return value.astype(s.dtype)
-
-    @classmethod
-    def examples(cls):
-        """Rough and smooth, one length scale and ARD."""
-        return [cls(), cls(nu=0.8), cls([0.5, 1.0, 2.0], nu=2.2)]
 
 
 class RationalQuadratic(Radial):
@@ -198,11 +190,7 @@ class RationalQuadratic(Radial):
 
     hyper = {"length_scale": LENGTH_BOUNDS, "alpha": (1e-5, 1e5)}
 
-    def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None):
-        self.length_scale = length_scale
-        self.alpha = alpha
-        self.length_scale_bounds = length_scale_bounds
-        self.alpha_bounds = alpha_bounds
+    def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None): ...
 
     def phi(self, s):
         alpha = float(self._positive("alpha"))
@@ -216,11 +204,6 @@ class RationalQuadratic(Radial):
         """∂φ/∂α = φ (u/(1 + u) − log(1 + u)),  u = s/(2α)."""
         u = s / (2.0 * float(self._positive("alpha")))
         return {"alpha": phi * (u / (1.0 + u) - np.log1p(u))}
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls(0.7, 2.0), cls([0.5, 1.0, 2.0], 0.5)]
 
 
 # ---------------------------------------------------------------------- φ and φ′ from one exp

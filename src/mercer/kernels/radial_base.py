@@ -30,7 +30,7 @@ class Shortcut(NamedTuple):
     both : function
         (kernel, s, one, two) ↦ (φ(s), φ′(s)), which are written into the arrays one and two; s is left alone.
     loop : str or None
-        The name of the compiled loop in ``_loops.CODES``.
+        The name of the compiled loop in ``_loops.pairs.CODES``.
     """
 
     dphi: Callable
@@ -67,9 +67,7 @@ class Radial(Kernel):
     hyper = {"length_scale": LENGTH_BOUNDS}
     stationary = True
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
 
     @property
     def columns_quick(self):
@@ -115,11 +113,6 @@ class Radial(Kernel):
         points = distance.scaled(X, Z, scale)
         slope = 2.0 * self.dphi(points.squared())
         return slope[:, :, None] * (points.A[:, None] - points.B[None]) / scale
-
-    @classmethod
-    def examples(cls):
-        """One length scale, and ARD."""
-        return [cls(), cls([0.5, 1.0, 2.0])]
 
 
 def phi_of(kernel, points):

@@ -3,8 +3,6 @@
 import numpy as np
 
 from mercer.kernels.algebra import FromParts
-from mercer.kernels.dot import Linear, Polynomial
-from mercer.kernels.radial import Gaussian
 from mercer.kernels.text import show
 
 
@@ -59,13 +57,3 @@ class Standardised(FromParts):
 
     def __repr__(self):
         return f"Standardised({self.kernel!r}, {show(self.centre)}, {show(self.scale)})"
-
-    @classmethod
-    def examples(cls):
-        """Of a stationary kernel, and of one that has an origin."""
-        unit = [0.5, 2.0, 3.0]
-        return [
-            cls(Gaussian(), 1.0, 2.0),
-            cls(Linear(), [1.0, 0.0, 2.0], unit),
-            cls(Polynomial(2), [1.0, 0.0, 2.0], unit),
-        ]

@@ -1,12 +1,21 @@
 """Parameters as Python source, and whether two are equal."""
 
 import inspect
+from functools import cache
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.kernels.hyper import HyperParameters  # every kernel is one
 
 
+@cache
+def parameter_names(cls):
+    """Names of the parameters of a class, as scikit-learn reads them from its signature."""
+    return tuple(BaseEstimator._get_param_names.__func__(cls))
+
+
+@cache
 def signature_of(cls):
     """Constructor parameters of a kernel class, in order, by name."""
     if cls.__init__ is object.__init__:  # whose signature is (*args, **kwargs)

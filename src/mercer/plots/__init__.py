@@ -11,13 +11,6 @@ from mercer.plots.selection import SelectionDisplay
 from mercer.plots.support_vectors import SupportVectorDisplay
 
 __all__ = [
-    "BiasVarianceDisplay",
-    "EvidenceSurfaceDisplay",
-    "IntervalDisplay",
-    "LCurveDisplay",
-    "PicardDisplay",
-    "PosteriorDisplay",
-    "ProbabilityDisplay",
-    "SelectionDisplay",
-    "SupportVectorDisplay",
-]
+    "BiasVarianceDisplay", "EvidenceSurfaceDisplay", "IntervalDisplay", "LCurveDisplay", "PicardDisplay",
+    "PosteriorDisplay", "ProbabilityDisplay", "SelectionDisplay", "SupportVectorDisplay",
+]  # fmt: skip

@@ -2,16 +2,20 @@
 
 import numpy as np
 
+from mercer._parameters import Parametrised
+
 # Okabe and Ito's colours: distinct with any kind of colour vision, and in print.
 BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
 INK, GREY, PALE = "#222222", "#6b6b6b", "#d9d9d9"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, INK)
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (8, 2, 1, 2, 1, 2)), "-")
 LAMBDA = "λ  (added to the diagonal of K)"
+GRID = 300  # places at which a curve over one input is evaluated
+MARGIN = 0.04  # of the range of x, on both sides
 LAMBDA_A = "λ  (weight of ‖x‖²)"
 
 
-class Display:
+class Display(Parametrised):
     """Base of the displays: where they draw, and what they keep."""
 
     def _start(self, ax, figsize=(6.4, 4.4)):
@@ -68,6 +72,23 @@ def like(X, rows):
     return type(X)({name: rows[:, j] for j, name in enumerate(X.columns)})
 
 
+def single_input(X):
+    """The one column of X, or None."""
+    shape = getattr(X, "shape", None) or np.shape(X)
+    return np.asarray(X, dtype=float)[:, 0] if len(shape) == 2 and shape[1] == 1 else None
+
+
+def name_of(X, column, given):
+    """The name of an axis: the one given, that of the column of a frame, or x."""
+    return str(X.columns[column]) if given is None and hasattr(X, "columns") else given or "x"
+
+
+def grid_over(x):
+    """Places over the range of x, and a little beyond."""
+    margin = MARGIN * np.ptp(x) or 1.0
+    return np.linspace(x.min() - margin, x.max() + margin, GRID)
+
+
 def path_of(estimator, X, y, sample_weight=None, lams=None):
     """(path, λ) of an estimator's kernel on X and y: of the fitted one, if it is fitted; else λ is None."""
     from mercer.kernels.base import Kernel
@@ -82,7 +103,7 @@ def path_of(estimator, X, y, sample_weight=None, lams=None):
         X if kernel.domain == "objects" else np.asarray(X, dtype=float),
         np.asarray(y, dtype=float),
         sample_weight=sample_weight,
-        intercept=getattr(estimator, "intercept", True),
+        intercept=estimator.get_params(deep=False).get("trend", True) not in (None, False),
         criteria=[],
         lams=lams,
     )

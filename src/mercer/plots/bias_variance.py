@@ -41,8 +41,7 @@ class BiasVarianceDisplay(Display):
     1.1
     """
 
-    def __init__(self, *, lam, bias2, variance, error):
-        self.lam, self.bias2, self.variance, self.error = lam, bias2, variance, error
+    def __init__(self, *, lam, bias2, variance, error): ...
 
     @classmethod
     def from_table(cls, table, *, ax=None):

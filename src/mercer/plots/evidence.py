@@ -55,9 +55,7 @@ class EvidenceSurfaceDisplay(Display):
     ('length_scale', 'noise')
     """
 
-    def __init__(self, *, names, first, second, values, chosen, best, covariance=None, terms=None):
-        self.names, self.first, self.second, self.values = names, first, second, values
-        self.chosen, self.best, self.covariance, self.terms = chosen, best, covariance, terms
+    def __init__(self, *, names, first, second, values, chosen, best, covariance=None, terms=None): ...
 
     @classmethod
     def from_estimator(cls, estimator, names=None, *, ranges=None, points=POINTS, terms=False, ax=None):

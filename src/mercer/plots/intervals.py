@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, like, title
-
-GRID = 300  # places at which a band over one input is evaluated
-MARGIN = 0.04  # of the range of x, on both sides
+from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, grid_over, like, name_of, single_input, title
 
 
 class IntervalDisplay(Display):
@@ -55,10 +52,7 @@ class IntervalDisplay(Display):
 
     def __init__(
         self, *, prediction, lower, upper, coverage, grid=None, x=None, y=None, inside=None, x_name="x", y_name="y"
-    ):  # fmt: skip
-        self.prediction, self.lower, self.upper, self.coverage = prediction, lower, upper, coverage
-        self.grid, self.x, self.y, self.inside = grid, x, y, inside
-        self.x_name, self.y_name = x_name, y_name
+    ): ...
 
     @classmethod
     def from_estimator(
@@ -95,17 +89,14 @@ class IntervalDisplay(Display):
             return _column(np.asarray(estimator.predict(rows)), target, "predictions"), interval
 
         prediction, interval = predicted(X)
-        x = _single_input(X)
+        x = single_input(X)
         if x is None:
             display = cls.from_predictions(prediction, interval, y, coverage=coverage, y_name=y_name, plot=False)
             return display.plot(ax)
-        low, high = x.min(), x.max()
-        margin = MARGIN * (high - low) if high > low else 1.0
-        grid = np.linspace(low - margin, high + margin, GRID)
+        grid = grid_over(x)
         f, band = predicted(like(X, grid[:, None]))
-        name = str(X.columns[0]) if x_name is None and hasattr(X, "columns") else x_name or "x"
         return cls(prediction=f, lower=band[:, 0], upper=band[:, 1], coverage=coverage, grid=grid, x=x, y=y,
-                   inside=_inside(y, interval), x_name=name, y_name=y_name).plot(ax)  # fmt: skip
+                   inside=_inside(y, interval), x_name=name_of(X, 0, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
     @classmethod
     def from_predictions(cls, prediction, interval, y=None, *, coverage, y_name="y", ax=None, plot=True):
@@ -201,11 +192,3 @@ def _column(values, target, what):
     if target is None and values.shape[1] > 1:
         raise ValueError(f"{what} has {values.shape[1]} columns; say which one with target=.")
     return values[:, target or 0]
-
-
-def _single_input(X):
-    """The one column of X, or None."""
-    shape = getattr(X, "shape", None) or np.shape(X)
-    if len(shape) != 2 or shape[1] != 1:
-        return None
-    return np.asarray(X, dtype=float)[:, 0]

@@ -51,13 +51,7 @@ class LCurveDisplay(Display):
     'residual  ‖y − f‖  (units of y)'
     """
 
-    def __init__(
-        self, *, lams, residual, norm, corner=None, corner_at=None, lam=None, lam_at=None, solution="f"
-    ):  # fmt: skip
-        self.lams, self.residual, self.norm = lams, residual, norm
-        self.corner, self.corner_at = corner, corner_at
-        self.lam, self.lam_at = lam, lam_at
-        self.solution = solution
+    def __init__(self, *, lams, residual, norm, corner=None, corner_at=None, lam=None, lam_at=None, solution="f"): ...
 
     @classmethod
     def from_path(cls, path, *, lam=None, rule=None, ax=None, **line_kwargs):
@@ -85,9 +79,9 @@ class LCurveDisplay(Display):
             residual=path.table["residual"],
             norm=path.table["norm"],
             corner=corner,
-            corner_at=_place(path, corner.lam),
+            corner_at=place(path, corner.lam),
             lam=lam,
-            lam_at=None if lam is None else _place(path, lam),
+            lam_at=None if lam is None else place(path, lam),
             solution="f" if path.matrix is None else "x",
         )
         return display.plot(ax, **line_kwargs)
@@ -150,7 +144,7 @@ class LCurveDisplay(Display):
         return mark
 
 
-def _place(path, lam):
+def place(path, lam):
     """(residual, norm) at one λ."""
     e, c2 = path.eigenvalues, np.sum(path.coefficients**2, axis=1)
     shrink = 1.0 / (1.0 + e / lam) if lam > 0 else (e <= 0).astype(float)

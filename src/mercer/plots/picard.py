@@ -44,9 +44,7 @@ class PicardDisplay(Display):
     'eᵢ = λ = 0.1'
     """
 
-    def __init__(self, *, eigenvalues, coefficients, lam=None, matrix=False):
-        self.eigenvalues, self.coefficients = eigenvalues, coefficients
-        self.lam, self.matrix = lam, matrix
+    def __init__(self, *, eigenvalues, coefficients, lam=None, matrix=False): ...
 
     @classmethod
     def from_path(cls, path, *, lam=None, ax=None):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mercer.kernels import Table
-from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, like, title
-from mercer.plots.intervals import GRID, MARGIN, _column
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, like, name_of, title
+from mercer.plots.intervals import _column
 
 SIGMAS = 2.0
 
@@ -52,10 +52,7 @@ class PosteriorDisplay(Display):
 
     def __init__(
         self, *, grid, mean, latent_std, noisy_std, x=None, y=None, samples=None, fitted=True, x_name="x", y_name="y"
-    ):  # fmt: skip
-        self.grid, self.mean, self.latent_std, self.noisy_std = grid, mean, latent_std, noisy_std
-        self.x, self.y, self.samples, self.fitted = x, y, samples, fitted
-        self.x_name, self.y_name = x_name, y_name
+    ): ...
 
     @classmethod
     def from_estimator(
@@ -94,9 +91,8 @@ class PosteriorDisplay(Display):
         if values.ndim != 2:
             raise ValueError(f"X must have rows and columns, got shape {values.shape}.")
         x, fitted = values[:, column], hasattr(estimator, "kernel_")
-        margin = MARGIN * np.ptp(x) or 1.0
-        grid = np.linspace(x.min() - margin, x.max() + margin, GRID)
-        rows = np.tile(np.median(values, axis=0), (GRID, 1))
+        grid = grid_over(x)
+        rows = np.tile(np.median(values, axis=0), (len(grid), 1))
         rows[:, column] = grid
         frame = like(X, rows)
         found = estimator.posterior(frame) if fitted else estimator.prior_moments(frame)
@@ -106,10 +102,9 @@ class PosteriorDisplay(Display):
         if samples is not None and samples.ndim == 3:
             samples = samples[:, pick or 0]
         data = cls._data(estimator, x, y, target, fitted and values.shape[1] == 1)
-        name = str(X.columns[column]) if x_name is None and hasattr(X, "columns") else x_name or "x"
         return cls(grid=grid, mean=_column(found.mean, pick, "the prediction"), latent_std=std[0],
                    noisy_std=std[1] if noisy else None, x=data[0], y=data[1], samples=samples, fitted=fitted,
-                   x_name=name, y_name=y_name).plot(ax)  # fmt: skip
+                   x_name=name_of(X, column, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
     @staticmethod
     def _data(estimator, x, y, target, own):

@@ -48,9 +48,7 @@ class ProbabilityDisplay(Display):
     'probability'
     """
 
-    def __init__(self, *, grid, prob, classes, band=None, X=None, y=None, names=("x", "x₂")):
-        self.grid, self.prob, self.classes, self.band = grid, prob, classes, band
-        self.X, self.y, self.names = X, y, names
+    def __init__(self, *, grid, prob, classes, band=None, X=None, y=None, names=("x", "x₂")): ...
 
     @classmethod
     def from_estimator(cls, estimator, X, y=None, *, names=None, ax=None):

@@ -55,9 +55,7 @@ class SelectionDisplay(Display):
     ['LOO()', 'GCV()']
     """
 
-    def __init__(self, *, lams, curves, choices, dof=None, lam=None, matrix=False):
-        self.lams, self.curves, self.choices = lams, curves, choices
-        self.dof, self.lam, self.matrix = dof, lam, matrix
+    def __init__(self, *, lams, curves, choices, dof=None, lam=None, matrix=False): ...
 
     @classmethod
     def from_comparison(cls, comparison, *, lam=None, ax=None):
@@ -132,13 +130,13 @@ class SelectionDisplay(Display):
         view = self._view()
         shown = (self.lams >= view[0] / (1 + 1e-9)) & (self.lams <= view[1] * (1 + 1e-9))
         ax.set(xscale="log", xlim=view, ylim=(-ROW * (rows + 0.9), TOP))
-        names = _short(self.choices)
+        names = short_names(self.choices)
         self.lines_, self.marks_ = {}, {}
         for k, (rule, choice) in enumerate(self.choices.items()):
             style = {"color": CYCLE[k % len(CYCLE)], "zorder": 3}
             if rule in self.curves:
-                scaled = _scaled(self.curves[rule][shown], _is_error(rule))
-                (self.lines_[rule],) = ax.plot(self.lams[shown], scaled, linewidth=2, linestyle=DASHES[k % len(DASHES)],
+                curve = scaled(self.curves[rule][shown], is_error(rule))
+                (self.lines_[rule],) = ax.plot(self.lams[shown], curve, linewidth=2, linestyle=DASHES[k % len(DASHES)],
                                                label=names[rule], **style)  # fmt: skip
             self.marks_[rule] = self._row(ax, k, choice, style["color"], view)
         self.lam_ = None
@@ -199,7 +197,7 @@ def _columns(ax, height, words, color):
                         textcoords="offset points", va="center", color=color, annotation_clip=False)  # fmt: skip
 
 
-def _scaled(values, error):
+def scaled(values, error):
     """0 at the best and 1 at the right end, or at the largest value where the right end is the best.
 
     Of an error it is a factor that matters, so it is taken by its logarithm; a likelihood is a logarithm already.
@@ -216,12 +214,12 @@ def _scaled(values, error):
     return (values - best) / size if size > 0 else np.zeros_like(values)
 
 
-def _is_error(name):
+def is_error(name):
     """Whether a criterion is a mean error, and not minus a log likelihood."""
     return not (name.startswith("Evidence") or "log_density" in name)
 
 
-def _short(rules):
+def short_names(rules):
     """Names for people: "LOO(score='log_density')" is "LOO log density"; the full ones where two would be equal."""
     short = {}
     for name in rules:

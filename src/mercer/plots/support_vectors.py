@@ -2,8 +2,20 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREY, INK, ORANGE, SKY, Display, like, number, title
-from mercer.plots.intervals import GRID, MARGIN, _single_input
+from mercer.plots._base import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    Display,
+    grid_over,
+    like,
+    name_of,
+    number,
+    single_input,
+    title,
+)
 
 
 class SupportVectorDisplay(Display):
@@ -47,9 +59,7 @@ class SupportVectorDisplay(Display):
     True
     """
 
-    def __init__(self, *, x, y, free, bounded, epsilon, grid=None, prediction=None, x_name="x", y_name="y"):
-        self.x, self.y, self.free, self.bounded, self.epsilon = x, y, free, bounded, epsilon
-        self.grid, self.prediction, self.x_name, self.y_name = grid, prediction, x_name, y_name
+    def __init__(self, *, x, y, free, bounded, epsilon, grid=None, prediction=None, x_name="x", y_name="y"): ...
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, x_name=None, y_name="y", ax=None):
@@ -81,14 +91,11 @@ class SupportVectorDisplay(Display):
             "bounded": estimator.support_[estimator.bounded_],
             "epsilon": float(estimator.epsilon_),
         }
-        x = _single_input(X)
+        x = single_input(X)
         if x is None:
             f = estimator.predict(X)
             return cls(x=f, y=y - f, **kinds, x_name="prediction", y_name=f"residual of {y_name}").plot(ax)
-        low, high = x.min(), x.max()
-        margin = MARGIN * (high - low) if high > low else 1.0
-        grid = np.linspace(low - margin, high + margin, GRID)
-        name = str(X.columns[0]) if x_name is None and hasattr(X, "columns") else x_name or "x"
+        grid, name = grid_over(x), name_of(X, 0, x_name)
         f = estimator.predict(like(X, grid[:, None]))
         return cls(x=x, y=y, **kinds, grid=grid, prediction=f, x_name=name, y_name=y_name).plot(ax)
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from mercer.report._case import SEED, quietly
+from mercer.report._case import SEED
 from mercer.report._factors import LEVELS, NUMBER, TEXT, put, shuffled
 from mercer.report._pairs import pairs_section
 from mercer.report._relevance import relevance
 from mercer.report.findings import missing
+from mercer.selection.judging import quietly
 
 SHUFFLED, REPEATS = 400, 5  # rows and repeats of the shuffling
 CURVES = 6  # columns with a curve of partial dependence
@@ -48,7 +49,7 @@ def effects_section(case):
 
 def _process(case):
     """Whether the posterior of the curve is known."""
-    return type(case.model).__name__ == "GaussianProcessRegressor"
+    return case.model.probabilistic
 
 
 def _what(case):

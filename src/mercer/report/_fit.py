@@ -5,9 +5,8 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from mercer.report._factors import LEVELS, NUMBER
-from mercer.report._scores import root_mean_square
-from mercer.report._weights import part
 from mercer.report.findings import short
+from mercer.selection.judging import part, root_mean_square
 
 BINS = 12
 FEW = 12  # rows below which residuals are not tested for structure

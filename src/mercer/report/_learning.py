@@ -1,12 +1,10 @@
 """The learning curve: the error of rows left out against the number of rows that the model learns from."""
 
 import numpy as np
-from sklearn.utils.metaestimators import _safe_split
 
-from mercer.report._case import SEED, folds, frozen, quietly
-from mercer.report._scores import root_mean_square
-from mercer.report._weights import average, part
+from mercer.report._case import SEED
 from mercer.report.findings import missing, short
+from mercer.selection.judging import average, part, quietly, root_mean_square
 from mercer.selection.noise import noise_level
 
 ROWS = 1500  # rows that the curve is drawn from
@@ -45,9 +43,8 @@ def learning_section(case, left):
 
 def _curve(case, rows):
     """(sizes, errors, standard errors over the folds, why there are no more), the small sizes first, in time."""
-    model, start = frozen(case.model), case.budget.now()
-    y = case.Y if case.columns > 1 else case.y
-    split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in folds(case)]
+    start = case.budget.now()
+    split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in case.folds()]
     rng = np.random.default_rng(SEED)
     split = [(rng.permutation(train), test) for train, test in split if len(test)]
     if not split:
@@ -59,7 +56,7 @@ def _curve(case, rows):
         if case.budget.over(start, LIMIT) and sizes:
             why = "A learning curve takes too long for this model, and is left out."
             break
-        tried = [_one(case, model, y, train[:size], test) for train, test in split]
+        tried = [_one(case, train[:size], test) for train, test in split]
         found = [one for one in tried if not isinstance(one, str)]
         if not found:
             why = f"There is no learning curve: of {size} rows no fit succeeded ({tried[-1].rstrip('.')})."
@@ -80,15 +77,14 @@ def _pooled(case, values, weights):
     return unit * float(np.sqrt(average((values / unit) ** 2, weights)))
 
 
-def _one(case, model, y, train, test):
+def _one(case, train, test):
     """(error on a fold, its weight); where the rows do not make a model, why."""
     train = np.sort(train)
     if case.classes is not None and len(np.unique(case.y[train])) < 2:
         return "they are of one class"
     try:
-        fitted = case.fit(model, *_safe_split(model, case.X, y, train), train)
-        new, _ = _safe_split(model, case.X, y, test, train)
-        predicted = case.one(quietly(fitted.predict, new))
+        fitted = case.fit(train)
+        predicted = case.one(quietly(fitted.predict, case.new(fitted, test, train)))
     except (ValueError, np.linalg.LinAlgError) as error:  # too few rows for a trend, or all of weight 0
         return short(error, 200)
     weight = float(len(test)) if case.weight is None else float(case.weight[test].sum())
@@ -112,7 +108,7 @@ def _floor(case):
     if how == "duplicates":
         return {"value": found, "how": "rows with equal inputs", "exact": True}
     model = case.model
-    if type(model).__name__ == "GaussianProcessRegressor" and np.ndim(model.noise) == 0:
+    if model.probabilistic and model.row_lam_ is None:
         return {"value": float(np.sqrt(model.lam_)), "how": "the noise variance of the model", "exact": True}
     residual = _from_residuals(case)
     if residual is not None:
@@ -133,8 +129,8 @@ def _level(case, X):
 
 def _from_residuals(case):
     """√(Σ wᵢ(yᵢ − f(xᵢ))²/(n − dof)) of a ridge model whose degrees of freedom are known."""
-    leverage = getattr(case.model, "leverage_", None)
-    if type(case.model).__name__ != "KernelRidge" or leverage is None or len(leverage) != case.n:
+    leverage = quietly(lambda: case.model.leverage_) if case.model.linear and case.n <= NEIGHBOURS else ()
+    if len(leverage) != case.n:
         return None
     used = np.isfinite(leverage)
     free = int(used.sum()) - float(np.sum(leverage[used]))

@@ -39,12 +39,17 @@ def _label(own, columns, every, owner):
     return f"{words} of {', '.join(names[:NAMED])}" + (f" and {more} more" if more > 0 else "")
 
 
+def _length(part):
+    """The length scale of a kernel that has one."""
+    return part.get_params(deep=False).get("length_scale")
+
+
 def relevance(case):
     """[(ℓ, √E[−log k])] of each factor, over two rows: sd/ℓ for numbers; (None, None) where no one kernel decides."""
     found = []
     parts = [(part, columns) for part, columns, _ in nodes(case.kernel, all_columns(case))]
-    unknown = any(columns is None for part, columns in parts if getattr(part, "length_scale", None) is not None)
-    parts = [(part, columns) for part, columns in parts if columns and getattr(part, "length_scale", None) is not None]
+    unknown = any(columns is None for part, columns in parts if _length(part) is not None)
+    parts = [(part, columns) for part, columns in parts if columns and _length(part) is not None]
     for factor in case.factors:
         touching = [one for one in parts if set(one[1]) & set(factor.columns)]
         if unknown or len(touching) != 1 or factor.kind == TEXT:

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from mercer.report._scores import measure, root_mean_square
-from mercer.report._weights import part
+from mercer.selection.judging import measure, root_mean_square
 
 LISTED = 100  # targets of the table
 PICTURES = 3  # targets beside the one that the page is about
@@ -31,16 +30,15 @@ def targets_section(case, left):
 
 def _one(case, left):
     """One line of the table."""
-    predicted = left.about(case).predicted
-    known = np.flatnonzero(np.isfinite(predicted))
-    found = measure(case, case.y[known], predicted[known], part(case.weight, known))
+    predicted = case.about_target(left).predicted
+    found = measure(case.y, predicted, False, case.weight)
     score = found["score"] if np.isfinite(found["score"]) else None
     return {"name": case.target, **found, "score": score, "sd": root_mean_square(case.y - case.y.mean())}
 
 
 def _picture(case, left, measured):
     """Predicted and measured of some rows."""
-    predicted = left.about(case).predicted
+    predicted = case.about_target(left).predicted
     rows = case.shown(POINTS)
     rows = rows[np.isfinite(predicted[rows])]
     return {"name": case.target, "rmse": measured["rmse"], "measured": case.y[rows], "predicted": predicted[rows],

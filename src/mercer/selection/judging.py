@@ -1,14 +1,19 @@
 """One judge: models fitted on some rows and asked about others, simple models beside them, measures, a clock."""
 
+import time
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import has_fit_parameter
 
 FOLDS = 5
 FEW = 60  # rows up to which each one is left out alone
+NEIGHBOURS = 5
+DRAWS = 200  # of the bootstrap behind a standard error
+SEARCH = 0.6  # of the time of a fold: the rest is for the fits themselves
 EXACT = "leave-one-out at the kernel and λ of the fit"
 
 
@@ -142,3 +147,132 @@ def _of_all_classes(found, name, fitted, model):
         full[:, np.searchsorted(model.classes_, fitted.classes_)] = found
         return full
     return found
+
+
+# ---------------------------------------------------------------------------------------------- measures
+def average(values, weight=None):
+    """Σ wᵢ vᵢ / Σ wᵢ; the mean without weights."""
+    return float(np.mean(values)) if weight is None else float(np.average(values, weights=weight))
+
+
+def part(weight, index):
+    """The weights of some rows, or None."""
+    return None if weight is None else weight[index]
+
+
+def root_mean_square(e, weight=None):
+    """√(Σ wᵢeᵢ²/Σ wᵢ), in any unit: the largest is divided out first."""
+    unit = float(np.abs(e).max(initial=0.0))
+    return unit * float(np.sqrt(average((e / unit) ** 2, weight))) if unit > 0 else 0.0
+
+
+def judged(values):
+    """Which rows have a prediction."""
+    return np.isfinite(values) if values.dtype.kind == "f" else np.array([v is not None for v in values])
+
+
+def measure(y, predicted, labels, weight=None):
+    """{"score", "error", "rmse", "mae"}: R² or accuracy over the rows with a prediction, its standard error, and sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection.judging import measure
+    >>> measure(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, np.nan]), False)["rmse"]
+    0.0
+    """
+    known = np.flatnonzero(judged(predicted))
+    y, predicted, weight = y[known], predicted[known], part(weight, known)
+    if labels:
+        right = (y == predicted).astype(float)
+        return {"score": average(right, weight), "error": _error_of_mean(right, weight), "rmse": None, "mae": None}
+    predicted = predicted.astype(float)
+    e, d = y - predicted, y - average(y, weight)
+    unit = max(float(np.abs(d).max()), float(np.abs(e).max()), np.finfo(float).tiny)
+    w = np.ones(len(y)) if weight is None else weight / weight.mean()
+    square, spread = w * (e / unit) ** 2, w * (d / unit) ** 2
+    total = float(spread.sum())
+    score = 1.0 - float(square.sum()) / total if total > 0 else float("nan")
+    sizes = {"rmse": root_mean_square(e, weight), "mae": average(np.abs(e), weight)}
+    return {"score": score, "error": _bootstrap(square, spread), **sizes}
+
+
+def _bootstrap(square, spread):
+    """Standard error of 1 − Σe²/Σ(y − ȳ)², by drawing rows again; of many rows that of a ratio, to first order."""
+    n, rng = len(square), np.random.default_rng(0)
+    if n * DRAWS > 4_000_000:
+        mean = max(spread.mean(), np.finfo(float).tiny)
+        return float(np.std(square - square.mean() / mean * spread) / (np.sqrt(n) * mean))
+    index = rng.integers(0, n, size=(DRAWS, n))
+    below = spread[index].sum(axis=1)
+    ratio = np.divide(square[index].sum(axis=1), below, out=np.full(DRAWS, np.nan), where=below > 0)
+    found = float(np.nanstd(ratio)) if np.isfinite(ratio).any() else float("nan")
+    return found if not found <= 1e-9 else 0.0  # the mean has no error of its own: it is what R² compares with
+
+
+def _error_of_mean(values, weight=None):
+    """√(Σ wᵢ²(vᵢ − v̄)²)/Σ wᵢ: sd/√n without weights."""
+    w = np.ones(len(values)) if weight is None else weight
+    return float(np.sqrt(np.sum((w * (values - average(values, weight))) ** 2)) / w.sum())
+
+
+# ---------------------------------------------------------------------------------------- simple models
+def simple_models(labels, n, d):
+    """{name: estimator}: what a model is to be compared with on n rows of d numbers."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    name, first = ("commonest class", DummyClassifier()) if labels else ("mean", DummyRegressor())
+    if not d:
+        return {name: first}  # the others need numbers
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    count = min(NEIGHBOURS, n)
+    linear = LogisticRegression(max_iter=1000) if labels else RidgeCV(np.logspace(-3, 3, 13))
+    near = (KNeighborsClassifier if labels else KNeighborsRegressor)(count)
+    found = {name: first, "linear model": linear, f"{count} neighbours": near}
+    return {name: make_pipeline(StandardScaler(), model) for name, model in found.items()}
+
+
+def beside(X, y, labels, folds, weight=None):
+    """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers."""
+    X = np.zeros((len(y), 0)) if X is None else X
+    found = {}
+    for train, test in folds:
+        for name, model in simple_models(labels, len(train), X.shape[1]).items():
+            values = fit_simple(model, X[train], y[train], part(weight, train)).predict(X[test])
+            found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
+    return list(found.items())
+
+
+def fit_simple(model, X, y, weight=None):
+    """A simple model fitted quietly, with weights where it takes them."""
+    last = model[-1] if hasattr(model, "steps") else model
+    if weight is None or not has_fit_parameter(last, "sample_weight"):
+        return quietly(model.fit, X, y)
+    name = f"{model.steps[-1][0]}__sample_weight" if hasattr(model, "steps") else "sample_weight"
+    return quietly(model.fit, X, y, **{name: weight})
+
+
+class Clock:
+    """What is left of a time budget, and whether another fold is expected to fit into it."""
+
+    def __init__(self, budget):
+        self.budget, self.started, self.longest, self.began = budget, time.perf_counter(), 0.0, None
+
+    @property
+    def seconds(self):
+        """Since the beginning."""
+        return time.perf_counter() - self.started
+
+    def share(self, folds):
+        """Seconds for the search of the next of so many folds; None without a budget, 0 if there is no time."""
+        if self.began is not None:
+            self.longest = max(self.longest, self.seconds - self.began)
+        self.began = self.seconds
+        if self.budget is None:
+            return None
+        left = self.budget - self.seconds
+        return SEARCH * left / folds if left > self.longest else 0.0

@@ -7,6 +7,7 @@ import numpy as np
 from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
+from mercer.gram import DenseGram
 from mercer.solvers import update
 from mercer.solvers.base import Explicit, Inverse, Solver, check_lam
 from mercer.solvers.condition import Probe, norm_and_condition, warn_of_condition
@@ -15,6 +16,7 @@ from mercer.solvers.factor import attempt, factor
 from mercer.solvers.pcg import pcg
 from mercer.solvers.resolvent import Resolvent
 
+FEW = 256  # rows of which a second matrix is nothing
 TOL, MAX_ITER = 1e-13, 60  # of the refinement, when the factor is that of a jittered matrix
 POOR = 1e-8  # a refined residual above this is worth a warning
 
@@ -55,8 +57,9 @@ def examined(K, lam, jitter="auto"):
     started = time.perf_counter()
     lam = check_lam(lam)
     check_memory(8.0 * K.n**2, f"Cholesky for n = {K.n}")
-    L, added = factor(K, lam, np.float64, jitter)
-    probe = Probe(K)
+    at_hand = DenseGram.from_matrix(K.dense(), K) if K.n <= FEW else K  # to be factored, and looked at
+    L, added = factor(at_hand, lam, np.float64, jitter)
+    probe = Probe(at_hand)
     norm, condition = norm_and_condition(probe, L, lam, added)
     info = {
         "solver": "cholesky",

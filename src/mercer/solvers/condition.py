@@ -1,5 +1,7 @@
 """The condition number of K + λI: largest eigenvalue from a few rows, smallest from a few solves with the factor."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from mercer._warn import warn
@@ -17,9 +19,7 @@ class Probe:
 
     def __init__(self, K):
         self._diagonal = np.abs(K.diag())
-        rng = np.random.default_rng(0)
-        self._index = np.sort(rng.permutation(K.n)[:SAMPLE])
-        self._start = rng.standard_normal(len(self._index))
+        self._index, self._start = _sample(K.n)
         self._rows = K.rows(self._index)
 
     def largest_eigenvalue(self):
@@ -32,10 +32,7 @@ class Probe:
             return most
         rows = rows / most  # so that no square overflows
         S = rows[:, self._index]
-        w = np.stack([np.ones(len(S)), self._start], axis=1)
-        for _ in range(4):  # towards the leading eigenvector of the small block
-            w = S @ w
-            w /= np.maximum(np.abs(w).max(axis=0), np.finfo(float).tiny)
+        w = S @ (S @ self._start)  # towards the leading eigenvector of the small block; no entry of S is above 1
         image = np.einsum("ij,it->jt", rows, w)
         below = np.einsum("it,it->t", w, S @ w)
         quotient = np.divide(np.einsum("jt,jt->t", image, image), below, out=np.zeros(2), where=below > 0)
@@ -67,6 +64,14 @@ class Probe:
         sums = np.einsum("ij,jt->it", np.abs(self._rows), np.abs(alpha)) + lam * np.abs(alpha[index])
         r = up * column_norms(left)
         return r + ENTRY * unit * up * column_norms(sums), r
+
+
+@lru_cache(maxsize=8)
+def _sample(n):
+    """(index, start): which rows are looked at, and two vectors on them; the same for every matrix of this order."""
+    rng = np.random.default_rng(0)
+    index = np.sort(rng.permutation(n)[:SAMPLE])
+    return index, np.stack([np.ones(len(index)), rng.standard_normal(len(index))], axis=1)
 
 
 def smallest_eigenvalue(L):

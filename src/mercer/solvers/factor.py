@@ -130,7 +130,7 @@ def attempt(K, lam, dtype):
 def lower(A):
     """(L, 0) with A = L Lᵀ in place, or (A, the 1-based index of the pivot that failed)."""
     bad = cholesky_lower(A)
-    if not bad and not math.isfinite(A.diagonal().sum()):
+    if not bad and not math.isfinite(np.add.reduce(A.diagonal())):
         finite = np.isfinite(A.diagonal())
         bad = 0 if finite.all() else int(np.argmin(finite)) + 1
     return A, bad

@@ -163,13 +163,18 @@ class Projected(Inverse):
         """(Z, R): QᵀK̃⁻¹Q = RᵀR and Z = K̃⁻¹Q R⁻¹, so that P = K̃⁻¹ − Z Zᵀ; ``image`` is K̃⁻¹Q if it is known."""
         if self._Z is None:
             image = self.Kinv @ self.span.Q if image is None else image
-            S = self.span.Q.T @ image
-            try:
-                self._R = np.linalg.cholesky((S + S.T) / 2).T
-            except np.linalg.LinAlgError:
-                raise NotPositiveDefinite(f"HᵀK̃⁻¹H is not positive definite at lam = {self.lam:.3g}.") from None
+            self._R = self._root(self.span.Q.T @ image)
             self._Z = triangular(self._R, image.T, transposed=True).T
         return self._Z, self._R
+
+    def _root(self, S):
+        """R with RᵀR = S = QᵀK̃⁻¹Q."""
+        if self.q == 1 and S[0, 0] > 0:  # an intercept
+            return np.sqrt(S)
+        try:
+            return np.linalg.cholesky((S + S.T) / 2).T
+        except np.linalg.LinAlgError:
+            raise NotPositiveDefinite(f"HᵀK̃⁻¹H is not positive definite at lam = {self.lam:.3g}.") from None
 
     def _without_trend(self, B):
         """(B − QQᵀB, QᵀB)."""
@@ -184,7 +189,7 @@ class Projected(Inverse):
         rest, c = self._without_trend(B)
         t = B.shape[1]
         if self._Z is None:  # one pass for both: an iteration serves all right-hand sides at once
-            both = self.Kinv @ np.hstack([rest, self.span.Q])
+            both = self.Kinv @ np.concatenate([rest, self.span.Q], axis=1)
             A, Z = both[:, :t], self._prepare(both[:, t:])[0]
         else:
             A, Z = self.Kinv @ rest, self._Z
@@ -207,7 +212,7 @@ class Projected(Inverse):
 
     def logdet(self):
         """log det K̃ + log det HᵀK̃⁻¹H − log det HᵀH: log det of K̃ on the complement of the trend (REML)."""
-        return self.Kinv.logdet() + 2.0 * float(np.log(self._prepare()[1].diagonal()).sum())
+        return self.Kinv.logdet() + 2.0 * float(np.add.reduce(np.log(self._prepare()[1].diagonal())))
 
     def block(self, index):
         """The rows and columns ``index`` of P."""
@@ -227,7 +232,7 @@ class Projected(Inverse):
     def combined(self, factor, U, V):
         """factor · P + U Vᵀ, in one pass over the array that ``Kinv.dense()`` gives."""
         Z = self._prepare()[0]
-        return self.Kinv.combined(factor, np.hstack([U, Z]), np.hstack([V, -factor * Z]))
+        return self.Kinv.combined(factor, np.concatenate([U, Z], axis=1), np.concatenate([V, -factor * Z], axis=1))
 
     def _along(self, B, h):
         """ZᵀB − R⁻ᵀh, with h in the coordinates of Q: what the trend has to make up for."""

@@ -4,22 +4,22 @@ One routine for all of them. What is added to the diagonal is never silent: it s
 so. The matrix itself stays above the diagonal, so that products with it need no copy.
 """
 
-from contextlib import nullcontext
+import math
 
 import numpy as np
 from scipy.linalg.blas import dsymm, dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, dtrtrs
 
+from mercer._threads import NO_THREAD
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower
-from mercer.solvers.engine.shares import LEAST, threads_for
+from mercer.solvers.engine.shares import threads_for
 
 DIRECT = 600  # rows up to which one call of LAPACK is faster than pieces; it is not interrupted
 LARGEST = 1e-6  # most that is added, relative to the scale
 GROWTH = 10.0  # from one attempt to the next
 THIN = 0.25  # of the rows: the rank up to which a factor is thin
 SAMPLE = 64  # rows whose rank is looked at first
-ALONE = nullcontext()
 
 
 class SmallFactor:
@@ -38,15 +38,18 @@ class SmallFactor:
 
     def solve(self, B):
         """(A + jitter · scale · I)⁻¹ B."""
-        if len(self._A) > DIRECT:
+        n = len(self._A)
+        if n <= NO_THREAD:
+            return dpotrs(self._A.T, B, lower=0)[0]
+        if n > DIRECT:
             return solve_lower(self._A, B)
-        with _few_threads(len(self._A)):
+        with threads_for(n):
             return dpotrs(self._A.T, B, lower=0)[0]
 
     def half(self, B):
         """L⁻¹ B, so that BᵀA⁻¹B is a sum of squares."""
         if len(self._A) <= DIRECT:
-            with _few_threads(len(self._A)):
+            with threads_for(len(self._A)):
                 return dtrtrs(self._A.T, B, lower=0, trans=1)[0]
         W = columns(B, self._A.dtype)
         forward(self._A, W)
@@ -115,9 +118,9 @@ def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
     while True:
         if jitter:
             entries += jitter * scale
-        with _few_threads(n):
+        with threads_for(n):
             bad = dpotrf(A.T, lower=0, overwrite_a=1, clean=0)[1] if n <= DIRECT else cholesky_lower(A)
-        if not bad and np.isfinite(entries.sum()):
+        if not bad and math.isfinite(np.add.reduce(entries)):
             return SmallFactor(A, diagonal, float(jitter))
         _restore(A, diagonal)
         next_ = max(2.0 * float(np.finfo(float).eps) * n**0.5, GROWTH * jitter)
@@ -183,11 +186,6 @@ def thin(K):
 def narrow(K):
     """Whether a few rows of a K have half their rank or less."""
     return len(K) > 4 and dpstrf(K.T, lower=1)[2] <= 0.5 * len(K)
-
-
-def _few_threads(n):
-    """As `threads_for`; nothing to ask for where BLAS uses no threads by itself."""
-    return threads_for(n) if n > LEAST else ALONE
 
 
 def _restore(A, diagonal):

@@ -293,6 +293,11 @@ def eigen(A):
     return np.linalg.eigh(A)
 
 
+def thin_svd(A):
+    """(U, s, Vᵀ) with A = U s Vᵀ, no more columns of U than of A."""
+    return np.linalg.svd(A, full_matrices=False)
+
+
 def square_root(C):
     """(A, below): A Aᵀ = C of a covariance, by a Cholesky factor; of a singular one by eigenvectors, none below 0.
 

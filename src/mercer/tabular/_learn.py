@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mercer.tabular._columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
-from mercer.tabular._words import count
+from mercer.tabular.columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
+from mercer.tabular.words import count
 
 
 def numbers_of(column, notes, style=None):

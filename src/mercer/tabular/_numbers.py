@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mercer.tabular import _drift
-from mercer.tabular._columns import GONE, as_floats, as_texts
-from mercer.tabular._words import count
+from mercer.tabular import drift
+from mercer.tabular.columns import GONE, as_floats, as_texts
+from mercer.tabular.words import count
 
 
 def standard(column, kept, said):
@@ -16,7 +16,7 @@ def standard(column, kept, said):
             f"column {kept['name']!r}: {count(int(gone.sum()), 'missing value')} filled with the median of the fit, "
             "which had none."
         )
-    said += _drift.of_numbers(values[~gone], kept)
+    said += drift.of_numbers(values[~gone], kept)
     standard = (np.where(gone, kept["fill"], values) - kept["centre"]) / kept["scale"]
     return np.column_stack([standard, gone]) if kept["marked"] else standard[:, None]
 
@@ -27,7 +27,7 @@ def indicators(column, kept, said):
     number = {level: i for i, level in enumerate(levels)} | dict.fromkeys(kept["pooled"], len(levels) - 1)
     texts = [GONE if text is None else text for text in as_texts(column)]
     unseen = [text for text in texts if text not in number]
-    said += _drift.of_levels(sorted(set(unseen)), len(unseen), kept)
+    said += drift.of_levels(sorted(set(unseen)), len(unseen), kept)
     codes = np.array([number.get(text, len(levels) - 1 if kept["pooled"] else -1) for text in texts], dtype=int)
     if len(levels) == 2:
         return np.where(codes < 0, 0.5, codes)[:, None]

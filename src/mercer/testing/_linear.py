@@ -5,6 +5,7 @@ from sklearn.base import clone
 
 from mercer.gram import DenseGram
 from mercer.solvers import Explicit, Projected
+from mercer.testing._require import close, require
 
 STEP = 1e-5  # of the differences in K̃
 LAM = 3.0  # so large that the modified GCV, which refuses more than n/1.4 degrees of freedom, is finite
@@ -33,18 +34,18 @@ def check_gram(K):
     """
     rng = np.random.default_rng(0)
     A, V = K.dense(), rng.standard_normal((K.n, 3))
-    _close(A, A.T, K, "symmetry: K differs from its transpose", 0.0)
-    _close(K @ V, A @ V, K, "product: K @ V differs from dense() @ V")
-    _close(K @ V[:, 0], (A @ V)[:, 0], K, "product: K @ v differs from the first column of K @ V")
-    _close(K.diag(), np.diagonal(A), K, "diag: differs from the diagonal of dense()")
+    close(A, A.T, K, "symmetry: K differs from its transpose", 0.0)
+    close(K @ V, A @ V, K, "product: K @ V differs from dense() @ V")
+    close(K @ V[:, 0], (A @ V)[:, 0], K, "product: K @ v differs from the first column of K @ V")
+    close(K.diag(), np.diagonal(A), K, "diag: differs from the diagonal of dense()")
     some = np.arange(0, K.n, 2)
-    _close(K.rows(some), A[some], K, "rows: differ from those of dense()")
-    _close(np.tril(K.dense(lower=True)), np.tril(A), K, "dense: lower=True differs in the lower triangle")
-    _close(K.dense(np.float32), A, K, "dense: float32 is far from float64", 1e-4)
+    close(K.rows(some), A[some], K, "rows: differ from those of dense()")
+    close(np.tril(K.dense(lower=True)), np.tril(A), K, "dense: lower=True differs in the lower triangle")
+    close(K.dense(np.float32), A, K, "dense: float32 is far from float64", 1e-4)
     K.dense()[...] = np.nan
-    _close(K.dense(), A, K, "dense: the array is not the caller's own")
+    close(K.dense(), A, K, "dense: the array is not the caller's own")
     W = V @ V.T
-    _close(K.grad(2.0 * W), 2.0 * K.grad(W), K, "grad: not linear in W")
+    close(K.grad(2.0 * W), 2.0 * K.grad(W), K, "grad: not linear in W")
 
 
 def check_solver(solver, K=None, lam=0.1, tol=1e-8):
@@ -74,19 +75,19 @@ def check_solver(solver, K=None, lam=0.1, tol=1e-8):
     if K is None:
         B = rng.standard_normal((40, 60))
         K = DenseGram.from_matrix(B @ B.T / 60)
-    _require(type(clone(solver)) is type(solver), solver, "clone: a copy has another class")
+    require(type(clone(solver)) is type(solver), solver, "clone: a copy has another class")
     A, V = K.dense() + lam * np.eye(K.n), rng.standard_normal((K.n, 3))
     Kinv, true = solver.resolvent(K)(lam), np.linalg.inv(A)
-    _require(Kinv.n == K.n and Kinv.lam == lam and isinstance(Kinv.info, dict), solver, "n, lam or info is wrong")
-    _close(A @ (Kinv @ V), V, solver, "solve: K̃ K̃⁻¹ V differs from V", tol)
-    _close(Kinv.quad(V), V.T @ true @ V, solver, "quad: differs from VᵀK̃⁻¹V", tol)
+    require(Kinv.n == K.n and Kinv.lam == lam and isinstance(Kinv.info, dict), solver, "n, lam or info is wrong")
+    close(A @ (Kinv @ V), V, solver, "solve: K̃ K̃⁻¹ V differs from V", tol)
+    close(Kinv.quad(V), V.T @ true @ V, solver, "quad: differs from VᵀK̃⁻¹V", tol)
     for name, expected in (("diag", np.diagonal(true)), ("logdet", np.linalg.slogdet(A)[1]), ("dense", true)):
         try:
             found = getattr(Kinv, name)()
         except ValueError as refusal:  # an iterative solver may refuse, with a sentence
-            _require(len(str(refusal)) > 20, solver, f"{name}: is refused without a reason")
+            require(len(str(refusal)) > 20, solver, f"{name}: is refused without a reason")
             continue
-        _close(found, expected, solver, f"{name}: differs from NumPy", tol)
+        close(found, expected, solver, f"{name}: differs from NumPy", tol)
 
 
 def check_criterion(criterion, n=12, random_state=0):
@@ -120,26 +121,13 @@ def check_criterion(criterion, n=12, random_state=0):
             return Projected(Kinv, H) if H.shape[1] else Kinv
 
         value = criterion.value(inverse(A), y)
-        _require(np.isfinite(value), criterion, f"value: is {value}")
+        require(np.isfinite(value), criterion, f"value: is {value}")
         if not hasattr(criterion, "adjoint"):
             continue
         W = criterion.adjoint(inverse(A), y)
-        _close(W, W.T, criterion, "adjoint: is not symmetric", 1e-10)
+        close(W, W.T, criterion, "adjoint: is not symmetric", 1e-10)
         for _ in range(5):
             D = rng.standard_normal((n, n))
             D = D + D.T
             up, down = (criterion.value(inverse(A + s * STEP * D), y) for s in (1, -1))
-            _close(np.sum(W * D), (up - down) / (2 * STEP), criterion, "adjoint: differs from differences", 1e-5)
-
-
-def _require(condition, thing, what):
-    """AssertionError naming the thing and the property, unless the condition holds."""
-    if not condition:
-        raise AssertionError(f"{thing!r}: {what}.")
-
-
-def _close(a, b, thing, what, tol=1e-9):
-    """Require |a − b| <= tol · max|b| everywhere."""
-    size = float(np.abs(b).max(initial=0.0))
-    worst = float(np.abs(np.asarray(a, dtype=float) - b).max(initial=0.0))
-    _require(worst <= tol * max(size, 1e-300), thing, f"{what}; off by {worst:.3g} of {size:.3g}")
+            close(np.sum(W * D), (up - down) / (2 * STEP), criterion, "adjoint: differs from differences", 1e-5)

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.losses import Dual, Loss
+from mercer.testing._require import close, require
 
 STEP = 1e-6  # of the differences in f
 GRID = np.linspace(-3.0, 3.0, 61)
@@ -29,11 +30,11 @@ def check_loss(loss, random_state=0):
     >>> check_loss(Huber(delta=0.5))
     """
     rng = np.random.default_rng(random_state)
-    _require(isinstance(loss, Loss), loss, "is not a Loss")
-    _require(loss.smooth or loss.boxed, loss, "has neither grad and hess nor dual: no solver can fit it")
+    require(isinstance(loss, Loss), loss, "is not a Loss")
+    require(loss.smooth or loss.boxed, loss, "has neither grad and hess nor dual: no solver can fit it")
     _check_parameters(loss)
     for one in loss.split():
-        _require(len(one.split()) == 1, one, "split: what split gives must not split again")
+        require(len(one.split()) == 1, one, "split: what split gives must not split again")
         y, f = _sample(one, rng)
         _check_value(one, y, f)
         if one.smooth:
@@ -44,52 +45,48 @@ def check_loss(loss, random_state=0):
 
 def _check_parameters(loss):
     copied = clone(loss)
-    _require(type(copied) is type(loss) and copied is not loss and copied == loss, loss, "clone: differs from it")
-    _require(copied.set_params(**loss.get_params()) == loss, loss, "set_params: does not take back get_params")
+    require(type(copied) is type(loss) and copied is not loss and copied == loss, loss, "clone: differs from it")
+    require(copied.set_params(**loss.get_params()) == loss, loss, "set_params: does not take back get_params")
 
 
 def _sample(loss, rng, n=40):
     """Targets as the loss sees them, and values of f."""
     y = np.where(rng.uniform(size=n) < 0.5, -1.0, 1.0) if loss.classification else rng.normal(size=n)
     y = rng.poisson(2.0, size=n).astype(float) if loss.positive_only else y
-    _require(loss.check_target(y) is not None, loss, "check_target: must return y")
+    require(loss.check_target(y) is not None, loss, "check_target: must return y")
     return y, rng.normal(scale=2.0, size=n)
 
 
 def _check_value(loss, y, f):
     before = y.copy(), f.copy()
     value = loss.value(y, f)
-    _require(np.array_equal(y, before[0]) and np.array_equal(f, before[1]), loss, "value: changes its input")
-    _require(
-        np.shape(value) == y.shape and np.isfinite(value).all(), loss, f"value: has shape {np.shape(value)} or NaN"
-    )
+    require(np.array_equal(y, before[0]) and np.array_equal(f, before[1]), loss, "value: changes its input")
+    require(np.shape(value) == y.shape and np.isfinite(value).all(), loss, f"value: has shape {np.shape(value)} or NaN")
     _close([loss.value(a, b) for a, b in zip(y, f, strict=True)], value, loss, "value: is not elementwise")
     for target in y[:5]:
         on = loss.value(target, GRID)
         bend = on[:-2] - 2.0 * on[1:-1] + on[2:]
-        _require(bend.min() >= -1e-12 * np.abs(on).max(), loss, f"value: is not convex in f, bends by {bend.min():.3g}")
+        require(bend.min() >= -1e-12 * np.abs(on).max(), loss, f"value: is not convex in f, bends by {bend.min():.3g}")
 
 
 def _check_derivatives(loss, y, f):
     g, h = loss.grad(y, f), loss.hess(y, f)
-    _require(
-        np.shape(g) == y.shape and np.shape(h) == y.shape, loss, f"grad, hess: shapes {np.shape(g)}, {np.shape(h)}"
-    )
-    _require((h >= 0).all(), loss, f"hess: is {h.min():.3g} < 0")
+    require(np.shape(g) == y.shape and np.shape(h) == y.shape, loss, f"grad, hess: shapes {np.shape(g)}, {np.shape(h)}")
+    require((h >= 0).all(), loss, f"hess: is {h.min():.3g} < 0")
     size = 1.0 + np.abs(loss.value(y, f))
     slope = (loss.value(y, f + STEP) - loss.value(y, f - STEP)) / (2 * STEP)
-    _require((np.abs(slope - g) <= 1e-5 * size).all(), loss, f"grad: off by {np.abs(slope - g).max():.3g}")
+    require((np.abs(slope - g) <= 1e-5 * size).all(), loss, f"grad: off by {np.abs(slope - g).max():.3g}")
     bend = (loss.grad(y, f + STEP) - loss.grad(y, f - STEP)) / (2 * STEP)
-    _require((np.abs(bend - h) <= 1e-4 * size).all(), loss, f"hess: off by {np.abs(bend - h).max():.3g}")
+    require((np.abs(bend - h) <= 1e-4 * size).all(), loss, f"hess: off by {np.abs(bend - h).max():.3g}")
 
 
 def _check_dual(loss, y, f, rng):
     c, k, u = rng.uniform(0.2, 3.0, len(y)), rng.uniform(0.2, 3.0, len(y)), rng.normal(scale=3.0, size=len(y))
     dual = loss.dual(y, c)
-    _require(isinstance(dual, Dual), loss, f"dual: must be a Dual, is a {type(dual).__name__}")
-    _require(all(part.shape == y.shape and part.dtype == float for part in dual), loss, "dual: parts of another shape")
-    _require(((dual.lower <= 0) & (dual.upper >= 0)).all(), loss, "dual: 0 must lie between lower and upper")
-    _require((dual.epsilon >= 0).all() and (dual.ridge >= 0).all(), loss, "dual: epsilon or ridge < 0")
+    require(isinstance(dual, Dual), loss, f"dual: must be a Dual, is a {type(dual).__name__}")
+    require(all(part.shape == y.shape and part.dtype == float for part in dual), loss, "dual: parts of another shape")
+    require(((dual.lower <= 0) & (dual.upper >= 0)).all(), loss, "dual: 0 must lie between lower and upper")
+    require((dual.epsilon >= 0).all() and (dual.ridge >= 0).all(), loss, "dual: epsilon or ridge < 0")
     lower, upper = loss.box(y, c)
     _close(lower, dual.lower, loss, "box: differs from dual")
     _close(upper, dual.upper, loss, "box: differs from dual")
@@ -112,16 +109,6 @@ def _minimum(dual, k, slope):
     return np.take_along_axis(np.stack(points), best[None], axis=0)[0], values.min(axis=0)
 
 
-def _require(condition, loss, what):
-    """AssertionError naming the loss and the property, unless the condition holds."""
-    if not condition:
-        raise AssertionError(f"{loss!r}: {what}.")
-
-
 def _close(a, b, loss, what, tol=1e-12):
-    """Require |a − b| <= tol · (1 + max|b|) everywhere; infinite entries must be equal."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    finite = np.isfinite(b)
-    _require(np.array_equal(a[~finite], b[~finite]), loss, f"{what}; where it is infinite")
-    worst, size = float(np.abs(a[finite] - b[finite]).max(initial=0.0)), float(np.abs(b[finite]).max(initial=0.0))
-    _require(worst <= tol * (1.0 + size), loss, f"{what}; off by {worst:.3g} of {size:.3g}")
+    """Require |a − b| <= tol · (1 + max|b|) everywhere."""
+    close(a, b, loss, what, tol, 1.0 + np.abs(np.where(np.isfinite(b), b, 0.0)).max(initial=0.0))

@@ -5,15 +5,6 @@ from mercer.uncertainty.intervals import conformal, cv_plus, jackknife_plus, p_v
 from mercer.uncertainty.leverage import LEVELS, Calibration, Influence, calibration, influence
 
 __all__ = [
-    "LEVELS",
-    "Calibration",
-    "Deletion",
-    "Influence",
-    "calibration",
-    "conformal",
-    "cv_plus",
-    "influence",
-    "jackknife_plus",
-    "p_value",
-    "split",
-]
+    "LEVELS", "Calibration", "Deletion", "Influence", "calibration", "conformal", "cv_plus", "influence",
+    "jackknife_plus", "p_value", "split",
+]  # fmt: skip

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from mercer.kernels.dot import whole
-from mercer.kernels.objects.collection import as_objects
-from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode, random_strings
+from mercer.kernels.definite import eigen
+from mercer.kernels.objects.letters import alphabet_letters, encode
 from mercer.kernels.objects.pairs import PairKernel, run
-from mercer.kernels.text import call_repr, signature_of
 
 # The lower triangle of BLOSUM62, in the order of the letters.
 BLOSUM62_LETTERS = "ARNDCQEGHILKMFPSTWYV"
@@ -18,24 +16,15 @@ BLOSUM62 = """4|-1 5|-2 0 6|-2 -2 1 6|0 -3 -3 -3 9|-1 1 0 0 -3 5|-1 0 0 2 -4 2 5
 |0 -3 -3 -3 -1 -2 -2 -3 -3 3 1 -2 1 -1 -2 -2 0 -3 -1 4"""
 
 
-class _OfPairs(OfStrings, PairKernel):
+class _OfPairs(PairKernel):
     """A kernel on strings whose every value is a programme of its own. A subclass writes ``_programme``."""
 
     def _read_in(self):
         """The alphabet the strings are read in."""
         return self.alphabet
 
-    def _letters(self, items):
-        """`Letters` of raw items, checked."""
+    def _read(self, items):
         return encode(items, type(self).__name__, self._read_in())
-
-    def _coded(self, X):
-        """`Letters` of the rows of X, made once."""
-        X = as_objects(X, type(self).__name__)
-        return X.prepared(("letters", type(self).__name__, self._read_in()), self._letters)
-
-    def __repr__(self):
-        return call_repr(self, always=tuple(signature_of(type(self)))[:1])
 
 
 # ---------------------------------------------------------------------- subsequences
@@ -64,15 +53,12 @@ class Subsequence(_OfPairs):
     """
 
     hyper = {"decay": (1e-2, 1.0)}
+    whole_numbers = {"length": (1, 1000)}
 
-    def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None):
-        self.length = length
-        self.decay = decay
-        self.alphabet = alphabet
-        self.decay_bounds = decay_bounds
+    def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None): ...
 
     def _programme(self, A, B):
-        length, decay = whole(self.length, "Subsequence: length", 1), float(self._positive("decay"))
+        length, decay = self._whole("length"), float(self._positive("decay"))
 
         def pairs(left, right, slope):
             loops = self._loops(len(left))
@@ -80,11 +66,6 @@ class Subsequence(_OfPairs):
             return run(loop, _subsequence, A, B, left, right, (length, decay), slope)
 
         return pairs
-
-    @classmethod
-    def examples(cls):
-        """Two letters and three; one letter; DNA."""
-        return [cls(2, 0.5), cls(3, 0.8), cls(1, 0.9), cls(2, 0.7, alphabet="dna")]
 
 
 def _subsequence(s, t, length, decay, slope):
@@ -159,15 +140,17 @@ class LocalAlignment(_OfPairs):
     hyper = {"beta": (1e-3, 10.0)}
     pair = 250_000  # six recursions along every row, in the place of one
 
-    def __init__(self, beta=0.5, substitution=(2.0, -1.0), gap_open=3.0, gap_extend=1.0, *, log=False, alphabet=None,
-                 beta_bounds=None):  # fmt: skip
-        self.beta = beta
-        self.substitution = substitution
-        self.gap_open = gap_open
-        self.gap_extend = gap_extend
-        self.log = log
-        self.alphabet = alphabet
-        self.beta_bounds = beta_bounds
+    def __init__(
+        self,
+        beta=0.5,
+        substitution=(2.0, -1.0),
+        gap_open=3.0,
+        gap_extend=1.0,
+        *,
+        log=False,
+        alphabet=None,
+        beta_bounds=None,
+    ): ...
 
     def _matrix(self, letters):
         """S for a string of letters, checked."""
@@ -198,7 +181,7 @@ class LocalAlignment(_OfPairs):
         """Whether it is a kernel: without the logarithm, and if e^(β S) is positive semi-definite."""
         letters = alphabet_letters(self._read_in(), "LocalAlignment") or "ab"
         E = np.exp(float(self.beta) * self._matrix(letters))
-        return bool(not self.log and np.linalg.eigvalsh(E).min() >= -1e-12 * E.max())
+        return bool(not self.log and eigen(E)[0].min() >= -1e-12 * E.max())
 
     def _programme(self, A, B):
         beta = float(self._positive("beta"))
@@ -236,15 +219,6 @@ class LocalAlignment(_OfPairs):
         codes = codes.astype(np.int64)
         A = type(A)(codes[: len(A.codes)], A.starts, A.stops)
         return A, type(B)(codes[len(A.codes) :], B.starts, B.stops), self._matrix("x" * len(known))
-
-    def sample(self, n, rng):
-        """Return random strings of the alphabet."""
-        return random_strings(n, rng, self._read_in())
-
-    @classmethod
-    def examples(cls):
-        """Equal and different letters, any and DNA; a matrix. (With log=True it is not positive semi-definite.)"""
-        return [cls(0.3), cls(0.2, (1.0, -1.0), alphabet="dna"), cls(0.1, [[2.0, -1.0], [-1.0, 3.0]], alphabet="ab")]
 
 
 def _blosum62():

@@ -11,7 +11,6 @@ from scipy import sparse
 from mercer import _threads, _tiles
 from mercer.kernels.algebra import Composite
 from mercer.kernels.objects.collection import as_objects
-from mercer.kernels.radial import Gaussian
 
 BLOCK = 1024  # members of one side whose values with as many of the other are held at once
 
@@ -73,8 +72,7 @@ class Lifted(Composite):
     parts = ("base",)
     stationary = False
 
-    def __init__(self, base):
-        self.base = base
+    def __init__(self, base): ...
 
     @property
     def domain(self):
@@ -95,9 +93,6 @@ class Lifted(Composite):
         X = as_objects(X, type(self).__name__)
         self._members(X)
         return X
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.base!r})"
 
 
 class MeanOfPairs(Lifted):
@@ -221,11 +216,6 @@ def _named(bags, base, who, error):
     return error
 
 
-def _bags_of_points(n, rng):
-    """n bags of 1 to 5 points in three columns."""
-    return [rng.normal(rng.normal(0, 1, 3), 1.0, (rng.integers(1, 6), 3)) for _ in range(n)]
-
-
 class BagMean(MeanOfPairs):
     """k(A, B) = 1/(|A||B|) Σ_{a ∈ A, b ∈ B} k(a, b): the inner product of the mean members in feature space.
 
@@ -244,15 +234,6 @@ class BagMean(MeanOfPairs):
            [1.  , 0.25, 0.  ],
            [0.  , 0.  , 0.  ]])
     """
-
-    def sample(self, n, rng):
-        """Return n bags of points; one is empty."""
-        return [*_bags_of_points(n - 1, rng), []]
-
-    @classmethod
-    def examples(cls):
-        """On a Gaussian with a free length scale, and a scaled one with ARD."""
-        return [cls(Gaussian(1.5)), cls(2.0 * Gaussian([0.5, 1.0, 2.0]))]
 
 
 class BestMatch(Lifted):
@@ -317,12 +298,3 @@ class BestMatch(Lifted):
             np.add.at(V, (best_a, np.arange(part.shape[1])), 0.5 * W[i, j] / part.shape[1])
             total += self.base.grad(A.flat[A.offsets[i] : A.offsets[i + 1]], B.flat[B.offsets[j] : B.offsets[j + 1]], V)
         return total
-
-    def sample(self, n, rng):
-        """Return n bags of points; one is empty."""
-        return [*_bags_of_points(n - 1, rng), []]
-
-    @classmethod
-    def examples(cls):
-        """On narrow kernels, for which the matrix of bags that share no member is close to diagonal."""
-        return [cls(Gaussian(0.3)), cls(Gaussian([0.3, 0.2, 0.4]))]

@@ -39,9 +39,7 @@ class Categorical(Kernel):
     domain = "objects"
     hyper = {"length_scale": BOUNDS}
 
-    def __init__(self, length_scale=1.0, *, length_scale_bounds=None):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
 
     def validate(self, X):
         """X as a table, as the objects of one column, or as rows of numbers, with nothing missing."""
@@ -102,17 +100,6 @@ class Categorical(Kernel):
         """0: k is constant but for steps."""
         return np.zeros((len(X), len(Z), X.shape[1]))
 
-    def sample(self, n, rng):
-        """Return n categories; for several length scales rows of as many columns."""
-        d = np.size(self.length_scale)
-        drawn = rng.choice(np.array(["a", "b", "c"], dtype=object), size=(n, d))
-        return drawn if d > 1 else drawn[:, 0].tolist()
-
-    @classmethod
-    def examples(cls):
-        """One length scale; one for each column; the indicator."""
-        return [cls(), cls([0.5, 2.0]), cls(0.0)]
-
 
 class Ordinal(Kernel):
     """exp(−Σₛ 1/ℓₛ) over the steps s between two levels of an ordered scale: neighbours are alike.
@@ -139,10 +126,7 @@ class Ordinal(Kernel):
     domain = "objects"
     hyper = {"length_scale": BOUNDS}
 
-    def __init__(self, levels, length_scale=1.0, *, length_scale_bounds=None):
-        self.levels = levels
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    def __init__(self, levels, length_scale=1.0, *, length_scale_bounds=None): ...
 
     def _places(self):
         """{level: its place}, checked."""
@@ -215,17 +199,6 @@ class Ordinal(Kernel):
         between = [sums[: s + 1, s + 1 :].sum() + sums[s + 1 :, : s + 1].sum() for s in range(L - 1)]
         slope = np.array(between) / scale**2
         return {"length_scale": slope if scale.size > 1 else slope.sum()}
-
-    def sample(self, n, rng):
-        """Return n of the levels."""
-        levels = list(self.levels)
-        return [levels[i] for i in rng.integers(0, len(levels), n)]
-
-    @classmethod
-    def examples(cls):
-        """Equal steps; a length scale for each step; levels that are numbers."""
-        levels = ["low", "medium", "high", "very high"]
-        return [cls(levels), cls(levels, [0.5, 1.0, 3.0]), cls([1, 2, 5], 0.7)]
 
 
 # ---------------------------------------------------------------------- codes

@@ -1,9 +1,13 @@
-"""Objects: a collection of inputs that are not vectors, and what kernels have prepared of them, once."""
+"""Objects: a collection of inputs that are not vectors, and kernels on what they have made of each input, once."""
+
+from abc import abstractmethod
 
 import numpy as np
 
 from mercer._state import check
+from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection
+from mercer.kernels.text import call_repr, signature_of
 
 
 class Objects:
@@ -20,7 +24,7 @@ class Objects:
 
     Examples
     --------
-    >>> from mercer.kernels.objects import Objects
+    >>> from mercer.kernels.objects.collection import Objects
     >>> X = Objects(["a", "bb", "ccc"])
     >>> X[1:].prepared("length", lambda items: np.array([len(item) for item in items]))
     array([2, 3])
@@ -85,3 +89,40 @@ class Objects:
 def as_objects(X, who):
     """Return X as `Objects`; one that is already stays the same."""
     return X if isinstance(X, Objects) else Objects(as_collection(X, who))
+
+
+class ObjectKernel(Kernel):
+    """A kernel on objects. A subclass writes ``_read(items)``: what it makes of raw items, with one row for each."""
+
+    domain = "objects"
+    continuous: tuple = ()  # parameters that may be None and are hyper-parameters otherwise
+
+    @abstractmethod
+    def _read(self, items):
+        """What is made of raw items, checked: an error names the row."""
+
+    def _key(self):
+        """What that depends on: the class, and the parameters that are not hyper-parameters."""
+        skipped = {name + end for name in (*self.continuous, *self.hyper) for end in ("", "_bounds")}
+        chosen = {name: value for name, value in self.get_params(deep=False).items() if name not in skipped}
+        return type(self).__name__, repr(sorted(chosen.items()))
+
+    def _made(self, X):
+        """What was read of the rows of X, once."""
+        return as_objects(X, type(self).__name__).prepared(self._key(), self._read)
+
+    def _both(self, X, Z):
+        """(what was read of X, of Z), the second the first where Z is X."""
+        left = self._made(X)
+        return left, left if Z is X else self._made(Z)
+
+    def validate(self, X):
+        """X as `Objects`, every item checked and read."""
+        self._check_parameters()
+        X = as_objects(X, type(self).__name__)
+        self._made(X)
+        return X
+
+    def __repr__(self):
+        """The call, its first parameter always shown."""
+        return call_repr(self, always=tuple(signature_of(type(self)))[:1])

@@ -10,11 +10,8 @@ from abc import abstractmethod
 import numpy as np
 from scipy import sparse
 
-from mercer.kernels.base import Kernel
 from mercer.kernels.collection import result_dtype
-from mercer.kernels.limits import check_limits
-from mercer.kernels.objects.collection import as_objects
-from mercer.kernels.text import call_repr, signature_of
+from mercer.kernels.objects.collection import ObjectKernel
 
 MOST_LEVELS = 101  # of a kernel with levels: rounds, lengths of words, radii
 DENSE = 0.05  # share of the inputs that have a column, above which its part of the product is a dense one
@@ -105,18 +102,12 @@ def products(A, B):
 
 
 # ---------------------------------------------------------------------- the kernel
-class CountKernel(Kernel):
+class CountKernel(ObjectKernel):
     """k(x, z) = φ(x)ᵀφ(z),  φ = Σₛ aₛ(θ) Cₛ: sparse counts at several levels, weighted by θ.
 
-    A subclass writes ``_count(items)``, which returns `Counts`; and, when the levels are not just added,
+    A subclass writes ``_read(items)``, which returns `Counts`; and, when the levels are not just added,
     ``_coefficients`` and ``_slopes``. Its discrete parameters are plain arguments of the constructor.
     """
-
-    domain = "objects"
-
-    @abstractmethod
-    def _count(self, items):
-        """`Counts` of raw items, which also checks them: an error names the row."""
 
     def _coefficients(self):
         """aₛ, one for each level."""
@@ -126,28 +117,9 @@ class CountKernel(Kernel):
         """{name: array of shape (p, levels)}: ∂aₛ/∂value for own hyper-parameters."""
         return {}
 
-    def _key(self):
-        """What the counts depend on: the class, and the parameters that are not hyper-parameters."""
-        skipped = {name + end for name in (*type(self)._continuous, *self.hyper) for end in ("", "_bounds")}
-        chosen = {name: value for name, value in self.get_params(deep=False).items() if name not in skipped}
-        return type(self).__name__, repr(sorted(chosen.items()))
-
-    _continuous: tuple = ()  # parameters that may be None and are hyper-parameters otherwise
-
     def _check_parameters(self):
-        """Refuse parameters with which counting would never end; asked before anything is counted."""
+        super()._check_parameters()
         self._coefficients()
-
-    def validate(self, X):
-        """X as `Objects`, every item checked and counted."""
-        check_limits(self)
-        X = as_objects(X, type(self).__name__)
-        X.prepared(self._key(), self._count)
-        return X
-
-    def _counts(self, X):
-        """`Counts` of the rows of X, made once."""
-        return as_objects(X, type(self).__name__).prepared(self._key(), self._count)
 
     def features(self, X, like=None):
         """Φ, sparse, of shape (n, V): row i is φ(xᵢ), columns are the keys of X, or of ``like``, in ascending order.
@@ -160,19 +132,14 @@ class CountKernel(Kernel):
             Whose columns to use: those of the training inputs, for new inputs.
         """
         X = self.validate(X)
-        counts = self._counts(X)
+        counts = self._made(X)
         phi = counts.mixed(self._coefficients())
         if like is None:
             return phi
-        keys = self._counts(self.validate(like)).keys
+        keys = self._made(self.validate(like)).keys
         _, mine, theirs = np.intersect1d(counts.keys, keys, assume_unique=True, return_indices=True)
         phi = phi[:, mine].tocoo()
         return sparse.csr_array((phi.data, (phi.coords[0], theirs[phi.coords[1]])), shape=(len(X), len(keys)))
-
-    def _both(self, X, Z):
-        """(counts of X, of Z), the second the first where Z is X."""
-        left = self._counts(X)
-        return left, left if Z is X else self._counts(Z)
 
     def tiles(self, X, Z):
         """Sparse products of the counts, whose columns are matched once."""
@@ -183,7 +150,7 @@ class CountKernel(Kernel):
 
     def diag(self, X):
         """‖φ(x)‖²."""
-        phi = self._counts(X).mixed(self._coefficients())
+        phi = self._made(X).mixed(self._coefficients())
         return np.asarray(phi.multiply(phi).sum(axis=1), dtype=result_dtype(X)).reshape(-1)
 
     def _grad(self, X, Z, W):
@@ -202,10 +169,6 @@ class CountKernel(Kernel):
             out[name] = np.array(values)
         return out
 
-    def __repr__(self):
-        """The call, its first parameter always shown."""
-        return call_repr(self, always=tuple(signature_of(type(self)))[:1])
-
 
 class LevelKernel(CountKernel):
     """k(x, z) = Σₛ wₛ Cₛ(x)ᵀCₛ(z): levels in columns of their own, each with a weight wₛ >= 0.
@@ -213,7 +176,7 @@ class LevelKernel(CountKernel):
     ``weights=None`` is the default weights, fixed; given weights are hyper-parameters.
     """
 
-    _continuous = ("weights",)
+    continuous = ("weights",)
 
     @property
     def hyper(self):
@@ -225,10 +188,10 @@ class LevelKernel(CountKernel):
         """How many levels there are."""
 
     def _check_parameters(self):
+        super()._check_parameters()
         levels = self._n_levels()
         if levels > MOST_LEVELS:
             raise ValueError(f"{type(self).__name__}: there are {levels:,} levels, more than {MOST_LEVELS}.")
-        super()._check_parameters()
 
     def _default_weights(self):
         """The weights for None: 1 each."""

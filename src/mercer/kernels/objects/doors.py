@@ -37,8 +37,7 @@ class Pairwise(Kernel):
     domain = "objects"
     psd = False
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function): ...
 
     def validate(self, X):
         """X as a sequence: a 2-D array of numbers as rows of floats, a list as it is."""
@@ -89,16 +88,6 @@ class Pairwise(Kernel):
         """f(x, x)."""
         return np.array([self._value(x, x) for x in X], dtype=result_dtype(X))
 
-    @classmethod
-    def examples(cls):
-        """A function of two rows."""
-        return [cls(inverse_distance)]
-
-
-def inverse_distance(x, z):
-    """1/(1 + ‖x − z‖²): the function of the example of `Pairwise`."""
-    return 1.0 / (1.0 + float(np.sum((np.asarray(x) - np.asarray(z)) ** 2)))
-
 
 def _pair(x, z):
     """The two inputs, shortened, for a message."""
@@ -139,9 +128,7 @@ class MatrixRows:
     """
 
     def __init__(self, matrix, index=None, asymmetry=""):
-        self.matrix = matrix
-        self.index = index
-        self.asymmetry = asymmetry
+        self.matrix, self.index, self.asymmetry = matrix, index, asymmetry
 
     def __len__(self):
         return len(self.matrix)
@@ -272,11 +259,6 @@ class Precomputed(Kernel):
                 "be computed."
             )
         return X.matrix[np.arange(len(X)), X.index]
-
-    def sample(self, n, rng):
-        """Return a random positive semi-definite matrix of n inputs."""
-        A = rng.standard_normal((n, n))
-        return A @ A.T / n
 
 
 def _asymmetry(K, rounding):

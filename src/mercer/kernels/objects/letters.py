@@ -104,21 +104,3 @@ def _places(codes, letters, fold):
     value = np.array([table[code] for code in known], dtype=np.int64)
     at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
     return np.where(known[at] == codes, value[at], UNKNOWN)
-
-
-def random_strings(n, rng, alphabet=None, longest=12):
-    """n strings of 0 to ``longest`` letters, one of them empty: what string kernels are tested on."""
-    letters = alphabet_letters(alphabet, "random_strings") or "abc\0é😀"
-    lengths = rng.integers(1, longest + 1, size=n)
-    lengths[-1:] = 0
-    return ["".join(letters[c] for c in rng.integers(len(letters), size=m)) for m in lengths]
-
-
-class OfStrings:
-    """What kernels on strings share: random inputs to be tested on."""
-
-    alphabet: str | None = None
-
-    def sample(self, n, rng):
-        """Return n random strings of the alphabet."""
-        return random_strings(n, rng, self.alphabet)

@@ -12,10 +12,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.kernels.basis import Features
-from mercer.kernels.dot import whole
+from mercer.kernels.definite import semidefinite
 from mercer.kernels.objects.bags import MeanOfPairs, Members
 from mercer.kernels.objects.collection import as_objects
-from mercer.kernels.radial import Gaussian
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +127,7 @@ def _gaussian(item):
         raise ValueError(
             f"a Gaussian needs a mean of shape (d,) and a cov of shape (d, d), got {mean.shape}, {cov.shape}."
         )
-    size = np.abs(cov).max()
-    if np.abs(cov - cov.T).max() > 1e-9 * size:
-        raise ValueError("cov must be symmetric.")
-    cov = 0.5 * (cov + cov.T)
-    smallest = np.linalg.eigvalsh(cov)[0]
-    if smallest < -1e-9 * size:
-        raise ValueError(f"cov must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}.")
-    return GaussianMeasure(mean, cov)
+    return GaussianMeasure(mean, semidefinite(cov, "cov"))
 
 
 # ---------------------------------------------------------------------- kernels from features
@@ -183,11 +175,6 @@ class MeasureFeatures(Features):
         Q = P if Z is X else self.features(Z)
         return lambda i, j: P[i] @ Q[j].T
 
-    def sample(self, n, rng):
-        """Return n clouds of 3 to 9 points in the plane, one of them weighted."""
-        clouds = [rng.normal(rng.normal(0, 1, 2), rng.uniform(0.3, 2), (rng.integers(3, 10), 2)) for _ in range(n)]
-        return [(clouds[0], rng.uniform(0.5, 2.0, len(clouds[0]))), *clouds[1:]]
-
 
 def level_means(measure, direction, edges):
     """Means of the quantile function of ⟨x, direction⟩ over the levels edges[j−1] … edges[j].
@@ -231,32 +218,26 @@ class SlicedWasserstein(MeasureFeatures):
            [1., 1.]])
     """
 
-    def __init__(self, directions=50, levels=100, random_state=0):
-        self.directions = directions
-        self.levels = levels
-        self.random_state = random_state
+    whole_numbers = {"directions": (1, 10_000), "levels": (1, 10_000)}
+
+    def __init__(self, directions=50, levels=100, random_state=0): ...
 
     def _key(self):
         return "SlicedWasserstein", self.directions, self.levels, self.random_state
 
     def _thetas(self, d):
         """Unit vectors, one in each row."""
-        count = whole(self.directions, "SlicedWasserstein: directions", 1)
+        count = self._whole("directions")
         if d == 1:
             return np.ones((1, 1))
         theta = np.random.default_rng(self.random_state).standard_normal((count, d))
         return theta / np.linalg.norm(theta, axis=1, keepdims=True)
 
     def _build(self, measures):
-        levels = whole(self.levels, "SlicedWasserstein: levels", 1)
+        levels = self._whole("levels")
         thetas, edges = self._thetas(dimension(measures[0])), np.linspace(0.0, 1.0, levels + 1)
         rows = [[level_means(measure, theta, edges) for theta in thetas] for measure in measures]
         return np.reshape(rows, (len(measures), -1)) / np.sqrt(len(thetas) * levels)
-
-    @classmethod
-    def examples(cls):
-        """Few and more directions."""
-        return [cls(5, 12), cls(20, 30, 3)]
 
 
 class MeanEmbedding(MeanOfPairs):
@@ -291,13 +272,3 @@ class MeanEmbedding(MeanOfPairs):
         sizes = [len(measure.points) for measure in measures]
         weights = np.concatenate([np.zeros(0), *(measure.weights for measure in measures)])
         return Members(self.base.validate(points), sizes, weights)
-
-    def sample(self, n, rng):
-        """Return n clouds of points in three columns, one of them weighted."""
-        clouds = [rng.normal(rng.normal(0, 1, 3), rng.uniform(0.3, 2), (rng.integers(2, 6), 3)) for _ in range(n)]
-        return [(clouds[0], rng.uniform(0.5, 2.0, len(clouds[0]))), *clouds[1:]]
-
-    @classmethod
-    def examples(cls):
-        """On a Gaussian with a free length scale, and a scaled one with ARD."""
-        return [cls(Gaussian(1.5)), cls(2.0 * Gaussian([0.5, 1.0, 2.0]))]

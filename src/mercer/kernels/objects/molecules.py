@@ -4,11 +4,9 @@ import numpy as np
 from scipy import sparse
 
 from mercer._state import check
-from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_vectors, result_dtype
-from mercer.kernels.dot import Constant, Linear, Polynomial
-from mercer.kernels.inputs import diag_grad
+from mercer.kernels.inputs import Compared
 
 
 class SparseRows:
@@ -89,10 +87,6 @@ class CountRows(Kernel):
         """0: k(x, x) is 1 everywhere."""
         X = self.validate(X)
         return np.zeros(X.shape) if isinstance(X, np.ndarray) else super().dx_diag(X)
-
-    def sample(self, n, rng):
-        """Return n rows of positive numbers."""
-        return rng.uniform(0.5, 4.0, (n, 4))
 
 
 def _squares(A):
@@ -221,7 +215,7 @@ def _unary(A, B):
     return out
 
 
-class TanimotoOf(Composite):
+class TanimotoOf(Compared):
     """k(x, z)/(k(x, x) + k(z, z) − k(x, z)): Tanimoto in the feature space of any kernel k.
 
     On a kernel that counts (k-mers of strings, subtrees of graphs, environments of atoms) it is `Tanimoto` of the
@@ -241,42 +235,15 @@ class TanimotoOf(Composite):
     """
 
     parts = ("base",)
-    stationary = False
 
-    def __init__(self, base):
-        self.base = base
+    def __init__(self, base): ...
 
-    def tiles(self, X, Z):
-        """From the tiles of k; the diagonals are computed once."""
-        inner, a = self.base.tiles(X, Z), self.base.diag(X)
-        b = a if Z is X else self.base.diag(Z)
+    def _value(self, K, a, b):
+        return _ratio(K, (a + b) - K)
 
-        def tile(i, j):
-            K = inner(i, j)
-            return _ratio(K, (a[i][:, None] + b[j]) - K)
-
-        return tile
-
-    def diag(self, X):
-        """1."""
-        return np.ones(len(X), dtype=self.base.diag(X[:0]).dtype)
-
-    def grad(self, X, Z, W):
-        """∂/∂log θ of u/(a + b − u): ((a + b) ∂u − u (∂a + ∂b))/(a + b − u)²."""
-        if not self.base.n_theta:
-            return np.zeros(0)
-        a, b = self.base.diag(X), self.base.diag(Z)
-        U = self.base.tiles(X, Z)(slice(None), slice(None))
-        size = a[:, None] + b
-        V = np.divide(W, (size - U) ** 2, out=np.zeros(U.shape), where=size - U > 0)
-        lost = V * U
-        through = diag_grad(self.base, X, lost.sum(axis=1)) + diag_grad(self.base, Z, lost.sum(axis=0))
-        return self.base.grad(X, Z, V * size) - through
-
-    def __repr__(self):
-        return f"TanimotoOf({self.base!r})"
-
-    @classmethod
-    def examples(cls):
-        """On rows, with a part that has a hyper-parameter."""
-        return [cls(Linear() + Constant(0.5)), cls(Polynomial(2, 0.7))]
+    def _pulled(self, W, K, a, b):
+        """Of u/(a + b − u): (a + b, −u, −u)/(a + b − u)²."""
+        size = (a + b) - K
+        V = np.divide(W, size**2, out=np.zeros(K.shape), where=size > 0)
+        lost = V * K
+        return V * (a + b), -lost.sum(axis=1), -lost.sum(axis=0)

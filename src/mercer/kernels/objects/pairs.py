@@ -5,22 +5,16 @@ from abc import abstractmethod
 import numpy as np
 
 from mercer import _tiles
-from mercer.kernels.base import Kernel
-from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.objects.collection import ObjectKernel
 
 
-class PairKernel(Kernel):
-    """A kernel on objects whose every value is a programme of its own. A subclass writes ``_coded`` and ``_programme``.
+class PairKernel(ObjectKernel):
+    """A kernel on objects whose every value is a programme of its own. A subclass writes ``_read`` and ``_programme``.
 
-    What ``_coded`` returns has a length and parts, ``arrays`` for the compiled loop and ``item(i)`` for its twin.
+    What ``_read`` returns has a length and parts, ``arrays`` for the compiled loop and ``item(i)`` for its twin.
     """
 
-    domain = "objects"
     pair = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
-
-    @abstractmethod
-    def _coded(self, X):
-        """The rows of X as arrays, checked; made once."""
 
     @abstractmethod
     def _programme(self, A, B):
@@ -29,24 +23,16 @@ class PairKernel(Kernel):
     def _require(self, A, B):
         """Raise if a pair has no value; A and B are whole, so that the error can name rows."""
 
-    def validate(self, X):
-        """X as `Objects`, every one checked."""
-        X = as_objects(X, type(self).__name__)
-        self._coded(X)
-        return X
-
     def _loops(self, pairs):
         """The compiled loops, if so many pairs are worth loading them, else None."""
         return _tiles.loops(pairs * self.pair)
 
     def _both(self, X, Z):
-        """X and Z, coded."""
-        A = self._coded(X)
-        B = A if Z is X else self._coded(Z)
+        A, B = super()._both(X, Z)
         self._require(A, B)
         return A, B
 
-    def _whole(self, A, B, slope, half=False):
+    def _matrices(self, A, B, slope, half=False):
         """(values, derivatives) of all pairs, as matrices; ``half``: B is A, and the upper triangle is mirrored."""
         m, n = len(A), len(B)
         if not m or not n:
@@ -69,7 +55,7 @@ class PairKernel(Kernel):
         self._loops(len(A) * len(B))
 
         def tile(i, j):
-            return self._whole(A[i], B[j], slope=False, half=Z is X and i == j)[0]
+            return self._matrices(A[i], B[j], slope=False, half=Z is X and i == j)[0]
 
         return tile
 
@@ -81,11 +67,11 @@ class PairKernel(Kernel):
 
     def weighted(self, X, Z, W):
         """The sum and its gradient, in one pass."""
-        K, D = self._whole(*self._both(X, Z), slope=self.n_theta > 0, half=Z is X)
+        K, D = self._matrices(*self._both(X, Z), slope=self.n_theta > 0, half=Z is X)
         return float(np.vdot(W, K)), self._in_logs({name: np.vdot(W, D) for name in self.hyper})
 
     def _grad(self, X, Z, W):
-        _, D = self._whole(*self._both(X, Z), slope=True, half=Z is X)
+        _, D = self._matrices(*self._both(X, Z), slope=True, half=Z is X)
         return {name: np.vdot(W, D) for name in self.hyper}
 
 

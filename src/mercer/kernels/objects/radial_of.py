@@ -2,19 +2,11 @@
 
 import numpy as np
 
+from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
-from mercer.kernels.algebra import Composite
 from mercer.kernels.basis import Features
-from mercer.kernels.dot import Constant, Linear, Polynomial
-from mercer.kernels.inputs import diag_grad
-from mercer.kernels.radial import (
-    Exponential,
-    Gaussian,
-    Matern,
-    Matern32,
-    Matern52,
-    RationalQuadratic,
-)
+from mercer.kernels.inputs import Compared
+from mercer.kernels.radial import Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic
 from mercer.kernels.radial_base import Radial
 
 # Mixtures of Gaussians of several widths (Schoenberg), so positive semi-definite on every Hilbert space.
@@ -23,7 +15,7 @@ ROUNDING = 64.0  # d² below this many roundings of k(x, x) + k(z, z) is 0: equa
 NEGATIVE = 1e-8  # d² below −this, relative to the same, is no rounding: the base kernel is not PSD
 
 
-class RadialOf(Composite):
+class RadialOf(Compared):
     """φ(d²/ℓ²),  d² = k(x, x) + k(z, z) − 2 k(x, z): a radial kernel on the distance in feature space.
 
     Proved PSD if k is and φ is a mixture of Gaussians, as all radial kernels of this library are. Where k has dense
@@ -50,19 +42,7 @@ class RadialOf(Composite):
 
     parts = ("radial", "base")
 
-    def __init__(self, radial, base):
-        self.radial = radial
-        self.base = base
-
-    @property
-    def domain(self):
-        """What the base kernel reads."""
-        return self.base.domain
-
-    @property
-    def stationary(self):
-        """Whether the base kernel is."""
-        return self.base.stationary
+    def __init__(self, radial, base): ...
 
     @property
     def psd(self):
@@ -81,10 +61,6 @@ class RadialOf(Composite):
             raise ValueError(f"RadialOf: a distance has one length scale, got {scale.size}.")
         return self.base.validate(X)
 
-    def sample(self, n, rng):
-        """Return inputs of the base kernel."""
-        return self.base.sample(n, rng)
-
     def retain(self, X):
         """What the base kernel must keep."""
         return self.base.retain(X)
@@ -93,11 +69,12 @@ class RadialOf(Composite):
         """d² of all pairs."""
         if isinstance(self.base, Features) and len(X) and len(Z):
             return distance.scaled(self.base.features(X), self.base.features(Z), np.ones(())).squared()
-        return self._from_values(self.base.tiles(X, Z)(slice(None), slice(None)), self.base.diag(X), self.base.diag(Z))
+        tile, a, b = self._values(X, Z)
+        return self._from_values(tile(EVERYTHING, EVERYTHING), a, b)
 
     def _from_values(self, K, a, b):
         """a + b − 2K in place of K; 0 where only rounding is left."""
-        size = a[:, None] + b
+        size = a + b
         K *= -2.0
         K += size
         if not self.base.psd and (K < -NEGATIVE * np.abs(size)).any():
@@ -114,20 +91,18 @@ class RadialOf(Composite):
         if isinstance(self.base, Features) and len(X) and len(Z):
             F = self.base.features(X)
             return self.radial.tiles(F, F if Z is X else self.base.features(Z))
-        scale = np.asarray(self.radial._positive("length_scale")).reshape(()) ** 2
-        inner, a = self.base.tiles(X, Z), self.base.diag(X)
-        b = a if Z is X else self.base.diag(Z)
+        return super().tiles(X, Z)
 
-        def tile(i, j):
-            s = self._from_values(inner(i, j), a[i], b[j])
-            s /= scale
-            return self.radial.phi(s)
+    def _value(self, K, a, b):
+        return self.radial.phi(self._from_values(K, a, b) / self._scale())
 
-        return tile
+    def _pulled(self, W, K, a, b):
+        V = W * self.radial.dphi(self._from_values(K, a, b) / self._scale()) / self._scale()
+        return -2.0 * V, V.sum(axis=1), V.sum(axis=0)
 
-    def diag(self, X):
-        """φ(0) = 1."""
-        return np.ones(len(X), dtype=self.base.diag(X[:0]).dtype)
+    def _scale(self):
+        """ℓ²."""
+        return float(self.radial._positive("length_scale").reshape(())) ** 2
 
     def grad(self, X, Z, W):
         """∂/∂log θ: of φ at these distances, and of the base kernel through ∂d² = ∂k(x, x) + ∂k(z, z) − 2 ∂k(x, z)."""
@@ -135,21 +110,4 @@ class RadialOf(Composite):
         # A radial kernel on the line, between 0 and each distance, knows its own derivatives.
         r = np.sqrt(S).reshape(-1, 1)
         own = self.radial.grad(r, np.zeros((1, 1), dtype=r.dtype), np.asarray(W, dtype=r.dtype).reshape(-1, 1))
-        if not self.base.n_theta:
-            return own
-        scale = float(np.asarray(self.radial.length_scale).reshape(())) ** 2
-        V = W * self.radial.dphi(S / scale) / scale
-        through = diag_grad(self.base, X, V.sum(axis=1)) + diag_grad(self.base, Z, V.sum(axis=0))
-        return np.concatenate([own, through - 2.0 * self.base.grad(X, Z, V)])
-
-    def __repr__(self):
-        return f"RadialOf({self.radial!r}, {self.base!r})"
-
-    @classmethod
-    def examples(cls):
-        """On a polynomial with a free offset, on features, with a shape of its own."""
-        return [
-            cls(Gaussian(2.0), Polynomial(2, 0.7)),
-            cls(RationalQuadratic(1.5, 0.8), Linear() + Constant(0.5)),
-            cls(Exponential(1.5), Linear()),
-        ]
+        return np.concatenate([own, super().grad(X, Z, W)])

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 
-from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import Counts, LevelKernel, combine
 
 ADVICE = 'AtomEnvironments reads SMILES with RDKit 2026.3 or newer: pip install "mercer[chem]".'
@@ -56,17 +55,14 @@ class AtomEnvironments(LevelKernel):
            [0.733, 0.733, 1.   ]])
     """
 
-    def __init__(self, radius=2, weights=None, *, unary=False, stereo=False, weights_bounds=None):
-        self.radius = radius
-        self.weights = weights
-        self.unary = unary
-        self.stereo = stereo
-        self.weights_bounds = weights_bounds
+    whole_numbers = {"radius": (0, 100)}
+
+    def __init__(self, radius=2, weights=None, *, unary=False, stereo=False, weights_bounds=None): ...
 
     def _n_levels(self):
-        return whole(self.radius, "AtomEnvironments: radius", 0) + 1
+        return self._whole("radius") + 1
 
-    def _count(self, items):
+    def _read(self, items):
         levels = [([], []) for _ in range(self._n_levels())]
         for row, found in enumerate(_environments(items, self.radius, bool(self.stereo))):
             for key, places in found.items():
@@ -89,18 +85,6 @@ class AtomEnvironments(LevelKernel):
         fresh[1:] = (rows[1:] != rows[:-1]) | (keys[1:] != keys[:-1])
         place = np.arange(len(rows))
         return rows, combine(keys, place - np.maximum.accumulate(np.where(fresh, place, 0)))
-
-    def sample(self, n, rng):
-        """Return n SMILES; the last is empty."""
-        pieces = ["C", "O", "N", "c1ccccc1", "C(=O)O", "S", "C#N", "Cl", "[NH3+]"]
-        return ["".join(rng.choice(pieces[:3], rng.integers(1, 5))) + str(rng.choice(pieces)) for _ in range(n - 1)] + [
-            ""
-        ]
-
-    @classmethod
-    def examples(cls):
-        """Counts, with weights, unary, with mirror images told apart."""
-        return [cls(1), cls(2, weights=[1.0, 0.5, 2.0]), cls(2, unary=True), cls(2, stereo=True)]
 
 
 # ---------------------------------------------------------------------- RDKit

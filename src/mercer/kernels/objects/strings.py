@@ -5,9 +5,8 @@ from math import comb
 
 import numpy as np
 
-from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
-from mercer.kernels.objects.letters import OfStrings, alphabet_letters, encode
+from mercer.kernels.objects.letters import alphabet_letters, encode
 
 MOST_ENTRIES = 2 * 10**8  # of an expansion, before it is summed up: 5 GB
 MOST_WAYS = 200_000  # in which one word is written out or read
@@ -21,7 +20,7 @@ def _kmer_keys(codes, starts, offsets, seed):
     return keys
 
 
-class Spectrum(OfStrings, LevelKernel):
+class Spectrum(LevelKernel):
     """k(x, z) = Σ_k w_k Σ_u |x|_u |z|_u: over all words u of k letters, |x|_u = how often u stands in x.
 
     A letter is any character, NUL and emoji included, or one of an alphabet. A string shorter than k has no word: its
@@ -51,16 +50,13 @@ class Spectrum(OfStrings, LevelKernel):
     ['weights[0]', 'weights[1]']
     """
 
-    def __init__(self, k=3, weights=None, *, alphabet=None, unknown="error", weights_bounds=None):
-        self.k = k
-        self.weights = weights
-        self.alphabet = alphabet
-        self.unknown = unknown
-        self.weights_bounds = weights_bounds
+    whole_numbers = {"k": (1, 1000)}
+
+    def __init__(self, k=3, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
     def _lengths(self):
         """The lengths of the words, checked."""
-        lengths = [whole(k, "Spectrum: k", 1) for k in np.atleast_1d(np.asarray(self.k, dtype=object))]
+        lengths = [self._whole("k", k) for k in np.atleast_1d(np.asarray(self.k, dtype=object))]
         if not lengths or len(set(lengths)) < len(lengths):
             raise ValueError(f"Spectrum: k must be one or several different whole numbers, got {self.k!r}.")
         return lengths
@@ -68,7 +64,7 @@ class Spectrum(OfStrings, LevelKernel):
     def _n_levels(self):
         return len(self._lengths())
 
-    def _count(self, items):
+    def _read(self, items):
         letters = encode(items, "Spectrum", self.alphabet, self.unknown)
         parts = []
         for k in self._lengths():
@@ -76,13 +72,8 @@ class Spectrum(OfStrings, LevelKernel):
             parts.append((rows, _kmer_keys(letters.codes, starts, range(k), k)))
         return Counts.build(len(letters), parts)
 
-    @classmethod
-    def examples(cls):
-        """One length, several lengths with weights, and DNA."""
-        return [cls(2), cls([1, 2, 3], weights=[1.0, 0.5, 2.0]), cls(3, alphabet="dna")]
 
-
-class Mismatch(OfStrings, CountKernel):
+class Mismatch(CountKernel):
     """k(x, z) = Σ_u |x|_{u,m} |z|_{u,m}, where |x|_{u,m} counts the words of x that differ from u in at most m letters.
 
     A word of x counts for all its neighbours u, of which there are Σ_{j<=m} C(k, j)(|A| − 1)ʲ in an alphabet A: 1 + 3k
@@ -108,15 +99,13 @@ class Mismatch(OfStrings, CountKernel):
            [ 0.,  2., 10.]])
     """
 
-    def __init__(self, k=4, m=1, *, alphabet="dna", unknown="error"):
-        self.k = k
-        self.m = m
-        self.alphabet = alphabet
-        self.unknown = unknown
+    whole_numbers = {"k": (1, 1000), "m": (0, 1000)}
+
+    def __init__(self, k=4, m=1, *, alphabet="dna", unknown="error"): ...
 
     def _checked(self):
         """(k, m, |A|), checked."""
-        k, m = whole(self.k, "Mismatch: k", 1), whole(self.m, "Mismatch: m", 0)
+        k, m = self._whole("k"), self._whole("m")
         letters = alphabet_letters(self.alphabet, "Mismatch")
         if letters is None:
             raise ValueError("Mismatch: give the alphabet; the neighbours of a word are written in it.")
@@ -136,9 +125,10 @@ class Mismatch(OfStrings, CountKernel):
         return k, m, size
 
     def _check_parameters(self):
+        super()._check_parameters()
         self._checked()
 
-    def _count(self, items):
+    def _read(self, items):
         k, m, size = self._checked()
         letters = encode(items, "Mismatch", self.alphabet, self.unknown)
         rows, starts = letters.windows(k)
@@ -162,13 +152,8 @@ class Mismatch(OfStrings, CountKernel):
                     keys.append(moved)
         return Counts.build(len(letters), [(np.tile(rows, len(keys)), np.concatenate(keys))])
 
-    @classmethod
-    def examples(cls):
-        """DNA with one and with two mismatches; an alphabet of one's own."""
-        return [cls(3, 1), cls(4, 2), cls(3, 1, alphabet="abc")]
 
-
-class Gappy(OfStrings, CountKernel):
+class Gappy(CountKernel):
     """k(x, z) = Σ_u φ_u(x) φ_u(z),  φ_u(x) = Σ over occurrences of u in x with s <= g gaps of λˢ.
 
     An occurrence of a word u of k letters reads them from left to right and skips s letters in all.
@@ -197,18 +182,13 @@ class Gappy(OfStrings, CountKernel):
     """
 
     hyper = {"decay": (1e-3, 1.0)}
+    whole_numbers = {"k": (1, 1000), "gaps": (0, 1000)}
 
-    def __init__(self, k=3, gaps=1, decay=0.5, *, alphabet=None, unknown="error", decay_bounds=None):
-        self.k = k
-        self.gaps = gaps
-        self.decay = decay
-        self.alphabet = alphabet
-        self.unknown = unknown
-        self.decay_bounds = decay_bounds
+    def __init__(self, k=3, gaps=1, decay=0.5, *, alphabet=None, unknown="error", decay_bounds=None): ...
 
     def _most_gaps(self):
         """(k, g), checked: one letter has no gap."""
-        k, gaps = whole(self.k, "Gappy: k", 1), whole(self.gaps, "Gappy: gaps", 0)
+        k, gaps = self._whole("k"), self._whole("gaps")
         if k > 1 and k * comb(k - 1 + gaps, gaps) > MOST_WAYS:
             raise ValueError(
                 f"Gappy: a word of {k} letters with up to {gaps} gaps can be read in too many ways, k·C(k − 1 + g, g) "
@@ -223,7 +203,7 @@ class Gappy(OfStrings, CountKernel):
         s = np.arange(self._most_gaps()[1] + 1.0)
         return {"decay": (s * float(self.decay) ** (s - 1.0))[None]}
 
-    def _count(self, items):
+    def _read(self, items):
         k, gaps = self._most_gaps()
         letters = encode(items, "Gappy", self.alphabet, self.unknown)
         parts = []
@@ -235,13 +215,8 @@ class Gappy(OfStrings, CountKernel):
             parts.append((np.tile(rows, len(keys)), np.concatenate(keys)))
         return Counts.build(len(letters), parts)
 
-    @classmethod
-    def examples(cls):
-        """With one gap and two; a single letter; DNA."""
-        return [cls(2, 1), cls(3, 2, 0.7), cls(1, 1), cls(3, 1, alphabet="dna")]
 
-
-class WeightedDegree(OfStrings, LevelKernel):
+class WeightedDegree(LevelKernel):
     """k(x, z) = Σ_{d<=k} w_d Σᵢⱼ (1 − |i − j|/(S + 1))₊ [x and z have the same d letters at i and at j].
 
     For windows that are aligned, such as DNA around a site: without shift (S = 0) words count only where they stand at
@@ -271,23 +246,19 @@ class WeightedDegree(OfStrings, LevelKernel):
     array([[3. , 1.5]])
     """
 
-    def __init__(self, k=3, shift=0, weights=None, *, alphabet=None, unknown="error", weights_bounds=None):
-        self.k = k
-        self.shift = shift
-        self.weights = weights
-        self.alphabet = alphabet
-        self.unknown = unknown
-        self.weights_bounds = weights_bounds
+    whole_numbers = {"k": (1, 100), "shift": (0, 1000)}
+
+    def __init__(self, k=3, shift=0, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
     def _n_levels(self):
-        return whole(self.k, "WeightedDegree: k", 1)
+        return self._whole("k")
 
     def _default_weights(self):
         k = self._n_levels()
         return 2.0 * (k - np.arange(k)) / (k * (k + 1.0))
 
-    def _count(self, items):
-        k, shift = self._n_levels(), whole(self.shift, "WeightedDegree: shift", 0)
+    def _read(self, items):
+        k, shift = self._n_levels(), self._whole("shift")
         letters = encode(items, "WeightedDegree", self.alphabet, self.unknown)
         parts = []
         if k * (shift + 1) * len(letters.codes) > MOST_ENTRIES:
@@ -304,8 +275,3 @@ class WeightedDegree(OfStrings, LevelKernel):
             share = np.full(len(keys), 1.0 / np.sqrt(shift + 1.0))
             parts.append((np.tile(rows, shift + 1), keys, share))
         return Counts.build(len(letters), parts)
-
-    @classmethod
-    def examples(cls):
-        """Plain, with a shift, and with weights to be learnt on DNA."""
-        return [cls(3), cls(2, shift=2), cls(2, weights=[1.0, 0.5], alphabet="dna")]

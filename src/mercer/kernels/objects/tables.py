@@ -271,6 +271,15 @@ def as_table(X, who, names=()):
     )
 
 
+def readable(X):
+    """Return X; a table of Arrow, whose columns have no names of their own, as the frame that narwhals makes of it."""
+    if not hasattr(X, "column_names") or not hasattr(X, "schema") or hasattr(X, "dtypes"):
+        return X
+    import narwhals  # which scikit-learn brings
+
+    return narwhals.from_native(X, eager_only=True)
+
+
 def is_frame(X):
     """Whether X has named columns: a data frame, a dict of columns, or a `Table`."""
     return isinstance(X, dict | Table) or (hasattr(X, "columns") and hasattr(X, "shape") and hasattr(X, "__getitem__"))

@@ -5,11 +5,13 @@ makes a kernel with a reference for some data.
 """
 
 import importlib.util
+import operator
 
 import numpy as np
 
 from mercer import _threads, _tiles
-from mercer.kernels.dot import whole
+from mercer._flow import cheapest_flow
+from mercer.kernels.definite import eigen
 from mercer.kernels.objects.measures import (
     GaussianMeasure,
     MeasureFeatures,
@@ -17,10 +19,11 @@ from mercer.kernels.objects.measures import (
     dimension,
     level_means,
     moments,
-    read_measures,
+    read_measures,  # noqa: I001
 )
 
 TINY = 1e-15  # masses below this share of the whole are rounding
+PLAIN = 10  # entries of a common matrix in the time of one step of a path without the compiled loop
 LARGE = 20_000  # pairs of points above which POT's network simplex is worth its import, if it is installed
 
 
@@ -52,54 +55,8 @@ def transport_plan(C, a, b, loops=None):
 
         return np.asarray(emd(a, b * (a.sum() / b.sum()), np.ascontiguousarray(C)))
     flow = np.zeros(C.shape)
-    (_plan if loops is None else loops.transport_plan)(np.ascontiguousarray(C), a.copy(), b.copy(), TINY, flow)
+    (cheapest_flow if loops is None else loops.transport.plan)(np.ascontiguousarray(C), a.copy(), b.copy(), TINY, flow)
     return flow
-
-
-def _plan(C, a, b, tiny, flow):
-    """The compiled ``plan`` of ``_loops.transport`` in NumPy; see there. Fills ``flow``, uses up a and b."""
-    q, m = C.shape
-    u, v = np.zeros(q), np.zeros(m)
-    for start in range(q):
-        while a[start] > tiny:
-            to_column, from_row, seen = np.full(m, np.inf), np.zeros(m, dtype=int), np.zeros(m, dtype=bool)
-            to_row, from_column = np.full(q, np.inf), np.full(q, -1)
-            to_row[start], fresh, length = 0.0, np.array([start]), 0.0
-            while True:
-                for i in fresh:
-                    reduced = length - u[i] + C[i] - v
-                    nearer = (reduced < to_column) & ~seen
-                    to_column[nearer], from_row[nearer] = reduced[nearer], i
-                open_ = np.where(seen, np.inf, to_column)
-                end = int(np.argmin(open_))
-                length = open_[end]
-                if not np.isfinite(length):  # every column is full: what is left of a is rounding
-                    return
-                seen[end] = True
-                if b[end] > tiny:
-                    break
-                fresh = np.nonzero((flow[:, end] > 0.0) & np.isinf(to_row))[0]
-                to_row[fresh], from_column[fresh] = length, end
-            reached = np.isfinite(to_row)
-            u[reached] += length - to_row[reached]
-            v[seen] -= length - to_column[seen]
-            _augment(start, end, from_row, from_column, a, b, tiny, flow)
-
-
-def _augment(start, end, from_row, from_column, a, b, tiny, flow):
-    """Send as much as possible along the path that ends at column ``end``."""
-    forth, back, k = [(from_row[end], end)], [], end
-    while from_row[k] != start:
-        back.append((from_row[k], from_column[from_row[k]]))
-        k = from_column[from_row[k]]
-        forth.append((from_row[k], k))
-    mass = min([a[start], b[end], *(flow[i, k] for i, k in back)])
-    a[start] -= mass
-    b[end] -= mass
-    for i, k in forth:
-        flow[i, k] += mass
-    for i, k in back:
-        flow[i, k] = 0.0 if flow[i, k] - mass <= tiny else flow[i, k] - mass
 
 
 def transport_map(reference, measure, loops=None):
@@ -153,9 +110,7 @@ class TransportKernel(MeasureFeatures):
            [ 0.,  0.]])
     """
 
-    def __init__(self, reference, weights=None):
-        self.reference = reference
-        self.weights = weights
+    def __init__(self, reference, weights=None): ...
 
     @classmethod
     def from_data(cls, X, size=50, random_state=0):
@@ -184,7 +139,7 @@ class TransportKernel(MeasureFeatures):
         points = np.concatenate([measure.points for measure in measures])
         weights = np.concatenate([measure.weights for measure in measures])
         different = len(np.unique(points, axis=0))
-        if whole(size, "TransportKernel.from_data: size", 1) > different:
+        if not 1 <= operator.index(size) <= different:
             raise ValueError(f"TransportKernel.from_data: size is {size}, but there are {different} different samples.")
         means = KMeans(size, n_init=1, random_state=random_state).fit(points, sample_weight=weights * len(weights))
         return cls(means.cluster_centers_.tolist())
@@ -223,7 +178,9 @@ class TransportKernel(MeasureFeatures):
         rho = self._rho()
         q, d = rho.points.shape
         sizes = [len(measure.points) for measure in measures if isinstance(measure, Samples)]
-        loops = _tiles.loops(0 if d == 1 else sum(q * m * (q + m) for m in sizes if m != q))  # m = q: an assignment
+        loops = _tiles.loops(
+            0 if d == 1 else PLAIN * sum(q * m * (q + m) for m in sizes if m != q)
+        )  # m = q: an assignment
         out = np.empty((len(measures), q, d))
 
         def work(index, worker):
@@ -232,12 +189,6 @@ class TransportKernel(MeasureFeatures):
         _threads.run(work, len(measures))
         out *= np.sqrt(rho.weights)[:, None]
         return out.reshape(len(measures), q * d)
-
-    @classmethod
-    def examples(cls):
-        """Equal weights; weights of its own."""
-        points = [[0.0, 0.5], [1.0, -1.0], [-0.5, 0.25], [0.3, 1.2]]
-        return [cls(points), cls(points[:3], [1.0, 2.0, 0.5])]
 
 
 # ---------------------------------------------------------------------- Gaussian reference
@@ -264,9 +215,7 @@ class GaussianTransport(MeasureFeatures):
            [0., 8.]])
     """
 
-    def __init__(self, mean=0.0, cov=1.0):
-        self.mean = mean
-        self.cov = cov
+    def __init__(self, mean=0.0, cov=1.0): ...
 
     @classmethod
     def from_data(cls, X):
@@ -288,7 +237,7 @@ class GaussianTransport(MeasureFeatures):
         (rho,) = read_measures([item], "GaussianTransport: reference")
         if dimension(rho) != d:
             raise ValueError(f"GaussianTransport: the reference is on {dimension(rho)} columns, the measures on {d}.")
-        values, vectors = np.linalg.eigh(rho.cov)
+        values, vectors = eigen(rho.cov)
         if values[0] <= 1e-12 * values[-1]:
             raise ValueError(
                 f"GaussianTransport: cov of the reference must be positive definite; its eigenvalues go from "
@@ -303,17 +252,8 @@ class GaussianTransport(MeasureFeatures):
         rows = []
         for measure in measures:
             m, S = moments(measure)
-            values, vectors = np.linalg.eigh(root @ S @ root)
+            values, vectors = eigen(root @ S @ root)
             middle = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             # (A − I) S₀^½ = S₀^(−½) (S₀^½ Σ S₀^½)^½ − S₀^½, whose inner products are the trace
             rows.append(np.concatenate([m - mean, (inverse @ middle - root).ravel()]))
         return np.array(rows)
-
-    def sample(self, n, rng):
-        """Return n clouds of points in the plane; one is a Gaussian in closed form."""
-        return [GaussianMeasure([0.5, 1.0], [[2.0, 0.3], [0.3, 0.1]]), *super().sample(n - 1, rng)]
-
-    @classmethod
-    def examples(cls):
-        """The standard Gaussian; one that is not."""
-        return [cls(), cls([0.5, -1.0], [[2.0, 0.4], [0.4, 0.5]])]

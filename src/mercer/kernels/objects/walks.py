@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.definite import eigen
 from mercer.kernels.objects.graph import as_graphs
-from mercer.kernels.objects.graphs import OfGraphs, Pack
 from mercer.kernels.objects.pairs import PairKernel, run
+from mercer.kernels.objects.structures import Pack
 
 TOLERANCE = 1e-15  # of the residual, relative to its first norm
 MOST_STEPS = 2000
 
 
-class RandomWalk(OfGraphs, PairKernel):
+class RandomWalk(PairKernel):
     """k(x, z) = Σₙ λⁿ · (number of pairs of walks of n edges, one in x and one in z, through the same labels).
 
     = 1ᵀ(I − λA)⁻¹1 for the adjacency matrix A of the product graph. The sum is finite if λ ρ(x) ρ(z) < 1, with ρ the
@@ -35,13 +35,10 @@ class RandomWalk(OfGraphs, PairKernel):
     hyper = {"decay": (1e-4, 0.1)}
     pair = 50_000  # conjugate gradients in the place of a recursion
 
-    def __init__(self, decay=0.05, *, decay_bounds=None):
-        self.decay = decay
-        self.decay_bounds = decay_bounds
+    def __init__(self, decay=0.05, *, decay_bounds=None): ...
 
-    def _coded(self, X):
-        """`Walkers` of the rows of X, made once."""
-        return as_objects(X, "RandomWalk").prepared("RandomWalk", Walkers.build)
+    def _read(self, items):
+        return Walkers.build(items)
 
     def _require(self, A, B):
         """Raise if a sum is infinite."""
@@ -62,7 +59,7 @@ class RandomWalk(OfGraphs, PairKernel):
 
         def pairs(left, right, slope):
             loops = self._loops(len(left))
-            loop = loops.graphs.walks if loops else None
+            loop = loops.walking.walks if loops else None
             found = run(loop, _walks, A, B, left, right, (decay, TOLERANCE, MOST_STEPS), slope)
             if np.isnan(found[0]).any():
                 raise ValueError(
@@ -72,14 +69,9 @@ class RandomWalk(OfGraphs, PairKernel):
 
         return pairs
 
-    @classmethod
-    def examples(cls):
-        """Short and longer memory."""
-        return [cls(0.02), cls(0.01)]
-
 
 class Walkers:
-    """n graphs in a row: the label and the neighbours of every node, and ρ of every graph; see ``_loops.graphs``.
+    """n graphs in a row: the label and the neighbours of every node, and ρ of every graph; see ``_loops.walking``.
 
     A part shares the nodes of the whole.
     """
@@ -96,7 +88,7 @@ class Walkers:
         first = np.searchsorted(target, np.arange(len(pack.labels) + 1))
         to = source - pack.starts[pack.node_graph[source]]
         stops = pack.starts + [graph.n for graph in graphs]
-        top = [max(float(np.linalg.eigvalsh(graph.adjacency())[-1]), 0.0) if graph.n else 0.0 for graph in graphs]
+        top = [max(float(eigen(graph.adjacency())[0][-1]), 0.0) if graph.n else 0.0 for graph in graphs]
         return cls(pack.labels, first, to, pack.starts, stops, np.array(top))
 
     def __len__(self):

@@ -6,6 +6,7 @@ rows are added: it is measured by differences on a third of the rows, where that
 on all of them and saves several. It also says what is still to be gained, so that a descent ends without trying.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from mercer.solvers.spectral import eigen
 
 # Levels of rows
 SCREEN, GROW = 150, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
+FEWEST = 60  # the same where the next one has all rows
 COARSE = 1e-3  # gained in one iteration on a sample of the rows: that is not worth more digits
 CLOSE, APART = 0.05, 1.0  # in C and in log θ: another optimum that is worth following
 # One descent
@@ -27,6 +29,7 @@ SHRINK = (0.1, 0.6)  # of a step that was too long
 # When it is done
 STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian that was not measured is believed
+FEW = GROW * SCREEN  # rows up to which the last digits cost next to nothing
 CHEAP = 1e-3  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
 # Rivals, and data without noise
 PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
@@ -72,7 +75,7 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
     reached.append(level)
     count, noisy = max(1, int(count)), noisy if count > 1 else ()
     points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
-    points += [np.clip(level.start(*guess), *box.T) for guess in noisy]
+    points += distinct([within(level.start(*guess), box) for guess in noisy])
     if not objective.smooth:
         return _wander(objective, box, points, order, sizes[1:], reached)
     ends = [descend(level, begin(level, z, box), box, COARSE) for z in points]
@@ -90,7 +93,7 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
         ends += [descend(level, begin(level, z, box), box, level.fine) for z in starts]
     if noisy:
         ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
-    if len(sizes) == 1:
+    if len(sizes) == 1 or n < FEW:
         _finish(level, _best(ends)[0], box)
     return None
 
@@ -98,10 +101,10 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
 # ---------------------------------------------------------------------------------------- levels and rivals
 def levels(n, variables=1):
     """Numbers of rows: from a few hundred up to n, each three times the one before."""
-    sizes, least = [n], max(SCREEN, 10 * variables)
-    while sizes[0] // GROW >= least:
+    sizes, least = [n], 10 * variables
+    while sizes[0] // GROW >= max(least, SCREEN):
         sizes.insert(0, sizes[0] // GROW)
-    return sizes
+    return [n // GROW, n] if len(sizes) == 1 and n // GROW >= max(least, FEWEST) else sizes
 
 
 def on(objective, order, size):
@@ -111,21 +114,29 @@ def on(objective, order, size):
 
 def screen(level, box, points, count):
     """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
-    points = [np.clip(z, *box.T) for z in points]
-    distinct = [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
-    values = []
-    for z in distinct:
+    points, values = distinct([within(z, box) for z in points]), []
+    for z in points:
         failed = level.record.failed
         value = level.value(z)
         values.append(np.inf if level.record.failed > failed else value)
     if np.isfinite(values).any():
-        return [distinct[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
-    z = distinct[0]
-    for z in level.safer(distinct[0], box):
+        return [points[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
+    z = points[0]
+    for z in level.safer(points[0], box):
         level.value(z)
         if level.best_z is not None:
             break
     return [z]
+
+
+def within(z, box):
+    """The point of the box that is nearest to z."""
+    return np.minimum(np.maximum(z, box[:, 0]), box[:, 1])
+
+
+def distinct(points):
+    """The points without those that are there already."""
+    return [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
 
 
 def _best(ends, most=1):
@@ -198,7 +209,7 @@ def _without_noise(before, level, there, best, noisy, box):
 
 def _finish(level, best, box):
     """Go on from a coarse end: to the last digits of a log density, where that costs next to nothing."""
-    few = level.exacting and level.n < GROW * SCREEN
+    few = level.exacting and level.n < FEW
     best.B = curvature(level, best, box) if few else best.B
     descend(level, best, box, CHEAP * level.fine if level.exacting else level.fine, measured=few)
 
@@ -221,7 +232,7 @@ def _wander(objective, box, points, order, sizes, reached):
 # ---------------------------------------------------------------------------------------- one descent
 def begin(level, z, box, B=None):
     """C and its gradient at z, with the Hessian B if one is known from elsewhere."""
-    z = np.clip(z, *box.T)
+    z = within(z, box)
     value, gradient = level(z)
     return Position(value, z, gradient, B)
 
@@ -253,15 +264,14 @@ def descend(level, start, box, tolerance, measured=False, rival=None):
 
 def step(here, box):
     """(d, gain): Newton's step of the free variables, at most ``here.radius`` long, and what it gains."""
-    low, high = box.T
     free = _free(here, box)
     B = np.eye(len(here.z)) if here.B is None else here.B
-    e, U = eigen(B[np.ix_(free, free)])
+    e, U = eigen(B if free.all() else B[free][:, free])
     e, slope = np.maximum(e, FLAT), U.T @ here.gradient[free]
     q = -slope / (e + _shift(e, slope, here.radius))
     d = np.zeros(len(here.z))
     d[free] = U @ q
-    if here.gradient @ (np.clip(here.z + d, low, high) - here.z) >= 0:  # what the box cuts off was the descent
+    if here.gradient @ (within(here.z + d, box) - here.z) >= 0:  # what the box cuts off was the descent
         d = -np.clip(here.gradient / max(e.max(initial=0.0), FLAT), -LONGEST, LONGEST)
     return d, float(-(slope @ q) - 0.5 * (e @ q**2))
 
@@ -283,8 +293,8 @@ def _flat(level, here, box, tolerance):
 
 def _radius(here, there, d, gain):
     """How long the next step may be: as this one if that was cut short; up to twice as long if it kept its promise."""
-    length = float(np.linalg.norm(there.z - here.z))
-    if length < 0.7 * np.linalg.norm(d):
+    length = _length(there.z - here.z)
+    if length < 0.7 * _length(d):
         return max(length, 0.1)
     kept = here.value - there.value >= 0.5 * gain
     return min(max(here.radius, 2.0 * length), LONGEST) if kept else here.radius
@@ -292,20 +302,25 @@ def _radius(here, there, d, gain):
 
 def _shift(e, slope, radius):
     """The least μ >= 0 with ‖(B + μI)⁻¹g‖ <= radius, to a few digits: flat directions are cut short, others hardly."""
-    low, high = 0.0, float(np.linalg.norm(slope)) / radius  # at the upper end it is shorter, whatever e is
-    if not np.linalg.norm(slope / e) > radius:
+    if not _length(slope / e) > radius:
         return 0.0
-    for _ in range(40):
+    low, high = 0.0, _length(slope) / radius  # at the upper end it is shorter, whatever e is
+    while high - low > 1e-6 * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.linalg.norm(slope / (e + middle)) > radius else (low, middle)
+        low, high = (middle, high) if _length(slope / (e + middle)) > radius else (low, middle)
     return high
+
+
+def _length(v):
+    """‖v‖ of a few numbers."""
+    return math.sqrt(v @ v)
 
 
 def _line_search(level, here, d, box):
     """The first point along the step, cut at the box, at which C is lower; None where there is none."""
     length = 1.0
     for _ in range(HALVINGS):
-        z = np.clip(here.z + length * d, *box.T)
+        z = within(here.z + length * d, box)
         move = z - here.z
         slope = here.gradient @ move
         if not slope < 0:
@@ -313,7 +328,7 @@ def _line_search(level, here, d, box):
         value, gradient = level(z)
         if value <= here.value + ARMIJO * slope:
             return Position(value, z, gradient)
-        length *= float(np.clip(_cubic(here.value, slope, value, gradient @ move), *SHRINK))
+        length *= min(max(_cubic(here.value, slope, value, gradient @ move), SHRINK[0]), SHRINK[1])
     return None
 
 
@@ -321,8 +336,8 @@ def _cubic(f0, s0, f1, s1):
     """Where in (0, 1) the cubic with these values and slopes at 0 and 1 is least; ½ where nothing can be said."""
     t = 3.0 * (f0 - f1) + s0 + s1
     root = t * t - s0 * s1
-    below = 2.0 * np.sqrt(max(root, 0.0)) + s1 - s0
-    return (np.sqrt(root) - s0 + t) / below if root >= 0 and below > 0 else 0.5
+    below = 2.0 * math.sqrt(max(root, 0.0)) + s1 - s0
+    return (math.sqrt(root) - s0 + t) / below if root >= 0 and below > 0 else 0.5
 
 
 def _updated(here, there):
@@ -336,7 +351,7 @@ def _updated(here, there):
         share = 0.9 * sBs / (sBs - sy)
         y = share * y + (1.0 - share) * Bs
         sy = s @ y
-    return B - np.outer(Bs, Bs) / sBs + np.outer(y, y) / sy
+    return B - Bs[:, None] * (Bs / sBs) + y[:, None] * (y / sy)
 
 
 def curvature(level, end, box):

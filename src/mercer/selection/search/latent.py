@@ -6,8 +6,8 @@ from mercer.gram import TiledGram, take
 from mercer.selection.result import SearchResult
 from mercer.selection.search import climb
 from mercer.selection.search.objective import Record, Trials, as_sum
-from mercer.selection.search.starts import FACTORS, median_heuristic, with_amplitude
 from mercer.selection.search.starts import mean_diagonal as level_of
+from mercer.selection.search.starts import median_heuristics, with_amplitude
 
 AMPLITUDES = (1.0, 10.0)  # of a latent function behind a link: its scale is that of the link, not of the data
 
@@ -110,8 +110,7 @@ def search_latent(
         return SearchResult(kernel, np.nan, C, criterion="evidence", history=record.history, evaluations=1)
     level = level_of(kernel, X)
     guesses = [(kernel,)]
-    for factor in FACTORS:
-        guess = median_heuristic(kernel, X, None, rng, factor)
+    for guess in median_heuristics(kernel, X, None, rng):
         guesses += [(with_amplitude(guess, amplitude, level),) for amplitude in AMPLITUDES]
     last, result = climb(objective, kernel.theta_bounds, guesses, starts, rng, order)
     result.kernel = objective.at(last.best_z)

@@ -142,7 +142,7 @@ class Trials(ABC):
             if not (self.record.succeeded or isinstance(error, (NotPositiveDefinite, np.linalg.LinAlgError))):
                 raise
             self.record.last_error, value, gradient = error, np.nan, np.full(len(z), np.nan)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        if not math.isfinite(value + np.add.reduce(gradient)):
             self.record.failed += 1
             value, gradient = self._penalty(), np.zeros(len(z))
         else:
@@ -256,7 +256,7 @@ class Objective(Trials):
         del P, arguments  # its array is W's by now, or free
         if len(z) > 1:
             slope[:-1] = K.grad(W)[self.free]
-        slope[-1] = lam * np.trace(W) + direct
+        slope[-1] = lam * W.trace() + direct
         return value, slope
 
     def _size(self):

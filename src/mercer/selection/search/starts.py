@@ -14,40 +14,53 @@ FACTORS = (1.0, 0.3, 3.0)  # of the median length scales
 RATIOS = (1e-2, 1e-1, 1e-4)  # of λ to the variance
 
 
-def median_heuristic(kernel, X, weight=None, rng=None, factor=1.0):
-    """Return the kernel with ℓⱼ = factor √d median |xᵢⱼ − xₖⱼ| (ARD), or factor × the median distance (one ℓ).
+def median_heuristic(kernel, X, weight=None):
+    """Return the kernel with ℓⱼ = √d median |xᵢⱼ − xₖⱼ| (ARD), or the median distance (one ℓ)."""
+    return median_heuristics(kernel, X, weight, factors=(1.0,))[0]
+
+
+def median_heuristics(kernel, X, weight=None, rng=None, factors=FACTORS):
+    """[kernel, …] with several multiples of the median distances for its length scales.
 
     All pairs of different rows, weighted; of many rows some, drawn in proportion to the weights. Kernels under
     `Columns` see their columns, of a table too; fixed length scales and those of kernels on objects stay.
     """
     rng = np.random.default_rng(0) if rng is None else rng
     if not (isinstance(X, np.ndarray) and X.ndim == 2 or isinstance(X, Table)) or len(X) < 2:
-        return kernel
+        return [kernel] * len(factors)
     if len(X) <= ALL_PAIRS:
         i, j = np.triu_indices(len(X), 1)
         share = np.ones(len(i)) if weight is None else weight[i] * weight[j]
     else:
         i, j = rng.choice(len(X), size=(2, PAIRS), p=None if weight is None else weight / weight.sum())
         share = np.ones(len(i))
-    return _set(kernel, _Pairs(X, i, j, share), factor)
+    pairs = _Pairs(X, i, j, share)
+    return [_set(kernel, pairs, factor) for factor in factors]
 
 
 class _Pairs:
     """|x − z| and the shares of pairs (i, j) of different rows; nothing is known of objects."""
 
     def __init__(self, X, i, j, share):
-        self.X, self.i, self.j, self.share, self.differences = X, i, j, share, None
+        self.X, self.i, self.j, self.share, self.differences, self._typical = X, i, j, share, None, {}
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
             differences = np.abs(X[i] - X[j])
             apart = differences.any(axis=1)
             self.differences = differences[apart] if apart.any() else np.ones((1, X.shape[1]))
             self.share = share[apart] if apart.any() else np.ones(1)
 
+    def typical(self, size):
+        """The typical distance of one length scale or of ``size``, found once."""
+        if size not in self._typical:
+            self._typical[size] = _typical(self.differences, self.share, size)
+        return self._typical[size]
+
     def on(self, kernel):
         """What the part of a `Columns` sees: the columns of the same pairs, or the pairs of that part of a table."""
         if isinstance(self.X, Table):
             return _Pairs(kernel._chosen(self.X), self.i, self.j, self.share)
         other = copy.copy(self)
+        other._typical = {}
         if self.differences is not None:
             other.differences = kernel._numbered(self.differences)
         return other
@@ -60,7 +73,7 @@ def _set(kernel, pairs, factor):
     other = copy.copy(kernel)
     free = {name: bounds for name, _, bounds in kernel._own() if bounds is not None}
     if "length_scale" in free and kernel.domain == "vectors" and pairs.differences is not None:
-        value = _typical(pairs.differences, pairs.share, np.size(kernel.length_scale)) * factor
+        value = pairs.typical(np.size(kernel.length_scale)) * factor
         value = np.clip(value, *free["length_scale"].T)
         other.length_scale = float(value[0]) if np.ndim(kernel.length_scale) == 0 else value
     if isinstance(kernel, Columns):
@@ -122,7 +135,7 @@ def starts(kernel, rows, lam, criterion, rng):
 
     unit = level if criterion.scale_free else variance
     given = [(kernel, lam)] if lam else [(kernel, RATIOS[0] * unit), (scaled(kernel), RATIOS[0] * unit)]
-    typical = [scaled(median_heuristic(kernel, X, weight, rng, factor)) for factor in FACTORS]
+    typical = [scaled(guess) for guess in median_heuristics(kernel, X, weight, rng)]
     few = [(guess, RATIOS[0] * unit) for guess in typical[1:]]
     return [*given, *((typical[0], ratio * unit) for ratio in RATIOS), *few], [
         (scaled(kernel), unit),

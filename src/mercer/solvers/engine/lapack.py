@@ -235,7 +235,7 @@ def _squared_columns(lib, L, out):
 
 def logdet(L):
     """log det A from A = L Lᵀ."""
-    return 2.0 * float(np.log(np.diagonal(L).astype(float)).sum())
+    return 2.0 * float(np.add.reduce(np.log(L.diagonal(), dtype=float)))
 
 
 def _clear_tiny(A, n):
@@ -261,6 +261,9 @@ def _clear_tiny(A, n):
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
     n, compiled = len(A), loops()
+    if n <= BLOCK:
+        np.copyto(A, A.T, where=ABOVE[:n, :n])
+        return A
 
     def rows(index, worker):
         k = index * BLOCK

@@ -1,13 +1,12 @@
 """Work in pieces: cut so that Ctrl-C is heard, and shared so that short ones do not wait for threads."""
 
-from contextlib import nullcontext
 from math import sqrt
 
-from mercer._threads import one_blas_thread, run, threads
+from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run, threads
 
 FEW = 8  # right-hand sides
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
-LEAST, SMALL = 100, 1024  # orders below which BLAS uses no threads, and at which a product with a vector gains nothing
+SMALL = 1024  # order at which a product with a vector gains nothing by threads
 OWN = 6000  # rows up to which we use threads of our own; beyond, BLAS uses its own better
 WORTH = 1.5e7  # operations that are worth a thread: waking one takes as long as some 1e6 of them, and some luck
 
@@ -19,7 +18,7 @@ def threads_for(n, columns=None):
     take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
     """
     small = n <= (8 * SMALL if columns is not None and columns <= FEW else OWN)
-    return one_blas_thread() if LEAST < n and small else nullcontext()
+    return one_blas_thread() if NO_THREAD < n and small else ALONE
 
 
 def pieces(count, cost):

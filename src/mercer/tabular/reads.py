@@ -7,26 +7,42 @@ from mercer.kernels import (
     Columns,
     EdgeHistogram,
     FeatureMap,
+    Gappy,
     Kernel,
+    LocalAlignment,
     MinMax,
+    Mismatch,
     Ordinal,
     Pairwise,
     RadialOf,
     RandomWalk,
     ShortestPath,
+    Spectrum,
+    Subsequence,
     Tanimoto,
     TanimotoOf,
     VertexHistogram,
+    WeightedDegree,
     WeisfeilerLehman,
 )
 from mercer.kernels.algebra import Composite
 from mercer.kernels.inputs import Transformed, named_columns
-from mercer.kernels.objects.letters import OfStrings
-from mercer.tabular._columns import is_text
-from mercer.tabular._words import listed, meant
+from mercer.tabular.columns import is_text
+from mercer.tabular.words import listed, meant
 
 STRING, CATEGORY, NUMBER, GRAPH = "string", "category", "number", "graph"
 GRAPHS = (EdgeHistogram, RandomWalk, ShortestPath, VertexHistogram, WeisfeilerLehman)
+STRINGS = (
+    AtomEnvironments,
+    FeatureMap,
+    Gappy,
+    LocalAlignment,
+    Mismatch,
+    Pairwise,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
+)
 STRONGER = (GRAPH, NUMBER, STRING, CATEGORY)  # of two kernels on one column, whose reading both can have
 HOLDS = (
     "a column holds numbers, categories (Categorical, Ordinal), counts (Tanimoto, MinMax), strings (Spectrum, "
@@ -152,8 +168,7 @@ def _kind(leaf):
         return None
     if isinstance(leaf, Ordinal):
         return CATEGORY if all(isinstance(level, str) for level in leaf.levels) else NUMBER
-    for classes, kind in ((Categorical, CATEGORY), (Tanimoto | MinMax, NUMBER), (GRAPHS, GRAPH),
-                          (OfStrings | AtomEnvironments | Pairwise | FeatureMap, STRING)):  # fmt: skip
+    for classes, kind in ((Categorical, CATEGORY), (Tanimoto | MinMax, NUMBER), (GRAPHS, GRAPH), (STRINGS, STRING)):
         if isinstance(leaf, classes):
             return kind
     if not type(leaf).__module__.startswith("mercer."):  # a kernel of one's own reads what is there

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.tabular._words import count, listed
+from mercer.tabular.words import count, listed
 
 ENOUGH = 10  # rows below which a shift of the whole column is not judged
 FAR = 5.0  # standard deviations between the new median and the mean of the fit

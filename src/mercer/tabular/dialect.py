@@ -6,7 +6,7 @@ import re
 from itertools import islice
 
 from mercer.exceptions import DataError
-from mercer.tabular._words import count
+from mercer.tabular.words import count
 
 SEPARATORS = ("\t", ";", "|", ",")  # of two that fit equally well the first: commas are in decimals and in text
 NAMES = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from mercer.exceptions import DataError
-from mercer.tabular._words import rows_named
+from mercer.tabular.words import rows_named
 
 
 class BadRows(DataError):

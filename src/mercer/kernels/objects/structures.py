@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from mercer.kernels.dot import whole
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
-from mercer.kernels.objects.graph import Graph, as_graphs
+from mercer.kernels.objects.graph import as_graphs
 
 NO_LABEL = np.uint64(0)
 
@@ -42,25 +41,7 @@ def _unordered(a, b):
     return mix(mix(a) + mix(b))
 
 
-def random_graphs(n, rng, largest=7):
-    """n random graphs with labels, the last without an edge, one with a single node: what kernels are tested on."""
-    graphs = []
-    for i in range(n):
-        size = 1 if i == 1 else int(rng.integers(2, largest + 1))
-        pairs = np.argwhere(np.triu(rng.random((size, size)) < (0.5 if i < n - 1 else 0.0), 1))
-        graphs.append(Graph(pairs.tolist(), rng.integers(3, size=size).tolist()))
-    return graphs
-
-
-class OfGraphs:
-    """What kernels on graphs share: random inputs to be tested on."""
-
-    def sample(self, n, rng):
-        """Return n random graphs."""
-        return random_graphs(n, rng)
-
-
-class VertexHistogram(OfGraphs, CountKernel):
+class VertexHistogram(CountKernel):
     """k(x, z) = Σ_a |x|_a |z|_a: over all labels a, |x|_a = how many nodes of x have it.
 
     Examples
@@ -72,12 +53,12 @@ class VertexHistogram(OfGraphs, CountKernel):
            [ 9., 18.]])
     """
 
-    def _count(self, items):
+    def _read(self, items):
         pack = Pack(as_graphs(items, "VertexHistogram"))
         return Counts.build(len(items), [(pack.node_graph, pack.labels)])
 
 
-class EdgeHistogram(OfGraphs, CountKernel):
+class EdgeHistogram(CountKernel):
     """k(x, z) = Σ_a |x|_a |z|_a: over all kinds a of edges, |x|_a = how many edges of x are of this kind.
 
     Parameters
@@ -94,23 +75,17 @@ class EdgeHistogram(OfGraphs, CountKernel):
            [ 2., 11.]])
     """
 
-    def __init__(self, ends=True):
-        self.ends = ends
+    def __init__(self, ends=True): ...
 
-    def _count(self, items):
+    def _read(self, items):
         pack = Pack(as_graphs(items, "EdgeHistogram"))
         keys = mix(pack.edge_labels)
         if self.ends:
             keys = combine(keys, _unordered(pack.labels[pack.edges[:, 0]], pack.labels[pack.edges[:, 1]]))
         return Counts.build(len(items), [(pack.node_graph[pack.edges[:, 0]], keys)])
 
-    @classmethod
-    def examples(cls):
-        """With the labels of the ends, and without."""
-        return [cls(), cls(ends=False)]
 
-
-class WeisfeilerLehman(OfGraphs, LevelKernel):
+class WeisfeilerLehman(LevelKernel):
     """k(x, z) = Σ_{t<=h} w_t Σ_a |x|_{t,a} |z|_{t,a}: over the labels a of round t, |x|_{t,a} = how many nodes have it.
 
     Round 0 has the labels of the nodes. In each further round the label of a node becomes that of itself and of all its
@@ -134,15 +109,14 @@ class WeisfeilerLehman(OfGraphs, LevelKernel):
            [12., 18.]])
     """
 
-    def __init__(self, h=3, weights=None, *, weights_bounds=None):
-        self.h = h
-        self.weights = weights
-        self.weights_bounds = weights_bounds
+    whole_numbers = {"h": (0, 100)}
+
+    def __init__(self, h=3, weights=None, *, weights_bounds=None): ...
 
     def _n_levels(self):
-        return whole(self.h, "WeisfeilerLehman: h", 0) + 1
+        return self._whole("h") + 1
 
-    def _count(self, items):
+    def _read(self, items):
         pack = Pack(as_graphs(items, "WeisfeilerLehman"))
         source, target, edge = pack.arcs()
         first = np.flatnonzero(np.diff(target, prepend=-1))  # where the arcs of each node begin
@@ -156,13 +130,8 @@ class WeisfeilerLehman(OfGraphs, LevelKernel):
             parts.append((pack.node_graph, combine(keys, np.full(len(keys), t))))
         return Counts.build(len(items), parts)
 
-    @classmethod
-    def examples(cls):
-        """Three rounds; two with weights; none."""
-        return [cls(3), cls(2, [1.0, 0.5, 0.25]), cls(0)]
 
-
-class ShortestPath(OfGraphs, CountKernel):
+class ShortestPath(CountKernel):
     """k(x, z) = Σ_a |x|_a |z|_a: over a = (two labels, d), |x|_a = how many pairs of nodes are d edges apart.
 
     Pairs without a path do not count. O(nodes · edges) for a graph.
@@ -176,7 +145,7 @@ class ShortestPath(OfGraphs, CountKernel):
            [6., 9.]])
     """
 
-    def _count(self, items):
+    def _read(self, items):
         from scipy.sparse import coo_array, csgraph
 
         graphs = as_graphs(items, "ShortestPath")

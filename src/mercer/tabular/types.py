@@ -1,7 +1,7 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
 from mercer.tabular._dates import dates_in
-from mercer.tabular._words import count, listed
+from mercer.tabular.words import count, listed
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil")
 DASHES = ("-", "--", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category

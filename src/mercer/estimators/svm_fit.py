@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.dual.working_set import DualSolution, solve
+from mercer.gram import take
 from mercer.gram.rows import power_of_two
 from mercer.losses import EpsilonInsensitive
+from mercer.uncertainty.span import span
 
 
 class Found(NamedTuple):
@@ -70,6 +72,32 @@ def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None
         unit=unit,
         solution=found,
     )
+
+
+def span_residuals(model):
+    """(yᵢ − f₋ᵢ(xᵢ) of each merged row and target, jitter), by the span rule.
+
+    One of several equal rows takes away only what the others cannot carry.
+    """
+    if not np.isfinite(np.asarray(model.kernel_.diag(model.points_), dtype=float)).all():
+        raise ValueError(
+            f"{model.kernel_!r} keeps no matrix of the training rows, so there is no span rule; use the kernel "
+            'itself, or predict_interval(..., method="split").'
+        )
+    left, jitter, merged = model._residual.copy(), 0.0, model._point[model.support_]
+    t = left.shape[1]
+    alpha, free, bounded = (v.reshape(-1, t) for v in (model.dual_coef_, model.free_, model.bounded_))
+    for j in range(t):
+        inside, at_bound = np.flatnonzero(free[:, j]), np.flatnonzero(bounded[:, j])
+        parts = take(model.points_, inside), take(model.points_, at_bound)
+        distance = span(model.kernel_, *parts, intercept=model.trend not in (None, False))
+        jitter = max(jitter, distance.jitter)
+        for chosen, s in ((inside, distance.free), (at_bound, distance.bounded)):
+            row = merged[chosen]
+            others = model.C_ * model._weight[row] * (1.0 - 1.0 / model._copies[row])
+            size = np.abs(alpha[chosen, j])
+            left[row, j] += np.sign(alpha[chosen, j]) * np.maximum(size - others, 0.0) * s
+    return left, jitter
 
 
 def warm(found, box, old_box):

@@ -5,8 +5,11 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from mercer.kernels.collection import refuse_nat
 from mercer.kernels.inputs import as_named, named_columns
-from mercer.kernels.objects.tables import is_frame
+from mercer.kernels.objects.tables import is_frame, readable
+
+WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
 
 
 def check_X(estimator, X, *, reset, kernel):
@@ -22,6 +25,7 @@ def check_X(estimator, X, *, reset, kernel):
     kernel : Kernel
         ``domain`` says whether rows are vectors.
     """
+    given, X = X, readable(X)
     if named_columns(kernel):
         return _match_columns(estimator, as_named(kernel, X), reset)
     if kernel.domain == "objects" and not _is_numeric(X):
@@ -31,11 +35,13 @@ def check_X(estimator, X, *, reset, kernel):
             return _match_columns(estimator, X, reset)
         _forget_columns(estimator, reset)
         return list(X) if isinstance(X, tuple) else X
-    names, given = _frame_names(X), X
+    names, X = _frame_names(X), given  # which scikit-learn reads, and takes names from
     if _is_plain(X, estimator, reset):
         _forget_columns(estimator, reset)
         estimator.n_features_in_ = X.shape[1]
     else:
+        if isinstance(X, np.ndarray | list | tuple):
+            refuse_nat(X if isinstance(X, np.ndarray) else _array(X), "Input X")
         try:
             X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
         except (TypeError, ValueError) as error:
@@ -51,6 +57,14 @@ def _is_plain(X, estimator, reset):
         return False
     known = estimator.__dict__
     return reset or (known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known)
+
+
+def _array(X):
+    """A list as an array, where it can be one; what cannot is refused by scikit-learn."""
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError):
+        return np.zeros(0)
 
 
 def _match_columns(estimator, X, reset):
@@ -109,14 +123,18 @@ def _check_y(y):
     from sklearn.utils import check_array
 
     y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y", ensure_min_samples=0)
+    refuse_nat(y, "Input y")
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: y is complex.")
     if y.ndim > 2:
         raise ValueError(f"y must be 1-D or 2-D, got shape {y.shape}.")
     try:
-        y = y.astype(np.float64)
+        with np.errstate(over="ignore"):
+            y = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must be numbers: {error}") from None
+    if not np.isfinite(y).all():
+        raise ValueError("y has values that are no float64 numbers (beyond 1.8e308): give it in a larger unit.")
     if y.ndim == 2 and y.shape[1] == 0:
         raise ValueError("y has no column.")
     return y
@@ -137,6 +155,13 @@ def check_weight(sample_weight, n):
         raise ValueError(f"sample_weight must be finite and >= 0; row {bad[0]} has {w[bad[0]]} ({bad.size} such rows).")
     if not w.any():
         raise ValueError("Sample weights must contain at least one non-zero number: all rows would be removed.")
+    positive = w[w > 0]
+    if positive.max() > WEIGHTS or positive.min() < 1.0 / WEIGHTS:
+        raise ValueError(
+            f"sample_weight goes from {positive.min():.3g} to {positive.max():.3g}: products of such numbers are not "
+            f"float64 numbers. Multiply the weights by one number (and lam with it), or set those that do not count to "
+            f"0: from {1 / WEIGHTS:g} to {WEIGHTS:g} are taken."
+        )
     return w
 
 
@@ -191,7 +216,7 @@ def _frame_names(X):
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise ValueError(f"X has more than one column named {', '.join(map(repr, twice))}; names must differ.")
-    dtypes = list(X.dtypes)  # pandas: a Series, polars: a list
+    dtypes = list(X.dtypes if hasattr(X, "dtypes") else X.schema.values())  # a Series, a list; narwhals has a schema
     for name, dtype in zip(names, dtypes, strict=False):
         kind = str(dtype).lower()
         if any(word in kind for word in ("date", "time", "duration", "categor", "enum")):

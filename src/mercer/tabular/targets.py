@@ -3,8 +3,8 @@
 import numpy as np
 
 from mercer.exceptions import DataError
-from mercer.tabular._columns import as_floats, as_texts, check_mixed, is_text
-from mercer.tabular._words import count, listed
+from mercer.tabular.columns import as_floats, as_texts, check_mixed, is_text
+from mercer.tabular.words import count, listed
 
 LEAST = 3  # rows with which something can be left out and judged
 

@@ -52,7 +52,7 @@ class ClassModel:
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.likelihood import Binary
     >>> from mercer.inference.links import Logit
-    >>> from mercer.inference.models import ClassModel
+    >>> from mercer.inference.classes import ClassModel
     >>> model = ClassModel([Binary(Logit(), np.array([1.0, -1.0]))], "laplace")
     >>> model.fit(DenseGram.from_matrix(np.eye(2))).proba(np.array([[1.0, 0.0]]), np.ones(1)).round(3)
     array([[0.415, 0.585]])

@@ -1,0 +1,94 @@
+"""Criteria and their gradients in log ℓ and log λ, on random problems, against 60 digits and differences in them."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from differential import twin
+from differential.test_linear import FIRST, SHAPES, SLACK, Problem, off
+from mercer.exceptions import NotPositiveDefinite
+from mercer.gram import TiledGram
+from mercer.kernels import Linear
+from mercer.selection import GCV, LOO, Evidence, KFold
+from mercer.solvers import Cholesky
+
+QUICK, ALL = 25, 300
+STEP = mpmath.mpf(10) ** -20
+
+
+def loo(one):
+    return mpmath.fsum((one.alpha[i] / one.P[i, i]) ** 2 for i in range(one.n)) / one.n
+
+
+def log_density(one):
+    parts = [one.alpha[i] ** 2 / one.P[i, i] - mpmath.log(one.P[i, i] / (2 * mpmath.pi)) for i in range(one.n)]
+    return mpmath.fsum(parts) / (2 * one.n)
+
+
+def gcv(one):
+    return one.n * mpmath.fsum(a * a for a in one.alpha) / mpmath.fsum(one.P[i, i] for i in range(one.n)) ** 2
+
+
+def evidence(one):
+    log = mpmath.log(mpmath.det(one.system))
+    if one.q:
+        log += mpmath.log(-1 / one.inverse[one.n, one.n]) - mpmath.log(one.n)
+    return ((one.y.T * one.alpha)[0] + log + (one.n - one.q) * mpmath.log(2 * mpmath.pi)) / 2
+
+
+def pairs(one):
+    """Two folds: the residuals of a block of P are those of a model that has not seen it."""
+    total, half = mpmath.mpf(0), one.n // 2 + one.n % 2
+    for fold in (range(half), range(half, one.n)):
+        block = mpmath.matrix([[one.P[i, j] for j in fold] for i in fold])
+        e = mpmath.lu_solve(block, mpmath.matrix([one.alpha[i] for i in fold]))
+        total += mpmath.fsum(v * v for v in e)
+    return total / one.n
+
+
+CRITERIA = {
+    "loo": (LOO(), loo),
+    "log_density": (LOO("log_density"), log_density),
+    "gcv": (GCV(), gcv),
+    "evidence": (Evidence(), evidence),
+    "folds": (KFold(2, shuffle=False), pairs),
+}
+
+
+def seeds():
+    """Those of radial kernels, since ℓ is looked at."""
+    few = [seed for seed in range(FIRST + 20_000, FIRST + 20_000 + ALL) if Problem(seed).kind is not Linear]
+    return [*few[:QUICK], *(pytest.param(seed, marks=pytest.mark.slow) for seed in few[QUICK:])]
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("seed", seeds())
+def test_value_and_gradient(seed, name):
+    p, (criterion, exact) = Problem(seed), CRITERIA[name]
+    if len(p.y) < 4:
+        return
+    K, H = TiledGram(p.kernel, p.X), np.ones((len(p.y), 1)) if p.intercept else None
+    try:
+        Kinv = Cholesky(jitter=None).resolvent(K, H).trial(p.lam, whole=True)
+    except NotPositiveDefinite:
+        return
+    y = p.y[:, None]
+    value, W = criterion.value_and_adjoint(Kinv, y)
+    gradient = np.append(K.grad(W), p.lam * np.trace(W) + criterion.explicit(Kinv, y))
+
+    def at(length, log_lam):
+        G = twin.gram(lambda r: SHAPES[p.kind](r / mpmath.exp(length)), p.length, p.X, p.X)
+        return exact(twin.Twin(G, p.y, mpmath.mpf(p.lam) * mpmath.exp(log_lam), None, p.intercept))
+
+    true = at(mpmath.mpf(0), mpmath.mpf(0))
+    slopes = [(at(STEP, mpmath.mpf(0)) - true) / STEP, (at(mpmath.mpf(0), STEP) - true) / STEP]
+    # Digits go with the condition of the system, and with that of P where a row or a fold decides its own fit.
+    condition = float(np.linalg.cond(p.kernel(p.X) + p.lam * np.eye(len(y))))
+    whole = twin.Twin(twin.gram(SHAPES[p.kind], p.length, p.X, p.X), p.y, p.lam, None, p.intercept)
+    digits = np.finfo(float).eps * condition + whole.lost
+    if digits > 1e-4:
+        return
+    unit = len(y) if name in ("evidence", "log_density") else 0.0  # logarithms may be near 0
+    size = max(abs(float(true)) + unit, *(abs(float(slope)) for slope in slopes))
+    assert off(value, float(true), size) <= SLACK * digits
+    assert off(gradient, twin.floats(slopes), size) <= SLACK * digits * len(y)

@@ -1,0 +1,103 @@
+"""Faults of one kind each: no silent wrong number, no number that is not finite, no error that names nothing."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge
+from mercer.exceptions import NumericalWarning
+from mercer.kernels import Exponential, Gaussian, Linear, Matern32
+from mercer.selection import GCV
+
+
+def line(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    x = 100.0 * rng.uniform(-1, 1, (n, 1))
+    return x, 3.0 * x[:, 0] + rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("solver", ["cg", "cholesky", "spectral", "mixed"])
+@pytest.mark.parametrize("lam", [1e-8, 1e-10, 1e-14])
+def test_every_solver_says_how_many_digits_are_left(solver, lam):
+    X, y = line()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = KernelRidge(Linear(), lam, trend=None, solver=solver).fit(X, y)
+    slope = float(X[:, 0] @ y / (X[:, 0] @ X[:, 0]))
+    off = abs(float(model.predict([[1.0]])[0]) - slope) / slope
+    assert off <= 30 * model.fit_report_["accuracy"]["fitted"]
+    assert off < 1e-5 or any(issubclass(one.category, NumericalWarning) for one in caught)
+
+
+@pytest.mark.parametrize("lam", 10.0 ** np.arange(0, -11, -1))
+def test_the_norm_of_a_kernel_of_low_rank(lam):
+    X, y = line(200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)
+        norm = KernelRidge(Linear(), 1e4 * lam, trend=None).fit(X, y).rkhs_norm_
+    exact = abs(float(X[:, 0] @ y / (X[:, 0] @ X[:, 0] + 1e4 * lam)))
+    np.testing.assert_allclose(norm, exact, rtol=1e-5)
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-12, 1e-15])
+def test_left_out_with_a_noise_of_each_row(noise):
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(0, 10, (30, 1)), axis=0)
+    y, noise = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(30), noise * (1.0 + rng.uniform(size=30))
+    model = GaussianProcessRegressor(Exponential(0.5), noise=noise, criterion=None, trend=None).fit(X, y)
+    inverse = np.linalg.inv(Exponential(0.5)(X) + np.diag(noise))
+    np.testing.assert_allclose(model.loo_residuals_, inverse @ y / inverse.diagonal(), atol=1e-10)
+    np.testing.assert_allclose(model.loo_std_, 1.0 / np.sqrt(inverse.diagonal()), atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "expectile", "logistic", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize(("kernel", "lam"), [(Matern32(1.0), 1e-16), (Gaussian(1.0), 1e-18)])
+def test_the_objective_is_that_of_the_model_that_predicts(loss, kernel, lam):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (30, 1))
+    y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.standard_normal(30)
+    target = np.where(y > 0, 1.0, -1.0) if loss == "logistic" else y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KernelMachine(kernel, loss=loss, lam=lam).fit(X, target)
+        f = model.decision_function(X) if loss == "logistic" else model.predict(X)
+    value = float(np.sum(model.loss_.value(target, f)))
+    assert value <= model.objective_ + model.dual_gap_ + 1e-9
+
+
+MODELS = [
+    KernelRidge(Gaussian(1.0), 1.0),
+    KernelRidge(Gaussian(1.0), criterion=GCV()),
+    KernelMachine(Gaussian(1.0), loss="poisson"),
+    GaussianProcessRegressor(Gaussian(1.0), criterion=None, noise=0.1),
+    SVR(Gaussian(1.0), nu=0.5),
+    SVR(Gaussian(1.0)),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("low, high", [(-8, 8), (-30, 0), (0, 10), (-2, -2)])
+def test_weights_of_any_size_give_numbers(model, low, high):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (40, 1))
+    y = np.abs(np.sin(3.0 * X[:, 0]) + 0.1 * rng.standard_normal(40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = model.fit(X, y, sample_weight=10.0 ** rng.uniform(low, high, 40))
+    assert np.isfinite(fitted.predict(X)).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("weight", [1e300, 1e-300, 5e-324])
+def test_weights_that_no_product_survives_are_refused_in_words(model, weight):
+    X = np.linspace(0, 1, 5)[:, None]
+    with pytest.raises(ValueError, match=r"sample_weight goes from .* Multiply the weights"):
+        model.fit(X, X[:, 0], sample_weight=np.full(5, weight))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_a_target_beyond_float64_is_refused_in_words(model):
+    y = np.array([1, 2, 3], dtype=np.longdouble) * np.longdouble("1e4000")
+    with pytest.raises(ValueError, match="y has values that are no float64 numbers"):
+        model.fit([[1.0], [2.0], [3.0]], y)
