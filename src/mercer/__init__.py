@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         KernelMachine,
         KernelRidge,
         StackedKernels,
+        TransformedTarget,
         svr_path,
     )
     from mercer.estimators.planning import plan
@@ -30,6 +31,7 @@ __all__ = [
     "KernelMachine",
     "KernelRidge",
     "StackedKernels",
+    "TransformedTarget",
     "empirical_feature_map",
     "kernels",
     "load",

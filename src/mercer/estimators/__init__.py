@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mercer.estimators.machine import KernelMachine
     from mercer.estimators.stacked import StackedKernels
     from mercer.estimators.svm import SVR
+    from mercer.estimators.transformed import TransformedTarget
 
 __all__ = [
     "BasisRegression",
@@ -30,6 +31,7 @@ __all__ = [
     "RowsLeftOut",
     "SVR",
     "StackedKernels",
+    "TransformedTarget",
     "svr_path",
 ]
 
@@ -46,6 +48,8 @@ def __getattr__(name):
         return import_module("mercer.estimators.svm").SVR
     if name == "StackedKernels":
         return import_module("mercer.estimators.stacked").StackedKernels
+    if name == "TransformedTarget":
+        return import_module("mercer.estimators.transformed").TransformedTarget
     if name == "svr_path":
         return import_module("mercer.estimators._svm_path").svr_path
     raise AttributeError(f"module 'mercer.estimators' has no attribute {name!r}")

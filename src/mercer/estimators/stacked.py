@@ -87,7 +87,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     >>> from mercer import StackedKernels
     >>> X = np.random.default_rng(0).uniform(-2, 2, (60, 2))
     >>> y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(60)
-    >>> model = StackedKernels(time_budget=10).fit(X, y)
+    >>> model = StackedKernels().fit(X, y)
     >>> mean, std = model.predict(X, return_std=True, noisy=True)
     >>> bool(std.min() > 0.05), model.predict_interval(X[:3]).shape
     (True, (3, 2))

@@ -77,7 +77,7 @@ class Stack:
     >>> rows = Rows(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]))
     >>> both = [RegressionPosterior.fit(Gaussian(ell), rows, 0.1, Cholesky()) for ell in (0.5, 2.0)]
     >>> Stack(both, np.array([0.25, 0.75])).mean(np.array([[1.0]])).round(3)
-    array([0.755])
+    array([0.786])
     """
 
     def __init__(self, posteriors, weights):
