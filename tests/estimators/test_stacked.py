@@ -111,3 +111,12 @@ def test_data_that_say_nothing():
         StackedKernels().fit(X, np.full(30, 7.0))
     with pytest.raises(ValueError, match="one target"):
         StackedKernels().fit(X, X)
+
+
+def test_covariance_is_that_of_the_mixture(data, fitted):
+    X = data[2][:6]
+    mean, cov = fitted.predict(X, return_cov=True)
+    np.testing.assert_allclose(np.sqrt(cov.diagonal()), fitted.predict(X, return_std=True)[1], rtol=1e-6)
+    np.testing.assert_allclose(mean, fitted.predict(X))
+    noisy = fitted.predict(X, return_cov=True, noisy=True)[1]
+    np.testing.assert_allclose(np.sqrt(noisy.diagonal()), fitted.predict(X, return_std=True, noisy=True)[1], rtol=1e-6)

@@ -107,3 +107,11 @@ def test_shares_stay_between_their_ends():
     assert model.target_.word == "logit"
     found = model.predict_interval(np.linspace(-6, 6, 50)[:, None], 0.99)
     assert (found > 0).all() and (found < 1).all()
+
+
+def test_deviations_of_every_kind(growing):
+    X, y = growing
+    model = TransformedTarget(target="log").fit(X, y)
+    std = model.predict(X[:5], return_std=True)[1]
+    np.testing.assert_allclose(np.sqrt(model.predict(X[:5], return_cov=True)[1].diagonal()), std, rtol=1e-6)
+    assert (model.predict(X[:5], return_std=True, noisy=True)[1] > std).all()

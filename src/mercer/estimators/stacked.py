@@ -258,13 +258,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         check_is_fitted(self)
         return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
-    def predict(self, X, return_std=False, noisy=False):
-        """Σₖ wₖ mₖ(x), and on request the standard deviation of the mixture.
+    def predict(self, X, return_std=False, return_cov=False, noisy=False):
+        """Σₖ wₖ mₖ(x), and on request the standard deviation or the covariance of the mixture.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
-        return_std : bool, default=False
+        return_std, return_cov : bool, default=False
         noisy : bool, default=False
             Whether it is that of a new y, not of f(x).
 
@@ -273,8 +273,12 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         mean : ndarray of shape (m,)
         std : ndarray of shape (m,)
             With ``return_std``.
+        cov : ndarray of shape (m, m)
+            With ``return_cov``.
         """
         X = self._new_rows(X)
+        if return_cov:
+            return self._stack.covariance(X, noisy)
         return moments_of(*self._stack.normals(X, noisy), self.weights_) if return_std else self._stack.mean(X)
 
     def quantile(self, X, levels):

@@ -180,28 +180,34 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         e = np.sort(self.model_.loo_residuals_[np.isfinite(self.model_.loo_residuals_)])
         return e if len(e) <= 200 else np.quantile(e, (np.arange(200) + 0.5) / 200)
 
-    def predict(self, X, return_std=False, noisy=False):
-        """E y, and on request its standard deviation.
+    def predict(self, X, return_std=False, return_cov=False, noisy=False):
+        """E y, and on request its standard deviation or covariance.
 
         Parameters
         ----------
         X : array-like of shape (m, d), or a sequence of objects
-        return_std : bool, default=False
+        return_std, return_cov : bool, default=False
             Of a model that states deviations.
         noisy : bool, default=False
-            Whether the standard deviation is that of a new y, not of its mean. E y is that of a new y in any case.
+            Whether they are those of a new y, not of its mean; these, and covariances, are right to first order in the
+            slope of g. E y is that of a new y in any case.
 
         Returns
         -------
         mean : ndarray of shape (m,)
         std : ndarray of shape (m,)
             With ``return_std``.
+        cov : ndarray of shape (m, m)
+            With ``return_cov``.
         """
         check_is_fitted(self)
         if not self.model_.probabilistic:
             return self._mapped(self.model_.predict(X), None)[0]
         mean, std = self.model_.predict(X, return_std=True, noisy=True)
         mean_y, std_y = self._mapped(mean, std)
+        if return_cov:
+            slope = std_y / std
+            return mean_y, self.model_.predict(X, return_cov=True, noisy=noisy)[1] * np.multiply.outer(slope, slope)
         if not return_std:
             return mean_y
         latent = self.model_.predict(X, return_std=True)[1]

@@ -100,6 +100,17 @@ class Stack:
         """Σₖ wₖ mₖ(x), of shape (m,)."""
         return sum(w * part.mean(X)[:, 0] for w, part in zip(self.weights, self.posteriors, strict=True))
 
+    def covariance(self, X, noisy=False):
+        """(mean, covariance) of f, or of new y, at all rows of X: within the parts and between them."""
+        found = [part.covariance(X) for part in self.posteriors]
+        means = np.array([one.mean[:, 0] for one, _ in found])
+        mean = self.weights @ means
+        C = np.tensordot(self.weights, [C for _, C in found], axes=1) + ((means - mean).T * self.weights) @ (
+            means - mean
+        )
+        noise = sum(w * part.lam for w, part in zip(self.weights, self.posteriors, strict=True)) if noisy else 0.0
+        return mean, C + noise * np.eye(len(mean))
+
     def normals(self, X, noisy=True):
         """(means, standard deviations) of the parts, of shape (k, m): of a new y, or of f(x)."""
         found = [part.moments(X) for part in self.posteriors]
