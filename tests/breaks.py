@@ -60,7 +60,7 @@ BREAKS = [
     Break("a wrong trend projection", "**/projected.py", r"self\.Kinv\.diag\(\) - np\.einsum.*", "self.Kinv.diag()"),
     Break("a stale cache", "estimators/*.py", r'self\.__dict__\.pop\("_loo", None\)', "pass"),
     Break("lam not scaled", "estimators/*.py", r"= scaled, c \* found\.lam", "= scaled, found.lam"),
-    Break("a swapped target", "estimators/svm.py", r"for t in y\.T\]", "for t in y.T[::-1]]"),
+    Break("a swapped target", "estimators/svm.py", r"for t in rows\.y\.T\]", "for t in rows.y.T[::-1]]"),
 ]
 
 

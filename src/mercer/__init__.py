@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mercer.estimators.planning import plan
     from mercer.features import empirical_feature_map
     from mercer.files import load, save
+    from mercer.gram.landmarks import Landmarks
 
 __version__ = "0.1.0"
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "KernelInterpolator",
     "KernelMachine",
     "KernelRidge",
+    "Landmarks",
     "StackedKernels",
     "TransformedTarget",
     "empirical_feature_map",
@@ -43,8 +45,9 @@ __all__ = [
 
 # Where a name is, if not in estimators; and the parts that can be asked for as attributes.
 _HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning", "save": "files"}
+_HOMES["Landmarks"] = "gram.landmarks"
 _PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
-_PARTS |= {"selection", "solvers", "uncertainty"}
+_PARTS |= {"selection", "solvers", "sources", "uncertainty"}
 
 
 def __getattr__(name):

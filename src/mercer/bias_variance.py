@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.basis import Features
-from mercer.solvers.spectral import eigen, thin_svd
+from mercer.solvers.factoring import eigen, thin_svd
 
 POINTS = 100  # of the default grid of λ
 

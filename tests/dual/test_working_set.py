@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dual.reference import interior_point
-from mercer import _threads, _tiles
+from mercer import _threads
 from mercer._loops import dual as compiled
-from mercer.dual import _face, _plain, _programme, _rounds, _search, _store, working_set
+from mercer.dual import _blocks, _face, _plain, _programme, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
@@ -141,11 +141,11 @@ def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, m
     X, y = data(rng, 700, 4)
     kernel, dual = Gaussian(1.5), tube(y, 3.0, 0.1)
     expected = solve(TiledGram(kernel, X), dual, intercept=intercept)
-    monkeypatch.setattr(_rounds, "BLOCK", 64)
+    monkeypatch.setattr(_blocks, "BLOCK", 64)
     small = solve(TiledGram(kernel, X), dual, intercept=intercept)
     assert small.info["rounds"] > 5
-    monkeypatch.setattr(_rounds, "NESTED", 500)
-    monkeypatch.setattr(_rounds, "LARGE", (150, 200))
+    monkeypatch.setattr(_blocks, "NESTED", 500)
+    monkeypatch.setattr(_blocks, "LARGE", (150, 200))
     nested = solve(TiledGram(kernel, X), dual, intercept=intercept)
     monkeypatch.setattr(working_set, "LARGE", (0, 0))
     monkeypatch.setattr(working_set, "SHARE", 1.0)
@@ -155,37 +155,6 @@ def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, m
         assert found.status == "converged" and found.violation <= 1e-3
         assert_allclose(found.objective, expected.objective, rtol=1e-4)
         assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=5e-3)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("stored", ["float64", "float32, evaluated", "rows cached"])
-def test_rows_that_cannot_move_are_left_out(stored, intercept, rng, monkeypatch):
-    """With a part of the rows or with all of them: the same α, and the gradient of the others is not forgotten."""
-    X, y = data(rng, 400, 3)
-    K, dual = TiledGram(Gaussian(1.0), X), tube(y, 30.0, 0.1)
-    memory = None
-    monkeypatch.setattr(_rounds, "BLOCK", 32)
-    if stored == "rows cached":
-        monkeypatch.setattr(working_set, "LARGE", (0, 0))
-        monkeypatch.setattr(working_set, "SHARE", 1.0)
-        memory = 4.0 * 400 * 360
-    if stored.endswith("evaluated"):
-        _tiles.loops(1e12)
-        monkeypatch.setattr(working_set, "QUICK", 100)
-        monkeypatch.setattr(_store, "FEW", 100)
-    monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
-    monkeypatch.setattr(_search, "FACTORS", np.inf)
-    expected = solve(K, dual, intercept=intercept, memory=memory)
-    monkeypatch.setattr(_search, "EXACT", 100)
-    monkeypatch.setattr(_search, "SHRINK", 0.9)
-    monkeypatch.setattr(_search, "LATE", 5)
-    found = solve(K, dual, intercept=intercept, memory=memory)
-    assert stored in found.info["gram"]
-    assert expected.info["parts"] == 0 and found.info["parts"] >= 1
-    assert found.status == "converged"
-    assert_allclose(found.objective, expected.objective, rtol=1e-4)
-    assert_allclose(found.info["product"], K @ found.alpha, rtol=1e-10, atol=1e-10)
-    check_kkt(K.dense(), dual, found, intercept, 1e-3)
 
 
 def test_float32_is_refined_in_float64(rng, monkeypatch):
@@ -235,7 +204,7 @@ def test_newton_never_raises_the_objective(rng):
         g = K @ a - y
         store = _store.Stored(K, _plain)
         before = objective(K, dual, a)
-        _face.newton_step(store, programme, a, g, _rounds.Budget())
+        _face.newton_step(store, programme, a, g, _blocks.Budget())
         assert objective(K, dual, a) <= before + 1e-9
         assert_allclose(g, K @ a - y, atol=1e-9)
         assert (np.abs(a) <= 3.0).all() and abs(a.sum()) < 1e-8

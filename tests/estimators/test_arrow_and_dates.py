@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
+import mercer.compat
 from mercer.kernels import Categorical, Gaussian, Linear
 
 REGRESSORS = [
@@ -63,6 +64,19 @@ def test_a_missing_date_is_refused_by_its_row(model, unit):
     model.fit(np.arange(5.0)[:, None], np.arange(5.0))
     with pytest.raises(ValueError, match="NaT.*row 2"):
         model.predict(dates[:, None])
+
+
+@pytest.mark.parametrize(
+    "name", ["KernelRidge", "SVR", "NuSVR", "GaussianProcessRegressor", "GaussianProcessClassifier"]
+)
+def test_with_signatures_of_scikit_learn_too(name):
+    model, x, y = getattr(mercer.compat, name)(), np.arange(5.0)[:, None], np.array([0, 1, 0, 1, 1])
+    with pytest.raises(ValueError, match="Input X contains NaT.*row 2"):
+        model.fit(DATES[:, None], y)
+    with pytest.raises(ValueError, match="Input y contains NaT.*row 2"):
+        model.fit(x, DATES)
+    with pytest.raises(ValueError, match="Input X contains NaT.*row 2"):
+        model.fit(x, y).predict(DATES[:, None])
 
 
 def test_a_kernel_alone_refuses_it_too():

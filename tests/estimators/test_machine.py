@@ -336,11 +336,11 @@ def test_leave_one_out_is_there_when_every_lam_is_as_good(loss):
 
 
 def test_a_value_that_is_not_finite_does_not_freeze_what_is_kept(data, monkeypatch):
-    from mercer.dual.columns import Columns
+    from mercer.dual.columns import LossColumns
 
     X, y, _ = data
-    true, seen = Columns.mean_loss, []
-    monkeypatch.setattr(Columns, "mean_loss", lambda *args: seen.append(1) or [np.nan, true(*args)][len(seen) > 1])
+    true, seen = LossColumns.mean_loss, []
+    monkeypatch.setattr(LossColumns, "mean_loss", lambda *args: seen.append(1) or [np.nan, true(*args)][len(seen) > 1])
     model = KernelMachine(Gaussian(1.0), "huber", [1.0, 0.1], criterion="loo").fit(X, y)
     assert model.lam_ == 0.1 and np.isfinite(model.loo_decision_).all()
 

@@ -275,7 +275,7 @@ def one(path, inputs):
     try:
         with at_most(SLOW):
             ask(model, inputs)
-    except Endless:  # parameters that `mercer.kernels.limits` should have refused
+    except Endless:  # parameters that `Kernel._check_parameters` should have refused
         return "endless"
     except Exception:  # an ordinary error is an answer too: what matters is that the interpreter lives
         return "raised"

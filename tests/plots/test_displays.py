@@ -14,8 +14,8 @@ from mercer.diagnostics import bias_variance
 from mercer.kernels import Gaussian
 from mercer.plots import BiasVarianceDisplay, IntervalDisplay, LCurveDisplay, PicardDisplay, SelectionDisplay
 from mercer.plots._base import number
-from mercer.plots.selection import scaled, short_names
 from mercer.selection import GCV, LOO, Choice, Discrepancy, Evidence, LCurve, compare, path
+from mercer.selection.shown import scaled, short_names
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = Gaussian(5.0)

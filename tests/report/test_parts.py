@@ -92,9 +92,8 @@ def test_a_linear_model_with_weights_is_a_refit(rng):
     found = collect(KernelRidge(Gaussian(1.0), lam=1.0).fit(X, y, w), X, y)
     e = np.empty(30)
     for k, i in KFold(5, shuffle=True, random_state=0).split(X):
-        scaler = StandardScaler().fit(X[k])
-        linear = RidgeCV(np.logspace(-3, 3, 13)).fit(scaler.transform(X[k]), y[k], sample_weight=w[k])
-        e[i] = y[i] - linear.predict(scaler.transform(X[i]))
+        Z = StandardScaler().fit_transform(X)
+        e[i] = y[i] - RidgeCV(np.logspace(-3, 3, 13)).fit(Z[k], y[k], sample_weight=w[k]).predict(Z[i])
     linear = next(one for one in found["scores"]["models"] if one["name"] == "linear model")
     assert linear["rmse"] == pytest.approx(np.sqrt(np.average(np.square(e), weights=w)), rel=1e-6)
 

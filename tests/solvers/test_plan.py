@@ -10,7 +10,7 @@ from mercer.exceptions import NotEnoughMemory
 from mercer.solvers import CG, Cholesky, Mixed, Plan, Solver, Spectral, choose
 from mercer.solvers import plan as rules
 from mercer.solvers.plan import SOLVERS
-from mercer.solvers.rates import Rates, rates
+from mercer.solvers.speed import Rates, rates
 
 
 def plan(n, d=None, **options):

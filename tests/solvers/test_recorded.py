@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import get_lapack_funcs
 
 from mercer import _loops, _threads
-from mercer.solvers.engine import lapack, recorded, recorder
-from mercer.solvers.engine.recorder import Recorder
+from mercer.solvers.engine import lapack, recorded
+from mercer.solvers.engine.recorded import Recorder
 from solvers.plain import gaussian
 
 W = recorded.WIDTH
@@ -149,7 +149,7 @@ def test_the_wait_for_python_is_short():
 
 def test_what_reads_a_program_agrees_with_what_writes_it():
     for name in ("ARGUMENTS", "FAILED", "FIRST"):
-        assert getattr(recorder, name) == getattr(_loops.tasks, name)
+        assert getattr(recorded, name) == getattr(_loops.tasks, name)
 
 
 def test_a_triangle_that_lapack_refuses_changes_no_later_run():

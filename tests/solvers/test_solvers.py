@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import _machine
 from mercer.exceptions import NotEnoughMemory, NotPositiveDefinite, NumericalWarning
 from mercer.solvers import CG, Cholesky, Mixed, Solver, Spectral
-from mercer.solvers.condition import Probe, smallest_eigenvalue
 from mercer.solvers.engine.lapack import cholesky_lower
+from mercer.solvers.factoring import Probe, smallest_eigenvalue
 from solvers.plain import PlainGram, gaussian, well_conditioned
 
 pytestmark = pytest.mark.usefixtures("one_thread")

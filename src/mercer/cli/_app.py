@@ -5,8 +5,7 @@ import shlex
 from importlib import import_module
 from types import SimpleNamespace
 
-from mercer.cli._errors import Usage
-from mercer.cli._interrupt import interrupted
+from mercer.cli._run import Usage, interrupted
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mercer.cli._errors import Usage
+from mercer.cli._run import Usage
 from mercer.exceptions import DataError
 from mercer.tabular import read
 from mercer.tabular.dialect import check_separator

@@ -1,10 +1,9 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
-from mercer.cli._budget import FEWEST_FITTED
-from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strings_of
+from mercer.cli._budget import FEWEST_FITTED, whole
+from mercer.cli._models import check_kernel, kernel_objects, read_kernel, strings_of
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input
-from mercer.cli._units import whole
 
 MOST = 2000  # rows: one eigen-decomposition
 
@@ -37,8 +36,8 @@ def _inputs(settings, frame, kernel, most, session):
     """(X, y, kernel, notes); without a kernel, the one whose length scales leave-one-out chooses."""
     from mercer import KernelRidge
     from mercer.tabular import TableModel
-    from mercer.tabular.bad_rows import numbered
     from mercer.tabular.targets import usable_rows
+    from mercer.tabular.words import numbered
 
     notes = []
     if kernel is None:

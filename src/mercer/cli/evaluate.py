@@ -23,7 +23,7 @@ def run(settings):
 
 def measures(model, frame, session):
     """R², RMSE, MAE and coverage; or accuracy and log loss."""
-    from mercer.tabular.bad_rows import numbered
+    from mercer.tabular.words import numbered
 
     notes = []
     rows, y = model.targets(frame, notes)

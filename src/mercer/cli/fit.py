@@ -2,11 +2,20 @@
 
 from mercer.cli import _fit_text
 from mercer.cli._budget import Budget
-from mercer.cli._errors import Usage
 from mercer.cli._fit_result import result_of, some_rows
-from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strings_of
-from mercer.cli._models import LABELS, TITLES, criterion_name, make_estimator, model_name
+from mercer.cli._models import (
+    LABELS,
+    TITLES,
+    check_kernel,
+    criterion_name,
+    kernel_objects,
+    make_estimator,
+    model_name,
+    read_kernel,
+    strings_of,
+)
 from mercer.cli._outputs import CARD_ENDINGS, write_outputs
+from mercer.cli._run import Usage
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import (
     as_recipe,
@@ -72,8 +81,8 @@ def _model(settings, frame, kernel, budget):
     import numpy as np
 
     from mercer.tabular import TableModel
-    from mercer.tabular.bad_rows import numbered
     from mercer.tabular.targets import usable_rows
+    from mercer.tabular.words import numbered
 
     notes = []
     name = model_name(settings, frame[settings.target], notes)
@@ -173,7 +182,7 @@ def _fit(model, reading, session):
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
     from mercer.tabular import score
-    from mercer.tabular.bad_rows import numbered
+    from mercer.tabular.words import numbered
 
     notes, folds = facts["notes"], facts["folds"]
     if fitted.selection_ is not None and fitted.selection_.status == "time_budget":

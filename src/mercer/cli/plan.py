@@ -1,7 +1,7 @@
 """``mercer plan``: which solver, how much memory, how long; asked before anything is allocated."""
 
+from mercer.cli._budget import bytes_of, whole
 from mercer.cli._session import print_json
-from mercer.cli._units import bytes_of, whole
 
 
 def run(settings):

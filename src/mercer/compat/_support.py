@@ -7,10 +7,11 @@ import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer._warn import warn
 from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route, rows_of
+from mercer.compat._reading import validate_data
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport, KernelEstimator
 from mercer.estimators.svm_fit import fit_target, solver_of, spread
@@ -131,7 +132,7 @@ class SupportVectors(RegressorMixin, KernelEstimator):
         return X[np.ix_(keep, keep)] if given else rows_of(X, keep)
 
     def _solve(self, K, y, weight):
-        """The solution in units of y: `Found`."""
+        """The solution in units of y: `FittedTarget`."""
         C = UNBOUNDED * max(1.0, float(np.abs(y).max())) if np.isinf(self.C) else float(self.C)
         epsilon, nu = self._tube()
         # tol is in units of y in libsvm and of its spread in ours: what is asked for holds in both

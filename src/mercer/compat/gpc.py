@@ -10,8 +10,9 @@ from sklearn.gaussian_process.kernels import Kernel as SklearnObject
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.compat._reading import validate_data
 from mercer.compat._rows import RowsMixin
 from mercer.compat._two_classes import TwoClasses
 from mercer.estimators import FitReport, KernelEstimator

@@ -8,18 +8,18 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.gaussian_process.kernels import Kernel as SklearnObject
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
 from mercer._machine import check_memory
 from mercer.compat._covariance import Covariance, inverted, log_density
 from mercer.compat._gpr_predict import PredictMixin, evidence
+from mercer.compat._reading import validate_data
 from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
 from mercer.estimators import FitReport, KernelEstimator
 from mercer.gram import Rows
 from mercer.gram.rows import power_of_two
 from mercer.inference.regression import RegressionPosterior
-from mercer.solvers.condition import Probe, norm_and_condition
+from mercer.solvers.factoring import Probe, norm_and_condition
 
 
 class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, KernelEstimator):

@@ -5,10 +5,11 @@ from numbers import Real
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from mercer._warn import warn
 from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route, rows_of
+from mercer.compat._reading import validate_data
 from mercer.estimators import FitReport, KernelEstimator
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning

@@ -77,7 +77,7 @@ def _conditions(programme, a, F, side, total):
     columns, lack = [], []
     if programme.intercept:
         columns.append(np.ones(F.size))
-        lack.append(programme.balance - float(a.sum()))
+        lack.append(-float(a.sum()))
     if total is not None:
         sign = np.sign(a[F])
         sign[F.size - side.size :] = np.where(sign[F.size - side.size :] == 0, side, sign[F.size - side.size :])

@@ -15,7 +15,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.small import ThinFactor, factor, thin
 
 STEPS = 60
-SOLVED = 1e-6  # mean product of a pair, in units of y times α
+SOLVED = (1e-6, 1e-8)  # mean product of a pair, in units of y times α; and where α may be large
 START = 0.5  # of the unit of α for p and m, of the unit of y for the multipliers
 BACK = (0.995, 0.9999)  # least and largest share of the way to the nearest end
 SHIFT = 1e-14  # of the mean diagonal: K may be singular
@@ -71,9 +71,9 @@ class _Interior:
         self.X, self.Z = np.concatenate([x, self.ends - x]), np.full((4, n), START * self.unit)
         self.b, self.slack = 0.0, total or 0.0
         self.epsilon = programme.epsilon if total is None else START * self.unit
-        self.solved, self.jitter = SOLVED * self.unit * self.size, 0.0
-        self.mean, self.idle = np.inf, 0
+        self.mean, self.idle, self.jitter = np.inf, 0, 0.0
         self.large = float(self.ends.max()) > LARGE * self.size  # α may become so large that rounding counts
+        self.solved = SOLVED[self.large] * self.unit * self.size
         self.kept, self.wrong = None, np.inf  # the state before, and by how much its slopes did not add up
         self.rho, self.G = self.diag if programme.intercept else 0.0, None if self.large else thin(K)
         self.ones = [np.ones(n)] if programme.intercept else []
@@ -176,7 +176,7 @@ class _Interior:
     def _is_rounding(self, mean):
         """Whether rounding has taken over, and the state before is taken back; else this one is kept."""
         wrong = float(np.abs(self.lack).max())
-        if wrong > WORSE * max(self.wrong, SOLVED * self.unit):
+        if wrong > WORSE * max(self.wrong, SOLVED[True] * self.unit):
             self.X, self.Z, self.b, self.epsilon, self.slack = self.kept
             return True
         self.kept, self.wrong = (self.X.copy(), self.Z.copy(), self.b, self.epsilon, self.slack), wrong

@@ -23,13 +23,13 @@ def padded(v, size):
 
 
 class Programme:
-    """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = ``balance``, 0 of all rows."""
+    """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = 0."""
 
     NAMES = ("target", "epsilon", "ridge", "lower", "upper", "diag")
 
     def __init__(self, target, epsilon, ridge, lower, upper, diag, intercept):
         self.target, self.epsilon, self.ridge = target, epsilon, ridge
-        self.lower, self.upper, self.diag, self.intercept, self.balance = lower, upper, diag, intercept, 0.0
+        self.lower, self.upper, self.diag, self.intercept = lower, upper, diag, intercept
 
     @classmethod
     def check(cls, dual, diag, intercept):

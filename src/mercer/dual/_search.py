@@ -1,22 +1,16 @@
-"""From a gradient to a tolerance: rounds, Newton steps once the face has settled, shrinking, and an interior point.
-
-Shrinking: a row whose slopes lie well outside of all that still has to be settled cannot be in a violating pair. Once
-few rows are left, the search goes on with them alone, Newton steps included. When they are done, what their α has moved
-by is added to the gradient of the others, once, and the search goes on with all rows if one of those violates now.
+"""From a gradient to a tolerance: rounds, Newton steps once the face has settled, and an interior point.
 
 Rounds are fast where they are; where they are not (a large C, a K of low rank) they may take for ever. So once they
 have cost as much as an interior-point method would, that is taken: at once for a few rows, where a round in Python
 costs more than a factor.
 """
 
-import copy
-
 import numpy as np
 
 from mercer._threads import one_blas_thread
+from mercer.dual._blocks import BLOCK, one_round
 from mercer.dual._face import newton_step
 from mercer.dual._interior import interior
-from mercer.dual._rounds import BLOCK, one_round
 from mercer.solvers.small import SAMPLE, narrow
 
 FEW = 320  # rows up to which the interior point comes first
@@ -27,7 +21,7 @@ FINISH = 1e-10  # violation, relative to the largest target, that the last Newto
 NEAR = 0.05  # violation, relative to the spread of the targets, above which Newton waits
 SETTLED = 0.04  # share of a block's free rows that change in a round: with more, Newton's face would be another
 SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for its own cost in rounds
-CHEAP = 2e9  # multiplications that a Newton step may cost at any time
+CHEAP = 1e8  # multiplications that a Newton step may cost at any time
 STEPS = 12  # Newton steps in a row, as long as they help
 ENTRIES = 60  # after an interior point, from a start near by, or where rounds stand still
 ROUNDING = 1e-15  # of the terms of the objective: a round that gains less, where only rounding moves, gains nothing
@@ -35,9 +29,6 @@ STILL = 20  # such rounds in a row, Newton steps between them, after which nothi
 SLOW = (200, 8)  # rounds, and rounds after an interior point: in the last half of so many there must have been progress
 LAST = 64  # rounds after an interior point
 PROGRESS = (0.9, 1e-6)  # the share that the violation must fall to, or the share of its terms that the objective gains
-SHRINK = 0.5  # share of the rows: with fewer to settle the search goes on with them alone
-LATE = 50  # rounds: a search that needed so many will need more, and a copy of the rest pays
-MARGIN = 0.5  # violations beyond the best slope of the other side at which a row is left out
 SURE = 0.5  # share of the tolerance that leaves room for what float32 rounds
 
 
@@ -59,7 +50,6 @@ class Search:
         self.narrow = None  # whether the rank of K is low; looked at when it is first asked for
         self.moves_tube = False  # whether Newton steps keep Σ|α| and find ε
         self.warm = bool(a.any())  # whether there was a start, which for a few rows Newton tries first
-        self.shrunk, self.until = 0, LATE  # parts solved so far, and the round before which there is no other
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
@@ -81,13 +71,6 @@ class Search:
                 continue
             if self._newton_is_due(violation):
                 self.newton(self.tol, STEPS)
-                continue
-            part = self._part(*slopes, violation)
-            if part is not None:
-                stop = self._solve_part(*part)
-                if stop in ("max_iter", "time_budget", "callback"):
-                    return stop
-                block = np.zeros(0, dtype=np.int64)
                 continue
             work, free = self.budget.steps, self.programme.free(self.a)
             with one_blas_thread():  # once, and not for every short piece of the round
@@ -152,31 +135,6 @@ class Search:
         self.store.add(np.arange(len(a)), moved, self.g)
         self.g += self.programme.ridge * moved
         self.a[:] = a
-
-    # ------------------------------------------------------------------ shrinking
-    def _part(self, grows, falls, violation):
-        """(rows, store) of the rows that may still have to move, when they are few enough; None otherwise."""
-        n = len(self.a)
-        if n <= EXACT or self.budget.rounds < self.until or violation <= SOON * self.tol:
-            return None
-        low, high = (grows.min(), falls.max()) if self.programme.intercept else (0.0, 0.0)
-        rows = np.flatnonzero((grows < high + MARGIN * violation) | (falls > low - MARGIN * violation))
-        store = self.store.part(rows) if rows.size <= SHRINK * n else None
-        return None if store is None else (rows, store)
-
-    def _solve_part(self, rows, store):
-        """The same search on a part of the rows; α of the others stays, their gradient follows at the end."""
-        part, before = copy.copy(self), self.a[rows]
-        part.store, part.programme, part.a, part.g = store, self.programme.take(rows), before.copy(), self.g[rows]
-        part.programme.balance, part.shrunk, part.whole = float(before.sum()), 0, None
-        status = part.run()
-        self.patience, self.last = part.patience, part.last
-        self.a[rows] = part.a
-        self.store.add(rows, part.a - before, self.g)
-        self.g[rows] = part.g
-        self.shrunk += 1
-        self.until = self.budget.rounds + 2**self.shrunk  # rows that come back must not be left out again at once
-        return status
 
     def _report(self, violation):
         """Tell the callback; whether it wants an end."""

@@ -6,7 +6,6 @@ from mercer import _threads, _tiles
 
 WORTH_THREADS = 2 * 10**5  # entries below which waking a thread takes longer than it saves
 CHUNK = 512  # rows evaluated at once
-FEW = 12_288  # rows of a part of a larger problem that are stored, however quick the kernel
 ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that storing them takes
 
 
@@ -71,10 +70,6 @@ class Stored:
         """K α."""
         return self.M @ a
 
-    def part(self, rows):
-        """Some rows and their columns alone."""
-        return Stored(self.square(rows), self.loops)
-
 
 def dense(K, dtype, loops):
     """K as a stored matrix: the lower triangle evaluated, the upper one copied from it."""
@@ -133,14 +128,6 @@ class Evaluated:
             self.left -= float(moved.size) * len(g)
         return moved.size
 
-    def part(self, rows):
-        """Some rows alone: stored when blocks of such a size were stored before, evaluated like these otherwise."""
-        if self.stored is not None or (len(rows) <= FEW < self.capacity):
-            return Stored(self.square(rows), self.loops)
-        part = Evaluated(self.K.restrict(rows), self.loops, self.left < np.inf)
-        part.left = min(part.left, self.left)
-        return part
-
 
 class Cached(Stored):
     """The rows used last, in a buffer of fixed size; others are evaluated when they are asked for."""
@@ -175,10 +162,6 @@ class Cached(Stored):
         for k in range(0, len(index), self.capacity):
             super().add(index[k : k + self.capacity], coef[k : k + self.capacity], g)
         return np.count_nonzero(coef)
-
-    def part(self, rows):
-        """Some rows alone, stored, if the buffer holds them now; None otherwise."""
-        return Stored(self.square(rows), self.loops) if len(rows) <= self.capacity // 2 else None
 
 
 def _run(work, count, entries):

@@ -34,7 +34,7 @@ class Column(NamedTuple):
 OPTIONS = ("joint", "intercept", "tol", "max_iter", "solver", "memory", "stored")
 
 
-class Columns:
+class LossColumns:
     """min over f of Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for every column, whatever the Gram and λ.
 
     Parameters
@@ -59,10 +59,10 @@ class Columns:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.dual.columns import Columns
+    >>> from mercer.dual.columns import LossColumns
     >>> from mercer.gram import DenseGram
     >>> from mercer.losses import Squared
-    >>> columns = Columns(Squared(), np.array([[1.0], [3.0]]), np.ones(2))
+    >>> columns = LossColumns(Squared(), np.array([[1.0], [3.0]]), np.ones(2))
     >>> found = columns.fit(DenseGram.from_matrix(np.eye(2)), 1.0)[0]
     >>> found.alpha, found.b, found.status
     (array([-0.5,  0.5]), 2.0, 'converged')
@@ -104,7 +104,7 @@ class Columns:
     def take(self, index):
         """Return the same for some of the rows."""
         options = {name: getattr(self, name) for name in OPTIONS}
-        return Columns(self.loss, self.Y[index], self.weight[index], **options)
+        return LossColumns(self.loss, self.Y[index], self.weight[index], **options)
 
     def refuse_beyond_memory(self):
         """Refuse, before the first n × n array, a solver that was asked for and does not fit."""
@@ -142,7 +142,7 @@ class Columns:
             options = {"solver": self.solver, "start": start, "time_budget": time_budget, **common}
             found = newton.solve(K, loss, y, c, tol=self.tol, max_iter=most, **options)
             if not (loss.boxed and found.status in ("max_iter", "stalled") and most == PATIENCE):
-                return _column(K, found, found.f, lam)
+                return _column(K, found, found.f, lam, self._risk(loss, y))
             start = found.alpha, found.b
         unit = 1.0 if loss.classification else spread(y, self.weight)  # of a residual, in which ``tol`` is given
         before, found = (
@@ -159,7 +159,11 @@ class Columns:
         product = found.info.get("product")  # Kα in float64, where the solver has it anyway
         f = (K @ found.alpha if product is None else product) + found.b
         info = {"solver": "working_set"} | ({} if before is None else {"newton_steps_before": before.iterations})
-        return _column(K, found, f, lam, unit, info)
+        return _column(K, found, f, lam, self._risk(loss, y), unit, info)
+
+    def _risk(self, loss, y):
+        """f ↦ wᵢ L(yᵢ, fᵢ) of each row."""
+        return lambda f: self.weight * loss.value(y, f)
 
     def _fit_joint(self, K, lam, deadline):
         """All classes at once: one problem, one certificate, which the first column carries."""
@@ -183,26 +187,29 @@ class Columns:
 
 
 def rounding(K, alpha):
-    """Σᵢ|αᵢ|δᵢ with errors δᵢ = 4u √(kᵢᵢ Σⱼ kⱼⱼαⱼ²) of rounding in (Kα)ᵢ: what they may do to ½αᵀKα + Σ h."""
-    root = np.sqrt(np.maximum(K.diag(), 0.0)).reshape(-1, *(1,) * (np.ndim(alpha) - 1)) * np.abs(alpha)
-    largest = root.max(initial=0.0)  # so that no square overflows
-    root = root / largest if largest > 0 else root
-    return float(2.0 * np.finfo(float).eps * root.sum() * np.sqrt(np.square(root).sum()) * largest * largest)
+    """δᵢ = 4u √(kᵢᵢ Σⱼ kⱼⱼαⱼ²): errors of rounding that (Kα)ᵢ may have, in the shape of α."""
+    root = np.sqrt(np.maximum(K.diag(), 0.0)).reshape(-1, *(1,) * (np.ndim(alpha) - 1))
+    length = root * np.abs(alpha)
+    largest = float(length.max(initial=0.0))  # so that no square overflows
+    size = largest * np.sqrt(np.square(length / largest).sum(axis=0)) if largest > 0 else 0.0
+    return 2.0 * np.finfo(float).eps * root * size
 
 
-def _column(K, found, f, lam, unit=1.0, info=None):
+def _column(K, found, f, lam, risk=None, unit=1.0, info=None):
     """A solution of `newton` or `working_set` in units of Σ wL + λ‖f‖², its violation in units of ``unit``.
 
-    The gap is that of the model that predicts: to the one found comes what rounding does to its values.
+    The gap is that of the model that predicts: to the one found comes what rounding of its values does to it.
     """
-    lost = rounding(K, found.alpha)
+    delta = rounding(K, found.alpha)
+    lost = lam * float(np.sum(np.abs(found.alpha) * delta))  # in λαᵀKα; and as much, to first order, in the losses
+    lost += lost if risk is None else float(np.sum(np.maximum(risk(f + delta), risk(f - delta)) - risk(f)))
     plain = {key: value for key, value in {**found.info, **(info or {})}.items() if np.ndim(value) == 0}
     scale = 2.0 * lam
     violation = found.violation / unit
-    plain["rounding"] = scale * lost
+    plain["rounding"] = lost
     iterations, status = found.iterations, found.status
     return Column(
-        found.alpha, found.b, f, scale * (found.gap + lost), violation, scale * found.primal, iterations, status, plain
+        found.alpha, found.b, f, scale * found.gap + lost, violation, scale * found.primal, iterations, status, plain
     )
 
 

@@ -1,7 +1,7 @@
 """The dual of every boxed loss: ½αᵀKα + Σ hᵢ(αᵢ) over a box, with or without Σα = 0, by working sets and Newton.
 
-Rounds of block working sets (`_rounds`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
-finds their values; rows that cannot move any more are left out (`_search`). A few rows, and those for which rounds are
+Rounds of block working sets (`_blocks`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
+finds their values (`_search`). A few rows, and those for which rounds are
 slow, go to an interior-point method first (`_interior`). With ν, ε is found too (`_tube`). K is stored in float32 when
 the tolerance allows it and it fits, else rows are cached. At the end the gradient is computed afresh in float64, and
 the search goes on from there if the violation is too large.
@@ -14,8 +14,8 @@ import numpy as np
 from mercer import _threads, _tiles
 from mercer._machine import gigabytes, within
 from mercer.dual import _plain
+from mercer.dual._blocks import LARGE, NESTED, Budget
 from mercer.dual._programme import Programme
-from mercer.dual._rounds import LARGE, NESTED, Budget
 from mercer.dual._search import EXACT, FEW, Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual._tube import Tube
@@ -54,10 +54,10 @@ class DualSolution(NamedTuple):
         "converged", "max_iter", "time_budget", "callback", or "stalled": nothing was gained any more, and ``gap`` and
         ``violation`` say how far from the optimum that is.
     info : dict
-        Rounds, Newton steps, interior steps, parts (searches with rows left out), refinements; the largest jitter of
-        their factors, relative to the diagonal of K (it slows steps down, and does not change what is solved); how K
-        was stored (``gram``); Kα in float64 (``product``); what bounds beyond the resolution of float64 were taken
-        for (``bound``, None where there are none).
+        Rounds, Newton steps, interior steps, refinements; the largest jitter of their factors, relative to the diagonal
+        of K (it slows steps down, and does not change what is solved); how K was stored (``gram``); Kα in float64
+        (``product``); what bounds beyond the resolution of float64 were taken for (``bound``, None where there are
+        none).
     """
 
     alpha: np.ndarray
@@ -150,7 +150,7 @@ def solve(
         violation = max(violation, programme.violation(*programme.slopes(a, g)))
     if status == "converged" and violation > tol:
         status = budget.spent() or "stalled"
-    info = {"gram": stored, "parts": search.shrunk, "refinements": refined, "bound": bound}
+    info = {"gram": stored, "refinements": refined, "bound": bound}
     return _solution(programme, a, g, violation, status, budget, info, nu)
 
 
@@ -176,7 +176,7 @@ def _solution(programme, a, g, violation, status, budget, info, nu=None):
     b = programme.bias(a, g)
     primal, objective, gap = programme.values(a, g, b)
     epsilon = None if nu is None else float(programme.epsilon[0])
-    info = {"parts": 0, "refinements": 0, "bound": None, **info, "rounds": budget.rounds,
+    info = {"refinements": 0, "bound": None, **info, "rounds": budget.rounds,
             "newton_steps": budget.newtons, "interior_steps": budget.interior, "jitter": budget.jitter,
             "product": g + programme.target - programme.ridge * a}  # fmt: skip
     return DualSolution(a, b, gap, violation, primal, objective, epsilon, budget.steps, status, info)

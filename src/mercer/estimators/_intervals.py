@@ -28,8 +28,7 @@ class LinearEstimator(KernelRegressor):
     """
 
     state_fields = {**KernelRegressor.state_fields, "rows": Rows}
-    linear, leaves_out, interval_method = True, "exact", "conformal"
-    _rows: Rows
+    interval_method = "conformal"
     _left: LeftOut | None
     lam: float
     merge: bool
@@ -83,8 +82,20 @@ class LinearEstimator(KernelRegressor):
         return self._shaped(self._rows.to_rows(self._rows.row_y * self._rows.unit))
 
     @property
+    def linear(self):
+        """Whether all rows are kept, so that paths of λ and the influence of rows can be computed: not on landmarks."""
+        return "_rows" in self.__dict__
+
+    @property
+    def leaves_out(self):
+        """How good ``left_out()`` is; None on landmarks, which keep no rows."""
+        return "exact" if self.linear else None
+
+    @property
     def row_lam_(self):
         """λ of each row given to ``fit``, with the common factor that was learnt; None where all rows share it."""
+        if not self.linear:
+            return None
         given, weight = np.asarray(self._given_lam(), dtype=float), self.row_weight_
         if not given.ndim:
             return None
@@ -101,9 +112,31 @@ class LinearEstimator(KernelRegressor):
         """Values without the axis of targets, if y came without one."""
         return values[..., 0] if self.dual_coef_.ndim == 1 else values
 
+    @property
+    def _rows(self):
+        """The `Rows` of the fit; a fit on landmarks has none, and says so."""
+        if "_rows" not in self.__dict__:
+            why = (
+                "a fit on landmarks keeps no rows: use approximation=None"
+                if self._on_landmarks()
+                else "there is no fit"
+            )
+            raise AttributeError(why)
+        return self.__dict__["_rows"]
+
+    @_rows.setter
+    def _rows(self, rows):
+        self.__dict__["_rows"] = rows
+
+    def _on_landmarks(self):
+        """What is kept of the rows of a fit on landmarks; None for an exact one."""
+        check_is_fitted(self)
+        return self.__dict__.get("landmarks_")
+
     def _deleted(self):
         """Every fit without a row, in the unit of the rows; made at the first call."""
-        check_is_fitted(self)
+        if self._on_landmarks() is not None:
+            raise ValueError("a fit on landmarks keeps no rows: this needs approximation=None.")
         if "_deletion" not in self.__dict__:
             if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
                 raise ValueError(
@@ -138,17 +171,24 @@ class LinearEstimator(KernelRegressor):
     @property
     def loo_residuals_(self):  # type: ignore[override]
         """yᵢ − f₋ᵢ(xᵢ), of shape (n,) or (n, t): under the model without row i; nan for rows of weight 0."""
+        some = self._on_landmarks()
+        if some is not None:
+            return self._shaped(some.to_rows(some.residuals * some.unit))
         return self._shaped(self._rows.to_rows(self._left_out().residuals * self._rows.unit))
 
     @property
     def leverage_(self):
         """∂f(xᵢ)/∂yᵢ; nan for rows of weight 0."""
+        some = self._on_landmarks()
+        if some is not None:
+            return some.to_rows(some.leverage)
         return self._rows.to_rows(self._left_out().leverage)
 
     @property
     def dof_(self):
         """Σ ∂f(xᵢ)/∂yᵢ: the degrees of freedom of the fit."""
-        return float(self._left_out().leverage.sum())
+        some = self._on_landmarks()
+        return some.dof if some is not None else float(self._left_out().leverage.sum())
 
     # ---------------------------------------------------------------------- intervals
     def predict_interval(
@@ -211,6 +251,8 @@ class LinearEstimator(KernelRegressor):
             )
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
+        if self._on_landmarks() is not None:
+            return self._from_some_rows(X, coverage, method, normalise)
         options = {"folds": folds} if method == "cv+" else {}
         found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
         return found * self._rows.unit
@@ -226,8 +268,22 @@ class LinearEstimator(KernelRegressor):
         ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage, **scales)
         return ends[..., 0] if one else ends
 
+    def _from_some_rows(self, X, coverage, method, normalise):
+        """Conformal from the rows of a fit on landmarks that were left out one by one."""
+        some = self._on_landmarks()
+        if method != "conformal" or not len(some.residuals):
+            raise ValueError('with landmarks method is "conformal", from the rows left out in the fit, or "split".')
+        scale, new = some.scales(X) if normalise else (1.0, 1.0)
+        f, one = self.predict(X), self.dual_coef_.ndim == 1
+        ends = uncertainty.split(
+            some.residuals * some.unit, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new
+        )
+        return ends[..., 0] if one else ends
+
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""
+        if self._on_landmarks() is not None:
+            return self._on_landmarks().scales(X)[1]
         return np.sqrt(np.concatenate([kappa for *_, kappa in self._deleted().tiles(X, weight)] or [np.zeros(0)]))
 
     def influence(self):

@@ -37,7 +37,7 @@ class LamPath:
     criterion : LOO, KFold or cross-validation splitter
     kernel : Kernel
     rows : Rows
-    columns : Columns
+    columns : LossColumns
     target : ndarray of shape (n_given,)
         What a splitter sees.
     seed : int

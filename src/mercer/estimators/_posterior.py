@@ -121,6 +121,8 @@ class PosteriorEstimator(LinearEstimator):
 
     def _process(self):
         """What predictions are asked of: the posterior, or that of all draws of the hyper-parameters."""
+        if "landmark_posterior_" in self.__dict__:
+            return self.landmark_posterior_
         return self._posterior if self._mixture is None else self._mixture
 
     def _moments(self, X, cov):
@@ -222,7 +224,7 @@ class PosteriorEstimator(LinearEstimator):
         (50, 3)
         """
         rng = generator(random_state)
-        if "_posterior" not in self.__dict__:
+        if not {"_posterior", "landmark_posterior_"} & set(self.__dict__):
             kernel, X, noise = self._prior_model(X)
             C = np.asarray(kernel(X), dtype=float)
             return draw(np.zeros((len(X), 1)), C, n_samples, rng, noise_at(noisy, noise, len(X)))[:, 0]

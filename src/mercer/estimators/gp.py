@@ -1,6 +1,7 @@
 """GaussianProcessRegressor: the posterior of a Gaussian process, with what it does not know."""
 
 import copy
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -9,19 +10,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
+from mercer.estimators import _large_process as large
 from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, shared_noise
-from mercer.gram import Rows
+from mercer.gram import Landmarks, Rows
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection import Evidence
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.result import best_of
-from mercer.solvers import Span, choose
+from mercer.solvers import Cholesky, Span, choose
+from mercer.sources import Arrays
 
 
 class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
@@ -58,6 +61,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         How many starts of the search are followed; with more than one, two with much noise replace the last.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
+    approximation : {"auto"}, Landmarks or None, default="auto"
+        None is exact; `Landmarks` stand for all rows; "auto" is exact where that fits memory and time budget.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -69,14 +74,10 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     ----------
     kernel_ : Kernel
         The kernel, with the hyper-parameters that were learnt.
-    noise_ : float or ndarray of shape (n,)
-        σ², one for each row where ``noise`` was an array.
-    lam_ : float
-        σ²; of an array the geometric mean, which stands for new rows.
-    points_, point_index_
-        The distinct training inputs, and the point of each training row; -1 for rows of weight 0.
-    row_weight_ : ndarray of shape (n,)
-        The weight of each training row; 0 for rows that were left out.
+    noise_, lam_ : float or ndarray of shape (n,)
+        σ², one for each row where ``noise`` was an array; the geometric mean of these.
+    points_, point_index_, row_weight_
+        The distinct training inputs, or the landmarks; the point and the weight of each training row.
     dual_coef_ : ndarray of shape (n_points,) or (n_points, t)
         α = K̃⁻¹(y − Hb).
     trend_coef_ : ndarray of shape (q, t)
@@ -84,24 +85,17 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     trend_centre_ : ndarray of shape (d,) or None
         Where a linear trend is centred.
     log_marginal_likelihood_value_ : float
-        log p(y) at the hyper-parameters of the fit.
-    selection_ : SearchResult
-        With a criterion: how the hyper-parameters were chosen, and how surely.
+        log p(y) at the hyper-parameters of the fit; on landmarks a lower bound of it.
+    selection_ : SearchResult or None
     hyper_std_ : dict
         {name: standard error of the log of a hyper-parameter}, from the Hessian of the criterion; nan where it is flat
-        or at a bound. Computed when it is first asked for.
-    hyper_cov_ : ndarray of shape (p + 1, p + 1)
-        The covariance of (log θ, log σ²) that is from.
+        or at a bound. ``hyper_cov_`` is the covariance of (log θ, log σ²). Computed when first asked for.
     hyper_samples_ : ndarray of shape (s, p + 1)
-        With ``n_hyper_samples``: draws of (log θ, log σ²), named by ``hyper_names_``; effective sizes and R̂ are in
-        ``fit_report_``.
+        With ``n_hyper_samples``: draws of (log θ, log σ²), named by ``hyper_names_``; R̂ is in ``fit_report_``.
     loo_residuals_, loo_std_, leverage_ : ndarray of shape (n,)
-        yᵢ − f₋ᵢ(xᵢ), the standard deviation that the model without row i states for it, and ∂m(xᵢ)/∂yᵢ; their sum is
-        ``dof_``. Computed when first asked.
+        yᵢ − f₋ᵢ(xᵢ), its standard deviation by the model without row i, and ∂m(xᵢ)/∂yᵢ, whose sum is ``dof_``.
     regularization_, plan_, fit_report_
         σ² in every convention of the lectures; what `mercer.plan` says of such a fit; what was done.
-    n_features_in_, feature_names_in_
-        Number of columns of X, and their names when X is a data frame.
 
     See Also
     --------
@@ -143,6 +137,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
         "starts": [Interval(Integral, 1, None, closed="left")],
         "merge": ["boolean"],
+        "approximation": [StrOptions({"auto"}), Landmarks, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -163,6 +158,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         n_hyper_samples=0,
         starts=3,
         merge=True,
+        approximation="auto",
         memory=None,
         time_budget=None,
         random_state=0,
@@ -176,6 +172,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self.n_hyper_samples = n_hyper_samples
         self.starts = starts
         self.merge = merge
+        self.approximation = approximation
         self.memory = memory
         self.time_budget = time_budget
         self.random_state = random_state
@@ -189,8 +186,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         X : array-like of shape (n, d), or a sequence of objects
         y : array-like of shape (n,) or (n, t)
         sample_weight : array-like of shape (n,), default=None
-            wᵢ >= 0; a whole number is a repeated row, 0 a removed one. Together with an array of noise variances the
-            variance of row i is σᵢ²/wᵢ.
+            wᵢ >= 0; a whole number is a repeated row, 0 a removed one. With an array of noise variances: σᵢ²/wᵢ.
 
         Returns
         -------
@@ -220,6 +216,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
+        if self.plan_.landmarks:
+            learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
+            return large.fit_process(self, Arrays(X, y, weight), rows.trend, kernel, lam, criterion, learn, flat)
         if criterion is not None:
             kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
@@ -233,12 +232,15 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        return choose("cholesky", n, d, binding=binding, **options)
+        exact = partial(choose, "cholesky", n, d, **options)
+        found = large.plan_process(self, lambda: exact(binding=False)[1], rows, d, targets)
+        return exact(binding=binding) if found is None else (None, found)
 
     def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
         """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
         learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
-        budget = None if self.time_budget is None else self.time_budget / len(kernels)
+        kernels = kernels if isinstance(kernels, list) else [kernels]
+        budget = self.time_budget and self.time_budget / len(kernels)
         options = {"starts": self.starts, "time_budget": budget, "random_state": seed_of(self.random_state)}
         options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
         given, found = None if self.noise is None else lam, []
@@ -394,7 +396,5 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def _with_values(self):
         """The rows, if the kernel can be evaluated on them."""
         if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
-            raise ValueError(
-                f"{self.kernel_!r} keeps no matrix of the training rows; only the value of the fit is known."
-            )
+            raise ValueError(f"{self.kernel_!r} keeps no matrix of the rows; only the value of the fit is known.")
         return self._rows

@@ -11,21 +11,24 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
-from mercer.dual.columns import Columns
+from mercer.dual.columns import LossColumns
+from mercer.estimators import _large as large
 from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
 from mercer.estimators._criteria import is_splitter
 from mercer.estimators._labels import check_labels, number_labels
+from mercer.estimators._large_machine import fit_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
 from mercer.estimators._protocol import seed_of
 from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NumericalWarning
-from mercer.gram import Rows, take
+from mercer.gram import Landmarks, Rows, take
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Solver
 from mercer.solvers.plan import plan_iteration
+from mercer.sources import Arrays
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
 
@@ -67,6 +70,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         conditions, in standard deviations of y (or units of the margin).
     solver : {"auto", "cholesky", "mixed", "spectral", "cg"} or Solver, default="auto"
         How the system of a Newton step is solved; "auto" is a factor up to 4000 rows, then conjugate gradients.
+    approximation : {"auto"}, Landmarks or None, default="auto"
+        None is the exact fit, whatever it takes; `Landmarks` stand for all rows; "auto" is exact wherever that fits the
+        memory and the time budget. On landmarks a loss with corners is rounded off (``fit_report_["rounded_off"]``).
     time_budget : float, default=None
         Seconds the fit may take; the best solution by then is used, with a warning.
     memory : float, default=None
@@ -158,6 +164,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
+        "approximation": [StrOptions({"auto"}), Landmarks, None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -179,6 +186,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         max_iter=100,
         tol=1e-6,
         solver="auto",
+        approximation="auto",
         time_budget=None,
         memory=None,
         random_state=0,
@@ -194,6 +202,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.max_iter = max_iter
         self.tol = tol
         self.solver = solver
+        self.approximation = approximation
         self.time_budget = time_budget
         self.memory = memory
         self.random_state = random_state
@@ -241,6 +250,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
+        joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
+        if self.plan_.landmarks:
+            return self._fit_landmarks(loss, rows, kernels, joint, flat)
         columns = self._columns(loss, rows.y, rows.weights())
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
@@ -260,7 +272,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         joint = self.multi_class == "softmax" and loss.classification and Y.shape[1] > 1
         options = {name: getattr(self, name) for name in ("tol", "max_iter", "memory", "solver")}
         options |= {"joint": joint, "stored": self.plan_.gram == "dense", "intercept": named_trend(self) is not None}
-        return Columns(loss, loss.check_target(Y), weight, **options)
+        return LossColumns(loss, loss.check_target(Y), weight, **options)
 
     def for_noise(self, sigma, n):
         return clone(self).set_params(loss=resolve(self.loss).for_noise(sigma, n))
@@ -270,7 +282,25 @@ class KernelMachine(ProgressSupport, FittedMachine):
         loss = resolve(self.loss)
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
         way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
-        return plan_iteration(way, n, d, memory=self.memory)
+        exact = plan_iteration(way, n, d, memory=self.memory)
+        if isinstance(self.approximation, str) and (self.criterion is not None or self.solver != "auto"):
+            return exact
+        return large.landmark_plan(self, lambda: exact, n, d, targets) or exact
+
+    def _fit_landmarks(self, loss, rows, kernels, joint, flat):
+        """Fit on landmarks, and set everything that is learnt."""
+        if np.ndim(self.lam):
+            raise ValueError(f"lam is a list of {np.size(self.lam)} values; give one.")
+        source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
+        found, said = fit_machine(self, source, kernels[0], loss, joint, reporter(self))
+        self.loss_, self.lam_ = loss, float(self.lam)
+        one = flat and found.alpha.shape[1] == 1
+        b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
+        self._set_model(kernels[0], found.chosen.points, found.alpha, b, one)
+        self.dual_gap_, self.objective_, self.kkt_violation_ = found.gap, found.objective, found.violation
+        self.n_iter_, self.regularization_ = found.iterations, conventions(self.lam_, rows.total)
+        self._tell(rows, found.alpha.shape[1], [found.status], found.info)
+        self.fit_report_["approximation"] = said
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
@@ -328,26 +358,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _report(self, columns, rows):
         """Fill ``fit_report_``, and warn where a column is not at its minimum."""
-        statuses = [column.status for column in columns]
-        self.fit_report_.update(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            loss=repr(self.loss_),
-            lam=self.lam_,
-            rows=rows.given,
-            dropped_rows=rows.given - rows.n,
-            columns=len(columns),
-            support_vectors=len(self.support_),
-            objective=self.objective_,
-            dual_gap=self.dual_gap_,
-            kkt_violation=self.kkt_violation_,
-            iterations=self.n_iter_,
-            status=", ".join(sorted(set(statuses))),
-            **{key: value for key, value in columns[0].info.items() if key not in ("iterations", "status")},
-        )
-        if self.criterion is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
-            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
+        self._tell(rows, len(columns), [column.status for column in columns], columns[0].info)
         lost = sum(column.info["rounding"] for column in columns)
         if lost > ROUNDED * abs(self.objective_):
             warn(
@@ -355,10 +366,32 @@ class KernelMachine(ProgressSupport, FittedMachine):
                 f"objective {self.objective_:.4g} by {lost:.1e}; it is in dual_gap_. Use a larger lam.",
                 NumericalWarning,
             )
+
+    def _tell(self, rows, columns, statuses, info):
+        """What a report says, on landmarks or not."""
+        self.fit_report_.update(
+            estimator=type(self).__name__,
+            kernel=repr(self.kernel_),
+            loss=repr(self.loss_),
+            lam=self.lam_,
+            rows=rows.given,
+            dropped_rows=rows.given - rows.n,
+            columns=columns,
+            support_vectors=len(self.points_),
+            objective=self.objective_,
+            dual_gap=self.dual_gap_,
+            kkt_violation=self.kkt_violation_,
+            iterations=self.n_iter_,
+            status=", ".join(sorted(set(statuses))),
+            **{key: value for key, value in info.items() if key not in ("iterations", "status")},
+        )
+        if self.criterion is not None:
+            self.fit_report_["selection"] = self.selection_.to_dict()
+            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
         bad = [status for status in statuses if status != "converged"]
         if bad:
             warn(
-                f"KernelMachine: {len(bad)} of {len(columns)} columns did not converge ({bad[0]}): violation "
+                f"KernelMachine: {len(bad)} of {columns} columns did not converge ({bad[0]}): violation "
                 f"{self.kkt_violation_:.1e} (asked: {self.tol:.1e}), duality gap {self.dual_gap_:.1e} of an objective "
                 f"of {self.objective_:.4g}, {self.n_iter_} iterations. Use more iterations or time, a larger lam, or "
                 "scale X.",

@@ -4,7 +4,9 @@ import numbers
 
 import numpy as np
 
+from mercer.estimators._large import source_plan
 from mercer.gram.merge import duplicate_groups
+from mercer.sources import as_source, is_source
 
 
 def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
@@ -14,12 +16,13 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
 
     Parameters
     ----------
-    model : estimator, or int, default=None
-        None is a `KernelRidge` with default settings, a number the rows of one.
-    X : array-like, default=None
+    model : estimator, int, or data that are read, default=None
+        None is a `KernelRidge` with default settings, a number the rows of one; a `mercer.sources.Source` or a path,
+        with the name of the target as y, the rows that it would read.
+    X : array-like, or data that are read, default=None
         Inputs, of which rows and columns are counted; or, after a number of rows, the number of columns.
     y : array-like, default=None
-        Targets or labels: a classifier merges equal rows of one class only.
+        Targets or labels: a classifier merges equal rows of one class only. Of data that are read the name of a column.
     n, d : int, default=None
         Rows and columns where there is no X; d None is inputs that are not vectors.
     targets : int, default=1
@@ -37,17 +40,21 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
     >>> mercer.plan(500, 3).solver
     'cholesky'
     >>> print(mercer.plan(mercer.KernelRidge(memory=2e9), n=100_000, d=10))
-    n = 100000: solver 'cg' on a tiled Gram matrix
+    n = 100000: normal equations on at most ... landmarks
     memory  ... of ... GB
     time    about ...
     - ...
     """
     if isinstance(model, numbers.Number):
         n, d, X, model = model, X if d is None else d, None, None
+    elif is_source(model):
+        X, model = model, None
     if model is None:
         from mercer.estimators.ridge import KernelRidge
 
         model = KernelRidge()
+    if X is not None and is_source(X):
+        return source_plan(model, as_source(X, y))
     rows = n
     if X is not None:
         X = np.asarray(X, dtype=float) if not hasattr(X, "__len__") or isinstance(X, list | tuple) else X

@@ -1,22 +1,28 @@
 """KernelRidge: the squared loss, in closed form."""
 
+from functools import partial
 from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators import _large as large
 from mercer.estimators._auto import automatic, is_given, searchable, searched
-from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
 from mercer.estimators._criteria import as_rule
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators.validation import check_weight, shared_noise
-from mercer.gram import Rows
-from mercer.gram.rows import safe_unit
+from mercer.gram import Landmarks, Rows
+from mercer.gram.rows import constant, safe_unit
+from mercer.primal import kept
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.search import search_rows
 from mercer.solvers import Solver, choose
 from mercer.solvers.accuracy import examine_fit
+from mercer.sources import Arrays, is_source
 from mercer.uncertainty.left_out import constant_model, left_out
 
 
@@ -44,10 +50,15 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         How K + λI is inverted; "auto" asks `mercer.plan`.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
+    approximation : {"auto"}, Landmarks or None, default="auto"
+        None is the exact fit, whatever it takes. `Landmarks` are m points that stand for all rows. "auto" is exact
+        wherever that fits the memory and the time budget (ten minutes without one), and else landmarks; what they cost
+        in accuracy is in ``fit_report_["approximation"]``.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
         Seconds the search may take; the best point found by then is used. None has no end; with kernel="auto" it is 30.
+        With landmarks, the seconds of the fit.
     random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first.
 
@@ -83,6 +94,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         ‖f‖ = √(αᵀKα), the intercept aside.
     regularization_ : dict
         λ in every convention of the lectures.
+    landmarks_ : KeptLandmarks
+        With landmarks: the rows that were left out one by one; ``loo_residuals_`` and ``leverage_`` are nan for others.
     plan_ : Plan
         What `mercer.plan` says of such a fit: solver, memory, threads, seconds, reasons.
     fit_report_ : FitReport
@@ -123,6 +136,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         "trend": "no_validation",
         "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
         "merge": ["boolean"],
+        "approximation": [StrOptions({"auto"}), Landmarks, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -139,6 +153,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         trend="constant",
         solver="auto",
         merge=True,
+        approximation="auto",
         memory=None,
         time_budget=None,
         random_state=0,
@@ -150,6 +165,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.trend = trend
         self.solver = solver
         self.merge = merge
+        self.approximation = approximation
         self.memory = memory
         self.time_budget = time_budget
         self.random_state = random_state
@@ -160,10 +176,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or a sequence of objects
+        X : array-like of shape (n, d), a sequence of objects, or what is read
+            A path or glob of Parquet or CSV files, a dataset of Arrow, a function that returns batches, or a
+            `mercer.sources.Source`: these are fitted on landmarks, in bounded memory.
         y : array-like of shape (n,) or (n, t)
+            Of data that are read, the name of the column, or a list of names.
         sample_weight : array-like of shape (n,), default=None
-            wᵢ >= 0; a whole number is a repeated row, 0 a removed one.
+            wᵢ >= 0; a whole number is a repeated row, 0 a removed one. Of data that are read, the name of the column.
 
         Returns
         -------
@@ -175,6 +194,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
+        if is_source(X):
+            return self._fit_source(X, y, sample_weight)
         kernels, X, y, flat = self._prepare(X, y, auto=True)
         rule = as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
@@ -184,6 +205,11 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
+        if self.plan_.landmarks:
+            if automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
+                found = searched(self, rows, rule)
+                kernels, lam = [found.kernel_], found.lam_
+            return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
         kernel = kernels[0]
         if rule is not None:
             kernel, lam = self._select(kernels, rows, lam, rule, solver)
@@ -194,7 +220,90 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         rule = as_rule(self)
         search = None if rule is None else n if rule.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
-        return choose(self.solver, n, d, binding=binding, **options)
+        able = self.solver == "auto" and (rule is None or rule.on_landmarks)
+        if able or not isinstance(self.approximation, str):
+            exact = partial(self._exact, n, d, **options)
+            found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets)
+            if found is not None:
+                return None, found
+        return self._exact(n, d, binding=binding, **options)
+
+    def _exact(self, n, d, **options):
+        """(solver, plan) without landmarks."""
+        return choose(self.solver, n, d, **options)
+
+    def _fit_source(self, X, y, sample_weight):
+        """Fit what is read, on landmarks."""
+        source, flat = large.read(self, X, y, sample_weight)
+        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in given_kernels(self)]
+        if np.ndim(self.lam):
+            raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
+        self.plan_ = large.source_plan(self, source)
+        self._fit_landmarks(source, kernels, float(self.lam), flat)
+
+    def _fit_landmarks(self, source, kernels, lam, flat, unit=1.0):
+        """Fit on landmarks, and set everything that is learnt."""
+        criterion = as_rule(self)
+        task = large.task_of(self, source, self.plan_, named_trend(self) and constant, reporter(self))
+        kernel, found, rule = kernels[0], None, large.rule_of(criterion)
+        if rule is not None:
+            options = {"optimize": self.optimize, "merge": self.merge, "seed": seed_of(self.random_state)}
+            kernel, found = large.choose_kernel(task, kernels, lam, criterion, self.time_budget, **options)
+        grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
+        if found is not None:
+            self.selection_ = found
+        alpha, b = kept.plain(grown.fit)
+        self._set_model(kernel, grown.fit.chosen.points, alpha * unit, b[0] * unit if b.size else b, flat)
+        self.lam_, norm = grown.fit.lam, kept.norm(grown.fit) * unit
+        self.rkhs_norm_ = float(norm[0]) if flat else norm
+        self.regularization_ = conventions(self.lam_, grown.fit.sums.weight)
+        self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
+        self.fit_report_.update(large.said(self, grown, source))
+        if found is not None:
+            self.fit_report_["selection"] = found.to_dict()
+
+    @available_if(large.has_landmarks)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows to the sums: the fit on all rows so far, at the same landmarks, kernel and λ.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``; the first call is a fit, which chooses the landmarks.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import KernelRidge, Landmarks
+        >>> from mercer.kernels import Gaussian
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = KernelRidge(Gaussian(0.3), lam=0.1, approximation=Landmarks(60)).fit(X, np.sin(6 * X[:, 0]))
+        >>> model.partial_fit(X, np.cos(6 * X[:, 0])).landmarks_.n
+        120
+        """
+        if "landmarks_" not in self.__dict__:
+            return self.fit(X, y, sample_weight)
+        return large.changed(self, X, y, sample_weight, 1.0)
+
+    @available_if(large.has_landmarks)
+    def forget(self, X, y, sample_weight=None):
+        """Remove rows that were fitted from the sums, exactly: the fit on the others.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows, as they were given.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        return large.changed(self, X, y, sample_weight, -1.0)
 
     def _select(self, kernels, rows, lam, rule, solver):
         """(kernel, λ) as the criterion chooses them."""

@@ -12,7 +12,7 @@ from mercer.losses import EpsilonInsensitive
 from mercer.uncertainty.span import span
 
 
-class Found(NamedTuple):
+class FittedTarget(NamedTuple):
     """A fitted target, in the units of y."""
 
     alpha: np.ndarray
@@ -60,7 +60,7 @@ def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None
     eps = epsilon / unit if nu is None else 0.0
     dual = EpsilonInsensitive(eps).dual(target, box)
     found = solve(K, dual, intercept=intercept, nu=nu, start=start, **options)
-    return Found(
+    return FittedTarget(
         alpha=unit * found.alpha,
         b=unit * found.b + centre,
         epsilon=unit * (eps if nu is None else found.epsilon),

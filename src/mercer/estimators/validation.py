@@ -40,8 +40,7 @@ def check_X(estimator, X, *, reset, kernel):
         _forget_columns(estimator, reset)
         estimator.n_features_in_ = X.shape[1]
     else:
-        if isinstance(X, np.ndarray | list | tuple):
-            refuse_nat(X if isinstance(X, np.ndarray) else _array(X), "Input X")
+        refuse_nat(X, "Input X")
         try:
             X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
         except (TypeError, ValueError) as error:
@@ -57,14 +56,6 @@ def _is_plain(X, estimator, reset):
         return False
     known = estimator.__dict__
     return reset or (known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known)
-
-
-def _array(X):
-    """A list as an array, where it can be one; what cannot is refused by scikit-learn."""
-    try:
-        return np.asarray(X)
-    except (TypeError, ValueError):
-        return np.zeros(0)
 
 
 def _match_columns(estimator, X, reset):

@@ -30,6 +30,7 @@ UNITS = (
     "gram",
     "inference",
     "uncertainty",
+    "primal",
     "estimators",
     "compat",
     "tabular",

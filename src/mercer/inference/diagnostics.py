@@ -5,6 +5,8 @@ Both split every chain in two halves, so that a slow drift shows even in a singl
 
 import numpy as np
 
+NEGLIGIBLE = 1e-28  # variances below it are rounding: the largest |draw| is 1, or 0
+
 
 def rhat(chains):
     """R̂ = √(((n − 1)/n W + B/n)/W): spread between the half chains against the spread within them; 1 is best.
@@ -31,8 +33,7 @@ def rhat(chains):
     n = halves.shape[1]
     within = halves.var(axis=1, ddof=1).mean(axis=0)
     between = halves.mean(axis=1).var(axis=0, ddof=1)
-    tiny = _negligible(halves)
-    within, between = np.where(within > tiny, within, 0.0), np.where(between > tiny, between, 0.0)
+    within, between = np.where(within > NEGLIGIBLE, within, 0.0), np.where(between > NEGLIGIBLE, between, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.sqrt((n - 1) / n + between / within)
     value = np.where(within > 0, value, np.where(between > 0, np.inf, 1.0))
@@ -73,9 +74,8 @@ def _one(halves):
     total = c * n
     within = float(halves.var(axis=1, ddof=1).mean())
     between = float(halves.mean(axis=1).var(ddof=1))
-    tiny = float(_negligible(halves[:, :, None])[0])
-    if within <= tiny:
-        return float(total) if between <= tiny else 1.0
+    if within <= NEGLIGIBLE:
+        return float(total) if between <= NEGLIGIBLE else 1.0
     pooled = (n - 1) / n * within + between
     covariance = _autocovariance(halves).mean(axis=0)
     rho = 1.0 - (within - covariance * n / (n - 1)) / pooled
@@ -111,8 +111,3 @@ def _halves(chains):
     centred = np.where(constant, 0.0, centred / np.where(constant | (size == 0), 1.0, size))
     n = chains.shape[1] // 2
     return np.concatenate([centred[:, :n], centred[:, -n:]]), flat
-
-
-def _negligible(halves):
-    """Variances below this are rounding: the largest |draw| is 1, or 0."""
-    return np.full(halves.shape[2], 1e-28)

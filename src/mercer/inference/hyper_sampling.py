@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.inference.diagnostics import ess, rhat
-from mercer.solvers.spectral import eigen
+from mercer.solvers.factoring import eigen
 
 FLAT = 1e-3  # curvature in log θ below which a direction has no standard error: e³⁰ would be one of them
 NARROW, WIDE = np.exp(9.0), np.exp(-3.0)  # curvatures between which the axes of a density are believed

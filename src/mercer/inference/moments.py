@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
-from mercer.solvers.spectral import square_root
+from mercer.solvers.factoring import square_root
 
 ROUNDING = 64 * np.finfo(float).eps  # for each point: what cancellation may leave of k(x, x)
 

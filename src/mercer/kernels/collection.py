@@ -23,10 +23,16 @@ def as_collection(X, who):
 
 
 def refuse_nat(values, what):
-    """Refuse an array of dates or durations one of which is missing: as a number NaT is −2⁶³, not NaN."""
-    if values.dtype.kind in "mM" and np.isnat(values).any():
-        rows = np.flatnonzero(np.isnat(values).reshape(len(values), -1).any(axis=1))
-        raise ValueError(f"{what} contains NaT, no date: row {rows[0]} ({rows.size} such rows). Drop them first.")
+    """Refuse dates or durations one of which is missing: as a number NaT is −2⁶³, not NaN."""
+    if isinstance(values, list | tuple):
+        try:
+            values = np.asarray(values)
+        except (TypeError, ValueError):  # no array: others refuse it
+            return
+    if getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M"):
+        rows = np.flatnonzero(np.isnat(np.asarray(values)).reshape(len(values), -1).any(axis=1))
+        if rows.size:
+            raise ValueError(f"{what} contains NaT, no date: row {rows[0]} ({rows.size} such rows). Drop them first.")
 
 
 def result_dtype(X):

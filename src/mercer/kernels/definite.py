@@ -5,7 +5,7 @@ import numpy as np
 
 def eigen(A):
     """(Λ, U) with A = U Λ Uᵀ, ascending; for the few dozen rows that a kernel has."""
-    from mercer.solvers.spectral import eigen as found  # where everything is factored; nothing of it knows a kernel
+    from mercer.solvers.factoring import eigen as found  # where everything is factored; nothing of it knows a kernel
 
     return found(A)
 

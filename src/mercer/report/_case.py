@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
-from mercer.report._budget import Budget
 from mercer.report._factors import find_factors
-from mercer.report.findings import MOST, all_short, short
+from mercer.report.findings import MOST, Budget, all_short, short
 from mercer.selection.judging import fair_folds, fit_part, new_part, quietly, refitted
 
 SHOWN = 1000  # rows that are drawn as points

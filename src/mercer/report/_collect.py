@@ -1,18 +1,15 @@
 """collect: a fitted model and its rows become findings."""
 
-from mercer.report._budget import Budget
 from mercer.report._case import left_out, make_case
 from mercer.report._data import data_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
-from mercer.report._fit import fit_section
-from mercer.report._learning import learning_section
+from mercer.report._fit import fit_section, targets_section
+from mercer.report._learning import given_scores, learning_section, own_scores
 from mercer.report._rows import rows_section
-from mercer.report._scores import given_scores, own_scores
 from mercer.report._selection import selection_section
-from mercer.report._targets import targets_section
 from mercer.report._uncertainty import uncertainty_section
 from mercer.report.checks import run_checks
-from mercer.report.findings import Findings, plain
+from mercer.report.findings import Budget, Findings, plain
 from mercer.report.verdict import verdict
 
 

@@ -4,12 +4,11 @@ from itertools import islice
 
 import numpy as np
 
-from mercer.plots.lcurve import place
-from mercer.plots.selection import is_error, scaled, short_names
-from mercer.report._relevance import labels
+from mercer.report._factors import labels
 from mercer.report.findings import missing, plain, short
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
+from mercer.selection.shown import is_error, place, scaled, short_names
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
 HYPER = 40  # hyper-parameters that are listed

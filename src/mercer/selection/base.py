@@ -86,6 +86,7 @@ class Rule(BaseEstimator, ABC):
     density = False
     weights = "repeats"
     needs: frozenset = frozenset()
+    on_landmarks: str | None = None  # what chooses λ on landmarks in its place: "loo", "gcv", "elbo"
 
     @property
     def name(self):

@@ -51,6 +51,11 @@ class LOO(SmoothCriterion):
         return self.score in ("squared", "absolute")
 
     @property
+    def on_landmarks(self):
+        """The squared error has a closed form there."""
+        return "loo" if self.score == "squared" else None
+
+    @property
     def positive(self):
         """Whether the score is an error, not a log density."""
         return self.score != "log_density"
@@ -151,6 +156,7 @@ class GCV(SmoothCriterion):
 
     scale_free = True
     positive = True
+    on_landmarks = "gcv"
 
     def _gamma(self):
         if self.robust not in (None, "robust", "modified"):
@@ -244,6 +250,7 @@ class Evidence(SmoothCriterion):
     summed = True
     density = True
     needs = frozenset({"logdet"})
+    on_landmarks = "elbo"
 
     @property
     def merges(self):

@@ -5,7 +5,7 @@ import numpy as np
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection.base import SmoothCriterion, rows_of, total_weight, with_rows
 from mercer.solvers.cholesky import CholeskyInverse
-from mercer.solvers.factor import lower
+from mercer.solvers.factoring import lower
 from mercer.solvers.symmetric import add_symmetric, square
 
 LOG_2PI = float(np.log(2.0 * np.pi))

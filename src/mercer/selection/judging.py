@@ -226,20 +226,18 @@ def simple_models(labels, n, d):
         return {name: first}  # the others need numbers
     from sklearn.linear_model import LogisticRegression, RidgeCV
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
     count = min(NEIGHBOURS, n)
     linear = LogisticRegression(max_iter=1000) if labels else RidgeCV(np.logspace(-3, 3, 13))
     near = (KNeighborsClassifier if labels else KNeighborsRegressor)(count)
-    found = {name: first, "linear model": linear, f"{count} neighbours": near}
-    return {name: make_pipeline(StandardScaler(), model) for name, model in found.items()}
+    return {name: first, "linear model": linear, f"{count} neighbours": near}
 
 
 def beside(X, y, labels, folds, weight=None):
     """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers."""
-    X = np.zeros((len(y), 0)) if X is None else X
-    found = {}
+    X, found = np.zeros((len(y), 0)) if X is None else X, {}
+    sd = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     for train, test in folds:
         for name, model in simple_models(labels, len(train), X.shape[1]).items():
             values = fit_simple(model, X[train], y[train], part(weight, train)).predict(X[test])
@@ -249,11 +247,9 @@ def beside(X, y, labels, folds, weight=None):
 
 def fit_simple(model, X, y, weight=None):
     """A simple model fitted quietly, with weights where it takes them."""
-    last = model[-1] if hasattr(model, "steps") else model
-    if weight is None or not has_fit_parameter(last, "sample_weight"):
+    if weight is None or not has_fit_parameter(model, "sample_weight"):
         return quietly(model.fit, X, y)
-    name = f"{model.steps[-1][0]}__sample_weight" if hasattr(model, "steps") else "sample_weight"
-    return quietly(model.fit, X, y, **{name: weight})
+    return quietly(model.fit, X, y, sample_weight=weight)
 
 
 class Clock:

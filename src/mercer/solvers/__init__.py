@@ -7,8 +7,7 @@ from mercer.solvers.mixed import Mixed
 from mercer.solvers.pivoted import pivoted_cholesky
 from mercer.solvers.plan import choose
 from mercer.solvers.plan_class import Plan
-from mercer.solvers.projected import Projected, Span
-from mercer.solvers.resolvent import Resolvent
+from mercer.solvers.projected import Projected, Resolvent, Span
 from mercer.solvers.spectral import Spectral
 
 __all__ = [

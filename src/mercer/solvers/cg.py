@@ -10,11 +10,10 @@ from mercer._machine import within
 from mercer._warn import warn
 from mercer.gram import ScaledGram
 from mercer.solvers.base import Inverse, Solver, check_lam
-from mercer.solvers.condition import Probe
 from mercer.solvers.engine import lapack
-from mercer.solvers.factor import check_finite_products, not_positive_definite
+from mercer.solvers.factoring import Probe, check_finite_products, not_positive_definite
 from mercer.solvers.pcg import pcg
-from mercer.solvers.resolvent import Resolvent
+from mercer.solvers.projected import Resolvent
 
 MAX_ITER = 1000
 

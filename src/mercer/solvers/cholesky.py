@@ -10,11 +10,10 @@ from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import DenseGram
 from mercer.solvers import update
 from mercer.solvers.base import Explicit, Inverse, Solver, check_lam
-from mercer.solvers.condition import Probe, norm_and_condition, warn_of_condition
 from mercer.solvers.engine import lapack
-from mercer.solvers.factor import attempt, factor
+from mercer.solvers.factoring import Probe, attempt, factor, norm_and_condition, warn_of_condition
 from mercer.solvers.pcg import pcg
-from mercer.solvers.resolvent import Resolvent
+from mercer.solvers.projected import Resolvent
 
 FEW = 256  # rows of which a second matrix is nothing
 TOL, MAX_ITER = 1e-13, 60  # of the refinement, when the factor is that of a jittered matrix

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import DenseGram, ScaledGram
 from mercer.solvers.cholesky import CholeskyInverse, as_it_is
-from mercer.solvers.factor import factor
+from mercer.solvers.factoring import factor
 from mercer.solvers.symmetric import scale_both, square
 
 WEAK = 1e-8  # of D: below, K E = I − D⁻¹E has lost its digits

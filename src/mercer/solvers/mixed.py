@@ -9,11 +9,10 @@ from mercer._warn import warn
 from mercer.exceptions import NotEnoughMemory, NotPositiveDefinite, NumericalWarning
 from mercer.solvers.base import Inverse, Solver, check_lam
 from mercer.solvers.cholesky import as_it_is, examined
-from mercer.solvers.condition import Probe, condition_number, warn_of_condition
 from mercer.solvers.engine import lapack
-from mercer.solvers.factor import factor
+from mercer.solvers.factoring import Probe, condition_number, factor, warn_of_condition
 from mercer.solvers.pcg import pcg
-from mercer.solvers.resolvent import Resolvent
+from mercer.solvers.projected import Resolvent
 
 RANGE = (1e-30, 1e36)  # largest diagonal entry with which float32 neither overflows nor runs dry
 

@@ -10,8 +10,8 @@ from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.mixed import Mixed
 from mercer.solvers.plan_class import Plan, duration
-from mercer.solvers.rates import rates
 from mercer.solvers.spectral import Spectral
+from mercer.solvers.speed import rates
 
 SOLVERS = {"cholesky": Cholesky, "mixed": Mixed, "spectral": Spectral, "cg": CG}
 SPECTRAL_UP_TO = 3000  # rows; one eigen-decomposition costs as much as 27 Cholesky factors

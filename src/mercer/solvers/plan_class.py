@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from mercer import _machine
 from mercer._state import check
-from mercer.solvers.rates import rates
+from mercer.solvers.speed import rates
 
 FIELDS = {
     "n": "size n",
@@ -16,6 +16,7 @@ FIELDS = {
     "reasons": tuple,
     "available_bytes": ("number", None),
     "work": dict,
+    "landmarks": "size m",
 }
 
 
@@ -30,7 +31,7 @@ class Plan:
     solver : str
         "cholesky", "mixed", "spectral", "cg", another way of solving, or the class name of another solver.
     gram : str
-        "dense": K is stored; "tiled": it is evaluated where it is needed.
+        "dense": K is stored; "tiled": it is evaluated where it is needed; "landmarks": K ≈ AᵀA.
     memory_bytes : float
         Predicted peak of the solver, and of K where it is stored.
     compiled : bool
@@ -43,6 +44,8 @@ class Plan:
         One sentence each.
     work : dict
         Counted operations: "float64" and "float32" of factorisations and products, "entries" of the kernel.
+    landmarks : int
+        With gram "landmarks": how many there are, at most.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Plan:
     reasons: tuple
     available_bytes: int | None = field(default=None, compare=False)
     work: dict = field(default_factory=dict, compare=False)
+    landmarks: int = 0
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -69,6 +73,7 @@ class Plan:
     @classmethod
     def from_state(cls, state):
         """Return the plan that had this state."""
+        state = {"landmarks": 0, **state}  # plans of older files have none
         check(state, FIELDS, "Plan")
         return cls(**state)
 
@@ -82,7 +87,9 @@ class Plan:
         free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
         loops = "compiled loops" if self.compiled else "NumPy"
         lines = [
-            f"n = {self.n}: solver {self.solver!r} on a {self.gram} Gram matrix",
+            f"n = {self.n}: solver {self.solver!r} on a {self.gram} Gram matrix"
+            if not self.landmarks
+            else f"n = {self.n}: normal equations on at most {self.landmarks} landmarks",
             f"memory  {_machine.gigabytes(self.memory_bytes)} of {free}",
             f"time    about {duration(self.seconds)} ({loops}, {self.threads} thread{'s' * (self.threads > 1)})",
             *(f"- {reason}" for reason in self.reasons),

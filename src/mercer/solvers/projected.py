@@ -1,9 +1,11 @@
-"""P: the inverse with a trend projected out. The one place where α and b of a model with a trend are made."""
+"""P: the inverse with a trend projected out, and λ ↦ P. The one place where α and b beside a trend are made."""
+
+import warnings
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
 
-from mercer.exceptions import NotPositiveDefinite
+from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.solvers.base import Inverse, Weights, column_norms
 
 
@@ -259,3 +261,59 @@ class Projected(Inverse):
         """Return P with all entries of K̃⁻¹ at hand."""
         self.Kinv = self.Kinv.explicit()
         return self
+
+
+class Resolvent:
+    """λ ↦ (K + λI)⁻¹, with the trend H projected out where there is one.
+
+    Parameters
+    ----------
+    inverse : callable
+        λ ↦ `Inverse` of K + λI, repaired and examined where that is needed, with warnings.
+    H : ndarray or Span, default=None
+    trial : callable, default=None
+        λ ↦ `Inverse` as it is, or `NotPositiveDefinite`; None is ``inverse`` without its warnings, a repair refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import Explicit
+    >>> from mercer.solvers import Resolvent
+    >>> inverse = Resolvent(lambda lam: Explicit(np.eye(2) / (1.0 + lam), lam), np.ones((2, 1)))
+    >>> inverse(1.0) @ np.array([1.0, 3.0])  # the mean is projected out
+    array([-0.5,  0.5])
+    """
+
+    def __init__(self, inverse, H=None, trial=None):
+        self._inverse, self._H, self._trial = inverse, H, trial
+
+    def __call__(self, lam):
+        """(K + λI)⁻¹."""
+        return self._projected(self._inverse(lam))
+
+    def trial(self, lam, whole=False):
+        """Return the same for one trial of a search: nothing is repaired or told; ``whole`` if all entries are needed.
+
+        Raises
+        ------
+        NotPositiveDefinite
+            Where it would have to be repaired.
+        """
+        Kinv = (self._trial or self._quiet)(lam)
+        return self._projected(Kinv.explicit() if whole else Kinv)
+
+    def _quiet(self, lam):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalWarning)
+            Kinv = self._inverse(lam)
+        if Kinv.info.get("jitter"):
+            raise NotPositiveDefinite(f"K + lam I is not positive definite to working precision at lam = {lam:.3g}.")
+        return Kinv
+
+    def _projected(self, Kinv):
+        return project(Kinv, self._H)
+
+
+def as_resolvent(made):
+    """What a solver's ``resolvent`` returned, as a `Resolvent`: an author may return any function of λ."""
+    return made if isinstance(made, Resolvent) else Resolvent(made)

@@ -14,11 +14,9 @@ from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Inverse, Solver, Weights, check_lam
-from mercer.solvers.condition import Probe, warn_of_condition
-from mercer.solvers.engine.shares import threads_for
-from mercer.solvers.factor import check_finite, lower, not_positive_definite
-from mercer.solvers.projected import Span
-from mercer.solvers.resolvent import Resolvent
+from mercer.solvers.engine.blocks import threads_for
+from mercer.solvers.factoring import Probe, check_finite, not_positive_definite, warn_of_condition
+from mercer.solvers.projected import Resolvent, Span
 
 ENTRIES = 2**24  # numbers in one block of the two products for all λ: 128 MB
 
@@ -286,41 +284,6 @@ class Complement:
             K -= np.outer(v, w)
             K -= np.outer(w, v)
         return np.ascontiguousarray(K[self.q :, self.q :]) if self.q else K
-
-
-def eigen(A):
-    """(Λ, U) with A = U Λ Uᵀ of a small symmetric matrix, ascending."""
-    return np.linalg.eigh(A)
-
-
-def thin_svd(A):
-    """(U, s, Vᵀ) with A = U s Vᵀ, no more columns of U than of A."""
-    return np.linalg.svd(A, full_matrices=False)
-
-
-def square_root(C):
-    """(A, below): A Aᵀ = C of a covariance, by a Cholesky factor; of a singular one by eigenvectors, none below 0.
-
-    ``below`` is the most negative eigenvalue that was set to 0, relative to the largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.spectral import square_root
-    >>> square_root(np.array([[4.0, 2.0], [2.0, 5.0]]))
-    (array([[2., 0.],
-           [1., 2.]]), 0.0)
-    >>> A, below = square_root(np.array([[1.0, 2.0], [2.0, 1.0]]))  # eigenvalues 3 and -1
-    >>> (A @ A.T).round(12), round(below, 4)
-    (array([[1.5, 1.5],
-           [1.5, 1.5]]), 0.3333)
-    """
-    L, bad = lower(np.array(C, dtype=float))
-    if not bad:
-        return np.tril(L), 0.0
-    e, U = eigen(C)
-    below = max(0.0, float(-e[0] / e[-1])) if e[-1] > 0 else 0.0
-    return U * np.sqrt(np.maximum(e, 0.0)), below
 
 
 def _span(H, n):

@@ -6,9 +6,8 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.tabular._dates import ORDERS, dates_in, not_dates
-from mercer.tabular.bad_rows import BadRows
 from mercer.tabular.types import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
-from mercer.tabular.words import count, listed
+from mercer.tabular.words import BadRows, count, listed
 
 ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
 FEW, MOSTLY = 10, 0.9  # least rows, and share of different values, of a column that numbers the rows

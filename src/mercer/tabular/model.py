@@ -12,16 +12,13 @@ from mercer.estimators import KernelEstimator
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel, Matern32
 from mercer.kernels.inputs import named_columns
-from mercer.tabular._choose import listen, prepared
-from mercer.tabular.bad_rows import numbered
 from mercer.tabular.columns import is_text
-from mercer.tabular.frames import as_frame, as_values
-from mercer.tabular.kernels import default_kernel
+from mercer.tabular.kernels import default_kernel, listen, prepared
 from mercer.tabular.objects import check_readable
 from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of, placed
 from mercer.tabular.recipe import Recipe
-from mercer.tabular.targets import usable_rows
-from mercer.tabular.words import listed, meant
+from mercer.tabular.targets import as_frame, as_values, usable_rows
+from mercer.tabular.words import listed, meant, numbered
 from mercer.uncertainty import split
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals

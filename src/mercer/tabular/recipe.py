@@ -10,9 +10,8 @@ from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
-from mercer.tabular._learn import categories_of, features_of, moments_of, numbers_of
-from mercer.tabular._numbers import indicators, standard
 from mercer.tabular.columns import check_mixed, is_text, why_ignored
+from mercer.tabular.learn import categories_of, features_of, indicators, moments_of, numbers_of, standard
 from mercer.tabular.objects import learnt, values_of
 from mercer.tabular.reads import CATEGORY, NUMBER, STRING, check_column
 from mercer.tabular.words import listed, meant

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from mercer.selection import nested_cv
-from mercer.tabular.bad_rows import numbered
-from mercer.tabular.frames import as_frame
 from mercer.tabular.model import TableModel
+from mercer.tabular.targets import as_frame
+from mercer.tabular.words import numbered
 
 FOLDS, LEAST = 5, 10  # folds, and rows below which nothing is judged
 

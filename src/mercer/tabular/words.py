@@ -1,6 +1,27 @@
 """Words of messages: lists of names and rows, counts, and the name that was probably meant."""
 
 import difflib
+from contextlib import contextmanager
+
+from mercer.exceptions import DataError
+
+
+class BadRows(DataError):
+    """Some rows cannot be used: ``parts`` are words, and between them lists of rows, counted from 0."""
+
+    def __init__(self, *parts):
+        super().__init__("".join(part if isinstance(part, str) else rows_named(part) for part in parts))
+        self.parts = parts
+
+
+@contextmanager
+def numbered(rows):
+    """Errors inside name rows as numbered in the whole table: row i of the part is ``rows[i]`` of the table."""
+    try:
+        yield
+    except BadRows as error:
+        parts = (part if isinstance(part, str) else [rows[i] for i in part] for part in error.parts)
+        raise BadRows(*parts) from error.__cause__
 
 
 def listed(names, most=8):

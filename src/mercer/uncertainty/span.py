@@ -11,7 +11,7 @@ LARGEST = 1e-8  # of the largest diagonal entry: what may be added to K_FF; equa
 TILE = 1024
 
 
-class Span(NamedTuple):
+class SpanDistances(NamedTuple):
     """S² of the free and of the bounded rows, and what was added to the diagonal of K_FF, beside its largest entry."""
 
     free: np.ndarray
@@ -34,7 +34,7 @@ def span(kernel, free, bounded, *, intercept=True):
 
     Returns
     -------
-    Span
+    SpanDistances
         S² of the free and the bounded rows; where the others leave the intercept open (fewer than two free rows) it is
         k(x, x). ``jitter`` is what was added to a singular K_FF, 0 for nothing.
 
@@ -50,7 +50,7 @@ def span(kernel, free, bounded, *, intercept=True):
     own = np.asarray(kernel.diag(free), dtype=float) if len(free) else np.zeros(0)
     other = np.asarray(kernel.diag(bounded), dtype=float) if len(bounded) else np.zeros(0)
     if len(free) < (2 if intercept else 1):
-        return Span(own, other, 0.0)
+        return SpanDistances(own, other, 0.0)
     try:
         K = factor(np.asarray(kernel(free), dtype=float), most=LARGEST)
     except NotPositiveDefinite as error:
@@ -70,4 +70,4 @@ def span(kernel, free, bounded, *, intercept=True):
         s_bounded[i : i + TILE] = other[i : i + TILE] - np.einsum("ij,ij->i", k @ inverse, k)
         if intercept:
             s_bounded[i : i + TILE] += (1.0 - k @ u) ** 2 / total
-    return Span(s_free, np.maximum(s_bounded, 0.0), K.jitter)
+    return SpanDistances(s_free, np.maximum(s_bounded, 0.0), K.jitter)

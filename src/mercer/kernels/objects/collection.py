@@ -7,7 +7,7 @@ import numpy as np
 from mercer._state import check
 from mercer.kernels.base import Kernel
 from mercer.kernels.collection import as_collection
-from mercer.kernels.text import call_repr, signature_of
+from mercer.kernels.text import call_repr, show, signature_of
 
 
 class Objects:
@@ -104,8 +104,8 @@ class ObjectKernel(Kernel):
     def _key(self):
         """What that depends on: the class, and the parameters that are not hyper-parameters."""
         skipped = {name + end for name in (*self.continuous, *self.hyper) for end in ("", "_bounds")}
-        chosen = {name: value for name, value in self.get_params(deep=False).items() if name not in skipped}
-        return type(self).__name__, repr(sorted(chosen.items()))
+        chosen = {name: show(value) for name, value in self.get_params(deep=False).items() if name not in skipped}
+        return type(self).__name__, *sorted(chosen.items())
 
     def _made(self, X):
         """What was read of the rows of X, once."""

@@ -34,7 +34,7 @@ class Graph:
     """
 
     def __init__(self, edges, labels=None, edge_labels=None, n_nodes=None):
-        if sparse.issparse(edges) or (isinstance(edges, np.ndarray) and edges.ndim == 2 and _is_square(edges)):
+        if sparse.issparse(edges) or (isinstance(edges, np.ndarray) and edges.ndim == 2 and len(set(edges.shape)) == 1):
             if edge_labels is not None:
                 raise ValueError("edge labels need the edges as pairs, not as a matrix")
             edges, size = _pairs_of_matrix(edges)
@@ -91,13 +91,9 @@ class Graph:
         return A
 
 
-def _is_square(A):
-    return A.shape[0] == A.shape[1]
-
-
 def _pairs_of_matrix(A):
     """(pairs, n) of an adjacency matrix, checked to be square, finite and symmetric."""
-    if not _is_square(A):
+    if len(set(A.shape)) != 1:
         raise ValueError(f"the adjacency matrix has shape {A.shape}; it must be square")
     A = sparse.coo_array(A)
     if A.dtype.kind not in "buif" or not np.isfinite(A.data.astype(float)).all():

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from mercer.kernels.basis import Features
 from mercer.kernels.definite import semidefinite
 from mercer.kernels.objects.bags import MeanOfPairs, Members
-from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.objects.collection import ObjectKernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,48 +131,27 @@ def _gaussian(item):
 
 
 # ---------------------------------------------------------------------- kernels from features
-class MeasureFeatures(Features):
-    """k(μ, ν) = φ(μ)ᵀφ(ν) for features of measures, which are computed once for each input.
-
-    A subclass writes ``_build(measures)`` and ``_key()``, which says what the features depend on.
-    """
-
-    domain = "objects"
+class MeasureFeatures(ObjectKernel, Features):
+    """k(μ, ν) = φ(μ)ᵀφ(ν) for features of measures, computed once for each input. A subclass writes ``_build``."""
 
     @abstractmethod
     def _build(self, measures):
         """Φ of a list from `read_measures`, of shape (n, M)."""
 
-    @abstractmethod
-    def _key(self):
-        """A hashable that identifies the class and its parameters."""
-
-    def validate(self, X):
-        """X as `Objects`, every measure checked."""
-        X = as_objects(X, type(self).__name__)
-        self._measures(X)
-        return X
-
-    def _measures(self, X):
-        """The measures of a collection, read once."""
-        return X.prepared("measures", lambda items: read_measures(items, type(self).__name__))
+    def _read(self, items):
+        measures = read_measures(items, type(self).__name__)
+        return self._build(measures) if measures else np.zeros((0, 0))
 
     def features(self, X):
         """Φ, of shape (n, M)."""
-        X = self.validate(X)
-        if not len(X):
-            return np.zeros((0, 0))
-        return X.prepared(self._key(), lambda items: self._build(read_measures(items, type(self).__name__)))
+        return self._made(X)
 
     def tiles(self, X, Z):
         """Products of the rows of Φ."""
         if not len(X) or not len(Z):
             return lambda i, j: np.zeros((len(range(*i.indices(len(X)))), len(range(*j.indices(len(Z))))))
-        d, e = dimension(self._measures(X[:1])[0]), dimension(self._measures(Z[:1])[0])
-        if d != e:
-            raise ValueError(f"{type(self).__name__}: X holds measures on {d} columns and Z on {e}; they must agree.")
-        P = self.features(X)
-        Q = P if Z is X else self.features(Z)
+        P, Q = self._both(X, Z)
+        read_measures([X[0], Z[0]], f"{type(self).__name__}: X and Z")  # on as many columns
         return lambda i, j: P[i] @ Q[j].T
 
 
@@ -221,9 +200,6 @@ class SlicedWasserstein(MeasureFeatures):
     whole_numbers = {"directions": (1, 10_000), "levels": (1, 10_000)}
 
     def __init__(self, directions=50, levels=100, random_state=0): ...
-
-    def _key(self):
-        return "SlicedWasserstein", self.directions, self.levels, self.random_state
 
     def _thetas(self, d):
         """Unit vectors, one in each row."""

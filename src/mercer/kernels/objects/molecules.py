@@ -83,11 +83,6 @@ class CountRows(Kernel):
         """1: every row is most similar to itself, one without counts too."""
         return np.ones(len(X), dtype=result_dtype(X))
 
-    def dx_diag(self, X):
-        """0: k(x, x) is 1 everywhere."""
-        X = self.validate(X)
-        return np.zeros(X.shape) if isinstance(X, np.ndarray) else super().dx_diag(X)
-
 
 def _squares(A):
     """‖a‖² of every row."""
@@ -126,12 +121,6 @@ class Tanimoto(CountRows):
             return _ratio(K, (a[i][:, None] + b[j]) - K)
 
         return tile
-
-    def _dx(self, X, Z):
-        """(z − k (2x − z))/(‖x‖² + ‖z‖² − xᵀz); 0 between two rows of zeros."""
-        K = self._tile(X, Z)[:, :, None]
-        size = (_squares(X)[:, None] + _squares(Z) - X @ Z.T)[:, :, None]
-        return np.divide(Z - K * (2.0 * X[:, None] - Z), size, out=np.zeros((*K.shape[:2], X.shape[1])), where=size > 0)
 
 
 class MinMax(CountRows):
@@ -173,12 +162,6 @@ class MinMax(CountRows):
             return _ratio(K, (a[i][:, None] + b[j]) - K)
 
         return tile
-
-    def _dx(self, X, Z):
-        """1/Σ max where xⱼ < zⱼ, −k/Σ max where xⱼ > zⱼ, 0 at the kink between."""
-        D, S = _city_block(X, Z), X.sum(axis=1)[:, None] + Z.sum(axis=1)
-        slope = np.where(X[:, None] < Z, 2.0, np.where(X[:, None] > Z, -2.0 * self._tile(X, Z)[:, :, None], 0.0))
-        return np.divide(slope, (S + D)[:, :, None], out=np.zeros_like(slope), where=(S + D)[:, :, None] > 0)
 
 
 def _city_block(A, B):

@@ -155,14 +155,10 @@ class TransportKernel(MeasureFeatures):
             return rho
         return Samples(points, np.bincount(which.ravel(), weights=rho.weights))
 
-    def _key(self):
+    def _build(self, measures):
         rho = self._rho()
-        return "TransportKernel", rho.points.shape, rho.points.tobytes(), rho.weights.tobytes()
-
-    def validate(self, X):
-        """X as `Objects`, every measure checked to be one that ρ can be transported to."""
-        X, d = super().validate(X), self._rho().points.shape[1]
-        for row, measure in enumerate(self._measures(X)):
+        q, d = rho.points.shape
+        for row, measure in enumerate(measures):
             if dimension(measure) != d:
                 raise ValueError(
                     f"TransportKernel: row {row} is a measure on {dimension(measure)} columns, the reference is on {d}."
@@ -172,11 +168,6 @@ class TransportKernel(MeasureFeatures):
                     f"TransportKernel: row {row} is a GaussianMeasure in {d} columns, and the reference is discrete; "
                     "use GaussianTransport, or samples."
                 )
-        return X
-
-    def _build(self, measures):
-        rho = self._rho()
-        q, d = rho.points.shape
         sizes = [len(measure.points) for measure in measures if isinstance(measure, Samples)]
         loops = _tiles.loops(
             0 if d == 1 else PLAIN * sum(q * m * (q + m) for m in sizes if m != q)
@@ -226,9 +217,6 @@ class GaussianTransport(MeasureFeatures):
         kernel = cls(*(np.mean(part, axis=0).tolist() for part in zip(*pairs, strict=True)))
         kernel._rho(len(kernel.mean))
         return kernel
-
-    def _key(self):
-        return "GaussianTransport", np.asarray(self.mean, float).tobytes(), np.asarray(self.cov, float).tobytes()
 
     def _rho(self, d):
         """(m₀, S₀^½, S₀^(−½)) in d columns, checked."""

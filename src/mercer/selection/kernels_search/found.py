@@ -5,7 +5,7 @@ import numpy as np
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
-from mercer.solvers.resolvent import as_resolvent
+from mercer.solvers.projected import as_resolvent
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 

@@ -10,9 +10,8 @@ from mercer.gram.rows import constant
 from mercer.kernels.amplitude import amplitudes
 from mercer.kernels.base import Kernel
 from mercer.selection.base import Criterion, rows_of
-from mercer.selection.result import SearchResult
+from mercer.selection.result import SearchResult, at_bounds, describe, flat_directions
 from mercer.selection.search.descent import optimise
-from mercer.selection.search.ending import at_bounds, describe, flat_directions
 from mercer.selection.search.lam import choose_lam
 from mercer.selection.search.objective import Objective, Record, Stop
 from mercer.selection.search.starts import has_amplitude, mean_diagonal, variance_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer.solvers.spectral import eigen
+from mercer.solvers.factoring import eigen
 
 # Levels of rows
 SCREEN, GROW = 150, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is

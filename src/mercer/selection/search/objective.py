@@ -10,8 +10,7 @@ from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection.search.starts import has_amplitude
 from mercer.solvers import Cholesky
-from mercer.solvers.projected import Span, independent
-from mercer.solvers.resolvent import as_resolvent
+from mercer.solvers.projected import Span, as_resolvent, independent
 
 LOG_ZERO = -700.0  # log of a criterion that is exactly 0
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one

@@ -1,13 +1,68 @@
-"""Parts of a factorisation: updates and divisions of blocks of a lower triangle, by BLAS calls that are never long."""
+"""Work in blocks: cut so that Ctrl-C is heard, shared so that short pieces do not wait for threads."""
 
-import numpy as np
+from math import sqrt
 
-from mercer.solvers.engine.shares import WORK, pieces
+from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run, threads
+
+FEW = 8  # right-hand sides
+WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
+SMALL = 1024  # order at which a product with a vector gains nothing by threads
+OWN = 6000  # rows up to which we use threads of our own; beyond, BLAS uses its own better
+WORTH = 1.5e7  # operations that are worth a thread: waking one takes as long as some 1e6 of them, and some luck
+
+
+def threads_for(n, columns=None):
+    """One BLAS thread for small orders, and for larger ones with few right-hand sides; all of them for the rest.
+
+    A thread that is not running when it is wanted, on a busy machine, is waited for in every call: small matrices then
+    take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
+    """
+    small = n <= (8 * SMALL if columns is not None and columns <= FEW else OWN)
+    return one_blas_thread() if NO_THREAD < n and small else ALONE
+
+
+def pieces(count, cost):
+    """[(i, j), …]: ranges that cover ``count`` items of ``cost`` operations each, at most WORK (or 64 items) each."""
+    size = max(64, int(WORK / max(cost, 1.0)) // 64 * 64)
+    return [(i, min(i + size, count)) for i in range(0, count, size)]
+
+
+def side_by_side(works, *ranges):
+    """Call each work(i, j) for its ranges, on the cores where there are several ranges."""
+    tasks = [(work, i, j) for work, parts in zip(works, ranges, strict=True) for i, j in parts]
+
+    def one(index, worker):
+        work, i, j = tasks[index]
+        work(i, j)
+
+    run(one, len(tasks), None if any(len(parts) > 1 for parts in ranges) else 1)
+
+
+def _shares(n, operations):
+    """How many pieces a piece of work is cut into: one for each core if it is worth it and n is not for BLAS."""
+    return max(1, min(threads(), int(operations / WORTH))) if n <= OWN else 1
+
+
+def strips(count, operations, n):
+    """Ranges of equal length; none of nothing."""
+    shares = _shares(n, operations)
+    return ranges([count * i // shares for i in range(shares + 1)])
+
+
+def wedges(count, k, n):
+    """Ranges of rows of a lower triangle with equal areas; an update of rank k costs k operations for each entry."""
+    shares = _shares(n, float(count) * count * k)
+    return ranges([round(count * sqrt(i / shares)) for i in range(shares + 1)])
+
+
+def ranges(ends):
+    """[(i, j), …] from each end to the next, without empty ones."""
+    ends = [int(end) for end in ends]
+    return [(i, j) for i, j in zip(ends[:-1], ends[1:], strict=True) if j > i]
+
 
 BLOCK = 256  # panel width: updates of rank 256 are where BLAS comes closest to the peak of the machine
-LEAF = 128  # triangles of this size are inverted, because BLAS multiplies several times faster than it divides ...
-TRIANGLE = np.tri(LEAF, dtype=bool)
-GROWTH = 32.0  # ... unless ‖L⁻¹‖‖L‖ is above GROWTH · LEAF (Frobenius): then rounding would grow, and we divide
+LEAF = 128  # triangles of this size are inverted by one call
 
 
 def _half(k):
@@ -15,41 +70,8 @@ def _half(k):
     return (k // 2 + LEAF - 1) // LEAF * LEAF
 
 
-def divide(lib, B, L):
-    """B ← B L⁻ᵀ: halves down to leaves, so that most of it is a matrix product."""
-    k = len(L)
-    if k > LEAF:
-        h = _half(k)
-        divide(lib, B[:, :h], L[:h, :h])
-        for i, j in pieces(len(B), 2.0 * h * (k - h)):
-            lib.subtract_product(B[i:j, h:], B[i:j, :h], L[h:, :h])
-        divide(lib, B[:, h:], L[h:, h:])
-        return
-    M = _safe_inverse(lib, L) if len(B) > LEAF else None
-    if M is None:
-        lib.divide_right(B, L)
-    else:
-        lib.multiply_right(B, M, transposed=True)
-
-
-def divide_left(lib, L, W):
-    """W ← L⁻¹ W for W with contiguous rows."""
-    k = len(L)
-    if k > LEAF:
-        h = _half(k)
-        divide_left(lib, L[:h, :h], W[:h])
-        lib.add_product(W[h:], L[h:, :h], W[:h], sign=-1)
-        divide_left(lib, L[h:, h:], W[h:])
-        return
-    M = _safe_inverse(lib, L) if W.shape[1] > LEAF else None
-    if M is None:
-        lib.divide_left(L, W)
-    else:
-        lib.multiply_left(M, W)
-
-
 def invert(lib, T):
-    """T ← T⁻¹ (lower): by halves down to leaves, as in ``divide``."""
+    """T ← T⁻¹ (lower): by halves down to leaves, so that most of it is a matrix product."""
     k = len(T)
     if k <= LEAF:
         lib.invert_triangle(T)
@@ -59,20 +81,6 @@ def invert(lib, T):
     invert(lib, T[h:, h:])
     lib.multiply_right(T[h:, :h], T[:h, :h])
     lib.multiply_left(T[h:, h:], T[h:, :h], sign=-1)
-
-
-def _safe_inverse(lib, L):
-    """L⁻¹ of a leaf, or None where its growth would spoil the last digits."""
-    k = len(L)
-    M = np.where(TRIANGLE[:k, :k], L, L.dtype.type(0.0))
-    norm = _sum_of_squares(M)
-    lib.invert_triangle(M)
-    return M if np.sqrt(norm * _sum_of_squares(M)) <= GROWTH * k else None
-
-
-def _sum_of_squares(M):
-    """‖M‖², without BLAS: NumPy has one of its own, whose threads would wake and spin where SciPy's are at work."""
-    return float(np.einsum("ij,ij->", M, M))
 
 
 def subtract_square(lib, C, A, first, last):

@@ -20,14 +20,17 @@ from mercer.solvers.engine import recorded
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from mercer.solvers.engine.blocks import (
     BLOCK,
+    FEW,
     add_rows,
     add_transposed_square,
-    divide,
-    divide_left,
     invert,
+    pieces,
+    side_by_side,
+    strips,
     subtract_square,
+    threads_for,
+    wedges,
 )
-from mercer.solvers.engine.shares import FEW, pieces, side_by_side, strips, threads_for, wedges
 
 ONE_CALL = 256  # rows up to which cutting and sharing the work takes longer than it saves
 ABOVE = np.tri(BLOCK, k=-1, dtype=bool).T  # the diagonal of a block
@@ -38,7 +41,7 @@ COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 FEW_ROWS = 700  # rows up to which one pass over a matrix is not worth a thread
 
 
-def cholesky_lower(A, progress=None):
+def cholesky_lower(A):
     """A = L Lᵀ: the lower triangle of A becomes L, in place.
 
     Entries |aᵢⱼ| below 1e-80 √(aᵢᵢ aⱼⱼ) count as 0 (1e-13 in float32): less than any rounding, and products of them
@@ -48,8 +51,6 @@ def cholesky_lower(A, progress=None):
     ----------
     A : ndarray of shape (n, n), C-contiguous, float32 or float64
         What lies above the diagonal is neither read nor written.
-    progress : callable, default=None
-        Called with the fraction of the work done, after each panel.
 
     Returns
     -------
@@ -62,8 +63,8 @@ def cholesky_lower(A, progress=None):
         if _one_call(A, n):  # subnormal products are too few here to look for
             return dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
         _clear_tiny(A, n)
-        compiled = recorded.compiled_for(n) if progress is None else None
-        return _cholesky(blas(A.dtype), A, n, progress) if compiled is None else recorded.cholesky(compiled, A)
+        compiled = recorded.compiled_for(n)
+        return _cholesky(blas(A.dtype), A, n) if compiled is None else recorded.cholesky(compiled, A)
 
 
 def _one_call(A, n):
@@ -71,7 +72,7 @@ def _one_call(A, n):
     return 0 < n <= ONE_CALL and A.dtype == np.float64 and A.flags.c_contiguous
 
 
-def _cholesky(lib, A, n, progress):
+def _cholesky(lib, A, n):
     """Right-looking: factor the diagonal block, divide the panel below it, update the rest."""
     for k in range(0, n, BLOCK):
         e = min(k + BLOCK, n)
@@ -80,15 +81,13 @@ def _cholesky(lib, A, n, progress):
             return k + bad
         if e < n:
             _eliminate(lib, A[e:, k:e], A[k:e, k:e], A[e:, e:], n)
-        if progress is not None:
-            progress(1.0 - ((n - e) / n) ** 3)
     return 0
 
 
 def _eliminate(lib, panel, T, rest, n):
     """panel ← panel T⁻ᵀ, rest ← rest − panel panelᵀ."""
     m = len(panel)
-    side_by_side([lambda i, j: divide(lib, panel[i:j], T)], strips(m, m * BLOCK**2, n))
+    side_by_side([lambda i, j: lib.divide_right(panel[i:j], T)], strips(m, m * BLOCK**2, n))
     side_by_side([lambda i, j: subtract_square(lib, rest, panel, i, j)], wedges(m, BLOCK, n))
 
 
@@ -150,7 +149,7 @@ def _backward(lib, L, W):
                 lib.add_columns(V[:k], L[k:e, :k], V[k:e], transposed=True, sign=-1)
 
 
-def inverse_from_lower(L, full=True):
+def inverse_from_lower(L):
     """A⁻¹ from A = L Lᵀ, in place of L: one sweep of rank-256 updates, 2n³/3 operations.
 
     Let M = L⁻¹. Row block k of M is known once the rows above it are done. It is then used twice and never again: for
@@ -159,19 +158,16 @@ def inverse_from_lower(L, full=True):
     Parameters
     ----------
     L : ndarray of shape (n, n), C-contiguous
-    full : bool, default=True
-        Whether the upper triangle is filled too.
     """
     n = check_square(L)
     with threads_for(n):
-        compiled = recorded.compiled_for(n)
         if _one_call(L, n):
             dpotri(L.T, lower=0, overwrite_c=1)
-        elif compiled is None:
+        elif (compiled := recorded.compiled_for(n)) is None:
             _sweep(blas(L.dtype), L, n)
         else:
             recorded.inverse(compiled, L)
-    return mirror(L) if full else L
+    return mirror(L)
 
 
 def _sweep(lib, L, n):
@@ -227,7 +223,7 @@ def _squared_columns(lib, L, out):
         e = min(k + BLOCK, n)
         q = min(e, width)  # right of column q these rows are zero
         row = W[k:e, :q]
-        divide_left(lib, L[k:e, k:e], row)
+        lib.divide_left(L[k:e, k:e], row)
         out[:q] += np.einsum("ij,ij->j", row, row)
         for i, j in pieces(n - e, 2.0 * q * (e - k)):
             lib.add_product(W[e + i : e + j, :q], L[e + i : e + j, k:e], row, sign=-1)

@@ -1,0 +1,206 @@
+"""Fits on landmarks: what every estimator with ``approximation=`` asks, from the plan to the model.
+
+The data are a source, read pass by pass; the model that comes out is an ordinary one, whose points are the landmarks.
+"""
+
+import math
+import time
+
+import numpy as np
+
+from mercer._warn import warn
+from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._report import FitReport
+from mercer.estimators.validation import check_more_rows, check_X
+from mercer.gram import Rows
+from mercer.gram.landmarks import Landmarks, drawn
+from mercer.primal import certificate as proof
+from mercer.primal.growth import Task, grow
+from mercer.primal.kept import after_change
+from mercer.selection.result import SearchResult
+from mercer.selection.search import search_rows
+from mercer.solvers import Cholesky
+from mercer.solvers.plan_landmarks import plan_landmarks, preferred, stages
+from mercer.sources import Checkpoint, as_source
+
+SUBSET = 3000  # rows that hyper-parameters are searched on exactly
+TRIED = 512  # landmarks with which a length factor is tried on all rows
+STEP = math.sqrt(2.0)  # from one length factor to the next
+FACTORS = 5  # that are tried, at most
+DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
+
+
+def landmark_plan(estimator, exact, n, d, targets):
+    """The `Plan` of a fit on landmarks; None where the fit is exact.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``approximation``, ``memory``, ``time_budget`` and ``criterion``.
+    exact : callable
+        Return the exact `Plan`, without refusing anything.
+    n, d, targets : int
+    """
+    how, why = estimator.approximation, ""
+    if how is None:
+        return None
+    options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
+    if isinstance(how, str):
+        why = preferred(exact(), n, **options) if n >= 10_000 else ""
+        if not why:
+            return None
+        how = Landmarks()
+    how.check()
+    m = how.m if how.given is None else len(how.given)
+    factors = 0 if estimator.criterion is None else FACTORS
+    return plan_landmarks(n, d, m, targets=targets, factors=factors, why=why, **options)
+
+
+def rule_of(criterion):
+    """What a criterion is called on landmarks; ValueError, with the list of what can be, where it cannot be."""
+    if criterion is None or criterion.on_landmarks:
+        return None if criterion is None else criterion.on_landmarks
+    raise ValueError(
+        f"{criterion!r} needs all of K; with landmarks use LOO(), GCV() or Evidence(), or approximation=None."
+    )
+
+
+def read(estimator, X, y, sample_weight):
+    """`Source` of data that are read, and whether y is one column; the columns are noted on the estimator."""
+    source = as_source(X, y, sample_weight)
+    for name in ("n_features_in_", "feature_names_in_"):
+        estimator.__dict__.pop(name, None)
+    if source.d is not None:
+        estimator.n_features_in_ = source.d
+    if source.columns:
+        estimator.feature_names_in_ = np.array(source.columns, dtype=object)
+    return source, source.t == 1 and not isinstance(y, list | tuple)
+
+
+def task_of(estimator, source, plan, trend, report=None, centred=True):
+    """`Task` of a plan: stages, deadline, progress and checkpoint."""
+    how = Landmarks() if isinstance(estimator.approximation, str) else estimator.approximation
+    sizes = stages(plan.landmarks, how.given is None and isinstance(how.m, str))
+    budget = estimator.time_budget
+    options = {}
+    if report is not None:
+        options["progress"] = lambda done, n: report({"rows": done, "of": n})
+    if how.checkpoint is not None:
+        options["checkpoint"] = Checkpoint(how.checkpoint)
+    deadline = None if budget is None else time.monotonic() + budget
+    return Task(source, how, sizes, trend, centred, how.random_state, deadline, options)
+
+
+def resolve_kernel(kernel, source, default=False):
+    """The kernel, checked on a sample of the rows; the default one has its length scales from it."""
+    block = source.take(drawn(source.n, SUBSET, 0))
+    X = kernel.validate(block.X)
+    kernel = default_kernel(X, block.weight) if default else kernel
+    check_kernel(kernel, X)
+    return kernel
+
+
+def source_plan(estimator, source):
+    """The `Plan` for data that are read: landmarks, whatever ``approximation`` says."""
+    how = estimator.approximation
+    if how is None:
+        raise ValueError("data that are read are fitted on landmarks: approximation=None needs them as arrays.")
+    how = Landmarks() if isinstance(how, str) else how.check()
+    m, why = how.m if how.given is None else len(how.given), "The data are read pass by pass."
+    options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": source.t, "why": why}
+    return plan_landmarks(source.n, source.d, m, factors=0 if estimator.criterion is None else FACTORS, **options)
+
+
+def choose_kernel(task, kernels, lam, criterion, budget, *, optimize, merge, seed):
+    """(kernel, SearchResult or None): hyper-parameters on a subset, exactly; then a length factor on all rows."""
+    rule, started = rule_of(criterion), time.perf_counter()
+    several = len(kernels) > 1
+    if optimize == "lam" and not several:
+        return kernels[0], None
+    block = task.source.take(drawn(task.source.n, SUBSET, task.seed + 2))
+    rows = Rows(block.X, block.y, block.weight, task.trend, merge)
+    found = search_rows(
+        list(kernels) if several else kernels[0], rows, criterion, solver=Cholesky(), lam=lam, optimize=optimize,
+        time_budget=None if budget is None else budget / 4, random_state=seed,
+    )  # fmt: skip
+    kernel = found.kernel
+    if optimize != "lam" and task.source.n > SUBSET:
+        kernel = stretched(task, kernel, rule)
+    found.kernel, found.seconds = kernel, time.perf_counter() - started
+    return kernel, found
+
+
+def stretched(task, kernel, rule):
+    """The kernel with all length scales times the factor that is best on all rows, by few landmarks."""
+    theta, free = kernel.theta, np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names])
+    if not free.any():
+        return kernel
+    m = min(TRIED, max(task.sizes))
+
+    def value(power):
+        at = np.clip(theta + free * power * math.log(STEP), *kernel.theta_bounds.T)
+        one = kernel.with_theta(at)
+        fit = task.stage(one, m, None, rule)[1]
+        return min(pair[1] for pair in fit.history), one
+
+    tried = {0: value(0)}
+    for step in (1, -1):
+        tried[step] = value(step)
+        if tried[step][0] < tried[0][0]:
+            while len(tried) < FACTORS and tried[step][0] < tried[step - int(np.sign(step))][0]:
+                step += int(np.sign(step))
+                tried[step] = value(step)
+            break
+    return min(tried.values(), key=lambda pair: pair[0])[1]
+
+
+def fitted(task, kernel, lam, rule, found, criterion):
+    """(`Grown`, SearchResult or None): the fit, and how λ was chosen on all rows."""
+    grown = grow(task, kernel, None if rule else lam, rule)
+    proof.told(grown.certificate, warn)
+    if rule is None:
+        return grown, None
+    whole = grown.fit.lam
+    if found is None:
+        found = SearchResult(kernel, whole, np.nan, criterion=repr(criterion))
+    ratio = found.lam / whole
+    if not 1.0 / DISAGREE <= ratio <= DISAGREE:
+        found.message = f"lam is {found.lam:.3g} on {SUBSET} rows and {whole:.3g} on all of them, with landmarks."
+    found.lam, found.kernel = whole, kernel
+    found.value = min(pair[1] for pair in grown.fit.history)
+    found.history = [*found.history, *({"lam": pair[0], "value": pair[1]} for pair in grown.fit.history)]
+    found.evaluations = len(found.history)
+    return grown, found
+
+
+def said(estimator, grown, source):
+    """What ``fit_report_`` says of a fit on landmarks."""
+    report = {"estimator": type(estimator).__name__, "kernel": repr(estimator.kernel_), "lam": estimator.lam_}
+    report |= {"rows": source.n, "points": grown.fit.design.m, "gram": "landmarks", "solver": "normal equations"}
+    report |= {"reasons": list(estimator.plan_.reasons), "memory_predicted": estimator.plan_.memory_bytes}
+    return report | grown.solver | {"stages": grown.stages, "approximation": grown.certificate}
+
+
+# ------------------------------------------------------------------------------------- rows that join and leave
+def has_landmarks(estimator):
+    """Whether landmarks were asked for; AttributeError, as for any missing method, where they were not."""
+    if estimator.approximation is None or isinstance(estimator.approximation, str):
+        raise AttributeError("rows join and leave the sums of landmarks: use approximation=Landmarks(...).")
+    return True
+
+
+def changed(estimator, X, y, sample_weight, sign):
+    """The estimator with further rows, or without these; all or nothing."""
+    kernel, was = estimator.kernel_, estimator.landmarks_
+    X = kernel.validate(check_X(estimator, X, reset=False, kernel=kernel))
+    coef = estimator.dual_coef_
+    y, weight = check_more_rows(X, y, sample_weight, 1 if coef.ndim == 1 else coef.shape[1])
+    alpha, b, kept = was.changed(X, y, weight, sign)
+    estimator.dual_coef_ = alpha[:, 0] * was.unit if coef.ndim == 1 else alpha * was.unit
+    if b.size:
+        estimator.intercept_ = float(b[0, 0]) * was.unit if coef.ndim == 1 else b[0] * was.unit
+    estimator.landmarks_ = kept
+    found = {**estimator.fit_report_, "rows": kept.n}
+    found["approximation"] = after_change(found["approximation"], was.n)
+    estimator.fit_report_ = FitReport(found)
+    return estimator

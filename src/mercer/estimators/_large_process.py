@@ -1,0 +1,72 @@
+"""A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by the bound of the evidence."""
+
+from mercer.estimators import _large as large
+from mercer.estimators._protocol import seed_of
+from mercer.estimators._report import FitReport
+from mercer.estimators.ridge import conventions
+from mercer.gram import Rows
+from mercer.gram.landmarks import drawn
+from mercer.primal.kept import KeptLandmarks
+from mercer.primal.posterior import LandmarkPosterior
+from mercer.selection.progress import reporter
+
+
+def plan_process(estimator, exact, n, d, targets):
+    """The `Plan` on landmarks, or None where the fit is exact: sampling of hyper-parameters is."""
+    how = estimator.approximation
+    if estimator.n_hyper_samples:
+        if how is not None and not isinstance(how, str):
+            raise ValueError("n_hyper_samples needs the exact fit: approximation=None.")
+        return None
+    return large.landmark_plan(estimator, exact, n, d, targets)
+
+
+def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
+    """Fit on landmarks, and set everything that is learnt.
+
+    Parameters
+    ----------
+    estimator : GaussianProcessRegressor
+        With its plan.
+    source : Source
+    trend : callable or None
+    kernel : Kernel
+    lam : float
+        Noise variance: the value, or where a search starts.
+    criterion : Criterion or None
+    learn : callable
+        learn(kernel, rows, λ) returns the kernel and λ that the criterion chooses on some rows.
+    flat : bool
+        Whether y is one column.
+    """
+    some = source.take(drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2))
+    centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
+    task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator), centred)
+    rule = None
+    if criterion is not None:
+        kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
+        rule = None if estimator.optimize == "kernel" else "elbo"
+        if estimator.optimize != "lam" and source.n > large.SUBSET:
+            kernel = large.stretched(task, kernel, "elbo")
+    found = estimator.selection_ if criterion is not None else None
+    grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
+    if found is not None:
+        estimator.selection_ = found
+    _publish(estimator, grown, LandmarkPosterior.of(grown.fit), source, flat)
+
+
+def _publish(estimator, grown, f, source, flat):
+    """Set the public attributes of a fit on landmarks."""
+    fit = grown.fit
+    estimator.landmark_posterior_, estimator.landmarks_ = f, KeptLandmarks.of(grown, source.n, 1.0)
+    estimator.kernel_, estimator.lam_, estimator.noise_, estimator.points_ = f.kernel, f.lam, f.lam, f.points
+    estimator.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
+    estimator.trend_coef_ = f.b if f.trend is None else f.trend.natural(f.b)
+    estimator.trend_centre_ = None if f.trend is None else f.trend.centre
+    estimator.regularization_ = conventions(f.lam, fit.sums.weight)
+    bound = fit.normal.elbo(f.lam, fit.sums.n, fit.missing[0])
+    estimator.log_marginal_likelihood_value_ = float(bound)
+    estimator.fit_report_ = FitReport(large.said(estimator, grown, source))
+    estimator.fit_report_["log_marginal_likelihood"] = f"at least {bound:.6g}"
+    if estimator.criterion is not None:
+        estimator.fit_report_["selection"] = estimator.selection_.to_dict()

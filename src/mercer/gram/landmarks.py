@@ -1,0 +1,102 @@
+"""Landmarks: m of the inputs that stand for all of them, K ≈ K_nm K_mm⁻¹ K_mn."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from mercer import _tiles
+
+WAYS = ("rpcholesky", "uniform")
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """K ≈ AᵀA,  A = L⁻¹K_mn,  L Lᵀ = K_mm: what ``approximation=`` asks of an estimator.
+
+    f(x) = Σⱼ αⱼ k(x, zⱼ) over m landmarks z instead of all n rows: n m² operations and m² memory, not n³ and n². The
+    fit says how far it is from the exact one (``fit_report_["approximation"]``).
+
+    Parameters
+    ----------
+    m : int or "auto", default="auto"
+        How many. "auto" doubles them until the leave-one-out error no longer falls, or time or memory ends.
+    choose : {"rpcholesky", "uniform"} or collection, default="rpcholesky"
+        "rpcholesky" draws each landmark with a probability in proportion to what the ones before it leave unexplained
+        of k(x, x), from a sample of the rows; their order is such that the first m′ of them are a choice of m′.
+        "uniform" draws rows evenly. A collection is the landmarks themselves.
+    checkpoint : str or os.PathLike, default=None
+        File that a pass writes its sums to every 20 seconds: killed and started again, it goes on from there, and ends
+        with the same bits.
+    random_state : int, default=0
+        Seed of the sample and of the choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge, Landmarks
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 10, 3000)[:, None]
+    >>> model = KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(100)).fit(X, np.sin(X[:, 0]))
+    >>> len(model.points_) < 100, model.fit_report_["approximation"]["verdict"]
+    (True, 'certified')
+    """
+
+    m: Any = "auto"
+    choose: Any = "rpcholesky"
+    checkpoint: Any = None
+    random_state: int = 0
+
+    def check(self):
+        """Return self, or raise ValueError for what cannot be."""
+        whole = isinstance(self.m, Integral) and not isinstance(self.m, bool) and self.m >= 1
+        if not (whole or (isinstance(self.m, str) and self.m == "auto")):
+            raise ValueError(f"m must be a whole number >= 1, or 'auto'; got {self.m!r}.")
+        if isinstance(self.choose, str) and self.choose not in WAYS:
+            raise ValueError(
+                f"choose must be one of {', '.join(map(repr, WAYS))} or the landmarks; got {self.choose!r}."
+            )
+        return self
+
+    @property
+    def given(self):
+        """The landmarks themselves, where they were given; else None."""
+        return None if isinstance(self.choose, str) else self.choose
+
+
+def fill(kernel, X, Z, out):
+    """Write k(X, Z) into ``out``, by tiles in this thread: what a leaf of a pass does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram.landmarks import fill
+    >>> from mercer.kernels import Linear
+    >>> fill(Linear(), np.array([[1.0], [2.0]]), np.array([[3.0]]), np.empty((2, 1)))
+    array([[3.],
+           [6.]])
+    """
+    tile = kernel.prepare(X, Z).tile
+    for i0, i1 in _tiles.spans(len(X), _tiles.ROWS):
+        for j0, j1 in _tiles.spans(len(Z), _tiles.COLUMNS):
+            out[i0:i1, j0:j1] = tile(slice(i0, i1), slice(j0, j1))
+    return out
+
+
+def drawn(n, size, seed):
+    """``size`` of the rows 0, …, n − 1, those whose hash is smallest, sorted: the same in every process and order.
+
+    Examples
+    --------
+    >>> from mercer.gram.landmarks import drawn
+    >>> drawn(10, 3, 0).tolist() == drawn(10, 3, 0).tolist(), len(drawn(10, 30, 0))
+    (True, 10)
+    """
+    if size >= n:
+        return np.arange(n)
+    x = np.arange(n, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (2 * int(seed) + 1) % 2**64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the mixing of splitmix64
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return np.sort(np.argpartition(x, size)[:size])

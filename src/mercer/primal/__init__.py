@@ -1,0 +1,1 @@
+"""β for a loss on explicit features, pass by pass: what is left of a kernel machine when K has m columns."""

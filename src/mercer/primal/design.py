@@ -1,0 +1,193 @@
+"""The features of a block of rows, [k(x, z) − k̄ | h(x) | y − ȳ] times √w, and the rows that a fit looks at closely."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.gram import TiledGram, take
+from mercer.gram.landmarks import drawn, fill
+from mercer.solvers.normal import landmark_factor, whiten_first
+from mercer.solvers.rpcholesky import random_pivots
+from mercer.sources.base import Block
+
+LOO_ROWS = 2048  # rows whose leave-one-out error is computed: its standard error is under 2 % of itself
+FIRST = 128  # landmarks whose features are made before the sums in float32
+FEWEST, MOST, PART = 4, 20, 5  # candidates for landmarks: between 4m and 20m, else a fifth of the rows
+
+
+@dataclass
+class Sample:
+    """Rows drawn once: candidates for landmarks, those left out one by one, and those of the certificate."""
+
+    candidates: Block
+    some: Block
+    index: np.ndarray  # which rows ``some`` are
+
+    @classmethod
+    def draw(cls, source, m, seed):
+        """Draw them by the hash of their number, in one reading."""
+        size = min(source.n, max(FEWEST * m, min(source.n // PART, MOST * m)))
+        candidates, some = drawn(source.n, size, seed), drawn(source.n, LOO_ROWS, seed + 1)
+        both = np.union1d(candidates, some)
+        block = source.take(both)
+        first, second = (block.cut_to(np.searchsorted(both, index)) for index in (candidates, some))
+        return cls(first, second, some)
+
+
+@dataclass
+class Chosen:
+    """Landmarks in the order of their choice, the factor L of their K, and how they were come by."""
+
+    points: Any
+    L: np.ndarray
+    jitter: float
+    seconds: float
+    missing: float  # part of the trace of the candidates that they leave
+    left: float  # the largest k(x, x) − ‖a‖² of a candidate, beside the largest k(x, x)
+
+    @property
+    def m(self):
+        """How many."""
+        return len(self.L)
+
+    def first(self, m):
+        """Return the first m of them: a choice of m."""
+        return Chosen(take(self.points, np.arange(m)), self.L[:m, :m].copy(), self.jitter, 0.0, np.nan, np.nan)
+
+
+def choose_landmarks(kernel, candidates, m, how, seed):
+    """`Chosen` of m rows; fewer where the candidates have not as many directions.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    candidates : Block
+        Rows of weight 0 are no candidates.
+    m : int
+    how : Landmarks
+    seed : int
+    """
+    started, rng = time.perf_counter(), np.random.default_rng(seed)
+    X = candidates.X if how.given is None else kernel.validate(how.given)
+    if candidates.weight is not None and how.given is None:
+        X = take(X, np.flatnonzero(candidates.weight > 0))
+    K = TiledGram(kernel, X)
+    order = None
+    if how.given is not None:
+        order, m = np.arange(K.n), K.n
+    elif how.choose == "uniform":
+        order = rng.permutation(K.n)
+    # in float32 the residual is known to 1e-6 or so: enough to draw by, half the time
+    large = K.n * m >= _tiles.WORTH_COMPILING
+    pivots, left = random_pivots(
+        K, m, rng, order=order, dtype=np.float32 if large else np.float64, tol=1e-5 if large else 1e-6
+    )
+    if not len(pivots):
+        raise ValueError("k(x, x) is 0 for all candidates: there is nothing to choose landmarks by.")
+    points = take(X, pivots)
+    L, jitter = landmark_factor(TiledGram(kernel, points).dense())
+    diagonal = K.diag()
+    seconds = time.perf_counter() - started
+    parts = float(left.sum() / diagonal.sum()), float(left.max() / diagonal.max())
+    return Chosen(points, L, jitter, seconds, *parts)
+
+
+class Design:
+    """x ↦ [k(x, z) − k̄ | h(x)] and y ↦ y − ȳ, scaled by √w: the columns that a pass multiplies.
+
+    With a constant in the trend k̄ and ȳ (means of a sample) change nothing but the rounding: the largest direction of
+    the sums, that of a common offset, is gone before they are summed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : collection
+        The landmarks.
+    trend : callable or None
+        X ↦ H.
+    sample : Block
+        Rows that means are taken of.
+    centred : bool
+        Whether the trend has a constant in its first column.
+    targets : bool
+        Whether y is centred with it.
+    """
+
+    def __init__(self, kernel, points, trend, sample, centred=True, targets=True):
+        self.kernel, self.points, self.trend, self.centred = kernel, points, trend, centred
+        self.m, self.t = len(points), sample.y.shape[1]
+        self.q = 0 if trend is None else trend(take(sample.X, [0])).shape[1]
+        self.centre, self.shift = np.zeros(self.m), np.zeros(self.t)
+        if centred and self.q:
+            w = np.ones(len(sample)) if sample.weight is None else sample.weight
+            some = np.flatnonzero(w > 0)[:1024]
+            k = fill(kernel, take(sample.X, some), points, np.empty((len(some), self.m)))
+            self.centre = k.mean(axis=0)
+            self.shift = w @ sample.y / w.sum() if targets else self.shift
+
+    @property
+    def width(self):
+        """m + q + t."""
+        return self.m + self.q + self.t
+
+    def features(self, block):
+        """[k − k̄ | h] of a block."""
+        F = np.empty((len(block), self.m + self.q))
+        fill(self.kernel, block.X, self.points, F[:, : self.m])
+        F[:, : self.m] -= self.centre
+        if self.q:
+            F[:, self.m :] = self.trend(block.X)
+        return F
+
+    def rows(self, block):
+        """√w [k − k̄ | h | y − ȳ] of a block, of shape (rows, m + q + t)."""
+        F = np.empty((len(block), self.width))
+        fill(self.kernel, block.X, self.points, F[:, : self.m])
+        F[:, : self.m] -= self.centre
+        if self.q:
+            F[:, self.m : self.m + self.q] = self.trend(block.X)
+        F[:, self.m + self.q :] = block.y - self.shift
+        if block.weight is not None:
+            F *= np.sqrt(block.weight)[:, None]
+        return F
+
+    @property
+    def halved(self):
+        """Whether features can be made in float32: of vectors, by a kernel of their differences."""
+        return self.kernel.stationary and isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
+
+    def in_single(self, L):
+        """Return block ↦ √w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, and how many a₁ are: see `whiten_first`."""
+        first, middle = min(FIRST, self.m), self.points.mean(axis=0)
+        L32, points = L.astype(np.float32), (self.points - middle).astype(np.float32)
+        centre = self.centre.astype(np.float32)
+
+        def rows(block):
+            F = np.empty((len(block), self.width), dtype=np.float32)
+            fill(self.kernel, (block.X - middle).astype(np.float32), points, F[:, : self.m])
+            F[:, : self.m] -= centre
+            whiten_first(F, L32, first)
+            tail = np.hstack([self.trend(block.X) if self.q else np.zeros((len(block), 0)), block.y - self.shift])
+            F[:, self.m :] = tail
+            if block.weight is not None:
+                root = np.sqrt(block.weight)[:, None]
+                F *= root.astype(np.float32)
+                tail = tail * root
+            return F, tail
+
+        return rows, first
+
+    def diagonal(self, block):
+        """Σ w k(x, x)."""
+        diagonal = np.asarray(self.kernel.diag(block.X), dtype=float)
+        return float(diagonal.sum() if block.weight is None else block.weight @ diagonal)
+
+    def plain(self, solution):
+        """(α, b) of f(x) = Σ αⱼ k(x, zⱼ) + h(x)ᵀb in the coordinates of the data."""
+        b = np.array(solution.b)
+        if self.centred and self.q:
+            b[0] += self.shift - self.centre @ solution.alpha
+        return solution.alpha, b

@@ -1,0 +1,133 @@
+"""From a source to a fit with a certificate: landmarks that double until the leave-one-out error no longer falls."""
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer.primal import certificate as proof
+from mercer.primal.design import Sample, choose_landmarks
+from mercer.primal.squared import SquaredFit, fit_squared, refine
+from mercer.sources import OutOfTime
+
+SLOWER = 4.5  # how much longer twice as many landmarks take, at most
+CERTIFYING = 1024  # rows that residuals are put back through the exact kernel at, where there are too many for all
+COARSE = 0.05  # what a step of refinement may leave of the gradient, if sums in float32 are to count
+TINY = 1e-5  # of y: a sum of squares that float32 does not know
+
+
+@dataclass
+class Grown:
+    """A fit on landmarks, and what is known of it."""
+
+    fit: SquaredFit
+    sample: Sample
+    left: object
+    certificate: dict
+    rss: object
+    solver: dict
+    stages: list = field(default_factory=list)
+
+
+@dataclass
+class Task:
+    """What a fit on landmarks is asked for, beside its kernel.
+
+    Attributes
+    ----------
+    source : Source
+    how : Landmarks
+    sizes : list of int
+        How many landmarks: one number, or those of the stages.
+    trend : callable or None
+    centred : bool
+        Whether the trend has a constant in its first column.
+    seed : int
+    deadline : float or None
+        ``time.monotonic()`` after which no stage begins and none is waited for, but for the first.
+    options : dict
+        Of `mercer.sources.map_reduce`: progress, checkpoint.
+    """
+
+    source: object
+    how: object
+    sizes: list
+    trend: object = None
+    centred: bool = True
+    seed: int = 0
+    deadline: float | None = None
+    options: dict = field(default_factory=dict)
+
+    def choose(self, kernel, m):
+        """(sample, landmarks) for m of them."""
+        sample = Sample.draw(self.source, m, self.seed)
+        return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed)
+
+    def stage(self, kernel, m, lam, rule, deadline=None, again=None):
+        """(sample, fit) on m landmarks; ``again`` with those of a stage, in float64."""
+        sample, chosen = self.choose(kernel, m) if again is None else again
+        key = f"{kernel!r} {hashlib.sha256(chosen.L.tobytes()).hexdigest()}"
+        options = {**self.options, "key": key, "deadline": deadline}
+        fit = fit_squared(
+            self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
+            single=again is None, **options,
+        )  # fmt: skip
+        return sample, fit
+
+
+def grow(task, kernel, lam, rule=None):
+    """`Grown`: stages of more and more landmarks; the last that was finished is refined and certified.
+
+    Parameters
+    ----------
+    task : Task
+    kernel : Kernel
+    lam : float or None
+        λ; None where a rule chooses it, at each number of landmarks anew.
+    rule : {"loo", "gcv", "elbo"}, default=None
+    """
+    sample = fit = points = left = stopped = None
+    stages, started = [], time.monotonic()
+    for number, m in enumerate(task.sizes):
+        took = stages[-1]["seconds"] if stages else 0.0
+        late = task.deadline is not None and number and time.monotonic() + SLOWER * took > task.deadline
+        if late:
+            stopped = f"The time budget ended before {m} landmarks."
+            break
+        begun = time.monotonic()
+        try:
+            sample, fit = task.stage(kernel, m, lam, rule, task.deadline if number else None)
+        except OutOfTime:
+            stopped = f"The time budget ended before {m} landmarks."
+            break
+        points, left = proof.curve(fit)
+        stages.append({"m": fit.design.m, "loo": points[-1][1], "seconds": time.monotonic() - begun})
+        if fit.design.m < m or proof.flat(points):
+            break
+    else:
+        stopped = f"{task.sizes[-1]} landmarks are as many as fit." if len(task.sizes) > 1 else None
+    sample, fit, (points, left), (remainder, solver) = _refined(task, sample, fit, (points, left), lam, rule)
+    weight = fit.weight[: len(remainder.back)]
+    bound, rows = proof.distance(fit, remainder, weight)
+    found = proof.certificate(fit, bound, rows, points, stopped, time.monotonic() - started)
+    if task.options.get("checkpoint") is not None:
+        task.options["checkpoint"].remove()
+    return Grown(fit, sample, left, found, remainder.rss, solver, stages)
+
+
+def _refined(task, sample, fit, curve, lam, rule):
+    """The fit at its minimum; sums in float32 that prove too coarse are made again in float64."""
+    used, some = sample.some.weight, sample.some
+    some = some if used is None else some.cut_to(used > 0)
+    X = some.X if len(some) == fit.sums.n else some.cut_to(np.arange(min(len(some), CERTIFYING))).X
+    options = {name: value for name, value in task.options.items() if name != "checkpoint"}
+    remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], **options)
+    exact = float(remainder.rss.sum()) <= TINY * float(fit.normal.total.sum())
+    if fit.single and (rate > COARSE or exact):
+        sample, fit = task.stage(fit.design.kernel, fit.design.m, lam, rule, again=(sample, fit.chosen))
+        curve = proof.curve(fit)
+        remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], **options)
+    solver = {"refinement_steps": steps, "solver_rms": rms, "sums": "float32" if fit.single else "float64"}
+    solver |= {"jitter": fit.chosen.jitter, "seconds_choosing": fit.chosen.seconds, "seconds_sums": fit.seconds["sums"]}
+    return sample, fit, curve, (remainder, solver)

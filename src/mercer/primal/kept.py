@@ -1,0 +1,139 @@
+"""What a model on landmarks keeps of its rows: some of them under the model without them, and the sums of all."""
+
+import math
+
+import numpy as np
+
+from mercer._state import check
+from mercer.primal.design import Design
+from mercer.primal.squared import Sums, equations
+from mercer.sources import Arrays
+
+FIELDS = {
+    "n": "size n",
+    "index": "int s",
+    "residuals": "float s t",
+    "leverage": "float s",
+    "dof": "number",
+    "unit": "number",
+}
+
+
+class KeptLandmarks:
+    """Rows that were left out one by one, and the sums of all rows: for intervals, further rows and rows that leave.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the fit.
+    index : ndarray of shape (s,)
+        Rows that were drawn, by the hash of their number.
+    residuals : ndarray of shape (s, t)
+        y − f₋ᵢ(x) of each under the model without it, in the unit.
+    leverage : ndarray of shape (s,)
+    dof : float
+        Degrees of freedom of the fit.
+    unit : float
+        What y was divided by.
+    live : SquaredFit or None
+        The fit itself; a file does not keep it.
+    """
+
+    def __init__(self, n, index, residuals, leverage, dof, unit=1.0, live=None):
+        self.n, self.index, self.residuals, self.leverage = n, index, residuals, leverage
+        self.dof, self.unit, self.live = dof, unit, live
+
+    @classmethod
+    def of(cls, grown, n, unit):
+        """Return what is kept of a fit."""
+        fit = grown.fit
+        weight = grown.sample.some.weight
+        index = grown.sample.index if weight is None else grown.sample.index[weight > 0]
+        residuals = grown.left.out() / np.sqrt(fit.weight)[:, None]
+        return cls(n, index, residuals, grown.left.leverage, fit.normal.dof(fit.lam) + fit.design.q, unit, fit)
+
+    def state(self):
+        """{name: value}: what a file keeps."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return what had this state."""
+        check(state, FIELDS, "KeptLandmarks")
+        if state["index"].max(initial=-1) >= state["n"]:
+            raise ValueError("KeptLandmarks.index names a row that is not there.")
+        return cls(**state)
+
+    def to_rows(self, values):
+        """Values of the rows that were drawn, among all n; nan for the others."""
+        out = np.full((self.n, *np.shape(values)[1:]), np.nan)
+        out[self.index] = values
+        return out
+
+    def deviation(self, X):
+        """√(v(x) + λ) of a new target in the Gaussian reading; None once the fit came from a file."""
+        return None if self.live is None else np.sqrt(variance(self.live, X) + self.live.lam)
+
+    def scales(self, X):
+        """(of the rows drawn, at X): standard deviations to compare residuals in; ValueError after a file."""
+        if self.live is None:
+            raise ValueError("normalise=True needs the factor of the fit, which a file does not keep; fit again.")
+        # left out, a row has the variance λ/(1 − leverage)
+        return np.sqrt(self.live.lam / np.maximum(1.0 - self.leverage, 1e-12)), self.deviation(X)
+
+    # ---------------------------------------------------------------------- rows that join and leave
+    def changed(self, X, y, weight, sign):
+        """(α, b, what is kept): the same landmarks, kernel and λ with the sums of further rows, or without these."""
+        fit = self.live
+        if fit is None:
+            raise ValueError("the sums of the rows are not in a file: fit again, and rows can join and leave.")
+        own = fit.chosen.L if fit.single else None
+        sums = fit.sums.plus(Sums.of(Arrays(X, y / self.unit, weight), fit.design, own), sign)
+        if not sums.n > fit.design.q:
+            raise ValueError(f"{-len(y) if sign < 0 else len(y)} rows would leave {sums.n:.0f}.")
+        normal = equations(sums, fit.chosen.L, fit.design, fit.single)
+        fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
+        n, none = self.n + int(sign) * len(y), np.zeros(0, dtype=np.int64)
+        nobody = np.zeros((0, fit.design.t)), np.zeros(0)
+        kept = KeptLandmarks(n, none, *nobody, normal.dof(fit.lam) + fit.design.q, self.unit, fit)
+        return *plain(fit), kept
+
+
+def plain(fit):
+    """(α, b) in the coordinates of the data."""
+    return fit.design.plain(fit.solution)
+
+
+def norm(fit):
+    """‖f‖ = √(αᵀK_mm α) of each target."""
+    half = fit.chosen.L.T @ fit.solution.alpha
+    return np.sqrt(np.einsum("mt,mt->t", half, half))
+
+
+def variance(fit, X):
+    """Latent v(x) on landmarks, never below 0; by blocks of rows."""
+    design: Design = fit.design
+    out, step = np.empty(len(X)), max(1, 2**22 // max(design.m, 1))
+    for i in range(0, len(X), step):
+        part = X[i : i + step]
+        k = np.asarray(design.kernel(part, design.points), dtype=float)
+        h = None if not design.q else design.trend(part).T
+        prior = np.asarray(design.kernel.diag(part), dtype=float)
+        out[i : i + step] = fit.normal.variance(fit.lam, k.T, prior, h, design.centre)
+    return out
+
+
+def after_change(found, n):
+    """The certificate of a fit whose rows have changed: what was certified was another."""
+    if found["verdict"] == "not certified":
+        return found
+    said = {
+        "kind": "landmarks",
+        "m": found["m"],
+        "verdict": "not certified",
+        "loo": [],
+        "distance": math.nan,
+        "rows": n,
+    }
+    said["words"] = f"not certified: rows joined or left after the fit on {n} rows was made. {found['words']}"
+    return said

@@ -1,0 +1,285 @@
+"""Any convex loss on landmarks: min Σ w L(y, f) + λ‖f‖² by L-BFGS, one pass for each step, with one preconditioner.
+
+The preconditioner is the Hessian on a sample of the rows, at the minimum there: a factor of order m for each column. A
+loss with corners is rounded off at a width that the report names: its conjugate gets a quadratic, as the dual has it.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.primal.design import Chosen, Design
+from mercer.solvers.normal import add_square
+from mercer.solvers.normal_smooth import Hessians
+from mercer.sources import map_reduce
+
+WIDTH = 0.02  # of the spread of y, or of the margin: how far a corner is rounded off
+ROUNDS = (50.0, 7.0, 1.0)  # times that width, one after the other, on the sample
+MEMORY = 10  # pairs of steps and changes of the gradient
+ON_SAMPLE = 60  # steps there
+SHARED = 16  # columns beyond which they share a Hessian
+BACK = 12  # halvings of a step
+
+
+class Rounded:
+    """L with its corners rounded off: max over a of (y − f)a − ε|a| − ½(r + δ)a² in the box of its dual.
+
+    Parameters
+    ----------
+    loss : Loss
+        With a ``dual``.
+    delta : float
+        δ: corners are rounded where the slope changes, over δ times the change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Absolute
+    >>> from mercer.primal.smooth import Rounded
+    >>> Rounded(Absolute(), 0.1).value(np.zeros(2), np.array([0.0, 3.0]))
+    array([0.  , 2.95])
+    """
+
+    def __init__(self, loss, delta):
+        self.loss, self.delta = loss, delta
+
+    def _best(self, y, f):
+        d = self.loss.dual(y, 1.0)
+        r = d.target - f
+        curve = d.ridge + self.delta
+        free = np.sign(r) * np.maximum(np.abs(r) - d.epsilon, 0.0) / curve
+        return d, r, np.clip(free, d.lower, d.upper), curve, free
+
+    def value(self, y, f):
+        """L rounded off."""
+        d, r, a, curve, _ = self._best(y, f)
+        return r * a - d.epsilon * np.abs(a) - 0.5 * curve * a * a
+
+    def grad(self, y, f):
+        """−a."""
+        return -self._best(y, f)[2]
+
+    def hess(self, y, f):
+        """1/(r + δ) between the bounds, else 0."""
+        _, _, a, curve, free = self._best(y, f)
+        return np.where((a == free) & (a != 0.0), 1.0 / curve, 0.0)
+
+
+class Separate:
+    """A loss for each column, each with its target."""
+
+    def __init__(self, losses, targets):
+        self.losses, self.targets = losses, targets
+        self.t = len(losses)
+
+    def __call__(self, y, f, curved=False):
+        """(Σ over columns of L, ∂L/∂f, ∂²L/∂f² if it is asked for)."""
+        columns = [(loss, y[:, j], f[:, i]) for i, (loss, j) in enumerate(zip(self.losses, self.targets, strict=True))]
+        value = sum(loss.value(a, b) for loss, a, b in columns)
+        slope = np.column_stack([loss.grad(a, b) for loss, a, b in columns])
+        return value, slope, np.column_stack([loss.hess(a, b) for loss, a, b in columns]) if curved else None
+
+
+class Joint:
+    """−log softmax of the class: y is +1 in its column, −1 in the others."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def __call__(self, y, f, curved=False):
+        """(−log p, p − 1[class], p(1 − p))."""
+        top = f.max(axis=1, keepdims=True)
+        e = np.exp(f - top)
+        total = e.sum(axis=1, keepdims=True)
+        mine, p = y > 0, e / total
+        return (np.log(total) + top)[:, 0] - f[mine], p - mine, p * (1.0 - p) if curved else None
+
+
+@dataclass
+class SmoothFit:
+    """α (m, t) and b (q, t) in the coordinates of the data, and how near the minimum they are."""
+
+    chosen: Chosen
+    alpha: np.ndarray
+    b: np.ndarray
+    objective: float
+    gap: float
+    violation: float
+    iterations: int
+    status: str
+    info: dict
+
+
+class _Problem:
+    """J(β, b) = Σ w L(y, kᵀL⁻ᵀβ + hᵀb) + λ‖β‖² on all rows, by a pass, or on some that are at hand."""
+
+    def __init__(self, source, design, L, loss, lam, options):
+        self.source, self.design, self.L, self.loss, self.lam = source, design, L, loss, lam
+        self.options, self.passes = options, 0
+
+    def evaluate(self, theta, hessians):
+        """(J, gradient) at (β, b)."""
+        design, m = self.design, self.design.m
+        at = np.vstack([hessians.unwhitened(theta[:m]), theta[m:]])
+        self.passes += 1
+
+        def leaf(sums, block):
+            F = design.features(block)
+            value, slope, _ = self.loss(block.y, F @ at)
+            if block.weight is not None:
+                value, slope = block.weight * value, block.weight[:, None] * slope
+            sums[0][:] += value.sum()
+            sums[1][:] += F.T @ slope
+
+        def zero():
+            return np.zeros(1), np.zeros_like(theta)
+
+        _tiles.loops(self.source.n * m)
+        value, gradient = map_reduce(leaf, self.source, zero, **self.options)
+        return self.with_penalty(theta, float(value[0]), np.vstack([hessians.whitened(gradient[:m]), gradient[m:]]))
+
+    def with_penalty(self, theta, value, gradient):
+        beta = theta[: self.design.m]
+        gradient[: self.design.m] += 2.0 * self.lam * beta
+        return value + self.lam * float((beta**2).sum()), gradient
+
+
+class _OnSample:
+    """The same on some rows, whose features are kept; each stands for ``times`` rows."""
+
+    def __init__(self, problem, block, hessians, times):
+        self.problem, self.y = problem, block.y
+        F = problem.design.features(block)
+        m = problem.design.m
+        self.A = np.hstack([hessians.whitened(F[:, :m].T).T, F[:, m:]])
+        self.weight = times * (np.ones(len(block)) if block.weight is None else block.weight)
+
+    def evaluate(self, theta, hessians):
+        value, slope, _ = self.problem.loss(self.y, self.A @ theta)
+        gradient = self.A.T @ (self.weight[:, None] * slope)
+        return self.problem.with_penalty(theta, float(self.weight @ value), gradient)
+
+    def hessians(self, theta, hessians, shared):
+        """Set the factors of Σ w L″ a aᵀ + 2λI at a point; one for all columns where they share it."""
+        curve = self.problem.loss(self.y, self.A @ theta, curved=True)[2] * self.weight[:, None]
+        curve = curve.mean(axis=1, keepdims=True) if shared else curve
+        floor = 1e-3 * curve.mean(axis=0) + 1e-300
+        squares = []
+        for column in np.maximum(curve, floor).T:
+            C = np.zeros((self.A.shape[1],) * 2)
+            add_square(C, np.sqrt(column)[:, None] * self.A)
+            squares.append(C)
+        hessians.set(squares, 2.0 * self.problem.lam)
+
+
+def fit_smooth(
+    source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, deadline=None, **options
+):
+    """`SmoothFit`: the minimum of Σ w L(y, f) + λ‖f‖² over landmarks.
+
+    Parameters
+    ----------
+    source : Source
+        y of shape (n, t): targets, or ±1 for each class.
+    kernel : Kernel
+    chosen : Chosen
+    loss : Loss
+    lam : float
+    trend : callable or None
+    sample : Sample
+    joint : bool, default=False
+        Whether one softmax joins the columns.
+    tol : float, default=1e-6
+        Of J: what half the squared gradient in the preconditioned metric may be.
+    max_iter : int, default=100
+    deadline : float, default=None
+        ``time.monotonic()`` after which the best point so far is returned.
+    **options
+        Of `mercer.sources.map_reduce`.
+    """
+    design = Design(kernel, chosen.points, trend, sample.some, targets=False)
+    losses, delta, rounds = _losses(loss, source.t, sample.some.y, joint)
+    hessians = Hessians(chosen.L, design.q)
+    problem = _Problem(source, design, chosen.L, losses[0], lam, options)
+    block, total = sample.candidates, source.n
+    near = _OnSample(problem, block, hessians, total / len(block))
+    theta = np.zeros((design.m + design.q, losses[0].t))
+    for one in losses:  # the corners ever sharper
+        problem.loss = one
+        near.hessians(theta, hessians, shared=True)
+        theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE)[0]
+    near.hessians(theta, hessians, shared=losses[0].t > SHARED)
+    theta, value, gradient, steps, status = descend(
+        problem, theta, hessians, tol=tol, max_iter=max_iter, deadline=deadline
+    )
+    alpha, b = hessians.unwhitened(theta[: design.m]), np.array(theta[design.m :])
+    if design.q:
+        b[0] -= design.centre @ alpha
+    g = gradient[: design.m]
+    gap = float((g**2).sum()) / (4.0 * lam)  # J is 2λ-strongly convex in β
+    info = {"solver": "l-bfgs on landmarks", "passes": problem.passes, "jitter": chosen.jitter}
+    info |= {"seconds_choosing": chosen.seconds} | ({"rounded_off": delta} if rounds else {})
+    violation = float(np.abs(gradient).max()) / max(
+        float(np.abs(2.0 * lam * theta[: design.m]).max(initial=0.0)), 1e-300
+    )
+    return SmoothFit(chosen, alpha, b, value, gap, violation, steps, status, info)
+
+
+def _losses(loss, columns, y, joint):
+    """([losses of all columns, from the roundest to the last], δ, whether anything was rounded off)."""
+    if joint:
+        return [Joint(columns)], 0.0, False
+    parts = loss.split()
+    pairs = [(one, j) for one in parts for j in range(columns)]
+    targets = [j for _, j in pairs]
+    if all(one.smooth for one in parts):
+        return [Separate([one for one, _ in pairs], targets)], 0.0, False
+    spread = 1.0 if loss.classification else float(np.subtract(*np.percentile(y, (75, 25)))) or float(y.std()) or 1.0
+    delta = WIDTH * spread
+    return [Separate([Rounded(one, times * delta) for one, _ in pairs], targets) for times in ROUNDS], delta, True
+
+
+def descend(problem, theta, hessians, *, tol, max_iter, deadline=None):
+    """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved."""
+    value, gradient = problem.evaluate(theta, hessians)
+    pairs, status = [], "max_iter"
+    for step in range(max_iter):  # noqa: B007
+        direction = -_two_loops(gradient, pairs, hessians)
+        slope = float((direction * gradient).sum())
+        if -slope <= 2.0 * tol * abs(value) or not np.isfinite(slope):
+            status = "converged"
+            break
+        if deadline is not None and time.monotonic() > deadline:
+            status = "time_budget"
+            break
+        length = 1.0
+        for _ in range(BACK):
+            there = theta + length * direction
+            now, slopes = problem.evaluate(there, hessians)
+            if now <= value + 1e-4 * length * slope:
+                break
+            length *= 0.5
+        else:
+            status = "stalled"
+            break
+        change, turn = there - theta, slopes - gradient
+        if float((change * turn).sum()) > 0.0:
+            pairs = [*pairs[-MEMORY + 1 :], (change, turn)]
+        theta, value, gradient = there, now, slopes
+    return theta, value, gradient, step + 1 if status == "max_iter" else step, status
+
+
+def _two_loops(gradient, pairs, hessians):
+    """H⁻¹ g of L-BFGS; before the first step that of the Hessians."""
+    q, kept = gradient.copy(), []
+    for s, y in reversed(pairs):
+        rho = 1.0 / float((s * y).sum())
+        a = rho * float((s * q).sum())
+        q -= a * y
+        kept.append((rho, a, s, y))
+    r = hessians.solve(q)
+    for rho, a, s, y in reversed(kept):
+        r += (a - rho * float((y * r).sum())) * s
+    return r

@@ -1,0 +1,245 @@
+"""The squared loss on landmarks: one pass for the sums, closed forms for every λ, one pass that checks and refines."""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.exceptions import NotPositiveDefinite
+from mercer.gram.landmarks import fill
+from mercer.primal.design import FIRST, Chosen, Design
+from mercer.solvers.normal import NormalEquations, Solution, add_square
+from mercer.sources import map_reduce
+
+GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
+AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
+REFINE = 4  # steps at most
+ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
+
+
+@dataclass
+class Sums:
+    """Σ w [k, h, y]ᵀ[k, h, y], Σ w k(x, x), Σ w and the number of rows with w > 0: all that a fit needs of its rows.
+
+    Sums of two sets of rows are added; subtracting those of a block removes it, exactly up to rounding.
+    """
+
+    C: np.ndarray
+    counts: np.ndarray  # Σ w k(x, x), Σ w, rows
+
+    @classmethod
+    def of(cls, source, design, single=None, **options):
+        """One pass over a source; ``single`` is the factor L where features are made in float32."""
+        _tiles.loops(source.n * design.m)
+        inner, width = design.m, design.width
+        rows = None if single is None else design.in_single(single)[0]
+
+        def leaf(sums, block):
+            w = block.weight
+            alone = float(len(block)), float(len(block))
+            sums[1][:] += (design.diagonal(block), *(alone if w is None else (w.sum(), np.count_nonzero(w))))
+            if rows is None:
+                add_square(sums[0], design.rows(block))
+                return
+            F, tail = rows(block)
+            part = np.zeros((width, width), dtype=np.float32)
+            add_square(part, F)
+            part[inner:, inner:] = 0.0
+            sums[0][:] += part
+            sums[0][inner:, inner:] += tail.T @ tail  # y and the trend in float64
+
+        def zero():
+            return np.zeros((width, width)), np.zeros(3)
+
+        return cls(*map_reduce(leaf, source, zero, **options))
+
+    def plus(self, other, sign=1.0):
+        """Return these sums and those of further rows; with sign −1 without them."""
+        return Sums(self.C + sign * other.C, self.counts + sign * other.counts)
+
+    @property
+    def n(self):
+        """Rows."""
+        return float(self.counts[2])
+
+    @property
+    def weight(self):
+        """Σ w."""
+        return float(self.counts[1])
+
+
+@dataclass
+class SquaredFit:
+    """min Σ w (y − f)² + λ‖f‖² over f = Σ αⱼ k(·, zⱼ) + hᵀb, with what is known of it."""
+
+    design: Design
+    chosen: Chosen
+    sums: Sums
+    normal: NormalEquations
+    lam: float
+    solution: Solution
+    rows: np.ndarray  # √w [k, h, y] of the rows that are left out one by one
+    weight: np.ndarray  # their weights
+    single: bool = False  # whether the sums were made in float32
+    seconds: dict = field(default_factory=dict)
+    history: list = field(default_factory=list)
+
+    @property
+    def missing(self):
+        """(tr(K − K̂), tr K), weighted."""
+        all_of_it = float(self.sums.counts[0])
+        return max(all_of_it - self.normal.trace(self.design.centre, self.sums.weight), 0.0), all_of_it
+
+
+def fit_squared(source, kernel, chosen, lam, *, trend, sample, centred=True, rule=None, single=True, **options):
+    """`SquaredFit` on chosen landmarks; λ is given, or where a rule ("loo", "gcv", "elbo") chooses it None.
+
+    Parameters
+    ----------
+    source : Source
+    kernel : Kernel
+    chosen : Chosen
+    lam : float or None
+    trend : callable or None
+    sample : Sample
+    rule : {"loo", "gcv", "elbo"}, default=None
+    single : bool, default=True
+        Whether sums may be made in float32, where that is quicker; `refine` finds out whether they were good enough.
+    **options
+        Of `mercer.sources.map_reduce`.
+    """
+    started = time.perf_counter()
+    design = Design(kernel, chosen.points, trend, sample.some, centred)
+    single = single and design.halved and source.n * design.m >= _tiles.WORTH_COMPILING
+    sums = Sums.of(source, design, chosen.L if single else None, **options)
+    summed = time.perf_counter()
+    normal = equations(sums, chosen.L, design, single)
+    rows, weight = closely(design, sample.some)
+    fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, single)
+    if rule is not None:
+        fit.lam, fit.history = choose_lam(fit, rule)
+    try:
+        fit.solution = normal.solve(fit.lam)
+    except NotPositiveDefinite:
+        if not single:
+            raise
+        again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "single": False}
+        return fit_squared(source, kernel, chosen, lam, **again, **options)  # λ is below what float32 leaves of S
+    fit.seconds = {"sums": summed - started, "solve": time.perf_counter() - summed}
+    return fit
+
+
+def equations(sums, L, design, single):
+    """The `NormalEquations` of sums."""
+    return NormalEquations(sums.C, L, design.q, design.t, min(FIRST, design.m) if single else 0)
+
+
+def closely(design, block):
+    """(F, w) of rows of positive weight."""
+    w = np.ones(len(block)) if block.weight is None else block.weight
+    used = w > 0
+    return design.rows(block)[used], w[used]
+
+
+# ------------------------------------------------------------------------------------------------ λ
+def choose_lam(fit, rule):
+    """(λ, [(λ, value)]) by GCV or the bound of the evidence on all rows, or by leave-one-out on some."""
+    normal, n = fit.normal, fit.sums.n
+    top = max(float(normal.eigenvalues[-1]), 1e-300)
+    lams = top * GRID[top * GRID >= normal.floor]
+    if rule == "elbo":
+        missing = fit.missing[0]
+        tried = [(lam, -normal.elbo(lam, n, missing)) for lam in lams]
+    else:
+        tried = [(lam, normal.gcv(lam, n)) for lam in lams]
+    lam = min(tried, key=lambda pair: pair[1])[0]
+    if rule == "loo":
+        lams = np.unique(np.clip(lam * AROUND, lams[0], lams[-1]))
+        tried = list(zip(lams, loo_values(fit, lams), strict=True))
+        lam = min(tried, key=lambda pair: pair[1])[0]
+    tried.sort()
+    return _vertex(tried, lam), tried
+
+
+def loo_values(fit, lams):
+    """Mean squared leave-one-out residual at each λ, weighted, over the rows of the sample and all targets."""
+    return [float((left.out() ** 2).sum() / fit.weight.sum()) for left in fit.normal.left_out(lams, fit.rows)]
+
+
+def _vertex(tried, lam):
+    """The λ of the parabola through the best and its neighbours, in log λ; the best itself at an end."""
+    i = [pair[0] for pair in tried].index(lam)
+    if not 0 < i < len(tried) - 1:
+        return float(lam)
+    x, f = np.log([pair[0] for pair in tried[i - 1 : i + 2]]), np.array([pair[1] for pair in tried[i - 1 : i + 2]])
+    below, above = (f[1] - f[0]) / (x[1] - x[0]), (f[2] - f[1]) / (x[2] - x[1])
+    if not above > below:
+        return float(lam)
+    best = 0.5 * (x[0] + x[1]) - below * (x[2] - x[0]) / (2.0 * (above - below))
+    return float(np.exp(np.clip(best, x[0], x[2])))
+
+
+# ------------------------------------------------------------------------------------------------ what remains
+@dataclass
+class Remainder:
+    """What one pass with a solution finds: the gradient, Σ w e², and K W e at the rows of the certificate."""
+
+    gradient: np.ndarray
+    rss: np.ndarray
+    back: np.ndarray
+
+    @classmethod
+    def of(cls, source, fit, X, **options):
+        """Evaluate the fit at all rows, and put its residuals back through the exact kernel at the rows X."""
+        design, (alpha, b) = fit.design, fit.solution
+        _tiles.loops(source.n * (design.m + len(X)))
+        theta, inner = np.vstack([alpha, b]), design.m + design.q
+
+        def leaf(sums, block):
+            F = design.rows(block)
+            e = F[:, inner:] - F[:, :inner] @ theta
+            sums[0][:] += F[:, :inner].T @ e
+            sums[1][:] += np.einsum("it,it->t", e, e)
+            if len(X):
+                k = fill(design.kernel, block.X, X, np.empty((len(block), len(X))))
+                sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
+
+        def zero():
+            return np.zeros((inner, design.t)), np.zeros(design.t), np.zeros((len(X), design.t))
+
+        found = cls(*map_reduce(leaf, source, zero, **options))
+        found.gradient[: design.m] -= fit.lam * (fit.chosen.L @ (fit.chosen.L.T @ alpha))
+        return found
+
+
+def refine(source, fit, X, error, **options):
+    """(`Remainder`, steps, rms, rate): steps of refinement in float64 until nobody sees what is left.
+
+    ``rms`` is how far the next step would move the fitted values. ``rate`` is what the first step left of it: how wrong
+    the sums are beside S + λI; nan where no step was needed.
+
+    Parameters
+    ----------
+    source : Source
+    fit : SquaredFit
+        Its solution becomes the refined one.
+    X : collection
+        Rows of the certificate.
+    error : float
+        The leave-one-out error, which ``rms`` is compared with.
+    """
+    moves, best, m = [], None, fit.design.m
+    for step in range(REFINE + 1):
+        found = Remainder.of(source, fit, X, **options)
+        more = fit.normal.correct(fit.lam, found.gradient[:m], found.gradient[m:])
+        moves.append(fit.normal.rms(more, fit.sums.weight))
+        if step and moves[-1] >= 0.5 * moves[-2]:  # no better: the one before it stays
+            fit.solution = best[0]
+            break
+        best = (fit.solution, found)
+        if moves[-1] <= ENOUGH * error or step == REFINE:
+            break
+        fit.solution = Solution(fit.solution.alpha + more.alpha, fit.solution.b + more.b)
+    rate = moves[1] / moves[0] if len(moves) > 1 and moves[0] > 0 else float("nan")
+    return best[1], len(moves) - 1, min(moves), rate

@@ -1,0 +1,296 @@
+"""Least squares on m landmarks from its sums: min Σ w (y − kᵀα − hᵀb)² + λ αᵀK_mm α, for every λ.
+
+The sums are C = Σ w [k, h, y]ᵀ[k, h, y], one matrix: a row more is an outer product more, and a row less one less. With
+L Lᵀ = K_mm the problem is ridge regression on the features a = L⁻¹k. The trend h is projected out of S = Σ w a aᵀ, and
+one reduction S = Q T Qᵀ to a tridiagonal T serves every λ. Landmarks are nested: the factor of the first m′ rows of
+S + λI is the leading block of the factor, so that one solve gives the model of every m′ <= m.
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from mercer.solvers.engine.blas import blas
+from mercer.solvers.engine.lapack import mirror
+from mercer.solvers.small import factor
+
+PANEL = 64  # columns of a block of reflectors
+
+
+def add_square(C, F):
+    """Lower triangle of C ← C + FᵀF, without the GIL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import add_square
+    >>> C = np.zeros((2, 2))
+    >>> add_square(C, np.array([[1.0, 2.0]]))
+    >>> C
+    array([[1., 0.],
+           [2., 4.]])
+    """
+    blas(F.dtype.name).add_transposed_square(C, F)
+
+
+def whiten_first(F, L, b):
+    """[k₁ | k₂ | …] ← [a₁ | k₂ − L₂₁a₁ | …]: the first b features, and what they leave of the others; without the GIL.
+
+    What is left is small where the first landmarks explain much. So sums of it keep, in float32, the digits that a sum
+    of the k themselves would lose in its largest directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import whiten_first
+    >>> F = np.array([[2.0, 3.0]])
+    >>> whiten_first(F, np.array([[2.0, 0.0], [1.0, 1.0]]), 1)
+    >>> F
+    array([[1., 2.]])
+    """
+    lib, m = blas(F.dtype.name), len(L)
+    lib.divide_right(F[:, :b], L[:b, :b])
+    if m > b:
+        lib.subtract_product(F[:, b:m], F[:, :b], L[b:, :b])
+
+
+def landmark_factor(K):
+    """(L, jitter): L Lᵀ = K_mm + jitter · max k(z, z) · I; of pivots that are no rounding the jitter is 0."""
+    found = factor(K)
+    return np.tril(found.lower), found.jitter
+
+
+def whiten(L, B):
+    """L⁻¹ B of a lower triangle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import whiten
+    >>> whiten(np.array([[2.0]]), np.array([[4.0]]))
+    array([[2.]])
+    """
+    return solve_triangular(L, B, lower=True, check_finite=False)
+
+
+class Left(NamedTuple):
+    """Rows under the model without them: residuals (r, t) and leverages (r,), both of rows scaled by √w."""
+
+    residuals: np.ndarray
+    leverage: np.ndarray
+
+    def out(self):
+        """Residuals of each row under the model that was fitted without it."""
+        return self.residuals / np.maximum(1.0 - self.leverage, 1e-12)[:, None]
+
+
+class Solution(NamedTuple):
+    """Coefficients α (m, t) of the landmarks and b (q, t) of the trend, in the coordinates of the sums."""
+
+    alpha: np.ndarray
+    b: np.ndarray
+
+
+class NormalEquations:
+    """The sums of a pass, ready for every λ.
+
+    Parameters
+    ----------
+    C : ndarray of shape (m + q + t, m + q + t)
+        Σ w [k, h, y]ᵀ[k, h, y], the lower triangle.
+    L : ndarray of shape (m, m)
+        The factor of K_mm.
+    q, t : int
+        Columns of the trend and of y.
+    first : int, default=0
+        How many of the k are features already, by `whiten_first`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import NormalEquations, add_square
+    >>> x = np.linspace(-1, 1, 50)[:, None]
+    >>> C = np.zeros((3, 3))
+    >>> add_square(C, np.hstack([x, np.ones((50, 1)), 2.0 * x + 1.0]))
+    >>> found = NormalEquations(C, np.ones((1, 1)), 1, 1).solve(1e-8)
+    >>> found.alpha.round(4), found.b.round(4)
+    (array([[2.]]), array([[1.]]))
+    """
+
+    def __init__(self, C, L, q, t, first=0):
+        m = len(L)
+        self.m, self.q, self.t, self.L = m, q, t, L
+        rest = np.eye(m)
+        rest[first:, first:] = L[first:, first:]
+        gh, gy = (
+            solve_triangular(rest, part.T, lower=True, check_finite=False)
+            for part in (C[m : m + q, :m], C[m + q :, :m])
+        )
+        hh = C[m : m + q, m : m + q] + np.tril(C[m : m + q, m : m + q], -1).T
+        hy, yy = C[m + q :, m : m + q].T, np.diagonal(C)[m + q :].copy()
+        self._hh = _pseudo_inverse(hh)
+        self._ah, self._hy = gh, hy
+        self._fixed = self._hh @ hy  # the trend alone
+        G = np.array(C[:m, :m])
+        S = lapack.dsygst(G.T, rest.T, lower=0, overwrite_a=1)[0].T  # its lower triangle is L⁻¹ G L⁻ᵀ
+        S = np.ascontiguousarray(S)
+        mirror(S)
+        S -= gh @ (self._hh @ gh.T)
+        self.S, self.u = S, gy - gh @ self._fixed
+        self.total = yy - np.einsum("qt,qt->t", hy, self._fixed)
+
+    def trace(self, centre, weight):
+        """Σ w ‖L⁻¹k‖² of the k themselves: neither centred nor with the trend projected out."""
+        a, k = self._ah, self.whitened(centre)
+        trace = float(np.trace(self.S)) + float(((a @ self._hh) * a).sum())
+        return trace + float(2.0 * k @ a[:, 0] + weight * (k @ k)) if self.q else trace
+
+    def whitened(self, B):
+        """L⁻¹ B: features of the columns k of B."""
+        return whiten(self.L, B)
+
+    # ------------------------------------------------------------------------------------------- every λ
+    @cached_property
+    def _tridiagonal(self):
+        """(d, e, reflectors, τ) of S = Q T Qᵀ, and Qᵀu."""
+        c, d, e, tau, _ = lapack.dsytrd(np.array(self.S, order="F"), lower=1, lwork=PANEL * self.m)
+        return d, e, np.asfortranarray(c[1:, : self.m - 1]), tau
+
+    def _turned(self, B):
+        """Qᵀ B."""
+        d, _, reflectors, tau = self._tridiagonal
+        B = np.array(B, order="F")
+        if len(d) > 1:
+            rest = np.asfortranarray(B[1:])
+            B[1:] = lapack.dormqr("L", "T", reflectors, tau, rest, lwork=PANEL * rest.shape[1])[0]
+        return B
+
+    @cached_property
+    def _values(self):
+        """The eigenvalues of S, ascending, as rounding left them."""
+        d, e = self._tridiagonal[:2]
+        return lapack.dsterf(d, e)[0] if len(d) > 1 else d
+
+    @cached_property
+    def eigenvalues(self):
+        """Those of S, ascending, none below 0."""
+        return np.maximum(self._values, 0.0)
+
+    @property
+    def floor(self):
+        """The least λ at which S + λI is known: some times the rounding that an eigenvalue below 0 shows."""
+        return max(10.0 * float(-self._values[0]), 1e-13 * float(self._values[-1]), 1e-300)
+
+    @cached_property
+    def _turned_u(self):
+        return self._turned(self.u)
+
+    def _shifted(self, lam, B):
+        """(T + λI)⁻¹ B."""
+        d, e = self._tridiagonal[:2]
+        lam = max(lam, self.floor)
+        return B / (d + lam) if len(d) == 1 else lapack.dpttrs(*lapack.dpttrf(d + lam, e)[:2], B)[0]
+
+    def dof(self, lam):
+        """Σ s/(s + λ): degrees of freedom of the kernel part."""
+        return float((self.eigenvalues / (self.eigenvalues + lam)).sum())
+
+    def rss(self, lam):
+        """Σ w (y − f)² of each target."""
+        beta = self._shifted(lam, self._turned_u)
+        # ‖y‖² − 2uᵀβ + βᵀSβ with Sβ = u − λβ
+        return np.maximum(self.total - np.einsum("mt,mt->t", self._turned_u, beta) - lam * (beta**2).sum(axis=0), 0.0)
+
+    def gcv(self, lam, n):
+        """n Σ w (y − f)²/(n − dof)², summed over targets."""
+        return n * float(self.rss(lam).sum()) / max(n - self.q - self.dof(lam), 1e-9) ** 2
+
+    def elbo(self, lam, n, missing):
+        """Σ over targets of log N(y | 0, K̂ + λI) − missing/(2λ), the trend projected out: a bound of the evidence."""
+        logdet = float(np.log1p(self.eigenvalues / lam).sum()) + (n - self.q) * np.log(lam)
+        quad = (self.rss(lam) + lam * (self._shifted(lam, self._turned_u) ** 2).sum(axis=0)) / lam
+        return -0.5 * float(quad.sum() + self.t * (logdet + (n - self.q) * np.log(2 * np.pi) + missing / lam))
+
+    # ------------------------------------------------------------------------------------------- one λ
+    def solve(self, lam):
+        """`Solution` at λ."""
+        return self._back(self._factor(lam).solve(self.u), self._hy)
+
+    def correct(self, lam, rk, rh):
+        """`Solution` of the same system for another right-hand side: what a step of refinement adds."""
+        return self._back(self._factor(lam).solve(self.whitened(rk) - self._ah @ (self._hh @ rh)), rh)
+
+    def rms(self, solution, weight):
+        """√(Σ w f²/Σ w) of the kernel part of a solution, the trend projected out."""
+        beta = self.L.T @ solution.alpha
+        return float(np.sqrt(max(float((beta * (self.S @ beta)).sum()), 0.0) / weight))
+
+    def _back(self, beta, rh):
+        alpha = solve_triangular(self.L, beta, lower=True, trans="T", check_finite=False)
+        return Solution(alpha, self._hh @ (rh - self._ah.T @ beta))
+
+    def _factor(self, lam):
+        """The factor of S + λI; kept for the last λ."""
+        if self.__dict__.get("_at", (None,))[0] != lam:
+            self._at = (lam, factor(self.S + lam * np.eye(self.m), overwrite=True))
+        return self._at[1]
+
+    # ------------------------------------------------------------------------------------------- some rows
+    def features(self, F):
+        """(a, h-leverage, y) of rows F = √w [k, h, y], the trend projected out."""
+        m, q = self.m, self.q
+        k, h, y = F[:, :m], F[:, m : m + q], F[:, m + q :]
+        a = self.whitened(k.T) - self._ah @ (h @ self._hh).T
+        return a, np.einsum("iq,iq->i", h @ self._hh, h), y - h @ self._fixed
+
+    def left_out(self, lams, F):
+        """[`Left`] of rows F = √w [k, h, y] of the sums, one for each λ."""
+        a, of_trend, y = self.features(F)
+        z = self._turned(a)
+        found = []
+        for lam in lams:
+            solved = self._shifted(lam, z)
+            leverage = np.einsum("ij,ij->j", z, solved) + of_trend
+            found.append(Left(y - solved.T @ self._turned_u, leverage))
+        return found
+
+    def nested(self, lam, F, sizes):
+        """[`Left`] of rows F under the models of the first m′ landmarks, m′ in ``sizes`` ascending, at one λ."""
+        a, of_trend, y = self.features(F)
+        LB = self._factor(lam)
+        V, c = LB.half(a), LB.half(self.u)
+        found, start, f, h = [], 0, 0.0, of_trend
+        for size in sizes:
+            part = V[start:size]
+            f, h = f + part.T @ c[start:size], h + np.einsum("ij,ij->j", part, part)
+            found.append(Left(y - f, h))
+            start = size
+        return found
+
+    def posterior_parts(self, lam, centre):
+        """(B, T, (HᵀH)⁻¹): what variances need: the factor of S + λI, and what is taken from a for the trend."""
+        T = self._ah @ self._hh
+        if self.q:
+            T[:, 0] += self.whitened(centre)
+        return np.tril(self._factor(lam).lower), T, self._hh
+
+    def variance(self, lam, k, prior, h=None, centre=0.0):
+        """v(x) = k(x, x) − ‖a‖² + λ aᵀ(S + λI)⁻¹a, and what the trend adds: never below 0, for the columns of k."""
+        a = self.whitened(k)
+        left = np.maximum(prior - np.einsum("ij,ij->j", a, a), 0.0)
+        if h is not None and self.q:
+            a = a - self.whitened(np.reshape(centre, (-1, 1))) - self._ah @ (self._hh @ h)
+        half = self._factor(lam).half(a)
+        v = left + lam * np.einsum("ij,ij->j", half, half)
+        return v + lam * np.einsum("qj,qj->j", h, self._hh @ h) if h is not None and self.q else v
+
+
+def _pseudo_inverse(A):
+    """A⁻¹ of a small positive semi-definite matrix; directions that are not there are left out."""
+    if not len(A):
+        return A
+    e, U = np.linalg.eigh(A)
+    keep = e > 1e-12 * max(float(e[-1]), 1e-300)
+    return (U[:, keep] / e[keep]) @ U[:, keep].T

@@ -1,0 +1,106 @@
+"""The plan of a fit on landmarks: how many fit in memory and time, and when they are better than the exact fit."""
+
+import math
+
+import numpy as np
+
+from mercer import _machine
+from mercer.solvers.plan import HEADROOM, cores_for
+from mercer.solvers.plan_class import Plan, duration
+
+LEAST = 10_000  # rows below which nobody asks: the exact fit is quick
+FIRST = 256  # landmarks of the first stage
+LARGEST = 8192  # beyond, m³ is as much as the passes
+PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a time budget
+AUTO = 300.0  # seconds that landmarks may take without a time budget
+LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
+CANDIDATES = 20  # for each landmark
+
+
+def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, targets=1, factors=0, why=""):
+    """`Plan` of a fit on m landmarks, or ("auto") on as many as fit in memory and time.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    d : int, default=None
+        Columns.
+    m : int or "auto"
+    memory, time_budget : float, default=None
+        Bytes and seconds.
+    targets : int, default=1
+    factors : int, default=0
+        Length scales that are tried on all rows with 512 landmarks.
+    why : str
+        Why not exactly.
+
+    Examples
+    --------
+    >>> from mercer.solvers.plan_landmarks import plan_landmarks
+    >>> plan = plan_landmarks(10**6, 10, 1000, memory=4e9)
+    >>> plan.gram, plan.landmarks, plan.memory_bytes < 2e9
+    ('landmarks', 1000, True)
+    """
+    budget = AUTO if time_budget is None else time_budget
+    reasons = [why] if why else []
+    if m == "auto":
+        free = _machine.within(memory, float("inf"))
+        room = math.inf if free.bytes is None else HEADROOM * free.bytes
+        m = FIRST
+        while 2 * m <= min(n, LARGEST) and _bytes(n, d, 2 * m, targets) <= room:
+            more = _plan(n, d, 2 * m, targets, factors, free, ())
+            if more.seconds * 4 / 3 > budget:  # the stages before it take a third of it
+                break
+            m *= 2
+        m = min(m, n)
+        reasons.append(f"Up to {m} landmarks: they double until the leave-one-out error no longer falls.")
+    else:
+        m = min(int(m), n)
+        free = _machine.within(memory, _bytes(n, d, m, targets))
+        reasons.append(f"{m} landmarks stand for {n} rows.")
+    need = _bytes(n, d, m, targets)
+    _machine.refuse_beyond(free, need, f"a fit on {m} landmarks", "fewer landmarks: approximation=Landmarks(m)")
+    return _plan(n, d, m, targets, factors, free, tuple(reasons))
+
+
+def preferred(exact, n, *, memory=None, time_budget=None):
+    """Why landmarks are better than the exact plan of n points, or "" where they are not."""
+    if n < LEAST:
+        return ""
+    budget = PATIENCE if time_budget is None else time_budget
+    if exact.available_bytes is not None and exact.memory_bytes > HEADROOM * exact.available_bytes:
+        return f"The exact fit needs {_machine.gigabytes(exact.memory_bytes)}."
+    if exact.seconds > budget:
+        long, most = duration(exact.seconds), duration(budget)
+        return f"The exact fit ({exact.solver!r}) is predicted to take {long}; it may take {most}."
+    return ""
+
+
+def stages(m, auto):
+    """[256, 512, …, m], or m alone where it was given."""
+    if not auto:
+        return [m]
+    sizes = [FIRST * 2**k for k in range(20) if FIRST * 2**k < m]
+    return [*sizes, m]
+
+
+def _plan(n, d, m, targets, factors, free, reasons):
+    small = min(m, 512)
+    flops = float(n) * m * m + 4.0 * m**3 + factors * float(n) * small * small + 2.0 * n * (2 * m) * targets
+    entries = float(n) * (2 * m + 4096) + factors * float(n) * small
+    candidates = min(n, CANDIDATES * m)
+    work = {"float64": flops, "float32": float(candidates) * m * m, "entries": entries + float(candidates) * m}
+    need = _bytes(n, d, m, targets)
+    return Plan(n, "landmarks", "landmarks", need, True, cores_for(n), reasons, free.bytes, work, m)
+
+
+def _bytes(n, d, m, targets):
+    """Sums that wait, matrices of the solution, leaves, and the candidates."""
+    cores, width = cores_for(n), m + 1 + targets
+    tasks = min(LEAVES, -(-n // LEAF))
+    sums = (math.ceil(math.log2(tasks + 1)) + 1 + cores) * 8.0 * width**2
+    own = 6 * 8.0 * m**2
+    leaf = cores * 8.0 * LEAF * (width + 4096) + cores * 8.0 * (-(-n // tasks)) * ((d or 10) + 1)
+    candidates = min(n, max(4 * m, min(n // 5, CANDIDATES * m))) * (4.0 * m + 8.0 * (d or 10))
+    return float(np.maximum(sums + own + leaf, candidates + 2 * 8.0 * m**2)) + 8.0 * 4096 * 2 * width

@@ -1,0 +1,7 @@
+"""Rows that need not fit in memory: ordered parts that can be read, and passes over them."""
+
+from mercer.sources.base import Arrays, Block, Source, as_source, is_source
+from mercer.sources.checkpoint import Checkpoint
+from mercer.sources.passes import OutOfTime, map_reduce
+
+__all__ = ["Arrays", "Block", "Checkpoint", "OutOfTime", "Source", "as_source", "is_source", "map_reduce"]

@@ -1,0 +1,278 @@
+"""Sources of named columns: Parquet and CSV files, datasets of Arrow, and functions that return batches."""
+
+import glob
+import os
+from itertools import chain
+
+import numpy as np
+
+from mercer.exceptions import DataError
+from mercer.sources.base import BATCH, Source
+
+SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv"}
+
+
+class Frames(Source):
+    """Rows of batches with named columns, of which some are X, some y and perhaps one the weight.
+
+    A batch is whatever has named columns that NumPy reads: a data frame of polars or pandas, a record batch or table of
+    Arrow.
+    """
+
+    def _choose(self, names, target, weight, columns):
+        """Decide which columns are what, from the names of the first part."""
+        apart = [*target, *([weight] if weight else [])]
+        self.columns = [name for name in names if name not in apart] if columns is None else list(columns)
+        missing = [name for name in [*apart, *self.columns] if name not in names]
+        if missing:
+            raise DataError(
+                f"there is no column {', '.join(map(repr, missing))}; there are {', '.join(map(repr, names))}."
+            )
+        if not self.columns:
+            raise DataError("no column is left for X.")
+        self.target, self.weight, self.names = list(target), weight, list(names)
+        self.d, self.t = len(self.columns), len(self.target)
+
+    @property
+    def wanted(self):
+        """The columns that are read."""
+        return [*self.columns, *self.target, *([self.weight] if self.weight else [])]
+
+    def _block(self, frame, start, part):
+        """A batch as a `Block`."""
+        X = np.empty((len(frame), self.d))
+        for j, name in enumerate(self.columns):
+            X[:, j] = self._numbers(frame, name, part)
+        y = np.column_stack([self._numbers(frame, name, part) for name in self.target])
+        weight = np.array(self._numbers(frame, self.weight, part), dtype=float) if self.weight else None
+        return self.checked(start, X, np.asarray(y, dtype=float), weight)
+
+    def _numbers(self, frame, name, part):
+        try:
+            values = np.asarray(frame[name])
+        except KeyError:
+            raise DataError(f"{part} has no column {name!r}.") from None
+        if values.dtype.kind == "O":  # whole numbers with gaps, as Arrow and pandas hold them
+            try:
+                values = values.astype(float)
+            except (TypeError, ValueError):
+                pass
+        if values.dtype.kind not in "biuf":
+            raise DataError(
+                f"column {name!r} of {part} does not hold numbers but {values.dtype}. Choose the columns "
+                "(sources.as_source(..., columns=[...])), or turn it into numbers first."
+            )
+        return values
+
+    def _same_columns(self, names, part):
+        """Refuse a part with other columns."""
+        missing = [name for name in self.wanted if name not in names]
+        new = [name for name in names if name not in self.names]
+        if missing or new:
+            what = [f"no {', '.join(map(repr, missing))}"] if missing else []
+            what += [f"{', '.join(map(repr, new))}, which the first part has not"] if new else []
+            raise DataError(f"{part} has other columns: {' and '.join(what)}.")
+
+
+class Files(Frames):
+    r"""A path, folder or glob of Parquet or CSV files, in the order of their names; read by polars, or by pyarrow.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    target : list of str
+    weight : str, default=None
+    columns : list of str, default=None
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer.sources import as_source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(os.path.join(folder, "a.csv"), "w") as file:
+    ...         _ = file.write("x,y\n1,2\n3,4\n")
+    ...     source = as_source(os.path.join(folder, "*.csv"), "y")
+    ...     source.n, next(source.stream()).X
+    (2, array([[1.],
+           [3.]]))
+    """
+
+    def __init__(self, path, target, weight=None, columns=None):
+        self.paths = _paths(path)
+        self._open = {p: _opened(p) for p in self.paths}
+        for number, p in enumerate(self.paths):
+            names = self._read(p, lambda file: file.names())
+            if number == 0:
+                self._choose(names, target, weight, columns)
+            self._same_columns(names, self._called(p))
+        self.parts = [(p, self._read(p, lambda file: file.count())) for p in self.paths]
+        self.n = sum(rows for _, rows in self.parts)
+        if not self.n:
+            raise DataError(f"{os.fspath(path)!r}: the files have columns, but no row.")
+
+    @property
+    def fingerprint(self):
+        """The rows, the columns, and for each file its size and when it was last changed."""
+        stamps = [(p, os.stat(p).st_size, os.stat(p).st_mtime_ns) for p in self.paths]
+        return repr((super().fingerprint, self.target, self.weight, stamps))
+
+    def stream(self, start=0):
+        """Yield blocks of at most 65 536 rows, file after file."""
+        first = 0
+        for path, rows in self.parts:
+            at = max(start - first, 0)
+            if at < rows:
+                for frame in self._frames(path, at):
+                    yield self._block(frame, first + at, self._called(path))
+                    at += len(frame)
+                if at < rows:
+                    raise DataError(f"{self._called(path)} ends after {at} of {rows} rows: it was changed meanwhile.")
+            first += rows
+
+    def _frames(self, path, at):
+        batches = iter(self._read(path, lambda file: file.batches(self.wanted, at)))
+        while (frame := self._read(path, lambda file: next(batches, None))) is not None:
+            yield frame
+
+    def _called(self, path):
+        return f"part {self.paths.index(path)} ({path})"
+
+    def _read(self, path, ask):
+        """What is asked of a file; an error of the reader names the part."""
+        try:
+            return ask(self._open[path])
+        except (DataError, MemoryError):
+            raise
+        except Exception as error:
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise DataError(f"{self._called(path)} cannot be read: {said}") from error
+
+
+class Batches(Frames):
+    """A dataset of Arrow, or a function that returns batches anew for each pass; the first pass counts the rows.
+
+    Parameters
+    ----------
+    make : pyarrow.dataset.Dataset or callable
+    target, weight, columns
+        As for `Files`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mercer.sources import as_source
+    >>> source = as_source(lambda: [pd.DataFrame({"x": [1.0, 2.0], "y": [0.0, 1.0]})] * 3, "y")
+    >>> source.n, source.take([0, 5]).X.ravel()
+    (6, array([1., 2.]))
+    """
+
+    def __init__(self, make, target, weight=None, columns=None):
+        self._make = make
+        batches = iter(self._batches())
+        first = next(batches, None)
+        if first is None:
+            raise DataError("there is no batch.")
+        self._choose(_names(first), target, weight, columns)
+        self.parts = []
+        for number, frame in enumerate(chain([first], batches)):
+            self._same_columns(_names(frame), f"batch {number}")
+            self.parts.append((f"batch {number}", len(frame)))
+        self.n = sum(rows for _, rows in self.parts)
+        if not self.n:
+            raise DataError("the batches have columns, but no row.")
+
+    def _batches(self):
+        if callable(self._make):
+            return self._make()
+        wanted = {"columns": self.wanted} if "names" in self.__dict__ else {}
+        return self._make.to_batches(batch_size=BATCH, **wanted)
+
+    def stream(self, start=0):
+        """Yield a block for each batch that reaches beyond ``start``."""
+        at = 0
+        for number, frame in enumerate(self._batches()):
+            rows = len(frame)
+            if rows and at + rows > start:
+                yield self._block(frame, at, f"batch {number}")
+            at += rows
+        if at != self.n:
+            raise DataError(f"there were {self.n} rows when they were counted, and {at} now: batches must come again.")
+
+
+# ---------------------------------------------------------------------------------------------- files
+class _Polars:
+    """A file that polars reads lazily."""
+
+    def __init__(self, path, kind):
+        import polars
+
+        self._frame = polars.scan_parquet(path) if kind == "parquet" else polars.scan_csv(path, separator=_comma(path))
+        self._rows = polars.len()
+
+    def names(self):
+        return self._frame.collect_schema().names()
+
+    def count(self):
+        return int(self._frame.select(self._rows).collect().item())
+
+    def batches(self, columns, at):
+        rest = self._frame.select(columns)
+        return (rest.slice(at) if at else rest).collect_batches(chunk_size=BATCH)
+
+
+class _Arrow:
+    """A file that pyarrow reads as a dataset of its own."""
+
+    def __init__(self, path, kind):
+        from pyarrow import csv, dataset
+
+        own = dataset.CsvFileFormat(csv.ParseOptions(delimiter=_comma(path))) if kind == "csv" else kind
+        self._data = dataset.dataset(path, format=own)
+
+    def names(self):
+        return self._data.schema.names
+
+    def count(self):
+        return self._data.count_rows()
+
+    def batches(self, columns, at):
+        for batch in self._data.to_batches(columns=columns, batch_size=BATCH):
+            if batch.num_rows > at:
+                yield batch.slice(at)
+            at = max(0, at - batch.num_rows)
+
+
+def _opened(path):
+    kind = SUFFIXES.get(os.path.splitext(path)[1].lower())
+    if kind is None:
+        raise DataError(f"{path!r}: files must end with {', '.join(SUFFIXES)}.")
+    for reader in (_Polars, _Arrow):
+        try:
+            return reader(path, kind)
+        except ImportError:
+            continue
+        except Exception as error:
+            raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    raise ImportError(f"{path!r} is read by polars or pyarrow; neither is installed (pip install 'mercer[cli]').")
+
+
+def _comma(path):
+    return "\t" if path.lower().endswith(".tsv") else ","
+
+
+def _paths(path):
+    """The files of a path, a folder or a glob, sorted by name."""
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        found = [os.path.join(path, name) for name in os.listdir(path) if os.path.splitext(name)[1].lower() in SUFFIXES]
+    else:
+        found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    if not found:
+        raise FileNotFoundError(f"there is no file {path!r}.")
+    return sorted(found)
+
+
+def _names(frame):
+    """Names of the columns of a batch."""
+    names = frame.schema.names if hasattr(frame, "num_rows") else frame.columns  # of Arrow, or of a data frame
+    return [str(name) for name in names]

@@ -1,0 +1,375 @@
+"""Landmarks: the exact fit where they are all rows, a bound that is never broken where they are not."""
+
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+
+import mercer
+from mercer import KernelRidge, Landmarks
+from mercer.exceptions import NumericalWarning
+from mercer.gram import TiledGram, take
+from mercer.gram.landmarks import drawn
+from mercer.gram.rows import constant
+from mercer.kernels import Gaussian, Matern32, Spectrum
+from mercer.primal import certificate as proof
+from mercer.primal.design import Design, Sample, choose_landmarks
+from mercer.primal.squared import Sums, fit_squared, loo_values, refine
+from mercer.selection import GCV, LOO, Evidence, KFold
+from mercer.solvers.normal import NormalEquations, add_square, landmark_factor
+from mercer.solvers.rpcholesky import random_pivots
+from mercer.sources import Arrays
+
+
+def problem(rng, n=400, d=2, t=1, noise=0.2):
+    X = rng.standard_normal((n, d))
+    y = np.column_stack([np.sin((2 + i) * X.sum(axis=1)) + noise * rng.standard_normal(n) + 10 for i in range(t)])
+    return X, y
+
+
+def quiet(model, *data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)
+        return model.fit(*data)
+
+
+# ---------------------------------------------------------------------------------------------- pivots
+def test_pivots_leave_what_the_factor_leaves(rng):
+    X, k = rng.standard_normal((300, 3)), Gaussian(1.5)
+    for options in ({}, {"order": rng.permutation(300)}, {"dtype": np.float32}):
+        pivots, left = random_pivots(TiledGram(k, X), 50, rng, **options)
+        assert len(set(pivots)) == 50
+        A = np.linalg.solve(np.linalg.cholesky(k(X[pivots])), k(X[pivots], X))
+        np.testing.assert_allclose(
+            left, np.maximum(1 - (A**2).sum(axis=0), 0), atol=1e-12 if not options.get("dtype") else 1e-5
+        )
+
+
+def test_pivots_beat_uniform_ones(rng):
+    X = np.vstack([0.05 * rng.standard_normal((950, 2)), rng.uniform(-4, 4, (50, 2))])
+    K = TiledGram(Gaussian(0.5), X)
+    drawn_, uniform = random_pivots(K, 60, rng)[1], random_pivots(K, 60, rng, order=rng.permutation(1000))[1]
+    assert drawn_.sum() < 0.5 * uniform.sum()
+
+
+def test_copies_are_chosen_once(rng):
+    X = np.repeat(rng.standard_normal((20, 2)), 10, axis=0)
+    pivots, left = random_pivots(TiledGram(Gaussian(), X), 100, rng)
+    assert len(pivots) == 20 and left.max() < 1e-10
+    assert len(random_pivots(TiledGram(Gaussian(), np.zeros((30, 2))), 5, rng)[0]) == 1
+
+
+def test_rows_are_drawn_by_hash():
+    first, more = drawn(10**5, 100, 3), drawn(10**5, 1000, 3)
+    assert np.isin(first, more).all() and len(first) == 100
+    assert abs(more.mean() / 5e4 - 1) < 0.1
+    assert not np.array_equal(first, drawn(10**5, 100, 4))
+
+
+# ---------------------------------------------------------------------------------------------- sums
+def test_normal_equations_are_ridge_regression(rng):
+    n, m, lam = 200, 30, 0.3
+    X, Y = problem(rng, n, t=2)
+    w, k = rng.random(n) + 0.5, Gaussian(0.3)
+    Z = X[:m]
+    L, jitter = landmark_factor(k(Z))
+    F = np.hstack([k(X, Z), np.ones((n, 1)), Y]) * np.sqrt(w)[:, None]
+    C = np.zeros((m + 3, m + 3))
+    add_square(C, F)
+    normal = NormalEquations(C, L, 1, 2)
+    P = np.zeros((m + 1, m + 1))
+    P[:m, :m] = L @ L.T
+    D = F[:, : m + 1]
+    M = np.linalg.inv(D.T @ D + lam * P)
+    theta, H = M @ (D.T @ F[:, m + 1 :]), D @ M @ D.T
+    found = normal.solve(lam)
+    fitted = k(X, Z) @ found.alpha + found.b
+    np.testing.assert_allclose(fitted, (D @ theta) / np.sqrt(w)[:, None], rtol=1e-8)
+    assert normal.dof(lam) + 1 == pytest.approx(np.trace(H), rel=1e-9)
+    np.testing.assert_allclose(normal.rss(lam), ((F[:, m + 1 :] - D @ theta) ** 2).sum(axis=0), rtol=1e-8)
+    left = normal.left_out([lam], F[:20])[0]
+    np.testing.assert_allclose(left.leverage, np.diag(H)[:20], rtol=1e-8)
+    one = np.delete(np.arange(n), 7)
+    theta1 = np.linalg.solve(D[one].T @ D[one] + lam * P, D[one].T @ F[one, m + 1 :])
+    np.testing.assert_allclose(left.out()[7], F[7, m + 1 :] - D[7] @ theta1, rtol=1e-7)
+    for size, nested in zip((10, 20, m), normal.nested(lam, F[:20], (10, 20, m)), strict=True):
+        keep = [*range(size), m]
+        part = np.linalg.inv(D[:, keep].T @ D[:, keep] + lam * P[np.ix_(keep, keep)])
+        np.testing.assert_allclose(
+            nested.leverage, np.einsum("ij,jk,ik->i", D[:20][:, keep], part, D[:20][:, keep]), rtol=1e-7
+        )
+
+
+def test_the_bound_of_the_evidence(rng):
+    n, m, lam = 150, 25, 0.2
+    X, Y = problem(rng, n)
+    k, Z = Gaussian(1.0), X[:m]
+    L, _ = landmark_factor(k(Z))
+    C = np.zeros((m + 1, m + 1))
+    add_square(C, np.hstack([k(X, Z), Y]))
+    A = np.linalg.solve(L, k(Z, X))
+    missing = n - (A**2).sum()
+    Q = A.T @ A + lam * np.eye(n)
+    exact = -0.5 * (Y[:, 0] @ np.linalg.solve(Q, Y[:, 0]) + np.linalg.slogdet(Q)[1] + n * np.log(2 * np.pi))
+    assert NormalEquations(C, L, 0, 1).elbo(lam, n, missing) == pytest.approx(exact - missing / (2 * lam), rel=1e-9)
+
+
+def test_sums_have_the_same_bits_for_any_number_of_threads(rng):
+    X, Y = problem(rng, 12_000)
+    source, k = Arrays(X, Y), Gaussian(1.0)
+    design = Design(k, X[:40], constant, source.take(np.arange(500)))
+    L = landmark_factor(k(X[:40]))[0]
+    for single in (None, L):
+        one, three = (Sums.of(source, design, single, workers=w) for w in (1, 3))
+        np.testing.assert_array_equal(one.C, three.C)
+
+
+def test_sums_in_float32_are_refined_to_the_same_fit(rng):
+    X, Y = problem(rng, 60_000, d=3)
+    source, k = Arrays(X, Y), Gaussian(1.0)
+    sample = Sample.draw(source, 400, 0)
+    chosen = choose_landmarks(k, sample.candidates, 400, Landmarks(400), 0)
+    half, full = (fit_squared(source, k, chosen, 0.1, trend=constant, sample=sample, single=s) for s in (True, False))
+    assert half.single and not full.single
+    assert half.missing[0] == pytest.approx(full.missing[0], rel=1e-3)
+    assert loo_values(half, [0.1])[0] == pytest.approx(loo_values(full, [0.1])[0], rel=1e-4)
+    error = np.sqrt(loo_values(full, [0.1])[0])
+    rms, rate = refine(source, half, sample.some.X[:10], error)[2:]
+    assert rms <= 1e-3 * error and (np.isnan(rate) or rate < 0.05)
+    f = [
+        k(X[:500], chosen.points) @ fit.design.plain(fit.solution)[0] + fit.design.plain(fit.solution)[1]
+        for fit in (half, full)
+    ]
+    assert np.sqrt(np.mean((f[0] - f[1]) ** 2)) <= 1e-3 * error
+
+
+def test_float32_that_is_too_coarse_is_not_used(rng):
+    X, Y = problem(rng, 60_000, d=1, noise=0.0)
+    model = quiet(KernelRidge(Gaussian(1.0), lam=1e-6, approximation=Landmarks(400)), X, Y[:, 0])
+    assert model.fit_report_["sums"] == "float64"
+    assert np.abs(model.predict(X) - Y[:, 0]).max() < 0.01
+
+
+# ---------------------------------------------------------------------------------------------- the certificate
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_is_never_below_the_distance(seed):
+    rng = np.random.default_rng(seed)
+    n, k = 400, [Gaussian, Matern32][seed % 2](float(np.exp(rng.normal())))
+    X, Y = problem(rng, n, d=1 + seed % 4)
+    w = None if seed % 3 else rng.random(n) + 0.1
+    lam, m = 10 ** rng.uniform(-3, 1), int(10 ** rng.uniform(0.7, 2.3))
+    trend = constant if seed % 5 else None
+    source = Arrays(X, Y, w)
+    sample = Sample.draw(source, m, seed)
+    fit = fit_squared(
+        source, k, choose_landmarks(k, sample.candidates, m, Landmarks(m), seed), lam, trend=trend, sample=sample
+    )
+    remainder = refine(source, fit, sample.some.X, 1.0)[0]
+    bound, rows = proof.distance(fit, remainder, fit.weight)
+    W = np.ones(n) if w is None else w
+    Kinv = np.linalg.inv(k(X) + lam * np.diag(1 / W))
+    b = (Kinv.sum(axis=0) @ Y) / Kinv.sum() if trend else 0.0
+    exact = k(X) @ (Kinv @ (Y - b)) + b
+    alpha, c = fit.design.plain(fit.solution)
+    found = k(X, fit.chosen.points) @ alpha + (c if trend else 0.0)
+    distance = np.sqrt((W[:, None] * (exact - found) ** 2).sum() / W.sum())
+    assert rows == n and distance <= bound * (1 + 1e-6)
+    assert bound <= 0.05 or fit.missing[0] > 0.02 * n * lam
+
+
+def test_verdicts_and_their_words(rng):
+    X, Y = problem(rng, 2000)
+    with pytest.warns(NumericalWarning, match=r"10 landmarks are not enough.*approximation=Landmarks\("):
+        few = KernelRidge(Gaussian(0.3), lam=0.1, approximation=Landmarks(10)).fit(X, Y[:, 0])
+    said = few.fit_report_["approximation"]
+    assert said["verdict"] == "not enough landmarks" and said["wanted_m"] > 10
+    model = KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks()).fit(X, Y[:, 0])
+    said = model.fit_report_["approximation"]
+    exact = KernelRidge(Gaussian(1.0), lam=0.1, approximation=None).fit(X, Y[:, 0])
+    assert said["verdict"] == "certified" and said["words"].startswith("certified")
+    assert np.sqrt(np.mean((model.predict(X) - exact.predict(X)) ** 2)) <= said["distance"]
+    assert said["effective_dimension"][0] - 1e-6 <= exact.dof_ <= said["effective_dimension"][1] + 1e-6
+    assert said["loo"][-1][1] == pytest.approx(np.sqrt(np.mean(exact.loo_residuals_**2)), rel=0.02)
+
+
+# ---------------------------------------------------------------------------------------------- the estimator
+def test_with_all_rows_as_landmarks_it_is_the_exact_fit(rng):
+    X, Y = problem(rng, 150, t=2)
+    w = rng.random(150) + 0.5
+    for intercept in (True, False):
+        options = {"lam": 0.3, "trend": intercept}
+        exact = KernelRidge(Matern32(0.7), **options).fit(X, Y, w)
+        model = quiet(KernelRidge(Matern32(0.7), approximation=Landmarks(choose=X), **options), X, Y, w)
+        np.testing.assert_allclose(model.predict(X[:20]), exact.predict(X[:20]), rtol=1e-6)
+        np.testing.assert_allclose(model.loo_residuals_, exact.loo_residuals_, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(model.leverage_, exact.leverage_, rtol=1e-6)
+        assert model.dof_ == pytest.approx(exact.dof_, rel=1e-7)
+        np.testing.assert_allclose(model.rkhs_norm_, exact.rkhs_norm_, rtol=1e-6)
+
+
+def test_a_weight_of_zero_is_no_row_and_of_two_is_two_rows(rng):
+    X, Y = problem(rng, 200)
+    w = rng.integers(0, 3, 200).astype(float)
+    again = np.repeat(np.arange(200), w.astype(int))
+    how = Landmarks(choose=X[:30])
+    one = quiet(KernelRidge(Gaussian(1.0), lam=0.2, approximation=how), X, Y[:, 0], w)
+    two = quiet(KernelRidge(Gaussian(1.0), lam=0.2, approximation=how), X[again], Y[again, 0])
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-8)
+    assert np.isnan(one.loo_residuals_[w == 0]).all()
+
+
+def test_criteria_choose_lam_on_all_rows(rng):
+    X, Y = problem(rng, 1500)
+    exact = KernelRidge(Gaussian(1.0), criterion=LOO(), optimize="lam").fit(X, Y[:, 0])
+    for criterion in (LOO(), GCV(), Evidence()):
+        model = KernelRidge(Gaussian(1.0), criterion=criterion, optimize="lam", approximation=Landmarks(200)).fit(
+            X, Y[:, 0]
+        )
+        assert 0.1 < model.lam_ / exact.lam_ < 10
+        assert model.selection_.lam == model.lam_
+    with pytest.raises(ValueError, match="with landmarks use"):
+        KernelRidge(criterion=KFold(5), approximation=Landmarks(20)).fit(X, Y[:, 0])
+
+
+def test_hyper_parameters_come_from_a_subset_and_all_rows(rng, monkeypatch):
+    monkeypatch.setattr("mercer.estimators._large.SUBSET", 500)
+    X, Y = problem(rng, 4000)
+    model = KernelRidge(Gaussian(5.0), criterion=LOO(), approximation=Landmarks(256)).fit(X, Y[:, 0])
+    assert 0.2 < model.kernel_.length_scale < 2.0
+    assert np.sqrt(np.nanmean(model.loo_residuals_**2)) < 0.25
+    assert model.selection_.kernel is model.kernel_
+
+
+def test_rows_join_and_leave(rng):
+    X, Y = problem(rng, 300)
+    model = KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(choose=X[:40]))
+    whole = quiet(KernelRidge(**model.get_params(deep=False)), X, Y[:, 0])
+    quiet(model, X[:100], Y[:100, 0])
+    model.partial_fit(X[100:], Y[100:, 0])
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-6)
+    assert model.landmarks_.n == 300 and model.fit_report_["approximation"]["verdict"] == "not certified"
+    model.forget(X[:50], Y[:50, 0])
+    part = quiet(KernelRidge(**model.get_params(deep=False)), X[50:], Y[50:, 0])
+    np.testing.assert_allclose(model.predict(X), part.predict(X), rtol=1e-6)
+    assert not hasattr(KernelRidge(), "partial_fit")
+
+
+def test_a_file_of_it_predicts_the_same(rng, tmp_path):
+    X, Y = problem(rng, 300)
+    model = quiet(KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(30)), X, Y[:, 0])
+    model.save(tmp_path / "model.mercer")
+    again = mercer.load(tmp_path / "model.mercer")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.predict_interval(X[:5]), model.predict_interval(X[:5]))
+    np.testing.assert_array_equal(again.loo_residuals_, model.loo_residuals_)
+    with pytest.raises(ValueError, match="not in a file"):
+        again.partial_fit(X, Y[:, 0])
+
+
+def test_intervals_cover(rng):
+    X, Y = problem(rng, 3000)
+    model = KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(300)).fit(X[:2000], Y[:2000, 0])
+    for normalise in (False, True):
+        low, high = model.predict_interval(X[2000:], normalise=normalise).T
+        assert 0.86 < np.mean((low <= Y[2000:, 0]) & (Y[2000:, 0] <= high)) < 0.94
+    with pytest.raises(ValueError, match="with landmarks method is"):
+        model.predict_interval(X[:2], method="cv+")
+    with pytest.raises(ValueError, match="keeps no rows"):
+        model.influence()
+
+
+def test_files_are_fitted_like_arrays(rng, tmp_path):
+    X, Y = problem(rng, 500)
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y[:, 0]})
+    for i, (start, stop) in enumerate([(0, 200), (200, 200), (200, 500)]):
+        frame[start:stop].write_parquet(tmp_path / f"{i}.parquet")
+    options = {"lam": 0.1, "approximation": Landmarks(60)}
+    arrays = quiet(KernelRidge(Gaussian(1.0), **options), X, Y[:, 0])
+    files = quiet(KernelRidge(Gaussian(1.0), **options), str(tmp_path / "*.parquet"), "y")
+    np.testing.assert_array_equal(files.dual_coef_, arrays.dual_coef_)
+    assert list(files.feature_names_in_) == ["a", "b"]
+    two = quiet(KernelRidge(**options), lambda: [frame.with_columns(z=2 * frame["y"])], ["y", "z"])
+    np.testing.assert_allclose(
+        two.predict(frame[["a", "b"]])[:, 1], 2 * two.predict(frame[["a", "b"]])[:, 0], rtol=1e-8
+    )
+    with pytest.raises(ValueError, match="approximation=None needs them as arrays"):
+        KernelRidge(approximation=None).fit(tmp_path, "y")
+
+
+def test_objects_need_rows_of_the_gram_only(rng):
+    words = ["".join(rng.choice(list("acgt"), 12)) for _ in range(150)]
+    y = np.array([word.count("a") for word in words], dtype=float)
+    exact = KernelRidge(Spectrum(2), lam=0.1, approximation=None).fit(words, y)
+    model = quiet(KernelRidge(Spectrum(2), lam=0.1, approximation=Landmarks(140)), words, y)
+    distance = model.fit_report_["approximation"]["distance"]
+    assert np.sqrt(np.mean((model.predict(words) - exact.predict(words)) ** 2)) <= distance * (1 + 1e-6) + 1e-9
+    assert isinstance(take(model.points_, [0]), list) or len(model.points_) <= 140
+
+
+def test_odd_cases(rng):
+    X, Y = problem(rng, 60)
+    X = np.hstack([X, np.ones((60, 1))])  # a constant column
+    y = Y[:, 0]
+    assert len(quiet(KernelRidge(approximation=Landmarks(1000)), X, y).points_) <= 60  # m > n
+    with pytest.warns(NumericalWarning, match="1 landmark is not enough"):
+        assert len(KernelRidge(approximation=Landmarks(1)).fit(X, y).points_) == 1
+    equal = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(10)), np.ones((50, 2)), np.arange(50.0))
+    assert len(equal.points_) == 1
+    np.testing.assert_allclose(equal.predict([[1.0, 1.0]]), 24.5)
+    big = quiet(KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(30)), X, 1e200 * y)
+    small = quiet(KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(30)), X, y)
+    np.testing.assert_allclose(big.predict(X) / 1e200, small.predict(X), rtol=1e-7)
+    for wrong in (Landmarks(0), Landmarks(2.5), Landmarks("many"), Landmarks(3, choose="best")):
+        with pytest.raises(ValueError, match="must be"):
+            KernelRidge(approximation=wrong).fit(X, y)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(rng):
+    X, Y = problem(rng, 100)
+    model = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(20)), X, Y[:, 0])
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(lambda: [pl.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0], "y": [0.0, 1.0]})], "y")
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_time_budget_returns_the_last_stage(rng):
+    X, Y = problem(rng, 20_000, d=4)
+    model = quiet(KernelRidge(Matern32(0.5), lam=0.1, approximation=Landmarks(), time_budget=1e-3), X, Y[:, 0])
+    assert len(model.points_) == 256
+    model = quiet(
+        KernelRidge(Matern32(0.5), lam=0.1, approximation=Landmarks(), memory=1.5e9, time_budget=0.6), X, Y[:, 0]
+    )
+    assert len(model.points_) >= 256
+
+
+def test_a_checkpoint_is_removed_when_the_fit_is_done(rng, tmp_path):
+    X, Y = problem(rng, 5000)
+    path = tmp_path / "sums"
+    plain = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(50)), X, Y[:, 0])
+    model = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(50, checkpoint=path)), X, Y[:, 0])
+    np.testing.assert_array_equal(model.dual_coef_, plain.dual_coef_)
+    assert not path.exists()
+
+
+# ---------------------------------------------------------------------------------------------- the plan
+def test_the_plan_says_what_the_fit_does(rng):
+    X, Y = problem(rng, 3000)
+    for how in (Landmarks(100), Landmarks()):
+        model = KernelRidge(Gaussian(1.0), lam=0.1, approximation=how)
+        planned = mercer.plan(model, X, Y[:, 0])
+        assert planned == quiet(model, X, Y[:, 0]).plan_ and planned.landmarks
+
+
+def test_auto_is_exact_wherever_that_fits():
+    auto, exact = KernelRidge(), KernelRidge(approximation=None)
+    assert mercer.plan(auto, n=5000, d=5) == mercer.plan(exact, n=5000, d=5)
+    large = mercer.plan(auto, n=3_000_000, d=10)
+    assert large.gram == "landmarks" and large.landmarks >= 256
+    assert mercer.plan(exact, n=3_000_000, d=10).gram == "tiled"
+    assert mercer.plan(KernelRidge(solver="cg"), n=3_000_000, d=10).solver == "cg"
+    source = Arrays(np.zeros((30_000, 3)), np.zeros((30_000, 1)))
+    assert mercer.plan(source).gram == "landmarks" and mercer.plan(KernelRidge(), source).n == 30_000
+    short = mercer.plan(KernelRidge(memory=1e9), n=50_000, d=10)
+    assert short.gram == "landmarks" and short.memory_bytes <= 1e9

@@ -1,0 +1,76 @@
+"""A Gaussian process on landmarks: the exact posterior where they are all rows, honest variances where they are not."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import GaussianProcessRegressor, Landmarks
+from mercer.exceptions import NumericalWarning
+from mercer.kernels import Gaussian, Matern32
+
+
+def quiet(model, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)
+        return model.fit(*arguments)
+
+
+def data(rng, n=300):
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + 0.2 * rng.standard_normal(n) + 5
+
+
+@pytest.mark.parametrize("trend", ["constant", "linear", None])
+def test_with_all_rows_it_is_the_exact_posterior(trend, rng):
+    X, y = data(rng)
+    options = {"noise": 0.04, "criterion": None, "trend": trend}
+    exact = GaussianProcessRegressor(1.0 * Matern32(1.0), **options).fit(X, y)
+    model = quiet(GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Landmarks(choose=X), **options), X, y)
+    new = 2 * rng.standard_normal((40, 2))
+    for a, b in zip(model.predict(new, return_cov=True), exact.predict(new, return_cov=True), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-7)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(exact.log_marginal_likelihood_value_, rel=1e-6)
+    np.testing.assert_allclose(model.trend_coef_, exact.trend_coef_, atol=1e-7)
+    np.testing.assert_allclose(model.loo_residuals_, exact.loo_residuals_, atol=1e-6)
+
+
+def test_the_bound_is_below_the_evidence_and_variances_are_not_below_zero(rng):
+    X, y = data(rng)
+    options = {"noise": 1e-6, "criterion": None, "trend": None}
+    kernel = 1.0 * Gaussian(1.0)
+    exact = GaussianProcessRegressor(kernel, **options | {"noise": 0.04}).fit(X, y)
+    model = quiet(GaussianProcessRegressor(kernel, approximation=Landmarks(20), **options | {"noise": 0.04}), X, y)
+    assert model.log_marginal_likelihood_value_ <= exact.log_marginal_likelihood_value_
+    sure = quiet(GaussianProcessRegressor(kernel, approximation=Landmarks(100), **options), X, y)
+    assert sure.posterior(X).latent_std.min() >= 0
+    far = model.posterior([[50.0, 50.0]])
+    assert far.latent_std[0] == pytest.approx(1.0, rel=1e-6)  # the prior comes back
+
+
+def test_hyper_parameters_from_a_subset_and_the_bound(rng, monkeypatch):
+    monkeypatch.setattr("mercer.estimators._large.SUBSET", 200)
+    X, y = data(rng, 1500)
+    model = quiet(GaussianProcessRegressor(approximation=Landmarks(300)), X, y)
+    assert 0.02 < model.lam_ < 0.08
+    new, truth = data(rng, 500)
+    low, high = model.predict_interval(new).T
+    assert 0.85 < np.mean((low <= truth) & (truth <= high)) < 0.95
+    assert np.sqrt(np.mean((model.predict(new) - truth) ** 2)) < 0.24
+
+
+def test_file_plan_and_what_it_cannot_do(rng, tmp_path):
+    X, y = data(rng)
+    model = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.04, criterion=None, approximation=Landmarks(50))
+    assert mercer.plan(model, X, y) == quiet(model, X, y).plan_
+    model.save(tmp_path / "model")
+    again = mercer.load(tmp_path / "model")
+    for a, b in zip(again.predict(X, return_std=True), model.predict(X, return_std=True), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert again.sample(X[:4], 3, random_state=0).shape == (4, 3)
+    with pytest.raises(AttributeError, match="keeps no rows"):
+        model.update(X, y)
+    with pytest.raises(ValueError, match="needs the exact fit"):
+        GaussianProcessRegressor(n_hyper_samples=16, approximation=Landmarks(20)).fit(X, y)
+    assert mercer.plan(GaussianProcessRegressor(), n=200_000, d=5).gram == "landmarks"
