@@ -56,8 +56,8 @@ def fit(model, data, **weights):
     return clone(model).fit(X, target_of(model, y), **weights)
 
 
-def test_there_are_seven():
-    assert len(ESTIMATORS) == 7
+def test_there_are_nine():
+    assert len(ESTIMATORS) == 9
 
 
 @every

@@ -86,6 +86,10 @@ def _processes():
     found["gp jitter"] = _later(name, Linear() + 1e-30, X=X[:6], y=y[:6], **jitter)
     for trend in (None, "linear", PolynomialBasis(2)):
         found[f"gp trend {trend}"] = _later(name, Gaussian(), trend=trend, criterion=None)
+    mixed = [Gaussian(1.0), 2.0 * Linear()]
+    found["stacked"] = _later("StackedKernels", mixed, [0.1, 0.2])
+    found["stacked weights"] = _later("StackedKernels", mixed, [0.1, 0.2], weights=[1.0, 3.0])
+    found["transformed"] = _later("TransformedTarget", target="yeo-johnson")
     return found
 
 

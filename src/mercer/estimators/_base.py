@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
 from mercer._state import check, check_vectors
+from mercer.estimators._auto import automatic
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_diagonal, check_X, check_X_y
@@ -25,14 +26,19 @@ def check_kernel(kernel, X):
         diagnostics.require_psd(kernel, X)
 
 
-def given_kernels(estimator):
-    """The kernel, or those of a list among which the criterion chooses, copied; None is a `Gaussian` for now."""
+def given_kernels(estimator, auto=False):
+    """The kernel, or those of a list among which the criterion chooses, copied; a `Gaussian` where none is given.
+
+    With ``auto`` the word "auto" is none, too; who does not search for kernels refuses it.
+    """
     kernel = estimator.kernel
     several = isinstance(kernel, list | tuple)
     if several and (estimator.criterion is None or not len(kernel)):
         raise ValueError(f"a list of {len(kernel)} kernels needs at least one, and a criterion to choose by.")
     given = kernel if several else [kernel]
-    return [clone(as_kernel(Gaussian() if one is None else one), safe=False) for one in given]
+    return [
+        clone(as_kernel(Gaussian() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
+    ]
 
 
 def named_trend(estimator, words=("constant",)):
@@ -87,9 +93,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         tags.input_tags.sparse = False
         return tags
 
-    def _prepare(self, X, y):
+    def _prepare(self, X, y, auto=False):
         """Return (kernels, X, y, flat): the kernels resolved, X as they read it, y of shape (n, t)."""
-        kernels = given_kernels(self)
+        kernels = given_kernels(self, auto)
         X, y = check_X_y(self, X, y, kernels[0])
         for kernel in kernels:
             X = kernel.validate(X)

@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 
+from mercer.estimators._auto import automatic
 from mercer.estimators._protocol import seed_of
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
@@ -37,8 +38,8 @@ def as_rule(estimator, y=None, *, own=True, words=None):
     """
     criterion, can = estimator.criterion, estimator.criteria
     folds = "kfold" in can
-    if criterion is None:
-        return None
+    if criterion is None:  # a kernel that is to be searched for has to be chosen by something
+        return Evidence() if automatic(estimator.get_params(deep=False).get("kernel")) else None
     if isinstance(criterion, str) and criterion in can:
         return ({**WORDS, **(words or {})})[criterion]()
     if isinstance(criterion, Rule) and (criterion.word in can or (own and criterion.word is None)):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._warn import warn
+from mercer.estimators._auto import automatic, is_given, searchable, searched
 from mercer.estimators._base import latent_kernel
 from mercer.estimators._criteria import as_rule
 from mercer.estimators.validation import check_X
@@ -24,7 +25,7 @@ OFF = 2.0  # a factor of the variance beyond which a wrong amplitude is worth a 
 
 def prior_model(estimator, X):
     """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
-    if estimator.kernel is None:
+    if not is_given(estimator.kernel):
         X = check_X(estimator, X, reset=True, kernel=Matern32())
         kernel = latent_kernel(X)
     else:
@@ -108,7 +109,7 @@ def check_learnable(rows, noise, lam, optimize, variance):
         )
 
 
-def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **options):
+def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, auto=None, **options):
     """The `SearchResult` with the kernel and λ that the criterion chooses; warned of.
 
     Parameters
@@ -124,9 +125,13 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         The noise where nothing is learnt of it.
     bounds : pair of float
         Of the noise.
+    auto : estimator, default=None
+        If its kernel is "auto", this is searched for, where there is something to choose it by.
     **options
         Of `mercer.selection.search.search_rows`.
     """
+    if auto is not None and automatic(auto.kernel) and searchable(rows):
+        return searched(auto, rows, criterion.restrict(rows.used), solver).result()
     fixed = optimize == "kernel"
     found = search_rows(
         kernel,

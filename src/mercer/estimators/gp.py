@@ -35,9 +35,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or list of Kernel, default=None
-        k; of a list the best by the criterion is taken. None is ``1.0 * Matern32(ones(d))``, one
-        length scale for each column, started at the median distances.
+    kernel : Kernel, list of Kernel or "auto", default=None
+        k; of a list the best by the criterion is taken; "auto" is what `mercer.selection.search_kernels` finds. None is
+        ``1.0 * Matern32(ones(d))``, one length scale for each column, started at the median distances.
     noise : float or array-like of shape (n,), default=None
         Noise variance σ² (the λ of the other models): where the search starts, or, with ``criterion=None`` or
         ``optimize="kernel"``, the value. An array gives one for each row; a common factor of it is learnt. None starts
@@ -198,14 +198,14 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
-        kernels, X, y, flat = self._prepare(X, y)
+        kernels, X, y, flat = self._prepare(X, y, auto=True)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
             weight = relative if weight is None else weight * relative
         with np.errstate(over="ignore"):  # of y whose squares are refused below
             rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
-        kernels = [latent_kernel(rows.X, rows.weight)] if self.kernel is None else kernels
+        kernels = kernels if learning.is_given(self.kernel) else [latent_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
@@ -242,7 +242,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         kernels = kernels if isinstance(kernels, list) else [kernels]
         budget = self.time_budget and self.time_budget / len(kernels)
         options = {"starts": self.starts, "time_budget": budget, "random_state": seed_of(self.random_state)}
-        options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self)}
+        options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
         given, found = None if self.noise is None else lam, []
         for k in kernels:
             prior = learning.make_prior(self.prior, k, rows, criterion)
@@ -272,7 +272,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
         said |= self._posterior.inverse.info
         self.fit_report_ = FitReport(said)
-        if self.criterion is not None:
+        if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
     def _sample_hyper(self, around, rows, bounds, solver):

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _large as large
+from mercer.estimators._auto import automatic, is_given, searchable, searched
 from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
 from mercer.estimators._criteria import as_rule
 from mercer.estimators._intervals import LinearEstimator
@@ -30,9 +31,10 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or list of Kernel, default=None
+    kernel : Kernel, list of Kernel or "auto", default=None
         k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
-        best by the criterion is taken.
+        best by the criterion is taken. "auto" searches over kernel expressions, and λ, by the evidence (or another log
+        density given as ``criterion``): see `mercer.selection.search_kernels`.
     lam : float or array-like of shape (n,), default=1.0
         λ >= 0 of K + λI; an array is a noise variance for each row. With a criterion, where the search starts (an array
         then gives the noise of the rows relative to each other).
@@ -55,7 +57,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
-        Seconds the search may take; the best point found by then is used. With landmarks, the seconds of the fit.
+        Seconds the search may take; the best point found by then is used. None has no end; with kernel="auto" it is 30.
+        With landmarks, the seconds of the fit.
     random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first.
 
@@ -185,7 +188,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
+        begin(self, X, y, steps=0 if as_rule(self) is None else None)
         self._fit_all_or_nothing(X, y, sample_weight)
         end(self, X, y)
         return self
@@ -193,16 +196,19 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     def _fit(self, X, y, sample_weight):
         if is_source(X):
             return self._fit_source(X, y, sample_weight)
-        kernels, X, y, flat = self._prepare(X, y)
+        kernels, X, y, flat = self._prepare(X, y, auto=True)
         rule = as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
-        if self.kernel is None:
+        if not is_given(self.kernel):
             kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
+            if automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
+                found = searched(self, rows, rule)
+                kernels, lam = [found.kernel_], found.lam_
             return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
         kernel = kernels[0]
         if rule is not None:
@@ -301,6 +307,10 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _select(self, kernels, rows, lam, rule, solver):
         """(kernel, λ) as the criterion chooses them."""
+        if automatic(self.kernel) and searchable(rows):
+            found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
+            self.selection_ = found.result().warn()
+            return self.selection_.kernel, self.selection_.lam
         self.selection_ = search_rows(
             kernels if isinstance(self.kernel, list | tuple) else kernels[0],
             rows,
@@ -326,7 +336,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
             beta, b = Kinv.regress(rows.scaled(rows.y))
             norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H @ b))
-            self._left = None if self.criterion is None else left_out(Kinv, rows, beta)
+            self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
             info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
         plain = self._set_trend(rows.trend, b * unit, flat)
@@ -359,7 +369,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             memory_predicted=self.plan_.memory_bytes,
             **info,
         )
-        if self.criterion is not None:
+        if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
 
