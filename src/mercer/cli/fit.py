@@ -4,6 +4,7 @@ from mercer.cli import _fit_text
 from mercer.cli._budget import Budget
 from mercer.cli._fit_result import result_of, some_rows
 from mercer.cli._models import (
+    AUTO,
     LABELS,
     TITLES,
     check_kernel,
@@ -12,6 +13,7 @@ from mercer.cli._models import (
     make_estimator,
     model_name,
     read_kernel,
+    settled,
     strings_of,
 )
 from mercer.cli._outputs import CARD_ENDINGS, write_outputs
@@ -28,6 +30,7 @@ from mercer.cli._tables import (
 )
 
 LEAST_SCORED = 10  # rows of the cross-validation
+FOLD = 0.5  # of the time of a fold, for its search
 
 
 def run(settings):
@@ -92,7 +95,9 @@ def _model(settings, frame, kernel, budget):
     with numbered(rows):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
         check_kernel(kernel, recipe, frame[rows])
-    criterion = criterion_name(settings, name)
+    kernel = settled(settings, kernel, name, len(rows), budget)
+    budget.searching = kernel == AUTO
+    criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
     notes += said
@@ -106,6 +111,7 @@ def _model(settings, frame, kernel, budget):
         "name": name,
         "title": TITLES[name],
         "criterion": criterion,
+        "searched": (budget.search, budget.folds) if budget.searching else None,
         "rows": frame.height,
         "target_rows": len(rows),
         "features": len(recipe.feature_names_),
@@ -193,6 +199,11 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     if few or not folds:
         return None
     rows = some_rows(len(fitted.rows_), settings.seed)
+    if budget.searching and fitted.selection_ is not None and fitted.selection_.seconds > FOLD * budget.folds / folds:
+        notes.append(
+            "searches in the folds may have had less time than the one on all rows, and then the score is rather too "
+            "low; --time-budget gives more."
+        )
     options = {"outer": folds, "random_state": settings.seed, "listener": session.listener}
     try:
         with numbered(fitted.rows_[rows]):
