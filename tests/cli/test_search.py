@@ -1,6 +1,7 @@
 """`mercer fit` without a kernel: a search over expressions, within its time."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -20,7 +21,7 @@ def test_the_kernel_is_searched_for_and_said_in_words(run, cars):
     assert first["behind"] == 0.0 and others and all(one["behind"] >= 0.0 for one in others)
     assert "speed" in first["words"] and first["words"] in found["selection"]["message"]
     quick = json.loads(run("fit", cars, "--quick", *options)[1])["model"]
-    assert quick["candidates"] == [] and quick["kernel"].startswith("Gaussian")
+    assert quick["candidates"] == [] and quick["kernel"].startswith("Matern32")
 
 
 def test_where_the_kernel_is_not_searched_for(run, cars, tmp_path):
@@ -74,3 +75,18 @@ def test_words_have_the_names_of_the_columns_also_where_time_ends():
         whole = TableModel(KernelRidge("auto", criterion="evidence")).fit(frame)
     assert "rain" in whole.selection_.message and "x0" not in whole.selection_.message
     assert whole.selection_.candidates[0] is whole.selection_ and len(whole.selection_.candidates) == 5
+
+
+def test_a_series_is_forecast(run, tmp_path):
+    t = np.arange(96)
+    y = 0.3 * t + 4 * np.sin(2 * np.pi * t / 12) + 0.5 * np.random.default_rng(0).standard_normal(96)
+    for name, rows in (("train.csv", slice(72)), ("test.csv", slice(72, None))):
+        lines = [f"{a / 12},{b}\n" for a, b in zip(t[rows], y[rows], strict=True)]
+        (tmp_path / name).write_text("year,y\n" + "".join(lines), encoding="utf-8")
+    test = ("--test", tmp_path / "test.csv", "--folds", "2", "--report", tmp_path / "r.html")
+    code, out, _ = run("fit", tmp_path / "train.csv", "-t", "y", *test, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["model"]["name"] == "gp" and "series along 'year'" in " ".join(found["notes"])
+    assert found["test"]["r2"] > 0.9 and found["score"]["optimism"] is None
+    season = re.search(r"a season of period ([\d.]+) in year", found["model"]["candidates"][0]["words"])
+    assert abs(float(season[1]) - 1.0) < 0.02

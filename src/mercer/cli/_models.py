@@ -136,6 +136,20 @@ def settled(settings, kernel, name, rows, budget):
     return AUTO if able and (budget.total is None or budget.total >= LEAST_SECONDS) else None
 
 
+def series_along(recipe, table):
+    """The name of the column along which rows are a series: in its order, at even steps; None if there is none."""
+    import warnings
+
+    from mercer.selection.kernels_search.columns import time_column
+
+    if recipe.has_objects:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a table does not differ from itself
+        j = time_column(recipe.transform(table))
+    return None if j is None else recipe.feature_names_[j]
+
+
 def criterion_name(settings, name, kernel=None):
     """The name of the criterion, checked against the model and its kernel."""
     given, can = settings.criterion, kind_of(name).criteria

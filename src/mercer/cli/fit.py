@@ -13,6 +13,7 @@ from mercer.cli._models import (
     make_estimator,
     model_name,
     read_kernel,
+    series_along,
     settled,
     strings_of,
 )
@@ -30,6 +31,7 @@ from mercer.cli._tables import (
 )
 
 LEAST_SCORED = 10  # rows of the cross-validation
+MOST_SERIES = 6000  # rows on which a series is searched: some of them at random would be another one
 FOLD = 0.5  # of the time of a fold, for its search
 
 
@@ -97,10 +99,17 @@ def _model(settings, frame, kernel, budget):
         check_kernel(kernel, recipe, frame[rows])
     kernel = settled(settings, kernel, name, len(rows), budget)
     budget.searching = kernel == AUTO
+    series = series_along(recipe, frame[rows].drop(settings.target)) if kernel == AUTO else None
+    if series is not None:
+        notes.append(
+            f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
+        )
+        name = "gp" if settings.model == "auto" else name  # intervals that grow with the distance from what is known
     criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
     notes += said
+    searched = searched if series is None else max(searched, min(len(rows), MOST_SERIES))
     _check_values(settings, name, y, notes)
     if not labels and np.ptp(y) == 0:
         folds = 0
@@ -112,6 +121,7 @@ def _model(settings, frame, kernel, budget):
         "title": TITLES[name],
         "criterion": criterion,
         "searched": (budget.search, budget.folds) if budget.searching else None,
+        "series": series,
         "rows": frame.height,
         "target_rows": len(rows),
         "features": len(recipe.feature_names_),
@@ -187,6 +197,8 @@ def _fit(model, reading, session):
 
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
+    from sklearn.model_selection import TimeSeriesSplit
+
     from mercer.tabular import score
     from mercer.tabular.words import numbered
 
@@ -204,7 +216,10 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
             "searches in the folds may have had less time than the one on all rows, and then the score is rather too "
             "low; --time-budget gives more."
         )
-    options = {"outer": folds, "random_state": settings.seed, "listener": session.listener}
+    outer = folds
+    if facts["series"] is not None:  # the first half of the rows is what the first fold learns from
+        outer = TimeSeriesSplit(folds, test_size=len(rows) // (2 * folds))
+    options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
     try:
         with numbered(fitted.rows_[rows]):
             found = score(model, frame[fitted.rows_[rows]], fitted=fitted, time_budget=budget.folds, **options)

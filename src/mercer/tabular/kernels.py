@@ -5,7 +5,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import Categorical, Columns, Gaussian, Product, Radial, Scaled, Sum
+from mercer.kernels import Categorical, Columns, Gaussian, Matern32, Product, Radial, Scaled, Sum
 
 SCALES = (0.35, 0.7, 1.4)  # times the default length scales: what a classifier chooses among
 NORMAL = 1.4826  # median |e| to standard deviation, for normal errors
@@ -80,8 +80,8 @@ ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale se
 MOST_SCALES = 50
 
 
-def default_kernel(recipe, n, base=Gaussian):
-    """∏ⱼ exp(−(xⱼ − zⱼ)²/2ℓⱼ²): a length scale for each column of the table, one for all levels of a category.
+def default_kernel(recipe, n, base=Matern32):
+    """Matérn-3/2 with a length scale for each column of numbers, times a Gaussian on the levels of each category.
 
     A Gaussian with one ℓ on the indicators of a column is e^(−1/ℓ²) for any two different categories: the kernel
     `mercer.kernels.Categorical`.
@@ -92,7 +92,7 @@ def default_kernel(recipe, n, base=Gaussian):
         Fitted.
     n : int
         Rows; with fewer than five for each length scale, one serves all columns of numbers.
-    base : class, default=Gaussian
+    base : class, default=Matern32
         The kernel of the numbers.
 
     Returns
@@ -104,7 +104,7 @@ def default_kernel(recipe, n, base=Gaussian):
     >>> import polars as pl
     >>> from mercer.tabular import Recipe, default_kernel
     >>> default_kernel(Recipe().fit(pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 5.0, 1.0]})), 100)
-    Gaussian([1.4142135623730951, 1.4142135623730951])
+    Matern32([1.4142135623730951, 1.4142135623730951])
     """
     blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
     used = {i for place in blocks for i in place}

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer.inference.regression import RegressionPosterior
+from mercer.selection.kernels_search.columns import in_units
 from mercer.selection.kernels_search.words import in_words
 from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
@@ -134,10 +135,20 @@ def words_of(found):
     return found.message.split(SO_FAR)[-1].split(CHOSEN)[0]
 
 
-def in_columns(best, names, unit):
-    """The result of a search over kernels with the words of all candidates for columns of these names."""
+def in_columns(best, names, scale, spread):
+    """The result of a search over kernels with the words of all candidates, for columns of these names.
+
+    Parameters
+    ----------
+    best : SearchResult
+    names : list of str
+    scale : ndarray of shape (d,)
+        The unit of the table in which a column of X was given: periods are said in it.
+    spread : ndarray of shape (d,)
+        Standard deviations of the columns of X.
+    """
     for one in best.candidates:
-        one.message = in_words(one.kernel, names, unit)
+        one.message = in_words(in_units(one.kernel, np.zeros(len(scale)), scale), names, scale * spread)
     return said(best, best.message)
 
 
