@@ -87,11 +87,11 @@ class KeptLandmarks:
         fit = self.live
         if fit is None:
             raise ValueError("the sums of the rows are not in a file: fit again, and rows can join and leave.")
-        own = fit.chosen.L if fit.single else None
-        sums = fit.sums.plus(Sums.of(Arrays(X, y / self.unit, weight), fit.design, own), sign)
+        block = Arrays(X, y / self.unit, weight)
+        sums = fit.sums.plus(Sums.of(block, fit.design, fit.chosen.L, fit.single), sign)
         if not sums.n > fit.design.q:
             raise ValueError(f"{-len(y) if sign < 0 else len(y)} rows would leave {sums.n:.0f}.")
-        normal = equations(sums, fit.chosen.L, fit.design, fit.single)
+        normal = equations(sums, fit.chosen.L, fit.design)
         fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
         n, none = self.n + int(sign) * len(y), np.zeros(0, dtype=np.int64)
         nobody = np.zeros((0, fit.design.t)), np.zeros(0)
