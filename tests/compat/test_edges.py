@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ke
 
 from mercer import compat
 from mercer.compat._covariance import Covariance
-from mercer.solvers import factor
+from mercer.solvers import factoring
 
 
 def data(rng, n=30, d=2):
@@ -124,8 +124,8 @@ def test_a_theta_of_a_wrong_length_is_refused(theta, rng):
 def test_nothing_to_learn_is_one_factor(rng, monkeypatch):
     X, y = data(rng)
     calls = []
-    original = factor.cholesky_lower
-    monkeypatch.setattr(factor, "cholesky_lower", lambda L: (calls.append(1), original(L))[1])
+    original = factoring.cholesky_lower
+    monkeypatch.setattr(factoring, "cholesky_lower", lambda L: (calls.append(1), original(L))[1])
     model = compat.GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, y)
     assert len(calls) == 1
     theirs = gaussian_process.GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, y)

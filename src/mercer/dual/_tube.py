@@ -12,7 +12,7 @@ from mercer.dual._search import ENTRIES, EXACT, STEPS
 
 SLACK = 1e-9  # of the total: Σ|α| differs from it by no more
 CLOSE = 0.1  # of the total: from there on Newton finds ε
-FINER = 0.2  # a search is as fine as this share of the next step in ε
+FINER = 0.5  # a search is as fine as this share of the next step in ε
 STRIDE = 4.0  # the largest factor of a step in ε
 LITTLE = 0.02  # of the largest target: where an ε is still too large, 0 may be the solution
 NARROW = 0.02  # of ε: an interval in which Σ|α| passes the total in a jump, or nearly

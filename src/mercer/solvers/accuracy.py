@@ -56,9 +56,10 @@ def examine_fit(K, Kinv, alpha, y, trend=0.0):
     squares, errors = np.einsum("ij,ij->j", a, rest - lam * a), Kinv.errors(alpha, y - trend)
     if errors is None:
         return unit / np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0)), None
-    rounded = np.finfo(float).eps * column_norms(y / unit)  # a sum with the trend has that error
+    whole = column_norms(y / unit)
+    rounded = np.finfo(float).eps * whole  # a sum with the trend has that error
     wrong, left = errors[0] / unit + rounded, errors[1] / unit
-    length, target = column_norms(a), np.maximum(column_norms(rest), OFFSET * column_norms(y / unit))
+    length, target = column_norms(a), np.maximum(column_norms(rest), OFFSET * whole)
     share = _ratio(wrong * length, squares)
     if share.max(initial=0.0) > ROUGH and K.n <= MOST:
         try:

@@ -249,6 +249,12 @@ def _sample(n):
     return index, np.stack([np.ones(len(index)), rng.standard_normal(len(index))], axis=1)
 
 
+@lru_cache(maxsize=8)
+def _start(n):
+    """Where inverse iteration begins, the same for every matrix of this order."""
+    return np.random.default_rng(0).standard_normal(n)
+
+
 def smallest_eigenvalue(L):
     """λ_min(L Lᵀ), from above: inverse iteration with the factor, a Rayleigh quotient after every half step.
 
@@ -257,7 +263,7 @@ def smallest_eigenvalue(L):
     beside the factorisation.
     """
     n = len(L)
-    v = columns(np.random.default_rng(0).standard_normal(n), L.dtype)
+    v = columns(_start(n), L.dtype)
     v /= np.sqrt(np.square(v).sum(dtype=float))
     best = 0.0
     for step in range(4 + n // 2000):
