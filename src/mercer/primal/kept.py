@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from mercer._state import check
-from mercer.primal.design import Design
 from mercer.primal.squared import Sums, equations
 from mercer.sources import Arrays
 
@@ -112,7 +111,7 @@ def norm(fit):
 
 def variance(fit, X):
     """Latent v(x) on landmarks, never below 0; by blocks of rows."""
-    design: Design = fit.design
+    design = fit.design
     out, step = np.empty(len(X)), max(1, 2**22 // max(design.m, 1))
     for i in range(0, len(X), step):
         part = X[i : i + step]
