@@ -103,7 +103,7 @@ def krr(impl, dtype):
         solver = "cholesky" if impl == "mercer float64" else "auto"
 
         def make():
-            return KernelRidge(Gaussian(ell), lam, intercept=False, solver=solver, merge=True)
+            return KernelRidge(Gaussian(ell), lam, trend=None, solver=solver, merge=True)
 
         make().fit(X[:6000], y[:6000])
     seconds, model = repeat(lambda: make().fit(X, y))

@@ -45,7 +45,7 @@ def usps(options):
     ]
     for inference, length, amplitude, nlml, errors, bits, within in published:
         kernel = np.exp(2 * amplitude) * Gaussian(np.exp(length))
-        model = GaussianProcessClassifier(kernel, inference=inference, link="probit", mean=None, optimize=False)
+        model = GaussianProcessClassifier(kernel, inference=inference, link="probit", trend=None, criterion=None)
         start = time.perf_counter()
         model.fit(X[: options.most], t[: options.most])
         probability = model.predict_proba(X_test)[np.arange(len(t_test)), np.searchsorted(model.classes_, t_test)]
@@ -301,7 +301,7 @@ def inference(options):
 
         def fitted(inference, seed=0, link=link):
             model = GaussianProcessClassifier(
-                2.0 * Gaussian(1.0), inference=inference, link=link, mean=None, optimize=False, random_state=seed
+                2.0 * Gaussian(1.0), inference=inference, link=link, trend=None, criterion=None, random_state=seed
             )
             return model.fit(X, t)
 

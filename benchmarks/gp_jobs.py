@@ -114,7 +114,7 @@ def classify(library, data, ard, most=None):
         from mercer.kernels import Gaussian
 
         def make():
-            return GaussianProcessClassifier(1.0 * Gaussian(lengths), link="logit", mean=None)
+            return GaussianProcessClassifier(1.0 * Gaussian(lengths), link="logit", trend=None)
     else:
 
         def make():

@@ -150,7 +150,7 @@ def texts(options):
         for name, kernels, main in candidates(data, alphabet):
             if options.only and options.only not in name:
                 continue
-            criterion = 5 if small else "alo"
+            criterion = 5 if small else "loo"
             accuracy_rows(
                 table, data, name, kernels, lams, X, y, used, bar if main else None, "hinge", criterion, groups
             )

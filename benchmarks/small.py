@@ -72,7 +72,7 @@ def gaussian_processes(classes):
                 y = (y > np.median(y)).astype(int)
                 theirs = sklearn_gp.GaussianProcessClassifier(ConstantKernel() * RBF())
                 ours = GaussianProcessClassifier(1.0 * Gaussian(1.0))
-                same, z = clone(ours).set_params(mean=None, prior=None), y
+                same, z = clone(ours).set_params(trend=None, prior=None), y
             else:
                 kernel = ConstantKernel() * Matern(np.ones(d), nu=1.5) + WhiteKernel()
                 theirs = sklearn_gp.GaussianProcessRegressor(kernel, normalize_y=True)
@@ -102,7 +102,7 @@ def ridge():
     for d in (1, 5):
         for n in (20, 50, 100, 200, 500):
             X, y = draw(n, d)
-            ours = KernelRidge(Gaussian(np.sqrt(d)), lam=0.1, intercept=False)
+            ours = KernelRidge(Gaussian(np.sqrt(d)), lam=0.1, trend=None)
             theirs = SklearnRidge(alpha=0.1, kernel="rbf", gamma=0.5 / d)
             apart = np.abs(clone(ours).fit(X, y).predict(X) - clone(theirs).fit(X, y).predict(X)).max()
             row(table, n, d, ours, theirs, X, y, 1.2, apart)

@@ -29,7 +29,7 @@ styles = {
 }
 print("way         log evidence")
 for way, (colour, dashes, width) in styles.items():
-    model = GaussianProcessClassifier(4.0 * Gaussian(1.0), inference=way, mean=None, optimize=False).fit(X, y)
+    model = GaussianProcessClassifier(4.0 * Gaussian(1.0), inference=way, trend=None, criterion=None).fit(X, y)
     ax.plot(grid[:, 0], model.predict_proba(grid)[:, 1], color=colour, linestyle=dashes, linewidth=width, label=way)
     print(f"{way:<12}{model.log_marginal_likelihood_value_:.4f}")
 ax.scatter(X[:, 0], y, color="0.1", zorder=3, label="five rows")
@@ -40,7 +40,7 @@ ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0.0, 0.98
 
 # 2. The same five points: the band is where the probability itself may lie, two standard deviations of f either way.
 ProbabilityDisplay.from_estimator(
-    GaussianProcessClassifier(4.0 * Gaussian(1.0), inference="ep", mean=None, optimize=False).fit(X, y),
+    GaussianProcessClassifier(4.0 * Gaussian(1.0), inference="ep", trend=None, criterion=None).fit(X, y),
     X,
     y,
     ax=axes[0, 1],

@@ -35,15 +35,15 @@ noisy = clean + 0.15 * rng.standard_normal(16)
 figure, axes = plt.subplots(2, 2, figsize=(13, 8.6), layout="constrained")
 for ax, y, name in ((axes[0, 0], clean, "Exact values"), (axes[0, 1], noisy, "Values with noise")):
     through = KernelInterpolator(kernel).fit(X, y)
-    near = KernelRidge(kernel, criterion=LOO(), optimize="lam", intercept=False)
-    near = KernelRidge(kernel, lam=1e-8, intercept=False).fit(X, y) if y is clean else near.fit(X, y)
+    near = KernelRidge(kernel, criterion=LOO(), optimize="lam", trend=None)
+    near = KernelRidge(kernel, lam=1e-8, trend=None).fit(X, y) if y is clean else near.fit(X, y)
     reach = norm * through.power_function(grid)
     f = through.predict(grid)
     if y is clean:
         ax.fill_between(grid[:, 0], f - reach, f + reach, color="#56b4e9", alpha=0.3, linewidth=0, label="± P(x)‖f‖")
         print(f"exact: |f − f̂| is at most {np.max(np.abs(f - truth(grid)) / reach):.2f} of the bound P(x)‖f‖")
     ax.plot(grid, truth(grid), color="0.5", linestyle="--", label="f")
-    ax.plot(grid, f, color="#0072b2", linewidth=2, label=f"through all points, ‖f̂‖ = {through.native_norm_:.2f}")
+    ax.plot(grid, f, color="#0072b2", linewidth=2, label=f"through all points, ‖f̂‖ = {through.rkhs_norm_:.2f}")
     label = f"ridge, λ = {near.lam_:.2g}, ‖f̂‖ = {near.rkhs_norm_:.2f}"
     ax.plot(grid, near.predict(grid), color="#d55e00", linewidth=1.6, linestyle=(0, (5, 2)), label=label)
     ax.scatter(X, y, s=26, color="#222222", zorder=3)
@@ -54,7 +54,7 @@ for ax, y, name in ((axes[0, 0], clean, "Exact values"), (axes[0, 1], noisy, "Va
 # λ from interpolation to nothing: the distance to the truth has a minimum only where there is noise.
 lams = np.logspace(-8, 2, 60)
 for y, colour, name in ((clean, "#0072b2", "exact values"), (noisy, "#d55e00", "values with noise")):
-    fits = [KernelRidge(kernel, lam=lam, intercept=False).fit(X, y) for lam in lams]
+    fits = [KernelRidge(kernel, lam=lam, trend=None).fit(X, y) for lam in lams]
     error = [np.sqrt(np.mean((model.predict(grid) - truth(grid)) ** 2)) for model in fits]
     axes[1, 0].loglog(lams, error, color=colour, linewidth=2, label=name)
     axes[1, 1].loglog(lams, [model.rkhs_norm_ for model in fits], color=colour, linewidth=2, label=name)

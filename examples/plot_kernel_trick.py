@@ -26,7 +26,7 @@ x = np.linspace(-2, 2, 30)[:, None]
 y = x[:, 0] ** 3 - 2 * x[:, 0] + rng.standard_normal(30)
 grid = np.linspace(-2.5, 2.5, 200)[:, None]
 primal = BasisRegression(PolynomialBasis(3, scaled=True), lam=0.5).fit(x, y)
-dual = KernelRidge(Polynomial(3, 1.0), lam=0.5, intercept=False).fit(x, y)
+dual = KernelRidge(Polynomial(3, 1.0), lam=0.5, trend=None).fit(x, y)
 gap = np.abs(primal.predict(grid) - dual.predict(grid)).max()
 axes[0].plot(grid, primal.predict(grid), color="#56b4e9", linewidth=6, label="features: 4 numbers θ")
 axes[0].plot(grid, dual.predict(grid), color="#222222", linewidth=1.4, label="kernel: 30 numbers α")
@@ -54,7 +54,7 @@ print(f"\n{'p':>2}{'features':>10}{'primal s':>10}{'dual s':>10}{'largest differ
 times = []
 for p in powers:
     primal = BasisRegression(PolynomialBasis(int(p), scaled=True), lam=1.0)
-    dual = KernelRidge(Polynomial(int(p), 1.0), lam=1.0, intercept=False)
+    dual = KernelRidge(Polynomial(int(p), 1.0), lam=1.0, trend=None)
     times.append((best(primal), best(dual)))
     gap = np.abs(primal.predict(X) - dual.predict(X)).max()
     print(f"{p:2d}{comb(6 + p, p):10d}{times[-1][0]:10.4f}{times[-1][1]:10.4f}{gap:20.0e}")

@@ -48,7 +48,7 @@ print(f"\nwithout non_crossing: {np.mean((np.diff(crossing, axis=1) < 0).any(axi
 # 2. Expectiles ask for the balance of the sizes of the errors, not of their number: smoother, but no coverage.
 axes[1].plot(X, y, "k.", ms=4)
 for level in levels:
-    expectile = KernelMachine(model.kernel_, Expectile(level), [10.0, 1.0, 0.3, 0.1, 0.03], criterion="alo").fit(X, y)
+    expectile = KernelMachine(model.kernel_, Expectile(level), [10.0, 1.0, 0.3, 0.1, 0.03], criterion="loo").fit(X, y)
     axes[1].plot(grid, expectile.predict(grid), label=f"{level:g}")
 axes[1].set(xlabel="time after impact, ms", title="Expectiles, λ by approximate leave-one-out")
 axes[1].legend(title="level")

@@ -25,8 +25,8 @@ N = len(y)
 kernel = Gaussian(5.0) + Polynomial(degree=2)
 lam, epsilon = 0.01 * N, 15.0
 
-ridge = KernelRidge(kernel, lam=lam, intercept=False).fit(X, y)
-svr = SVR(kernel, lam=lam, epsilon=epsilon, intercept=False).fit(X, y)
+ridge = KernelRidge(kernel, lam=lam, trend=None).fit(X, y)
+svr = SVR(kernel, lam=lam, epsilon=epsilon, trend=None).fit(X, y)
 print(f"KRR predicts from {len(ridge.points_)} points, SVR from {len(svr.points_)} support vectors.")
 print(f"The lecture's box 1/(2Nλ′) is C = {svr.regularization_['C']:g}; duality gap {svr.dual_gap_:.1e}.")
 

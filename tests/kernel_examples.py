@@ -24,6 +24,10 @@ def inverse_distance(x, z):
 
 NAMES = {f.__name__: f for f in (first_column, sum_and_product, inverse_distance, np.tanh)}
 EXPRESSIONS = """
+Anova(1.0)
+Anova(2.0, 0.3, 'exponential')
+Anova([0.5, 1.0, 2.0], 0.5)
+Anova([0.5, 1.0, 2.0], 3.0, 'gaussian')
 ArcCosine()
 ArcCosine(0)
 ArcCosine(2)
@@ -131,6 +135,9 @@ SlicedWasserstein(20, 30, 3)
 Spectrum(2)
 Spectrum([1, 2, 3], [1.0, 0.5, 2.0])
 Spectrum(3, alphabet='dna')
+Standardised(Gaussian(1.0), 1.0, 2.0)
+Standardised(Linear(), [1.0, 0.0, 2.0], [0.5, 2.0, 3.0])
+Standardised(Polynomial(2), [1.0, 0.0, 2.0], [0.5, 2.0, 3.0])
 Subsequence(2)
 Subsequence(3, 0.8)
 Subsequence(1, 0.9)

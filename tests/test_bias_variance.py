@@ -53,7 +53,7 @@ def assert_table(table, models, X, new, sigma):
 @pytest.mark.parametrize("kernel", [Gaussian(0.4), 2.0 * Matern32(0.7) + Linear()], ids=repr)
 def test_of_kernel_ridge(X, new, kernel, intercept, sigma):
     sigma = np.linspace(0.1, 0.9, len(X)) if sigma == "uneven" else sigma
-    models = [KernelRidge(kernel, lam, intercept=intercept, solver="cholesky") for lam in LAMS]
+    models = [KernelRidge(kernel, lam, trend=intercept, solver="cholesky") for lam in LAMS]
     assert_table(bias_variance(kernel, X, truth, sigma, LAMS, new, intercept), models, X, new, sigma)
 
 
@@ -67,7 +67,7 @@ def test_of_basis_regression(X, new, basis, intercept):
     lams = [*LAMS, 0.0]
     if intercept and isinstance(basis, PolynomialBasis):
         lams = LAMS  # two constants: the design has no full rank at λ = 0
-    models = [BasisRegression(basis, lam, intercept=intercept) for lam in lams]
+    models = [BasisRegression(basis, lam, trend=intercept) for lam in lams]
     assert_table(bias_variance(basis, X, truth, 0.2, lams, new, intercept), models, X, new, 0.2)
 
 

@@ -44,4 +44,4 @@ def test_a_loss_of_ones_own(rng):
     alpha[model.support_] = model.dual_coef_
     assert_allclose(alpha, np.tanh(y - f) / (2 * 0.1), atol=1e-8)  # α = −L′/(2λ)
     assert model.dual_gap_ < 1e-9
-    assert KernelMachine(Gaussian(1.0), LogCosh(), criterion="alo").fit(X, y).score(X, y) > 0.5
+    assert KernelMachine(Gaussian(1.0), LogCosh(), criterion="loo").fit(X, y).score(X, y) > 0.5

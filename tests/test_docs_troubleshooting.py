@@ -14,6 +14,7 @@ HEADINGS = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
 START = 30  # characters of a message that must be those of a heading
 INTERNAL = {"Stop", "Usage", "Mismatch", "Interrupted"}  # caught inside, never seen by a caller
 INTERNAL |= {"BadRows"}  # a DataError, which is explained
+INTERNAL |= {"OutOfTime", "ArgumentTypeError"}  # the best finished stage is taken; argparse says it in its own words
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -34,7 +34,7 @@ def data(rng):
 
 
 def predict(kernel, X, y, new, lam=LAM):
-    return KernelRidge(kernel, lam, intercept=False).fit(X, y).predict(new)
+    return KernelRidge(kernel, lam, trend=None).fit(X, y).predict(new)
 
 
 # ---------------------------------------------------------------- 000: kernel selection
@@ -69,7 +69,7 @@ def test_000_rkhs_norm_is_the_norm_of_c(data):
     """‖f̂‖²_H = ‖c‖² = αᵀKα."""
     X, y, _ = data
     basis = PolynomialBasis(2)
-    model = KernelRidge(basis, LAM, intercept=False).fit(X, y)
+    model = KernelRidge(basis, LAM, trend=None).fit(X, y)
     theta = basis.features(X).T @ model.dual_coef_
     assert_allclose(model.rkhs_norm_, np.linalg.norm(theta), rtol=1e-9)
 
@@ -144,7 +144,7 @@ def test_001_primal_dual_w_is_Psi_transposed_a(data):
     basis = PolynomialBasis(2)
     primal = BasisRegression(basis, lam=LAM).fit(X, y)
     assert_allclose(basis.features(X).T @ primal.dual_coef_, primal.coef_, rtol=1e-9)
-    dual = KernelRidge(basis, LAM, intercept=False).fit(X, y)
+    dual = KernelRidge(basis, LAM, trend=None).fit(X, y)
     assert_allclose(primal.dual_coef_, dual.dual_coef_, rtol=1e-7, atol=1e-9)
     assert_allclose(primal.predict(new), dual.predict(new), rtol=1e-8)
 
@@ -225,16 +225,16 @@ def test_002_minimal_norm_interpolant(data):
     alpha = np.linalg.solve(k(X) / N, y / np.sqrt(N))
     model = KernelInterpolator(k).fit(X, y)
     assert_allclose(model.predict(new), k(new, X) @ alpha / np.sqrt(N), rtol=1e-7, atol=1e-9)
-    assert_allclose(model.native_norm_, np.sqrt(alpha @ (k(X) / N) @ alpha), rtol=1e-7)
+    assert_allclose(model.rkhs_norm_, np.sqrt(alpha @ (k(X) / N) @ alpha), rtol=1e-7)
     other = KernelInterpolator(k).fit(np.vstack([X, new]), np.concatenate([y, model.predict(new) + 0.1]))
-    assert other.native_norm_ > model.native_norm_
+    assert other.rkhs_norm_ > model.rkhs_norm_
 
 
 def test_002_ridge_in_the_scaled_convention(data):
     """α̂ = (K/n + λ_n I)⁻¹ y/√n, f̂ = n^(−1/2) Σ α̂ᵢ K(·, xᵢ), with λ_n = λ/n."""
     X, y, new = data
     k = Gaussian(0.9)
-    model = KernelRidge(k, LAM, intercept=False).fit(X, y)
+    model = KernelRidge(k, LAM, trend=None).fit(X, y)
     lam_n = model.regularization_["lam_over_n"]
     alpha = np.linalg.solve(k(X) / N + lam_n * np.eye(N), y / np.sqrt(N))
     assert_allclose(model.predict(new), k(new, X) @ alpha / np.sqrt(N), rtol=1e-9)
@@ -300,7 +300,7 @@ def test_003_polynomial_kernel(data):
 def test_003_alpha_is_the_scaled_residual(data):
     """αᵢ = (yᵢ − φ(xᵢ)ᵀw)/λ."""
     X, y, _ = data
-    model = KernelRidge(Gaussian(0.9), LAM, intercept=False).fit(X, y)
+    model = KernelRidge(Gaussian(0.9), LAM, trend=None).fit(X, y)
     assert_allclose(model.dual_coef_, (y - model.predict(X)) / LAM, rtol=1e-8)
 
 
@@ -309,7 +309,7 @@ def test_004_n_lambda_convention(data):
     """ŷ(x*) = yᵀ(K(X, X) + NλI)⁻¹K(X, x*): the notes' λ is λ/N here."""
     X, y, new = data
     k = Gaussian(0.9)
-    model = KernelRidge(k, LAM, intercept=False).fit(X, y)
+    model = KernelRidge(k, LAM, trend=None).fit(X, y)
     lam = model.regularization_["lam_over_n"]
     assert_allclose(model.predict(new), y @ np.linalg.solve(k(X) + N * lam * np.eye(N), k(X, new)), rtol=1e-9)
     assert_allclose(model.regularization_["C"], 1 / (2 * N * lam))
@@ -341,7 +341,7 @@ def test_004_squared_exponential_plus_polynomial_on_the_cars():
     X = (X - X.mean()) / X.std()
     k = Gaussian(1.0) + Polynomial(2, 1.0)
     alpha = np.linalg.solve(k(X) + 0.01 * 50 * np.eye(50), y)
-    model = KernelRidge(k, 0.01 * 50, intercept=False).fit(X, y)
+    model = KernelRidge(k, 0.01 * 50, trend=None).fit(X, y)
     assert_allclose(model.predict(X), k(X) @ alpha, rtol=1e-8)
 
 

@@ -56,7 +56,7 @@ def test_the_predictive_integral(rng, inference):
     a = rng.multivariate_normal(np.zeros(5), KERNEL(np.concatenate([X, new])), 400_000)
     weight = np.prod(expit((2 * y - 1) * a[:, :4]), axis=1)
     expected = weight @ expit(a[:, 4]) / weight.sum()
-    model = GaussianProcessClassifier(KERNEL, inference=inference, mean=None, optimize=False).fit(X, y)
+    model = GaussianProcessClassifier(KERNEL, inference=inference, trend=None, criterion=None).fit(X, y)
     within = {"laplace": 0.02, "ep": 0.005, "mcmc": 0.015, "quadrature": 0.004}[inference]
     assert_allclose(model.predict_proba(new)[0, 1], expected, atol=within)
 
@@ -64,7 +64,7 @@ def test_the_predictive_integral(rng, inference):
 def test_the_decision_boundary_is_where_the_latent_mean_is_zero():
     """P(y = 1) = ½ ⟺ E a(x) = 0, for a Gaussian posterior and a symmetric sigmoid."""
     X, y = np.array([[-1.0], [0.0], [1.5], [2.0]]), np.array([0, 0, 1, 1])
-    model = GaussianProcessClassifier(KERNEL, mean=None, optimize=False).fit(X, y)
+    model = GaussianProcessClassifier(KERNEL, trend=None, criterion=None).fit(X, y)
     grid = np.linspace(-2, 3, 101)[:, None]
     mean, _ = model.predict_latent(grid)
     assert ((mean > 0) == (model.predict_proba(grid)[:, 1] > 0.5)).all()
@@ -76,7 +76,7 @@ def test_the_hyper_parameters_are_learnt_by_their_likelihood(rng):
     """θ̂ = argmax log p(y | θ), by its gradient."""
     X = rng.uniform(-3, 3, (60, 1))
     y = rng.uniform(size=60) < expit(3 * np.sin(2 * X[:, 0]))
-    model = GaussianProcessClassifier(1.0 * Gaussian(1.0), mean=None, prior=None).fit(X, y)
+    model = GaussianProcessClassifier(1.0 * Gaussian(1.0), trend=None, prior=None).fit(X, y)
     value, gradient = model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)
     assert np.abs(gradient).max() < 0.1
     for step in rng.uniform(-1, 1, (20, 2)):

@@ -24,7 +24,7 @@ def data(rng):
 @pytest.fixture
 def model(data):
     X, y = data
-    return SVR(Gaussian(1.0), lam=len(y) * LAM, epsilon=EPS, intercept=False).fit(X, y)
+    return SVR(Gaussian(1.0), lam=len(y) * LAM, epsilon=EPS, trend=None).fit(X, y)
 
 
 def full(model, n):
@@ -102,17 +102,17 @@ def test_004_theta_is_Phi_transposed_alpha(data):
     def phi(x):
         return np.column_stack([np.ones(len(x)), np.sqrt(3) * x, np.sqrt(3) * x**2, x**3])
 
-    model = SVR(FeatureMap(phi), lam=0.5, epsilon=EPS, intercept=False).fit(X, y)
+    model = SVR(FeatureMap(phi), lam=0.5, epsilon=EPS, trend=None).fit(X, y)
     theta = phi(model.points_).T @ model.dual_coef_
     assert_allclose(model.predict(X), phi(X) @ theta, rtol=1e-8, atol=1e-10)
-    by_kernel = SVR(Polynomial(degree=3), lam=0.5, epsilon=EPS, intercept=False).fit(X, y)
+    by_kernel = SVR(Polynomial(degree=3), lam=0.5, epsilon=EPS, trend=None).fit(X, y)
     assert_allclose(model.predict(X), by_kernel.predict(X), atol=1e-6)
 
 
 def test_004_a_larger_epsilon_gives_fewer_support_vectors(data):
     """Larger ε, fewer support vectors; none when the tube holds all."""
     X, y = data
-    counts = [len(SVR(Gaussian(1.0), lam=0.4, epsilon=e, intercept=False).fit(X, y).support_) for e in (0, 0.3, 0.8, 5)]
+    counts = [len(SVR(Gaussian(1.0), lam=0.4, epsilon=e, trend=None).fit(X, y).support_) for e in (0, 0.3, 0.8, 5)]
     assert counts[0] == len(y) > counts[1] > counts[2] > counts[3] == 0
 
 
@@ -120,8 +120,8 @@ def test_004_cars():
     """λ = 0.01, ε = 15, squared exponential + polynomial: KRR uses all rows, SVR a few."""
     X, y = load_cars(return_X_y=True)
     kernel = Gaussian(5.0) + Polynomial(degree=2)
-    ridge = KernelRidge(kernel, lam=len(y) * 0.01, intercept=False, merge=False).fit(X, y)
-    model = SVR(kernel, lam=len(y) * 0.01, epsilon=15, intercept=False).fit(X, y)
+    ridge = KernelRidge(kernel, lam=len(y) * 0.01, trend=None, merge=False).fit(X, y)
+    model = SVR(kernel, lam=len(y) * 0.01, epsilon=15, trend=None).fit(X, y)
     assert (ridge.dual_coef_ != 0).all()
     assert len(model.support_) == np.count_nonzero(np.abs(y - model.predict(X)) >= 15 - 1e-6) < len(y) / 3
     assert np.abs(ridge.predict(X) - model.predict(X)).max() < 20

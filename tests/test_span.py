@@ -29,7 +29,7 @@ def refit(model, X, y, i):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_exact_for_rows_after_which_no_row_changes_its_side(intercept, rng):
     X, y = data(rng)
-    model = SVR(Gaussian(0.15), C=20.0, epsilon=0.02, intercept=intercept).fit(X, y)
+    model = SVR(Gaussian(0.15), C=20.0, epsilon=0.02, trend=intercept).fit(X, y)
     same = 0
     for i in range(len(y)):
         residual, unchanged = refit(model, X, y, i)
@@ -42,7 +42,7 @@ def test_exact_for_rows_after_which_no_row_changes_its_side(intercept, rng):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_close_to_refits_on_average(intercept, rng):
     X, y = data(rng)
-    model = SVR(Gaussian(1.0), C=1.0, epsilon=0.2, intercept=intercept).fit(X, y)
+    model = SVR(Gaussian(1.0), C=1.0, epsilon=0.2, trend=intercept).fit(X, y)
     exact = np.array([refit(model, X, y, i)[0] for i in range(len(y))])
     training, loo = np.abs(y - model.predict(X)).mean(), np.abs(model.loo_residuals_).mean()
     assert abs(loo - np.abs(exact).mean()) < 0.6 * (np.abs(exact).mean() - training) + 0.01

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         KernelInterpolator,
         KernelMachine,
         KernelRidge,
+        StackedKernels,
+        TransformedTarget,
         svr_path,
     )
     from mercer.estimators.planning import plan
@@ -30,6 +32,8 @@ __all__ = [
     "KernelMachine",
     "KernelRidge",
     "Landmarks",
+    "StackedKernels",
+    "TransformedTarget",
     "empirical_feature_map",
     "kernels",
     "load",

@@ -172,7 +172,7 @@ class Stateful:
                 vars(self)[attribute] = state.pop(name)
         for name in state:
             learnt = name.isidentifier() and name.endswith("_") and not name.startswith("_")
-            if not learnt or hasattr(type(self), name):
+            if not learnt or isinstance(getattr(type(self), name, None), property):
                 raise ValueError(f"{type(self).__name__} has no attribute {name!r:.60} that could be stored.")
         vars(self).update(state)
 

@@ -33,7 +33,7 @@ def run(output: str | None = "mercer_demo.png") -> None:
     cars = load_cars()
     scale = Standardise(cars.data)
     kernel = Gaussian(length_scale=2.0) + Polynomial(degree=2, offset=1.0)  # 2.0: two standard deviations of speed
-    model = KernelRidge(kernel, lam=0.01, intercept=True).fit(scale(cars.data), cars.target)
+    model = KernelRidge(kernel, lam=0.01, trend="constant").fit(scale(cars.data), cars.target)
     print(describe(cars, model, scale))
     if output is not None:
         drawn = draw(cars, model, scale, output)

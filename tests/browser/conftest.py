@@ -53,7 +53,7 @@ def pages(tmp_path_factory):
         found = {
             "process": collect(process.fit(X * SCALE, 1e4 * y), X * SCALE, 1e4 * y, **names,
                                notes=["<script>document.title='hacked'</script>"]),
-            "labels": collect(GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), optimize=False).fit(X, label),
+            "labels": collect(GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), criterion=None).fit(X, label),
                               X, label, **names),
             "mixed": collect(mixed.fit(table, np.column_stack([y, y**2])), table, np.column_stack([y, y**2]),
                              target=["<i>a</i>", "<b>b</b>"]),

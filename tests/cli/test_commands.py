@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mercer.cli import _interrupt, _session, _units, main
-from mercer.cli._errors import Interrupted, Usage
+from mercer.cli import _budget, _run, _session, main
+from mercer.cli._run import Interrupted, Usage
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
@@ -45,7 +45,8 @@ def test_compare(run, cars, tmp_path):
 def test_plan(run):
     code, out, _ = run("plan", "--rows", "2e6", "--features", "20", "--memory", "8GB")
     assert code == 0
-    assert "n = 2000000: solver 'cg'" in out
+    assert "n = 2000000: normal equations on at most" in out
+    assert "('cg') is predicted to take" in out
     assert json.loads(run("plan", "--rows", "500", "--json")[1])["solver"] == "cholesky"
     assert run("plan", "--rows", "-5")[0] == 2
     assert run("plan", "--rows", "2.5")[0] == 2
@@ -71,20 +72,23 @@ def test_a_reader_that_has_had_enough_is_no_error(monkeypatch, capsys):
 
 
 def test_units():
-    assert [_units.seconds(text, "t") for text in ("60s", "5m", "2h", "90", "1.5 min")] == [60, 300, 7200, 90, 90]
-    assert [_units.bytes_of(text, "m") for text in ("8GB", "500 MB", "2GiB", "8e9")] == [8e9, 5e8, 2**31, 8e9]
-    assert [_units.whole(text, "n") for text in ("500", "2e6", "20_000", "3k")] == [500, 2_000_000, 20_000, 3000]
+    assert [_budget.seconds(text, "t") for text in ("60s", "5m", "2h", "90", "1.5 min")] == [60, 300, 7200, 90, 90]
+    assert [_budget.bytes_of(text, "m") for text in ("8GB", "500 MB", "2GiB", "8e9")] == [8e9, 5e8, 2**31, 8e9]
+    assert [_budget.whole(text, "n") for text in ("500", "2e6", "20_000", "3k")] == [500, 2_000_000, 20_000, 3000]
     for wrong in ("", "x", "0", "-1s", "1 parsec", "inf", "nan", "1e999"):
         with pytest.raises(Usage):
-            _units.seconds(wrong, "t")
+            _budget.seconds(wrong, "t")
 
 
 def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "typer", None)
-    code, _, err = run("fit", "x.csv")
+    (tmp_path / "x.csv").write_text("x,y\n1,2\n")
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "polars", None)
+        code, _, err = run("fit", "x.csv", "-t", "y")
     assert code == 1
-    assert "pip install 'mercer[cli]'" in err
+    assert "install mercer[cli]" in err
+    assert run("plan", "--rows", "500")[0] == 0
     assert run("--help")[0] == 0
     code, out, _ = run("demo", "--text")
     assert code == 0
@@ -124,7 +128,7 @@ def test_progress_after_two_seconds_on_a_terminal_only(monkeypatch, capsys):
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from mercer.cli import main; codes = [main(['--help']), main(['fit', '--help'])];"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib', 'rich'} & set(sys.modules);"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib', 'rich', 'typer'} & set(sys.modules);"
         "print(codes, sorted(heavy), file=sys.stderr)"
     )
     done = subprocess.run(
@@ -197,7 +201,7 @@ def another_error():
 @pytest.mark.parametrize("work", [dropped, another_error])
 def test_ctrl_c_is_heard_where_libraries_do_not_pass_it_on(work):
     before, start = (sys.unraisablehook, signal.getsignal(signal.SIGINT)), time.monotonic()
-    with pytest.raises(Interrupted) as caught, _interrupt.interrupted(SimpleNamespace(written=["m.mercer"])):
+    with pytest.raises(Interrupted) as caught, _run.interrupted(SimpleNamespace(written=["m.mercer"])):
         work()
     assert caught.value.written == ["m.mercer"]
     assert time.monotonic() - start < 30
@@ -207,7 +211,7 @@ def test_ctrl_c_is_heard_where_libraries_do_not_pass_it_on(work):
 def test_what_is_not_ctrl_c_is_told_as_ever(monkeypatch):
     told, settings = [], SimpleNamespace(written=())
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
-    with pytest.raises(ImportError, match="a part"), _interrupt.interrupted(settings):
+    with pytest.raises(ImportError, match="a part"), _run.interrupted(settings):
         callback(lambda: [][0])
         raise ImportError("a part is missing")
     assert told == [IndexError]
@@ -217,7 +221,7 @@ def test_a_handler_of_the_caller_stays():
     heard = []
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
-        with _interrupt.interrupted(SimpleNamespace(written=())):
+        with _run.interrupted(SimpleNamespace(written=())):
             signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
     finally:

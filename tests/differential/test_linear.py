@@ -102,7 +102,7 @@ def judge(errors, caught):
 @pytest.mark.parametrize("seed", seeds(FIRST))
 def test_ridge(seed):
     p = Problem(seed)
-    model = KernelRidge(p.kernel, p.lam, intercept=p.intercept, solver=p.solver, merge=False)
+    model = KernelRidge(p.kernel, p.lam, trend=p.intercept, solver=p.solver, merge=False)
     model = fitted(model, p.X, p.y, sample_weight=p.weight)
     if model is None:
         return

@@ -89,7 +89,7 @@ def test_the_certificate_is_true(name, seed):
     kernel, X, y, weight, lam, intercept = draw(name, seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = KernelMachine(kernel, loss=name, lam=lam, intercept=intercept).fit(X, y, sample_weight=weight)
+        model = KernelMachine(kernel, loss=name, lam=lam, trend=intercept).fit(X, y, sample_weight=weight)
     if caught:
         return
     loss, b = BY_NAME[name](), float(np.asarray(model.intercept_).ravel()[0]) if intercept else 0.0

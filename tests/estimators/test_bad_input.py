@@ -155,7 +155,7 @@ def test_v11_near_duplicates(data, rng):
         model.predict(X[:30]), KernelRidge(Gaussian(), 0.1).fit(X[:30], y[:30], np.full(30, 2.0)).predict(X[:30])
     )
     with pytest.warns(NumericalWarning):
-        bad = KernelRidge(Gaussian(3.0), 0.0, intercept=False, solver="cholesky").fit(X, y)
+        bad = KernelRidge(Gaussian(3.0), 0.0, trend=None, solver="cholesky").fit(X, y)
     assert bad.fit_report_["jitter"] > 0 or bad.fit_report_["condition"] > 1e12
 
 

@@ -25,10 +25,10 @@ def test_leave_one_out_is_a_refit(data, rng, lam, intercept, weighted):
         return np.column_stack([U, U**2])
 
     w = rng.uniform(0.3, 2.0, 30) if weighted else None
-    model = BasisRegression(basis, lam, intercept=intercept).fit(X, y, w)
+    model = BasisRegression(basis, lam, trend=intercept).fit(X, y, w)
     for i in range(30):
         rest = np.delete(np.arange(30), i)
-        refit = BasisRegression(basis, lam, intercept=intercept).fit(X[rest], y[rest], None if w is None else w[rest])
+        refit = BasisRegression(basis, lam, trend=intercept).fit(X[rest], y[rest], None if w is None else w[rest])
         assert_allclose(model.loo_residuals_[i], y[i] - refit.predict(X[[i]])[0], rtol=1e-9, atol=1e-12)
 
 
@@ -36,10 +36,10 @@ def test_primal_is_dual(data):
     X, y = data
     basis = GaussianBasis(X[:7], 0.6)
     primal = BasisRegression(basis, 0.2).fit(X, y)
-    dual = KernelRidge(basis, 0.2, intercept=False).fit(X, y)
+    dual = KernelRidge(basis, 0.2, trend=None).fit(X, y)
     assert_allclose(basis.features(X).T @ dual.dual_coef_, primal.coef_, rtol=1e-7, atol=1e-9)
     assert_allclose(primal.dual_coef_, dual.dual_coef_, rtol=1e-7, atol=1e-8)
-    with_intercept = BasisRegression(basis, 0.2, intercept=True).fit(X, y)
+    with_intercept = BasisRegression(basis, 0.2, trend="constant").fit(X, y)
     assert_allclose(with_intercept.predict(X), KernelRidge(basis, 0.2).fit(X, y).predict(X), rtol=1e-7)
 
 

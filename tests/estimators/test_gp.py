@@ -267,7 +267,7 @@ def test_any_unit_of_x(data):
 def test_optimize_and_criterion_none_keep_what_they_should(data):
     X, y = data
     kernel = 1.0 * Gaussian([1.0, 1.0])
-    model = GaussianProcessRegressor(kernel, 0.5, optimize="noise").fit(X, y)
+    model = GaussianProcessRegressor(kernel, 0.5, optimize="lam").fit(X, y)
     assert model.kernel_ == kernel
     assert model.noise_ != 0.5
     model = GaussianProcessRegressor(kernel, 0.5, optimize="kernel").fit(X, y)

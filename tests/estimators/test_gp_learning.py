@@ -109,7 +109,7 @@ def test_a_constant_has_small_deviations(data, level):
 
 def test_a_noise_that_was_given_stays_with_a_constant(data):
     with pytest.warns(ConvergenceWarning, match="y is constant"):
-        model = GaussianProcessRegressor(kernel(), 0.3, optimize="noise").fit(data[0], np.full(30, 5.0))
+        model = GaussianProcessRegressor(kernel(), 0.3, optimize="lam").fit(data[0], np.full(30, 5.0))
     assert model.noise_ == 0.3 and model.kernel_ == kernel()
 
 
@@ -143,7 +143,7 @@ def test_draws_keep_what_is_fixed(data):
         warnings.simplefilter("ignore", ConvergenceWarning)  # few draws
         given.fit(X[::6], np.sin(X[::6, 0]))
         short = 1.0 * Gaussian(1e-3, length_scale_bounds=(0.1, 10))
-        outside = GaussianProcessRegressor(short, 0.1, optimize="noise", n_hyper_samples=16).fit(X[::3], y[::3])
+        outside = GaussianProcessRegressor(short, 0.1, optimize="lam", n_hyper_samples=16).fit(X[::3], y[::3])
     assert_allclose(np.exp(given.hyper_samples_[:, -1]), 1e-12)
     assert_allclose(np.exp(outside.hyper_samples_[:, 1]), 1e-3)
 
@@ -168,10 +168,10 @@ def test_what_an_earlier_fit_learnt_does_not_stay(data):
     X, y = data
     model = GaussianProcessRegressor(kernel(), 0.1).fit(X, y)
     model.set_params(criterion=None).fit(X[:10], y[:10])
-    assert not hasattr(model, "selection_")
+    assert model.selection_ is None
     ridge = KernelRidge(kernel(), 0.1, criterion=LOO()).fit(X, y)
     ridge.set_params(criterion=None).fit(X[:10], y[:10])
-    assert not hasattr(ridge, "selection_") and len(ridge.loo_residuals_) == 10
+    assert ridge.selection_ is None and len(ridge.loo_residuals_) == 10
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -35,13 +35,13 @@ def three(rng):
 
 
 def fixed(**options):
-    return GaussianProcessClassifier(KERNEL, optimize=False, **options)
+    return GaussianProcessClassifier(KERNEL, criterion=None, **options)
 
 
 # ---------------------------------------------------------------------- evidence and learning
 def test_evidence_is_at_least_that_of_the_peer(data):
     X, y = data
-    ours = GaussianProcessClassifier(1.0 * Gaussian(1.0), mean=None, prior=None).fit(X, y)
+    ours = GaussianProcessClassifier(1.0 * Gaussian(1.0), trend=None, prior=None).fit(X, y)
     peer = Peer(ConstantKernel(1.0) * RBF(1.0), random_state=0).fit(X, y)
     assert ours.log_marginal_likelihood_value_ > peer.log_marginal_likelihood_value_ - 0.01
     assert ours.selection_.evaluations > 5
@@ -49,7 +49,7 @@ def test_evidence_is_at_least_that_of_the_peer(data):
 
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 def test_gradient_of_the_evidence(data, inference):
-    model = GaussianProcessClassifier(2.0 * Matern32([1.0, 2.0]), inference=inference, optimize=False, tol=1e-10).fit(
+    model = GaussianProcessClassifier(2.0 * Matern32([1.0, 2.0]), inference=inference, criterion=None, tol=1e-10).fit(
         *data
     )
     theta, h = model.kernel_.theta, 1e-4
@@ -64,7 +64,7 @@ def test_gradient_of_the_evidence(data, inference):
 
 def test_gradient_with_several_classes(three):
     for multi_class in ("softmax", "one_vs_rest"):
-        model = GaussianProcessClassifier(2.0 * Gaussian(1.0), multi_class=multi_class, optimize=False).fit(*three)
+        model = GaussianProcessClassifier(2.0 * Gaussian(1.0), multi_class=multi_class, criterion=None).fit(*three)
         theta, e = model.kernel_.theta, np.array([1e-4, 0.0])
         _, gradient = model.log_marginal_likelihood(theta, eval_gradient=True)
         slope = (model.log_marginal_likelihood(theta + e) - model.log_marginal_likelihood(theta - e)) / 2e-4
@@ -72,7 +72,7 @@ def test_gradient_with_several_classes(three):
 
 
 def test_learning_raises_the_evidence_and_a_prior_holds_it_back(data):
-    start = GaussianProcessClassifier(1.0 * Gaussian(0.1), optimize=False).fit(*data).log_marginal_likelihood_value_
+    start = GaussianProcessClassifier(1.0 * Gaussian(0.1), criterion=None).fit(*data).log_marginal_likelihood_value_
     free = GaussianProcessClassifier(1.0 * Gaussian(0.1), prior=None).fit(*data)
     held = GaussianProcessClassifier(1.0 * Gaussian(0.1), prior={"length_scale": LogNormal(0.1, 0.01)}).fit(*data)
     assert free.log_marginal_likelihood_value_ > start + 1.0
@@ -176,7 +176,7 @@ def test_a_temperature_at_the_end_of_its_range_is_said(data, monkeypatch):
 def test_four_ways_on_five_points():
     X, y, new = np.array([[-2.0], [-1.0], [0.1], [1.2], [2.0]]), [0, 0, 1, 0, 1], np.linspace(-3, 3, 7)[:, None]
     p = {
-        way: GaussianProcessClassifier(2.0 * Gaussian(1.0), inference=way, mean=None, optimize=False).fit(X, y)
+        way: GaussianProcessClassifier(2.0 * Gaussian(1.0), inference=way, trend=None, criterion=None).fit(X, y)
         for way in ("laplace", "ep", "mcmc", "quadrature")
     }
     truth = p["quadrature"].predict_proba(new)
@@ -202,7 +202,7 @@ def test_latent_function_of_two_outputs(data, three):
     model = fixed().fit(*three)
     mean, std = model.predict_latent(three[0])
     assert mean.shape == std.shape == (45, 3)
-    assert_allclose(mean, KERNEL(three[0], model.points_) @ model.dual_coef_ + model.mean_, rtol=1e-8)
+    assert_allclose(mean, KERNEL(three[0], model.points_) @ model.dual_coef_ + model.intercept_, rtol=1e-8)
 
 
 # ---------------------------------------------------------------------- the constant
@@ -210,15 +210,15 @@ def test_imbalanced_classes_far_from_the_data(rng):
     X = rng.standard_normal((200, 1))
     y = rng.uniform(size=200) < 0.05
     far = [[1e3]]
-    zero = GaussianProcessClassifier(1.0 * Gaussian(1.0), mean=None, optimize=False).fit(X, y)
-    auto = GaussianProcessClassifier(1.0 * Gaussian(1.0), optimize=False).fit(X, y)
+    zero = GaussianProcessClassifier(1.0 * Gaussian(1.0), trend=None, criterion=None).fit(X, y)
+    auto = GaussianProcessClassifier(1.0 * Gaussian(1.0), criterion=None).fit(X, y)
     assert_allclose(zero.predict_proba(far)[0, 1], 0.5, atol=1e-6)
     assert auto.predict_proba(far)[0, 1] < 0.15
-    assert auto.mean_ < -1.0
+    assert auto.intercept_ < -1.0
     assert auto.log_marginal_likelihood_value_ > zero.log_marginal_likelihood_value_
-    known = GaussianProcessClassifier(1.0 * Gaussian(1.0), mean=-3.0, optimize=False).fit(X, y)
+    known = GaussianProcessClassifier(1.0 * Gaussian(1.0), trend=-3.0, criterion=None).fit(X, y)
     assert known.predict_proba(far)[0, 1] < 0.1
-    assert known.mean_ == -3.0
+    assert known.intercept_ == -3.0
 
 
 def test_the_constant_is_a_constant_kernel(data):
@@ -226,7 +226,7 @@ def test_the_constant_is_a_constant_kernel(data):
 
     X, y = data
     auto = fixed().fit(X, y)
-    explicit = GaussianProcessClassifier(KERNEL + Constant(25.0), mean=None, optimize=False).fit(X, y)
+    explicit = GaussianProcessClassifier(KERNEL + Constant(25.0), trend=None, criterion=None).fit(X, y)
     assert_allclose(auto.log_marginal_likelihood_value_, explicit.log_marginal_likelihood_value_, rtol=1e-10)
     assert_allclose(auto.predict_proba(X), explicit.predict_proba(X), rtol=1e-8)
 
@@ -353,7 +353,7 @@ def test_options_that_do_not_go_together(three):
     for options, words in (
         ({"inference": "ep"}, "one_vs_rest"),
         ({"link": "probit"}, "one_vs_rest"),
-        ({"mean": 1.0}, "no effect"),
+        ({"trend": 1.0}, "no effect"),
     ):
         with pytest.raises(ValueError, match=words):
             fixed(**options).fit(*three)
@@ -392,7 +392,7 @@ def test_the_tolerance_and_the_memory_reach_the_quadrature(monkeypatch):
 def test_not_converged_is_a_warning_with_numbers(data):
     X, y = data
     with pytest.warns(ConvergenceWarning, match=r"not converged after \d+ steps.*max_iter \(now 1\)"):
-        GaussianProcessClassifier(1e4 * Gaussian(0.3), optimize=False, max_iter=1).fit(X, y)
+        GaussianProcessClassifier(1e4 * Gaussian(0.3), criterion=None, max_iter=1).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"R̂ = .*n_samples \(now 20\)"):
         fixed(inference="mcmc", n_samples=20).fit(X, y)
 

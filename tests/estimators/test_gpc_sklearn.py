@@ -18,10 +18,10 @@ from mercer.kernels import Gaussian, Matern32, Precomputed
 ESTIMATORS = [
     GaussianProcessClassifier(starts=1),  # the default in all but the time it takes
     GaussianProcessClassifier(
-        2.0 * Gaussian(1.0), optimize=False, link="probit", inference="ep", multi_class="one_vs_rest"
+        2.0 * Gaussian(1.0), criterion=None, link="probit", inference="ep", multi_class="one_vs_rest"
     ),
-    GaussianProcessClassifier(Matern32(2.0), optimize=False, mean=None, temperature=True),
-    GaussianProcessClassifier(inference="mcmc", multi_class="one_vs_rest", optimize=False, n_samples=20),
+    GaussianProcessClassifier(Matern32(2.0), criterion=None, trend=None, temperature=True),
+    GaussianProcessClassifier(inference="mcmc", multi_class="one_vs_rest", criterion=None, n_samples=20),
 ]
 
 
@@ -46,7 +46,7 @@ def data(rng):
 
 def test_pickle_clone_and_pipeline(data):
     X, y = data
-    model = GaussianProcessClassifier(Gaussian(1.0), optimize=False)
+    model = GaussianProcessClassifier(Gaussian(1.0), criterion=None)
     assert clone(model).get_params()["kernel"] == model.kernel
     fitted = make_pipeline(StandardScaler(), model).fit(X, y)
     again = pickle.loads(pickle.dumps(fitted))
@@ -55,7 +55,7 @@ def test_pickle_clone_and_pipeline(data):
 
 def test_grid_search_over_the_kernel(data):
     X, y = data
-    model = GaussianProcessClassifier(Gaussian(1.0), optimize=False)
+    model = GaussianProcessClassifier(Gaussian(1.0), criterion=None)
     found = GridSearchCV(model, {"kernel__length_scale": [1e-4, 1.0]}, cv=3, scoring="neg_log_loss").fit(X, y)
     assert found.best_params_["kernel__length_scale"] == 1.0
 
@@ -63,7 +63,7 @@ def test_grid_search_over_the_kernel(data):
 def test_precomputed_is_sliced_by_both_axes(data):
     X, y = data
     k = 3.0 * Gaussian(1.0)
-    direct = cross_val_score(GaussianProcessClassifier(k, optimize=False), X, y, cv=4)
+    direct = cross_val_score(GaussianProcessClassifier(k, criterion=None), X, y, cv=4)
     given = cross_val_score(GaussianProcessClassifier(Precomputed()), k(X), y, cv=4)
     assert_allclose(given, direct, rtol=1e-9)
 
@@ -72,14 +72,14 @@ def test_frames_with_names(data):
     pd = pytest.importorskip("pandas")
     X, y = data
     frame = pd.DataFrame(X, columns=["age", "dose"])
-    model = GaussianProcessClassifier(Gaussian(1.0), optimize=False).fit(frame, pd.Series(y, dtype="category"))
+    model = GaussianProcessClassifier(Gaussian(1.0), criterion=None).fit(frame, pd.Series(y, dtype="category"))
     assert list(model.feature_names_in_) == ["age", "dose"]
     assert_array_equal(
-        model.predict(frame), GaussianProcessClassifier(Gaussian(1.0), optimize=False).fit(X, y).predict(X)
+        model.predict(frame), GaussianProcessClassifier(Gaussian(1.0), criterion=None).fit(X, y).predict(X)
     )
 
 
 def test_probabilities_out_of_fold(data):
     X, y = data
-    p = cross_val_predict(GaussianProcessClassifier(Gaussian(1.0), optimize=False), X, y, cv=5, method="predict_proba")
+    p = cross_val_predict(GaussianProcessClassifier(Gaussian(1.0), criterion=None), X, y, cv=5, method="predict_proba")
     assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)

@@ -28,15 +28,15 @@ def test_power_function_bounds_the_error(rng):
     error = np.abs(k(new, centres) @ c - model.predict(new))
     norm = np.sqrt(c @ k(centres) @ c)
     assert (error <= model.power_function(new) * norm + 1e-9).all()
-    assert model.native_norm_ <= norm + 1e-9
+    assert model.rkhs_norm_ <= norm + 1e-9
 
 
-def test_native_norm_is_that_of_the_coefficients(rng):
+def test_rkhs_norm_is_that_of_the_coefficients(rng):
     X, y = rng.uniform(-1, 1, (15, 1)), rng.standard_normal((15, 2))
     model = KernelInterpolator(Exponential(0.5)).fit(X, y)
     alpha = model.dual_coef_
     expected = np.sqrt(np.einsum("it,ij,jt->t", alpha, model.kernel_(model.points_), alpha))
-    assert_allclose(model.native_norm_, expected, rtol=1e-8)
+    assert_allclose(model.rkhs_norm_, expected, rtol=1e-8)
 
 
 def test_rank_of_few_features(rng):

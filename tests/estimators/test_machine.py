@@ -63,8 +63,8 @@ def decision(model, X):
 def test_squared_loss_is_kernel_ridge(data, intercept, rng):
     X, y, new = data
     w = rng.uniform(0.5, 2.0, len(y))
-    ours = KernelMachine(Gaussian(1.0), "squared", 0.1, intercept=intercept).fit(X, y, w)
-    ridge = KernelRidge(Gaussian(1.0), 0.1, intercept=intercept).fit(X, y, w)
+    ours = KernelMachine(Gaussian(1.0), "squared", 0.1, trend=intercept).fit(X, y, w)
+    ridge = KernelRidge(Gaussian(1.0), 0.1, trend=intercept).fit(X, y, w)
     assert_allclose(ours.predict(new), ridge.predict(new), rtol=1e-10, atol=1e-10)
     assert ours.regularization_ == ridge.regularization_
     assert ours.lam_ == 0.1
@@ -195,7 +195,7 @@ def test_the_kind_follows_the_loss(data):
         _ = KernelMachine(loss="hinge").fit(X, y > 0).predict_proba
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "softmax"])
+@pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])
 def test_three_classes(data, multi_class):
     X, y, new = data
     label = np.array(["low", "mid", "top"])[np.digitize(y, [-0.7, 0.7])]
@@ -252,7 +252,7 @@ def test_alo_chooses_as_every_refit_would(data, loss, rng):
     X, y, n = data[0][:40], data[1][:40], 40
     y = target(loss, y, rng)
     lams = [5.0, 0.1]
-    model = KernelMachine(Gaussian(1.0), loss, lams, criterion="alo").fit(X, y)
+    model = KernelMachine(Gaussian(1.0), loss, lams, criterion="loo").fit(X, y)
     exact = {}
     for lam in lams:
         F = np.empty(n)
@@ -273,11 +273,11 @@ def test_alo_chooses_as_every_refit_would(data, loss, rng):
 def test_the_span_rule_is_close_to_every_refit(data, loss, intercept):
     X, y = data[0], data[1] > 0 if loss == "hinge" else data[1]
     coded = np.where(y, 1.0, -1.0) if loss == "hinge" else y
-    model = KernelMachine(Gaussian(1.0), loss, [0.3], criterion="alo", intercept=intercept).fit(X, y)
+    model = KernelMachine(Gaussian(1.0), loss, [0.3], criterion="loo", trend=intercept).fit(X, y)
     F = np.empty(60)
     for i in range(60):
         rest = np.delete(np.arange(60), i)
-        F[i] = decision(KernelMachine(Gaussian(1.0), loss, 0.3, intercept=intercept).fit(X[rest], y[rest]), X[[i]])[0]
+        F[i] = decision(KernelMachine(Gaussian(1.0), loss, 0.3, trend=intercept).fit(X[rest], y[rest]), X[[i]])[0]
     exact = model.loss_.value(coded, F).mean()
     assert_allclose(model.selection_.value, exact, rtol=0.35)
     assert np.median(np.abs(F - model.loo_decision_)) < 0.1 * F.std()
@@ -310,9 +310,9 @@ def test_folds_of_a_softmax_choose_by_the_softmax(data):
     grid = GridSearchCV(once, {"lam": lams}, cv=folds, scoring="neg_log_loss").fit(X, label)
     assert model.lam_ == grid.best_params_["lam"]
     assert_allclose(model.selection_.value, -grid.best_score_, rtol=1e-4)
-    with pytest.raises(ValueError, match="criterion='alo' is for one class against the rest.*criterion=5"):
-        KernelMachine(Gaussian(1.0), "logistic", criterion="alo", multi_class="softmax").fit(X, label)
-    KernelMachine(Gaussian(1.0), "logistic", [1.0], criterion="alo", multi_class="softmax").fit(X, label == "low")
+    with pytest.raises(ValueError, match="approximate leave-one-out is for one class against the rest.*criterion=5"):
+        KernelMachine(Gaussian(1.0), "logistic", criterion="loo", multi_class="softmax").fit(X, label)
+    KernelMachine(Gaussian(1.0), "logistic", [1.0], criterion="loo", multi_class="softmax").fit(X, label == "low")
 
 
 def test_a_splitter_sees_rows_of_weight_0(data):
@@ -331,7 +331,7 @@ def test_a_splitter_sees_rows_of_weight_0(data):
 def test_leave_one_out_is_there_when_every_lam_is_as_good(loss):
     X, y = np.arange(6.0)[:, None], np.full(6, 3.0)
     with pytest.warns(ConvergenceWarning, match="is the last of"):
-        model = KernelMachine(Gaussian(1.0), loss, criterion="alo").fit(X, y)
+        model = KernelMachine(Gaussian(1.0), loss, criterion="loo").fit(X, y)
     assert_allclose(model.loo_decision_, 3.0, atol=1e-6)
 
 
@@ -341,14 +341,14 @@ def test_a_value_that_is_not_finite_does_not_freeze_what_is_kept(data, monkeypat
     X, y, _ = data
     true, seen = LossColumns.mean_loss, []
     monkeypatch.setattr(LossColumns, "mean_loss", lambda *args: seen.append(1) or [np.nan, true(*args)][len(seen) > 1])
-    model = KernelMachine(Gaussian(1.0), "huber", [1.0, 0.1], criterion="alo").fit(X, y)
+    model = KernelMachine(Gaussian(1.0), "huber", [1.0, 0.1], criterion="loo").fit(X, y)
     assert model.lam_ == 0.1 and np.isfinite(model.loo_decision_).all()
 
 
 def test_the_path_goes_on_where_its_end_is_best_and_chooses_a_kernel(data):
     X, y, _ = data
-    far = KernelMachine(Gaussian(1.0), "squared", 1e-7, criterion="alo").fit(X, y)
-    near = KernelMachine(Gaussian(1.0), "squared", 0.1, criterion="alo").fit(X, y)
+    far = KernelMachine(Gaussian(1.0), "squared", 1e-7, criterion="loo").fit(X, y)
+    near = KernelMachine(Gaussian(1.0), "squared", 0.1, criterion="loo").fit(X, y)
     assert far.selection_.evaluations > near.selection_.evaluations
     assert_allclose(np.log(far.lam_), np.log(near.lam_), atol=1.0)
     kernels = [Gaussian(0.01), Gaussian(1.5), Linear()]
@@ -360,7 +360,7 @@ def test_the_path_goes_on_where_its_end_is_best_and_chooses_a_kernel(data):
 def test_a_search_that_ends_at_the_edge_says_so(rng):
     X, y = rng.standard_normal((40, 1)), np.tile([1.0, -1.0], 20)  # nothing to learn: the larger λ the better
     with pytest.warns(ConvergenceWarning, match="is the last of") as caught:
-        KernelMachine(Matern32(0.5), "squared", criterion="alo").fit(np.sort(X, axis=0), y)
+        KernelMachine(Matern32(0.5), "squared", criterion="loo").fit(np.sort(X, axis=0), y)
     assert caught[0].filename == __file__  # the warning points at the caller
 
 
@@ -371,7 +371,7 @@ def test_what_a_criterion_cannot_do_is_said(data):
     with pytest.raises(ValueError, match="list of 2 values"):
         KernelMachine(lam=[1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="positive"):
-        KernelMachine(lam=[1.0, -2.0], criterion="alo").fit(X, y)
+        KernelMachine(lam=[1.0, -2.0], criterion="loo").fit(X, y)
 
 
 # ------------------------------------------------------------------------------------------ honest, and tidy
@@ -444,23 +444,23 @@ class Counting(Cholesky):
         return super().resolvent(K, H)
 
 
-@pytest.mark.parametrize("criterion", ["alo", 3])
+@pytest.mark.parametrize("criterion", ["loo", 3])
 def test_every_trial_uses_the_solver_that_was_given(data, criterion, monkeypatch):
     X, y, _ = data
     monkeypatch.setattr(Counting, "sizes", [])
     found = KernelMachine(Gaussian(1.0), "squared", criterion=criterion, solver=Counting()).fit(X, y)
-    fits = 1 if criterion == "alo" else criterion
+    fits = 1 if criterion == "loo" else criterion
     assert len(Counting.sizes) >= fits * found.selection_.evaluations
     same = KernelMachine(Gaussian(1.0), "squared", criterion=criterion).fit(X, y)
     assert found.lam_ == same.lam_
 
 
-@pytest.mark.parametrize("criterion", ["alo", 3])
+@pytest.mark.parametrize("criterion", ["loo", 3])
 @pytest.mark.parametrize("options", [{"solver": "cholesky"}, {"loss": "logistic", "multi_class": "softmax"}], ids=str)
 def test_what_does_not_fit_is_refused_before_the_first_matrix(data, criterion, options, monkeypatch):
     X, y, _ = data
     y = np.digitize(y, [-0.5, 0.5]) if "loss" in options else y
-    if "loss" in options and criterion == "alo":
+    if "loss" in options and criterion == "loo":
         criterion = 4
     monkeypatch.setattr(TiledGram, "dense", None)
     monkeypatch.setattr(TiledGram, "_product", None)
@@ -471,4 +471,4 @@ def test_what_does_not_fit_is_refused_before_the_first_matrix(data, criterion, o
 def test_a_solver_that_does_not_give_the_diagonal_is_refused_in_words(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="needs the diagonal .* solver='cg' does not give"):
-        KernelMachine(Gaussian(1.0), "huber", criterion="alo", solver="cg").fit(X, y)
+        KernelMachine(Gaussian(1.0), "huber", criterion="loo", solver="cg").fit(X, y)

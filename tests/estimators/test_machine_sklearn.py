@@ -21,7 +21,7 @@ REST = [
     KernelMachine(loss=Expectile(0.7), lam=0.1),
     KernelMachine(loss="squared_hinge"),
     KernelMachine(loss="logistic", multi_class="softmax"),
-    KernelMachine(loss="squared_epsilon_insensitive", intercept=False),
+    KernelMachine(loss="squared_epsilon_insensitive", trend=None),
     KernelMachine(loss="logistic", criterion=3, lam=[1.0, 0.1]),
 ]
 

@@ -77,9 +77,9 @@ def test_svr_and_classifier_merge_objects_equal_in_x_and_y(rng):
         svr.fit(X, y).predict(items), svr.fit(items, y[:15], sample_weight=weight).predict(items), atol=1e-6
     )
     label = (y > np.median(y[:15])).astype(int)
-    model = GaussianProcessClassifier(kernel, optimize=False).fit(X, label)
+    model = GaussianProcessClassifier(kernel, criterion=None).fit(X, label)
     assert len(model.points_) == 15
-    weighted = GaussianProcessClassifier(kernel, optimize=False).fit(items, label[:15], sample_weight=weight)
+    weighted = GaussianProcessClassifier(kernel, criterion=None).fit(items, label[:15], sample_weight=weight)
     assert_allclose(model.predict_proba(items), weighted.predict_proba(items), rtol=1e-8)
 
 

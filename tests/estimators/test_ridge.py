@@ -37,7 +37,7 @@ def naive(kernel, lam, X, y, new, w=None, intercept=True):
 @pytest.mark.parametrize("solver", ["auto", "cholesky", "mixed", "spectral", "cg"])
 def test_solves_the_bordered_system(data, intercept, kernel, solver):
     X, y, new = data
-    model = KernelRidge(kernel, 0.1, intercept=intercept, solver=solver).fit(X, y)
+    model = KernelRidge(kernel, 0.1, trend=intercept, solver=solver).fit(X, y)
     tolerance = 1e-6 if solver == "cg" else 1e-9
     assert_allclose(
         model.predict(new), naive(kernel, 0.1, X, y, new, intercept=intercept), rtol=tolerance, atol=tolerance
@@ -219,7 +219,7 @@ def test_ctrl_c_in_a_kernel_leaves_the_estimator_as_it_was(data):
 def test_lam_zero_warns_when_k_is_singular(rng):
     X = np.linspace(0, 1, 40)[:, None]
     with pytest.warns(NumericalWarning):
-        model = KernelRidge(Gaussian(1.0), 0.0, intercept=False, solver="cholesky").fit(X, np.sin(6 * X[:, 0]))
+        model = KernelRidge(Gaussian(1.0), 0.0, trend=None, solver="cholesky").fit(X, np.sin(6 * X[:, 0]))
     assert np.isfinite(model.predict(X)).all()
     assert model.fit_report_["jitter"] > 0
 

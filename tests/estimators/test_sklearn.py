@@ -21,14 +21,14 @@ from mercer.kernels import Gaussian, GaussianBasis, Linear, Matern32, Polynomial
 ESTIMATORS = [
     KernelRidge(),
     KernelRidge(Gaussian(1.0), 0.1),
-    KernelRidge(2.0 * Matern32(1.0) + Linear(), 0.5, intercept=False),
+    KernelRidge(2.0 * Matern32(1.0) + Linear(), 0.5, trend=None),
     KernelRidge(solver="mixed"),
     KernelRidge(solver="spectral", merge=False),
     KernelInterpolator(),
     KernelInterpolator(Matern32(2.0)),
     BasisRegression(),
     GaussianProcessRegressor(noise=0.1, criterion=None),
-    BasisRegression(PolynomialBasis(2), lam=0.1, intercept=True),
+    BasisRegression(PolynomialBasis(2), lam=0.1, trend="constant"),
 ]
 
 

@@ -24,7 +24,7 @@ def data(rng, n=120, d=3, noise=0.3):
     return X, np.sin(2 * X[:, 0]) + X[:, 1] + noise * rng.standard_normal(n)
 
 
-@parametrize_with_checks([SVR(), SVR(intercept=False), SVR(nu=0.5)])
+@parametrize_with_checks([SVR(), SVR(trend=None), SVR(nu=0.5)])
 def test_scikit_learn_checks(estimator, check):
     assert_passes(check, estimator)
 
@@ -64,7 +64,7 @@ def test_nu_with_weights_equals_libsvm_and_repeated_rows(rng):
     assert_allclose(np.abs(ours.dual_coef_).sum(), 0.37 * 1.3 * w.sum(), rtol=1e-9)
     times = rng.integers(0, 4, 90)
     for intercept in (True, False):
-        model = SVR(Gaussian(1.0), nu=0.37, intercept=intercept, tol=1e-8)
+        model = SVR(Gaussian(1.0), nu=0.37, trend=intercept, tol=1e-8)
         weighted = model.fit(X, y, sample_weight=times).predict(X)
         assert_allclose(model.fit(np.repeat(X, times, axis=0), np.repeat(y, times)).predict(X), weighted, atol=1e-6)
 
@@ -72,8 +72,8 @@ def test_nu_with_weights_equals_libsvm_and_repeated_rows(rng):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_nu_is_the_fit_at_the_epsilon_found(intercept, rng):
     X, y = data(rng, 150)
-    by_nu = SVR(Gaussian(1.0), C=3.0, nu=0.31, intercept=intercept, tol=1e-8).fit(X, 1e3 * y)
-    by_epsilon = SVR(Gaussian(1.0), C=3.0, epsilon=by_nu.epsilon_, intercept=intercept, tol=1e-8).fit(X, 1e3 * y)
+    by_nu = SVR(Gaussian(1.0), C=3.0, nu=0.31, trend=intercept, tol=1e-8).fit(X, 1e3 * y)
+    by_epsilon = SVR(Gaussian(1.0), C=3.0, epsilon=by_nu.epsilon_, trend=intercept, tol=1e-8).fit(X, 1e3 * y)
     assert by_nu.epsilon_ > 0 and by_nu.kkt_violation_ <= 1e-8
     assert_allclose(by_nu.predict(X), by_epsilon.predict(X), atol=1e-3)
     assert_allclose(by_nu.dual_objective_, by_epsilon.dual_objective_, rtol=1e-9)
@@ -86,7 +86,7 @@ def test_nu_obeys_max_iter_and_says_so(rng):
     assert model.n_iter_ <= 2 and np.isfinite(model.predict(X)).all()
 
 
-@pytest.mark.parametrize("options", [{"C": 0.5}, {"C": 100.0}, {"C": 2.0, "intercept": False}, {"epsilon": 50.0}])
+@pytest.mark.parametrize("options", [{"C": 0.5}, {"C": 100.0}, {"C": 2.0, "trend": None}, {"epsilon": 50.0}])
 def test_few_rows_are_solved_alike_by_an_interior_point_and_by_rounds(options, rng, monkeypatch):
     X, y = data(rng, 80)
     model = SVR(Gaussian(1.0), tol=1e-8, **options)
@@ -110,11 +110,11 @@ def test_nu_of_a_model_that_needs_no_tube():
 def test_a_weight_is_a_number_of_rows(intercept, rng):
     X, y = data(rng, 60)
     w = rng.integers(0, 4, 60)
-    weighted = SVR(C=0.5, epsilon=0.1, intercept=intercept).fit(X, y, sample_weight=w)
-    repeated = SVR(C=0.5, epsilon=0.1, intercept=intercept).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighted = SVR(C=0.5, epsilon=0.1, trend=intercept).fit(X, y, sample_weight=w)
+    repeated = SVR(C=0.5, epsilon=0.1, trend=intercept).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert weighted.bounded_.sum() > 5  # else the weights would not act
     assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-7, atol=1e-9)
-    plain = SVR(C=0.5, epsilon=0.1, intercept=intercept).fit(X[w > 0], y[w > 0])
+    plain = SVR(C=0.5, epsilon=0.1, trend=intercept).fit(X[w > 0], y[w > 0])
     assert np.abs(plain.predict(X) - weighted.predict(X)).max() > 1e-2
     assert set(weighted.support_) <= set(np.flatnonzero(w))
 
@@ -204,7 +204,7 @@ def test_constant_targets_and_a_single_row():
         model = SVR().fit(X, y)
         assert_allclose(model.predict(X), y, atol=0.1 + 1e-12)
     assert_allclose(SVR(Gaussian()).fit(X[:1], [3.0]).predict(X[:1]), 3.0, atol=0.1)
-    assert_allclose(SVR(Gaussian(), intercept=False, C=10.0).fit(X[:1], [3.0]).predict(X[:1]), 2.9)
+    assert_allclose(SVR(Gaussian(), trend=None, C=10.0).fit(X[:1], [3.0]).predict(X[:1]), 2.9)
 
 
 def test_max_iter_warns_with_numbers_and_a_certificate(rng):

@@ -52,7 +52,7 @@ def mixed():
 def test_ridge_by_name_is_ridge_with_the_matrix(data):
     frame, y = data
     kernel, new = mixed(), frame[::-1][:7]
-    model = KernelRidge(kernel, 0.1, intercept=False).fit(frame, y)
+    model = KernelRidge(kernel, 0.1, trend=None).fit(frame, y)
     alpha = np.linalg.solve(kernel(frame) + 0.1 * np.eye(len(y)), y)
     assert_allclose(model.predict(new), kernel(new, frame) @ alpha, rtol=1e-8)
 
@@ -99,7 +99,7 @@ def test_estimators_read_frames_of_all_kinds(data, model):
 def test_classifiers_read_frames(data, make):
     frame, y = data
     labels = np.where(y > np.median(y), "high", "low")
-    model = make(mixed(), optimize=False) if make is GaussianProcessClassifier else make(mixed(), Logistic(), 0.1)
+    model = make(mixed(), criterion=None) if make is GaussianProcessClassifier else make(mixed(), Logistic(), 0.1)
     found = model.fit(frame, labels).predict_proba(pl.DataFrame(frame.to_dict("list")))
     assert_array_equal(found, model.predict_proba(frame))
     assert np.mean(model.classes_[found.argmax(axis=1)] == labels) > 0.85
@@ -133,7 +133,7 @@ def minus_log_evidence(K, lam, y):
 def test_a_search_ends_where_no_step_is_better(data, criterion, value):
     frame, y = data
     kernel = 1.0 * Gaussian([10.0, 10.0]).on(["age", "dose"]) * Categorical().on("site")
-    model = KernelRidge(kernel, criterion=criterion, intercept=False).fit(frame, y)
+    model = KernelRidge(kernel, criterion=criterion, trend=None).fit(frame, y)
     found = value(model.kernel_(frame), model.lam_, y)
     assert found < value(kernel(frame), 0.1, y) - 0.1
     for i in range(len(kernel.theta)):  # naive steps either way, in every hyper-parameter; in some it is flat

@@ -31,7 +31,7 @@ MODELS = {
     "classifier": GaussianProcessClassifier(Gaussian(1.0)),
     "svr": SVR(Gaussian(0.3), C=100.0),
     "nu": SVR(Gaussian(0.3), C=100.0, nu=0.5),
-    "machine": KernelMachine(Gaussian(0.3), loss="logistic", lam=1e-3, criterion="alo"),
+    "machine": KernelMachine(Gaussian(0.3), loss="logistic", lam=1e-3, criterion="loo"),
     "interpolator": KernelInterpolator(Gaussian(0.3)),
     "basis": BasisRegression(lam=1.0),
 }

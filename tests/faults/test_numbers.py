@@ -23,7 +23,7 @@ def test_every_solver_says_how_many_digits_are_left(solver, lam):
     X, y = line()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = KernelRidge(Linear(), lam, intercept=False, solver=solver).fit(X, y)
+        model = KernelRidge(Linear(), lam, trend=None, solver=solver).fit(X, y)
     slope = float(X[:, 0] @ y / (X[:, 0] @ X[:, 0]))
     off = abs(float(model.predict([[1.0]])[0]) - slope) / slope
     assert off <= 30 * model.fit_report_["accuracy"]["fitted"]
@@ -35,7 +35,7 @@ def test_the_norm_of_a_kernel_of_low_rank(lam):
     X, y = line(200)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalWarning)
-        norm = KernelRidge(Linear(), 1e4 * lam, intercept=False).fit(X, y).rkhs_norm_
+        norm = KernelRidge(Linear(), 1e4 * lam, trend=None).fit(X, y).rkhs_norm_
     exact = abs(float(X[:, 0] @ y / (X[:, 0] @ X[:, 0] + 1e4 * lam)))
     np.testing.assert_allclose(norm, exact, rtol=1e-5)
 

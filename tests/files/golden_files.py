@@ -19,7 +19,7 @@ CLASSES = {
     "SVR": {"C": 10.0},
     "KernelMachine": {"loss": "logistic"},
     "GaussianProcessRegressor": {"criterion": None},
-    "GaussianProcessClassifier": {"optimize": False},
+    "GaussianProcessClassifier": {"criterion": None},
 }
 
 

@@ -8,7 +8,7 @@ from files import zoo
 from files.forge import put_together, take_apart
 from mercer import KernelRidge, files
 from mercer._state import check, check_vectors
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelRegressor
 from mercer.exceptions import ModelFileError
 from mercer.files._encode import expression
 from mercer.kernels import Gaussian, Linear, Matern, Spectrum
@@ -119,7 +119,7 @@ class Ensemble:
         return {"weights": state["w"], "settings": {}}
 
 
-class MeanRidge(KernelEstimator):
+class MeanRidge(KernelRegressor):
     """A model of a user's own: it declares what it keeps beside its public attributes."""
 
     state_extras = {"ensemble": "_ensemble"}
@@ -132,7 +132,7 @@ class MeanRidge(KernelEstimator):
         return self._fit_all_or_nothing(X, y)
 
     def _fit(self, X, y):
-        kernel, X, y, flat = self._prepare(X, y)
+        (kernel,), X, y, flat = self._prepare(X, y)
         Kinv = Cholesky().resolvent(mercer.gram.TiledGram(kernel, X))(self.lam)
         self._set_model(kernel, X, Kinv @ y, np.zeros(0), flat)
         self._ensemble = Ensemble(np.ones(3))

@@ -53,7 +53,7 @@ def _ridge():
     found["ridge list"] = _later("KernelRidge", [kernel, Linear()], criterion=LOO())
     found["ridge lam"] = _later("KernelRidge", kernel, criterion=LOO(), optimize="lam")
     found["ridge weights"] = _later("KernelRidge", sample_weight=w)
-    found["ridge dropped"] = _later("KernelRidge", sample_weight=np.where(w > 1, w, 0.0), intercept=False)
+    found["ridge dropped"] = _later("KernelRidge", sample_weight=np.where(w > 1, w, 0.0), trend=None)
     found["ridge noise"] = _later("KernelRidge", lam=w)
     found["ridge targets"] = _later("KernelRidge", y=np.stack([y, -2 * y], axis=1))
     found["ridge huge"] = _later("KernelRidge", y=1e200 * y)
@@ -66,7 +66,7 @@ def _simple():
     return {
         "interpolator": _later("KernelInterpolator"),
         "interpolator targets": _later("KernelInterpolator", y=np.stack([y, -2 * y], axis=1)),
-        "basis": _later("BasisRegression", lam=0.1, intercept=True),
+        "basis": _later("BasisRegression", lam=0.1, trend="constant"),
         "basis own": _later("BasisRegression", GaussianBasis([[0.0, 1.0]], 1.0)),
         "svr": _later("SVR", sample_weight=w),
         "svr nu": _later("SVR", Gaussian(), nu=0.3),
@@ -86,6 +86,10 @@ def _processes():
     found["gp jitter"] = _later(name, Linear() + 1e-30, X=X[:6], y=y[:6], **jitter)
     for trend in (None, "linear", PolynomialBasis(2)):
         found[f"gp trend {trend}"] = _later(name, Gaussian(), trend=trend, criterion=None)
+    mixed = [Gaussian(1.0), 2.0 * Linear()]
+    found["stacked"] = _later("StackedKernels", mixed, [0.1, 0.2])
+    found["stacked weights"] = _later("StackedKernels", mixed, [0.1, 0.2], weights=[1.0, 3.0])
+    found["transformed"] = _later("TransformedTarget", target="yeo-johnson")
     return found
 
 
@@ -93,14 +97,14 @@ def _classifiers():
     X, _, two, three, _ = data()
     name, found = "GaussianProcessClassifier", {}
     for inference in ("laplace", "ep", "mcmc"):
-        options = {"inference": inference, "n_samples": 20, "optimize": False}
+        options = {"inference": inference, "n_samples": 20, "criterion": None}
         for link in ("logit", "probit"):
             found[f"gpc {inference} {link}"] = _later(name, Gaussian(), link=link, y=two, **options)
         found[f"gpc {inference} rest"] = _later(name, multi_class="one_vs_rest", y=three, **options)
     few = {"X": X[:3], "y": np.array([0, 1, 1])}
-    found["gpc quadrature"] = _later(name, Gaussian(), inference="quadrature", optimize=False, **few)
+    found["gpc quadrature"] = _later(name, Gaussian(), inference="quadrature", criterion=None, **few)
     found["gpc learnt"] = _later(name, Gaussian(), temperature=True, y=two)
-    found["gpc softmax"] = _later(name, Gaussian(), optimize=False, y=three)
+    found["gpc softmax"] = _later(name, Gaussian(), criterion=None, y=three)
     return found
 
 
@@ -112,7 +116,7 @@ def _machines():
         found[f"machine {called}"] = _later(name, Gaussian(), loss=called, lam=0.1, y=target)
     grid = {"lam": [0.1, 1.0]}
     found["machine levels"] = _later(name, Gaussian(), loss=losses.Quantile([0.1, 0.9]), criterion=3, **grid)
-    found["machine alo"] = _later(name, Gaussian(), loss=losses.Huber(1.0), criterion="alo", **grid)
+    found["machine alo"] = _later(name, Gaussian(), loss=losses.Huber(1.0), criterion="loo", **grid)
     found["machine softmax"] = _later(name, Gaussian(), loss="logistic", multi_class="softmax", y=three)
     found["machine rest"] = _later(name, Gaussian(), loss="hinge", y=three)
     return found

@@ -36,7 +36,7 @@ for share in (0.2, 0.6):
         CASES.add("exact", f"svr/{key}/nu={share}", lambda k=key, nu=share: svr(k, C=10.0, nu=nu), tol=1e-6)
 CASES.add("exact", "svr/weights", lambda: svr("cars", Matern32(5.0), True, C=10.0, epsilon=5.0), tol=1e-6)
 CASES.add("exact", "svr/weights/nu", lambda: svr("cars", Matern32(5.0), True, C=10.0, nu=0.5), tol=1e-6)
-CASES.add("exact", "svr/no intercept", lambda: svr("diabetes", C=10.0, epsilon=20.0, intercept=False), tol=1e-6)
+CASES.add("exact", "svr/no intercept", lambda: svr("diabetes", C=10.0, epsilon=20.0, trend=None), tol=1e-6)
 CASES.add("exact", "svr/three targets", lambda: svr("linnerud", C=10.0, epsilon=2.0), tol=1e-6)
 CASES.add("exact", "svr/path", path, tol=1e-6)
 
@@ -65,7 +65,7 @@ def machine_chosen(name, loss, criterion, labels=None, lam=1.0, **options):
     value = model.selection_.value
     out = {"value": value, "allow": ERROR * abs(value), "theta": [np.log(model.lam_)], "spread": float(np.std(y))}
     out["y: f"] = model.decision_function(new) if hasattr(model, "classes_") else model.predict(new)
-    return out | ({"y: loo": model.loo_decision_[:8]} if criterion == "alo" else {})
+    return out | ({"y: loo": model.loo_decision_[:8]} if criterion == "loo" else {})
 
 
 REGRESSION = {
@@ -80,22 +80,22 @@ REGRESSION = {
 for key, loss in REGRESSION.items():
     CASES.add("exact", f"machine/ethanol/{key}", machine, "ethanol", loss, tol=1e-6)
     CASES.add("exact", f"machine/diabetes/{key}", machine, "diabetes", loss, None, True, tol=1e-6)
-    criterion = 4 if key in ("quantile", "epsilon", "squared epsilon") else "alo"
+    criterion = 4 if key in ("quantile", "epsilon", "squared epsilon") else "loo"
     CASES.add("search", f"machine/counts/{key}", machine_chosen, "counts", loss, criterion)
 for key in ("hinge", "squared_hinge", "logistic"):
     CASES.add("exact", f"machine/synth/{key}", machine, "synth", key, tol=1e-6)
     CASES.add("exact", f"machine/ethanol/{key}", machine, "ethanol", key, "median", True, tol=1e-6)
     CASES.add("exact", f"machine/iris/{key}", machine, "iris", key, tol=1e-6)
-    CASES.add("search", f"machine/synth/{key}/alo", machine_chosen, "synth", key, "alo", None, [0.01, 0.1, 1.0])
+    CASES.add("search", f"machine/synth/{key}/alo", machine_chosen, "synth", key, "loo", None, [0.01, 0.1, 1.0])
     CASES.add(
         "search", f"machine/wine/{key}/folds", machine_chosen, "wine", key, KFold(3, shuffle=True, random_state=0), 1
     )
 CASES.add("exact", "machine/counts/poisson", machine, "counts", "poisson", tol=1e-6)
-CASES.add("search", "machine/counts/poisson/alo", machine_chosen, "counts", "poisson", "alo")
+CASES.add("search", "machine/counts/poisson/alo", machine_chosen, "counts", "poisson", "loo")
 CASES.add("exact", "machine/iris/softmax", lambda: machine("iris", "logistic", multi_class="softmax"), tol=1e-6)
 CASES.add("exact", "machine/linnerud/huber", lambda: machine("linnerud", losses.Huber(2.0)), tol=1e-6)
-CASES.add("exact", "machine/no intercept", lambda: machine("cars", losses.Huber(10.0), intercept=False), tol=1e-6)
+CASES.add("exact", "machine/no intercept", lambda: machine("cars", losses.Huber(10.0), trend=None), tol=1e-6)
 kernels = [Gaussian(5.0), Exponential(5.0)]
 CASES.add(
-    "search", "machine/list", lambda: machine_chosen("cars", "huber", "alo", None, [0.1, 1.0, 10.0], kernel=kernels)
+    "search", "machine/list", lambda: machine_chosen("cars", "huber", "loo", None, [0.1, 1.0, 10.0], kernel=kernels)
 )

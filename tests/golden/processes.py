@@ -103,7 +103,7 @@ CASES.add("search", "gp/mcycle/loo", lambda: learnt("mcycle", "loo", allow=1e-5)
 CASES.add("search", "gp/ethanol/errors", lambda: learnt("ethanol", LOO(), allow=None))
 CASES.add("search", "gp/ethanol/folds", lambda: learnt("ethanol", FoldDensity()))
 CASES.add("search", "gp/diabetes/folds", lambda: learnt("diabetes", FoldDensity(3), 100.0 * Gaussian(2.0)))
-CASES.add("search", "gp/cars/noise", lambda: learnt("cars", optimize="noise", kernel=400.0 * Gaussian(6.0)))
+CASES.add("search", "gp/cars/noise", lambda: learnt("cars", optimize="lam", kernel=400.0 * Gaussian(6.0)))
 CASES.add(
     "search", "gp/cars/kernel", lambda: learnt("cars", optimize="kernel", kernel=400.0 * Gaussian(6.0), noise=200.0)
 )
@@ -133,10 +133,10 @@ def gpc(name, kernel, weighted=False, two=None, rows=None, **options):
     X, y, new = data.load(name)
     y = y if two is None else (y == two).astype(int)
     X, y = (X, y) if rows is None else (X[rows], y[rows])
-    model = GaussianProcessClassifier(kernel, optimize=False, tol=1e-12, **options)
+    model = GaussianProcessClassifier(kernel, criterion=None, tol=1e-12, **options)
     model.fit(X, y, weights(y) if weighted else None)
     mean, std = model.predict_latent(new)
-    out = {"proba": model.predict_proba(new), "latent": mean, "std": std, "b": model.mean_}
+    out = {"proba": model.predict_proba(new), "latent": mean, "std": std, "b": model.intercept_}
     out |= {"evidence": model.log_marginal_likelihood_value_, "loo": model.loo_probabilities_[:6]}
     if options.get("inference") not in ("mcmc", "quadrature"):
         theta = model.kernel_.theta + 0.2
@@ -169,9 +169,9 @@ for inference in ("laplace", "ep"):
     )
 CASES.add("exact", "gpc/iris/softmax", lambda: gpc("iris", 4.0 * Gaussian(1.5)))
 CASES.add("exact", "gpc/wine/softmax", lambda: gpc("wine", 4.0 * Matern52(2.0), True))
-CASES.add("exact", "gpc/digits/softmax", lambda: gpc("digits", 9.0 * Gaussian(4.0), mean=None))
-CASES.add("exact", "gpc/iris/no mean", lambda: gpc("iris", 4.0 * Gaussian(1.5), two=1, mean=None))
-CASES.add("exact", "gpc/iris/mean given", lambda: gpc("iris", 4.0 * Gaussian(1.5), two=1, mean=-0.5))
+CASES.add("exact", "gpc/digits/softmax", lambda: gpc("digits", 9.0 * Gaussian(4.0), trend=None))
+CASES.add("exact", "gpc/iris/no mean", lambda: gpc("iris", 4.0 * Gaussian(1.5), two=1, trend=None))
+CASES.add("exact", "gpc/iris/mean given", lambda: gpc("iris", 4.0 * Gaussian(1.5), two=1, trend=-0.5))
 CASES.add("exact", "gpc/temperature", lambda: gpc("synth", 25.0 * Gaussian(0.2), temperature=True), tol=1e-6)
 six = np.arange(0, 84, 14)
 way = {"inference": "quadrature", "rows": six}

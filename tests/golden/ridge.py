@@ -79,7 +79,7 @@ CASES.add("exact", "ridge/cars/weights", ridge, "cars", Gaussian(5.0), 0.2, True
 CASES.add("exact", "ridge/mcycle/weights", ridge, "mcycle", Matern32(8.0), 0.5, True)
 CASES.add("exact", "ridge/cars/unmerged", lambda: ridge("cars", Gaussian(5.0), 0.2, merge=False))
 CASES.add("exact", "ridge/cars/noise", lambda: ridge("cars", Gaussian(5.0), np.linspace(0.1, 2.0, 50)))
-CASES.add("exact", "ridge/diabetes/no intercept", lambda: ridge("diabetes", Gaussian(2.0), 1.0, intercept=False))
+CASES.add("exact", "ridge/diabetes/no intercept", lambda: ridge("diabetes", Gaussian(2.0), 1.0, trend=None))
 CASES.add("exact", "ridge/linnerud/three targets", lambda: ridge("linnerud", None, 1.0))
 CASES.add("exact", "ridge/friedman/two targets", lambda: ridge("friedman", Matern52(1.0), 0.1, True))
 for solver, tol in {"cholesky": 1e-9, "mixed": 1e-8, "spectral": 1e-9, "cg": 1e-6}.items():  # CG asks for 1e-8
@@ -129,7 +129,7 @@ def interpolate(name, kernel, rows):
     X, y, new = data.load(name)
     first = np.unique(X, axis=0, return_index=True)[1][:: max(1, len(X) // rows)][:rows]
     model = KernelInterpolator(kernel).fit(X[first], y[first])
-    out = {"predict": model.predict(new), "norm": model.native_norm_, "rank": model.rank_}
+    out = {"predict": model.predict(new), "norm": model.rkhs_norm_, "rank": model.rank_}
     return out | {"power": model.power_function(new) ** 2, "alpha": np.sort(model.dual_coef_, axis=0)[:5]}
 
 
@@ -150,6 +150,8 @@ for key, lam in {"": 0.0, "/ridge": 2.0}.items():
     CASES.add("exact", f"basis/diabetes{key}", basis, "diabetes", None, lam, True)
     centres = np.linspace(-1, 7, 6)[:, None]
     CASES.add(
-        "exact", f"basis/counts{key}", lambda z=centres, lam=lam: basis("counts", GaussianBasis(z), lam, intercept=True)
+        "exact",
+        f"basis/counts{key}",
+        lambda z=centres, lam=lam: basis("counts", GaussianBasis(z), lam, trend="constant"),
     )
 CASES.add("exact", "basis/linnerud", basis, "linnerud", None, 0.5)

@@ -14,8 +14,8 @@ from mercer.diagnostics import bias_variance
 from mercer.kernels import Gaussian
 from mercer.plots import BiasVarianceDisplay, IntervalDisplay, LCurveDisplay, PicardDisplay, SelectionDisplay
 from mercer.plots._base import number
-from mercer.plots.selection import _scaled, _short
 from mercer.selection import GCV, LOO, Choice, Discrepancy, Evidence, LCurve, compare, path
+from mercer.selection.shown import scaled, short_names
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = Gaussian(5.0)
@@ -227,17 +227,17 @@ def test_selection_shows_what_is_not_sure_or_not_in_sight(mcycle):
 
 
 def test_scaling_of_criteria():
-    scaled = _scaled(np.array([100.0, 1.0, 10.0]), error=True)
-    np.testing.assert_allclose(scaled, [2.0, 0.0, 1.0])
-    np.testing.assert_allclose(_scaled(np.array([3.0, 2.0, 1.0]), error=False), [1.0, 0.5, 0.0])
-    np.testing.assert_allclose(_scaled(np.array([-3.0, np.inf, -1.0]), error=True), [0.0, np.nan, 1.0])
-    np.testing.assert_array_equal(_scaled(np.ones(3), error=True), 0.0)
+    found = scaled(np.array([100.0, 1.0, 10.0]), error=True)
+    np.testing.assert_allclose(found, [2.0, 0.0, 1.0])
+    np.testing.assert_allclose(scaled(np.array([3.0, 2.0, 1.0]), error=False), [1.0, 0.5, 0.0])
+    np.testing.assert_allclose(scaled(np.array([-3.0, np.inf, -1.0]), error=True), [0.0, np.nan, 1.0])
+    np.testing.assert_array_equal(scaled(np.ones(3), error=True), 0.0)
 
 
 def test_short_names():
     names = [rule.name for rule in (LOO(), LOO("log_density"), GCV("robust"), Discrepancy(0.5))]
-    assert list(_short(names).values()) == ["LOO", "LOO log density", "GCV robust", "Discrepancy noise 0.5"]
-    assert list(_short(["A(x=1)", "A(x=2)"]).values()) == ["A(x=1)", "A(x=2)"]
+    assert list(short_names(names).values()) == ["LOO", "LOO log density", "GCV robust", "Discrepancy noise 0.5"]
+    assert list(short_names(["A(x=1)", "A(x=2)"]).values()) == ["A(x=1)", "A(x=2)"]
 
 
 def test_picard_cuts_where_the_eigenvalue_is_lam(mcycle):

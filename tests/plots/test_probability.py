@@ -13,7 +13,7 @@ from mercer.plots import ProbabilityDisplay
 def fitted(rng, d, classes):
     X = rng.standard_normal((30, d))
     y = np.array(["ash", "beech", "oak"])[np.digitize(X[:, 0], [0.0, 0.7][: classes - 1])]
-    return GaussianProcessClassifier(2.0 * Gaussian(1.0), optimize=False).fit(X, y), X, y
+    return GaussianProcessClassifier(2.0 * Gaussian(1.0), criterion=None).fit(X, y), X, y
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -51,7 +51,7 @@ def test_shades_over_a_plane(rng, classes):
 def test_frames_and_no_rows(rng, library):
     _, X, y = fitted(rng, 2, 2)
     frame = pytest.importorskip(library).DataFrame({"width": X[:, 0], "length": X[:, 1]})
-    model = GaussianProcessClassifier(2.0 * Gaussian(1.0), optimize=False).fit(frame, y)
+    model = GaussianProcessClassifier(2.0 * Gaussian(1.0), criterion=None).fit(frame, y)
     display = ProbabilityDisplay.from_estimator(model, frame)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "length")
     assert display.points_ == []
@@ -62,7 +62,9 @@ def test_a_classifier_of_scikit_learn_and_a_constant_one(rng):
 
     _, X, y = fitted(rng, 1, 2)
     assert ProbabilityDisplay.from_estimator(LogisticRegression().fit(X, y), X, y).band is None
-    flat = GaussianProcessClassifier(1e-9 * Gaussian(1.0), mean=None, optimize=False).fit(np.ones((4, 2)), [0, 0, 0, 1])
+    flat = GaussianProcessClassifier(1e-9 * Gaussian(1.0), trend=None, criterion=None).fit(
+        np.ones((4, 2)), [0, 0, 0, 1]
+    )
     assert ProbabilityDisplay.from_estimator(flat, np.ones((4, 2)), [0, 0, 0, 1]).shades_ is not None
 
 

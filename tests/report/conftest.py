@@ -40,7 +40,7 @@ def classification():
     """Findings of a classifier with two classes."""
     X = columns(80, 2)
     y = np.where(X[:, 0] + 0.3 * np.random.default_rng(2).standard_normal(80) > 0, "</script>yes", "no")
-    model = GaussianProcessClassifier(2.0 * Gaussian(0.8), optimize=False).fit(X, y)
+    model = GaussianProcessClassifier(2.0 * Gaussian(0.8), criterion=None).fit(X, y)
     return collect(model, X, y, target="answer")
 
 

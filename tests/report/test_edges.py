@@ -8,8 +8,8 @@ import pytest
 from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.kernels import Categorical, Gaussian
 from mercer.report import collect, render
-from mercer.report._case import frozen, make_case, quietly
-from mercer.report._left_out import left_out
+from mercer.report._case import left_out, make_case
+from mercer.selection.judging import quietly
 
 
 def page_of(found):
@@ -41,25 +41,25 @@ def test_a_lam_for_each_row_is_kept(table, rng, kind, weighted):
         model = GaussianProcessRegressor(Gaussian(0.4), NOISE, criterion=None).fit(X, y, w)
     found = collect(model, X, y)
     assert ("M107" in codes(found)) == weighted
-    again = frozen(model).fit(X, y, w)
+    again = model.frozen().fit(X, y, w)
     np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-9, atol=1e-12)
     assert found["selection"]["path"]["dof"] == pytest.approx(model.influence().dof, rel=1e-9)
     assert "each row has its own" in page_of(found)
     case, square = make_case(model, X, y), []
     for i in range(30):
         rows = np.delete(np.arange(30), i)
-        square.append((y[i] - case.fit(frozen(model), X[rows], y[rows], rows).predict(X[i : i + 1])[0]) ** 2)
+        square.append((y[i] - case.fit(rows).predict(X[i : i + 1])[0]) ** 2)
     expected = np.sqrt(np.average(square, weights=w))
     assert found["scores"]["models"][0]["rmse"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_common_factor_that_was_learnt_is_kept(table):
     X, y = table
-    model = GaussianProcessRegressor(Gaussian(0.4), NOISE, optimize="noise", starts=1, prior=None).fit(X, y)
-    np.testing.assert_allclose(frozen(model).noise, model.noise_, rtol=1e-9)
+    model = GaussianProcessRegressor(Gaussian(0.4), NOISE, optimize="lam", starts=1, prior=None).fit(X, y)
+    np.testing.assert_allclose(model.frozen().noise, model.noise_, rtol=1e-9)
     model.forget([0])
-    assert len(frozen(model).noise) == 29
-    with pytest.raises(ValueError, match="fitted on 29 rows with a noise for each"):
+    assert len(model.frozen().noise) == 29
+    with pytest.raises(ValueError, match="fitted on 29 rows with a λ for each"):
         collect(model, X, y)
 
 
@@ -188,7 +188,7 @@ def test_units_of_names_that_are_cut(table, name):
 def test_the_outlier_comes_first_where_most_residuals_are_equal():
     X, y = np.linspace(0, 1, 30)[:, None], np.zeros(30)
     y[17] = 100.0
-    found = collect(KernelRidge(Gaussian(1e-4), 1.0, intercept=False).fit(X, y), X, y)["rows"]["residuals"]
+    found = collect(KernelRidge(Gaussian(1e-4), 1.0, trend=None).fit(X, y), X, y)["rows"]["residuals"]
     assert found["rows"][0]["row"] == "17"
     assert found["rows"][0]["z"] == pytest.approx(np.sqrt(30))
     assert found["outliers"] == 1
@@ -232,7 +232,7 @@ def test_nothing_is_said_of_a_choice_that_was_not_made(table, ridge):
     assert "were chosen on all rows" not in given
     assert "were chosen on all rows" in page_of(ridge)
     label = np.where(y > 0, "up", "down")
-    process = GaussianProcessClassifier(2.0 * Gaussian(0.5), optimize=False).fit(X, label)
+    process = GaussianProcessClassifier(2.0 * Gaussian(0.5), criterion=None).fit(X, label)
     text = page_of(collect(process, X, label))
     assert "given, not chosen" in text
     assert "is chosen by the evidence" not in text

@@ -12,9 +12,9 @@ import pytest
 from mercer import KernelRidge
 from mercer.kernels import Constant, Gaussian
 from mercer.report import Findings, charts, collect, page, render, svg, write
-from mercer.report._words import number
+from mercer.report._html import number
+from mercer.report.charts import find_ticks
 from mercer.report.page import ORDER
-from mercer.report.ticks import find_ticks
 
 VOID = {"meta", "br", "hr", "col", "link", "img", "input"}
 

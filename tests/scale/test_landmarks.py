@@ -198,7 +198,7 @@ def test_with_all_rows_as_landmarks_it_is_the_exact_fit(rng):
     X, Y = problem(rng, 150, t=2)
     w = rng.random(150) + 0.5
     for intercept in (True, False):
-        options = {"lam": 0.3, "intercept": intercept}
+        options = {"lam": 0.3, "trend": intercept}
         exact = KernelRidge(Matern32(0.7), **options).fit(X, Y, w)
         model = quiet(KernelRidge(Matern32(0.7), approximation=Landmarks(choose=X), **options), X, Y, w)
         np.testing.assert_allclose(model.predict(X[:20]), exact.predict(X[:20]), rtol=1e-6)

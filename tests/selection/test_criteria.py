@@ -54,7 +54,7 @@ def refit_residuals(X, y, w, intercept, folds, lam=LAM):
     out = np.empty_like(y)
     for fold in folds:
         rest = np.setdiff1d(np.arange(len(y)), fold)
-        model = KernelRidge(KERNEL, lam, intercept=intercept, solver="cholesky")
+        model = KernelRidge(KERNEL, lam, trend=intercept, solver="cholesky")
         model.fit(X[rest], y[rest], None if w is None else w[rest])
         out[fold] = y[fold] - model.predict(X[fold])
     return out

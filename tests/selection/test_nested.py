@@ -44,7 +44,7 @@ def test_algorithm_1_written_out(rng):
     X, y = smooth(rng)
     gamma, F = 1 / (2 * 0.4**2), 4
     splits = list(SklearnKFold(F, shuffle=True, random_state=0).split(X))
-    result = nested_cv(lam_only(Gaussian(0.4), KFold(F - 1, shuffle=False), intercept=False), X, y, outer=F)
+    result = nested_cv(lam_only(Gaussian(0.4), KFold(F - 1, shuffle=False), trend=None), X, y, outer=F)
     for (train, test), score, choice in zip(splits, result.scores, result.choices, strict=True):
 
         def error(log_lam, rows=train):

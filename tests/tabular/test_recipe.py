@@ -83,7 +83,7 @@ def test_overrides():
 
 def test_nothing_left_is_an_error_with_reasons():
     with pytest.raises(DataError, match="no column is left.*'a': it is constant"):
-        Recipe().fit(pl.DataFrame({"a": [1, 1, 1], "y": [1, 2, 3]}), "y")
+        Recipe().fit(pl.DataFrame({"a": [1, 1, 1]}))
 
 
 def test_infinities_and_mixed_columns_name_their_rows():

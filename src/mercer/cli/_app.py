@@ -1,10 +1,11 @@
-"""The commands and their options, for typer. Each command imports its work when it runs."""
+"""The commands and their options, for argparse. Each command imports its work when it runs: nothing heavy is here."""
 
-import inspect
+import argparse
 import shlex
+from importlib import import_module
 from types import SimpleNamespace
 
-from mercer.cli._interrupt import interrupted
+from mercer.cli._run import Usage, interrupted
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 
@@ -19,142 +20,173 @@ Numbers are standardised, categories become indicators, unless the kernel reads 
 
 Strings: Spectrum, Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment. Molecules as SMILES (extra chem):
 TanimotoOf(AtomEnvironments(2)). Graphs as JSON: WeisfeilerLehman, ShortestPath and others."""
+MODELS = ("auto", "ridge", "gp", "svr", "huber", "poisson", "gpc", "logistic")
+CRITERIA = ("auto", "loo", "gcv", "evidence", "lcurve", "discrepancy", "kfold")
 
 
-def _fit(settings):
-    from mercer.cli.fit import run
+def whole(low, high=2**32 - 1):
+    """The type of a whole number between two."""
 
-    return run(settings)
+    def read(text):
+        if not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not between {low} and {high}")
+        return int(text)
 
-
-def _predict(settings):
-    from mercer.cli.predict import run
-
-    return run(settings)
-
-
-def _compare(settings):
-    from mercer.cli.compare import run
-
-    return run(settings)
+    read.__name__ = "int"
+    return read
 
 
-def _evaluate(settings):
-    from mercer.cli.evaluate import run
-
-    return run(settings)
-
-
-def _inspect(settings):
-    from mercer.cli.inspection import run
-
-    return run(settings)
-
-
-def _report(settings):
-    from mercer.cli.inspection import run_report
-
-    return run_report(settings)
-
-
-def _plan(settings):
-    from mercer.cli.plan import run
-
-    return run(settings)
-
-
-def _demo(settings):
-    from mercer.cli._tables import check_free
-    from mercer.demo import run
-
-    if not settings.text:
-        check_free(settings.output, "--output", settings.force)
-    run(output=None if settings.text else settings.output)
-    return 0
-
-
-NEEDED = inspect.Parameter.empty  # an option without a default
+OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list may be repeated
+    "data": ("", str, "DATA", "CSV (any usual dialect, gzipped or not) or Parquet; - is standard input."),
+    "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
+    "target": ("--target -t", str, "NAME", "Column to be predicted."),
+    "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. auto: ridge for numbers, gpc for text."),
+    "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
+               "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns."),
+    "fix_kernel": ("--fix-kernel", bool, None, "Take the kernel as it is, and choose λ alone."),
+    "criterion": ("--criterion", str, "NAME", f"What chooses: {', '.join(CRITERIA)}."),
+    "test": ("--test", str, "FILE", "Table to judge the model by, which the fit does not see."),
+    "time_budget": ("--time-budget", str, "TIME", "Time for the whole command: 60s, 5m, 2h."),
+    "memory": ("--memory", str, "SIZE", "Memory the fit may use: 500MB, 8GB."),
+    "max_rows": ("--max-rows", str, "N", "Rows to fit on, at most, drawn at random."),
+    "seed": ("--seed", whole(0), "N", "Seed of folds and samples."),
+    "folds": ("--folds", whole(2), "N", "Folds of the cross-validation that judges."),
+    "no_score": ("--no-score", bool, None, "Do not judge the model by cross-validation."),
+    "output": ("--output -o", str, "FILE", "File to write."),
+    "report": ("--report", str, "FILE", "HTML page about the model."),
+    "card": ("--card", str, "FILE", "Model card: .md or .json."),
+    "plot": ("--plot", str, "FILE", "Picture: .png, .svg or .pdf."),
+    "json": ("--json", bool, None, "One JSON object instead of text."),
+    "dry_run": ("--dry-run", bool, None, "Say what would be done, and how long it would take; fit nothing."),
+    "force": ("--force", bool, None, "Replace files that are there."),
+    "config": ("--config", str, "FILE", "TOML file with these options; what is on the command line wins."),
+    "ignore": ("--ignore", list, "NAME", "Column to leave out. May be repeated."),
+    "categorical": ("--categorical", list, "NAME", "Column of categories. May be repeated."),
+    "numeric": ("--numeric", list, "NAME", "Column of numbers, also if it looks like a row number. May be repeated."),
+    "missing": ("--missing", list, "WORD", "Another word for a missing value. May be repeated."),
+    "no_header": ("--no-header", bool, None, "The first line is data; columns are column_1, column_2, …"),
+    "separator": ("--separator", str, "CHAR", "Separator of a CSV file; else it is found out."),
+    "decimal": ("--decimal", str, "CHAR", "Decimal sign, . or , ; else it is found out."),
+    "interval": ("--interval", float, "COVERAGE", "Add lower and upper ends of intervals with this coverage."),
+    "std": ("--std", bool, None, "Add the standard deviation of a new observation (Gaussian processes)."),
+    "keep": ("--keep", list, "NAME", "Column to pass through, such as an identifier. May be repeated."),
+    "rows": ("--rows", str, "N", "Rows: 500, 2e6."),
+    "features": ("--features", str, "D", "Columns of numbers."),
+    "text": ("--text", bool, None, "Draw with letters, also where matplotlib is installed."),
+    "quiet": ("--quiet -q", bool, None, "Only results and errors."),
+    "no_progress": ("--no-progress", bool, None, "No progress bar."),
+    "debug": ("--debug", bool, None, "Show where an error comes from."),
+}  # fmt: skip
+NEEDED = object()  # an option without a default
 READING = {"missing": None, "no_header": False, "separator": None, "decimal": None}
 ROLES = {"ignore": None, "categorical": None, "numeric": None}
 TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
-    "fit": (_fit, FIT, {
+    "fit": ("mercer.cli.fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "fix_kernel": False, "criterion": "auto",
         "test": None, "output": None, "report": None, "card": None, "force": False, "time_budget": None,
         "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, **ROLES, **READING, "config": None,
         "dry_run": False, "json": False, "quiet": False, "no_progress": False, "debug": False}),
-    "predict": (_predict, "Predict each row of a table, in its order.", {
+    "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {
         "model": NEEDED, "data": NEEDED, "output": "-", "interval": None, "std": False, "keep": None, **READING,
         "force": False, "config": None, **TALK}),
-    "compare": (_compare, "Show which λ each rule chooses.", {
+    "compare": ("mercer.cli.compare", "Show which λ each rule chooses.", {
         "data": NEEDED, "target": NEEDED, "kernel": None, "plot": None, "seed": 0, "max_rows": None, **ROLES, **READING,
         "force": False, "config": None, "json": False, "quiet": False, "no_progress": False, "debug": False}),
-    "evaluate": (_evaluate, "Judge a model by a table that has the target.", {
+    "evaluate": ("mercer.cli.evaluate", "Judge a model by a table that has the target.", {
         "model": NEEDED, "data": NEEDED, **READING, "json": False, **TALK}),
-    "inspect": (_inspect, "Say what a model file holds.", {"model": NEEDED, "json": False, **TALK}),
-    "report": (_report, "Write the HTML page about a model file.", {
+    "inspect": ("mercer.cli.inspection", "Say what a model file holds.", {"model": NEEDED, "json": False, **TALK}),
+    "report": ("mercer.cli.inspection:run_report", "Write the HTML page about a model file.", {
         "model": NEEDED, "output": None, "force": False, **TALK}),
-    "plan": (_plan, "Say what a fit of so many rows would take.", {
+    "plan": ("mercer.cli.plan", "Say what a fit of so many rows would take.", {
         "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
-    "demo": (_demo, "Fit the bundled stopping distances of cars.", {
+    "demo": ("mercer.cli.plan:run_demo", "Fit the bundled stopping distances of cars.", {
         "output": "mercer_demo.png", "text": False, "force": False, "debug": False}),
 }  # fmt: skip
 
 
-def build(arguments=()):
-    """Return the typer application; the arguments are kept as the command that makes a model."""
-    import typer
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are ours."""
 
-    from mercer.cli._config import annotate
-    from mercer.cli._options import options
-
-    annotate()
-    app = typer.Typer(
-        name="mercer",
-        help=HELP,
-        rich_markup_mode=None,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    command, known = shlex.join(["mercer", *arguments]), options()
-    app.callback()(_top(typer))
-    for name, (work, text, defaults) in COMMANDS.items():
-        app.command(name, help=text)(_function(name, work, defaults, known, command))
-    return app
+    def error(self, message):
+        raise Usage(f"{message} ({self.prog} --help tells more)")
 
 
-def _function(name, work, defaults, known, command):
-    """A function with the options of a command as its parameters, which is what typer reads."""
+def parser():
+    """Return (the parser, {command: its own})."""
+    import mercer
 
-    def run(**given):
-        settings = SimpleNamespace(**given, command=command, written=())
-        with interrupted(settings):  # told apart from what typer makes of it
-            return work(settings)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    kinds = {option: getattr(known, option) for option in defaults}
-    if defaults.get("model") is NEEDED:
-        kinds["model"] = known.file
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(o, keyword, default=defaults[o], annotation=kinds[o]) for o in defaults]
-    )
-    run.__annotations__, run.__name__ = kinds, name
-    return run
+    options = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    top = Parser("mercer", description=HELP, **options)
+    top.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
+    each = top.add_subparsers(dest="work", metavar="COMMAND", required=True, parser_class=Parser)
+    found = {}
+    for name, (_, text, defaults) in COMMANDS.items():
+        found[name] = each.add_parser(name, help=text.split("\n")[0], description=text, **options)
+        for option in defaults:
+            _add(found[name], option, defaults[option])
+    return top, found
 
 
-def _top(typer):
-    """The options of mercer itself."""
-    from typing import Annotated
+def _add(one, option, default):
+    """Add an option to the parser of a command; what is not given is not there afterwards."""
+    flags, kind, metavar, text = OPTIONS["file" if option == "model" and default is NEEDED else option]
+    more = {"help": text.replace("%", "%%"), "default": argparse.SUPPRESS}
+    if kind is bool:
+        one.add_argument(*flags.split(), dest=option, action="store_true", **more)
+    elif not flags:
+        one.add_argument(option, metavar=metavar, nargs="?", **more)  # which a file of options may give
+    else:
+        kinds = {"action": "append"} if kind is list else {"type": kind}
+        one.add_argument(*flags.split(), dest=option, metavar=metavar, **kinds, **more)
 
-    def show_version(value: bool):
-        if value:
-            import mercer
 
-            print(f"mercer {mercer.__version__}")
-            raise typer.Exit
+def run(arguments):
+    """Run the command of the arguments; return its exit code."""
+    top, each = parser()
+    given = vars(top.parse_args(arguments))
+    name = given.pop("work")
+    place, _, defaults = COMMANDS[name]
+    values = defaults | (_configured(given["config"], name, each[name]) if given.get("config") else {}) | given
+    missing = [option for option, value in values.items() if value is NEEDED]
+    if missing:
+        flag = OPTIONS[missing[0]][0].split() or [missing[0].upper()]
+        each[name].error(f"Missing {'option' if OPTIONS[missing[0]][0] else 'argument'} {flag[0]!r}")
+    settings = SimpleNamespace(**values, command=shlex.join(["mercer", *arguments]), written=())
+    module, _, function = place.partition(":")
+    with interrupted(settings):
+        return getattr(import_module(module), function or "run")(settings)
 
-    def top(version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True)] = False):
-        pass
 
-    return top
+def _configured(path, command, own):
+    """{option: value} of a TOML file, checked as if they had been typed."""
+    import difflib
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except FileNotFoundError:
+        raise Usage(f"--config: there is no file {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Usage(f"--config {path}: {error}") from None
+    known, typed = [name for name in COMMANDS[command][2] if name != "config"], []
+    for key, given in found.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0].replace('_', '-')!r}?" if near else ""
+            raise Usage(f"--config {path}: `mercer {command}` has no option {key!r}{hint}")
+        flags, kind, *_ = OPTIONS[name]
+        if isinstance(given, dict):
+            raise Usage(f"--config {path}: {key} must be a value, not a section")
+        if kind is list and not isinstance(given, list):
+            raise Usage(f'--config {path}: {key} is a list: write {key} = ["{given}"]')
+        if kind is bool and not isinstance(given, bool):
+            raise Usage(f"--config {path}: {key} is true or false, not {given!r}")
+        flag = f"{flags.split()[0]}=" if flags else ""
+        if kind is bool:
+            typed += [flags.split()[0]] if given else []
+        else:
+            typed += [f"{flag}{one}" for one in (given if isinstance(given, list) else [given])]
+    return {name: value for name, value in vars(own.parse_args(typed)).items()}

@@ -65,14 +65,14 @@ def _data(fitted, facts):
 def _model(fitted, facts):
     """The model and how it was chosen."""
     estimator = fitted.estimator_
-    lam = getattr(estimator, "lam_", None)
+    lam = estimator.lam_
     return {
         "name": facts["name"],
         "title": facts["title"],
         "kernel": repr(estimator.kernel_),
         "lam": None if lam is None else float(lam),
         "criterion": facts["criterion"],
-        "selection": fitted.selection_,
+        "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
         "scales": _fit_text.scales(estimator, fitted.recipe_),
         "fit_report": dict(estimator.fit_report_),
     }

@@ -1,8 +1,87 @@
 """From the names on the command line to estimators."""
 
-from mercer.cli._errors import Usage
-from mercer.cli._options import CRITERIA, MODELS
-from mercer.tabular._words import meant
+from mercer.cli._app import CRITERIA, MODELS
+from mercer.cli._run import Usage
+from mercer.tabular.words import meant
+
+
+def read_kernel(text):
+    """The kernel of an expression; None of None."""
+    if text is None:
+        return None
+    from mercer.kernels import parse_kernel
+
+    try:
+        return parse_kernel(text)
+    except (TypeError, ValueError) as error:
+        said, unknown, known = str(error).partition(" is not a kernel class; known are ")
+        if unknown:  # the list is long: say the nearest one
+            said += f" is not a kernel{meant(said.rsplit(None, 1)[1], known.strip('.').split(', '))}"
+        raise Usage(f"--kernel: {said}") from None
+
+
+def strings_of(kernel, target):
+    """Columns that a kernel reads as strings: to be read from the file as they stand."""
+    if kernel is None:
+        return ()
+    from mercer.kernels.inputs import named_columns
+    from mercer.tabular import objects_of
+
+    try:
+        if target in named_columns(kernel):
+            raise Usage(f"--kernel: the kernel reads column {target!r}, which is the target")
+        return tuple(name for name, kind in objects_of(kernel).items() if kind in ("string", "graph"))
+    except ValueError as error:
+        raise Usage(f"--kernel: {error}") from None
+
+
+def kernel_objects(kernel, frame, target):
+    """{column: kind} of what a kernel reads as it is, checked to be columns of the table."""
+    if kernel is None:
+        return {}
+    from mercer.tabular import objects_of
+    from mercer.tabular.reads import check_reads
+
+    try:
+        check_reads(kernel, frame, target)
+        return objects_of(kernel)
+    except ValueError as error:
+        raise Usage(f"--kernel: {error}") from None
+
+
+def check_kernel(kernel, recipe, frame):
+    """Refuse a kernel that cannot read the columns, and columns that a kernel on objects cannot read."""
+    if kernel is None:
+        return
+    import warnings
+
+    import numpy as np
+
+    from mercer.tabular import placed
+    from mercer.tabular.objects import check_readable
+
+    names = recipe.feature_names_
+    try:
+        kernel = placed(kernel, recipe)
+        if not recipe.has_objects:
+            kernel(kernel.validate(np.zeros((2, len(names)))))
+    except (TypeError, ValueError) as error:
+        raise Usage(f"--kernel: {error} (columns of the model: {', '.join(names[:12])})") from None
+    if not recipe.has_objects:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a table does not differ from itself
+        X, few = recipe.transform(frame), recipe.transform(frame[:2])
+    try:
+        check_readable(kernel, X)
+        kernel(kernel.validate(few))
+    except (TypeError, ValueError) as error:
+        from mercer.exceptions import DataError
+
+        if isinstance(error, DataError):
+            raise
+        raise Usage(f"--kernel: {error}") from None
+
 
 LABELS = ("gpc", "logistic")
 TITLES = {
@@ -14,20 +93,11 @@ TITLES = {
     "gpc": "Gaussian process classification",
     "logistic": "kernel logistic regression",
 }
-RULES = {  # of each model, the default first
-    "ridge": ("loo", "gcv", "evidence", "lcurve", "discrepancy", "kfold"),
-    "gp": ("evidence", "loo", "gcv", "kfold"),
-    "svr": ("loo",),
-    "huber": ("loo", "kfold"),
-    "poisson": ("loo", "kfold"),
-    "gpc": ("evidence",),
-    "logistic": ("loo", "kfold"),
-}
 
 
 def model_name(settings, column, notes):
     """The name of the model: for "auto", one for numbers or one for labels, as the target is."""
-    from mercer.tabular._columns import check_mixed, is_text
+    from mercer.tabular.columns import check_mixed, is_text
 
     name = settings.model
     if name not in MODELS:
@@ -49,58 +119,35 @@ def model_name(settings, column, notes):
 
 def criterion_name(settings, name):
     """The name of the criterion, checked against the model."""
-    given = settings.criterion
+    given, can = settings.criterion, kind_of(name).criteria
     if given not in CRITERIA:
         raise Usage(f"--criterion: there is no {given!r}{meant(given, CRITERIA)} There are {', '.join(CRITERIA)}")
     if given == "auto":
-        return RULES[name][0]
-    if given not in RULES[name]:
-        raise Usage(f"--model {name} chooses by {' or '.join(RULES[name])}, not by {given}")
+        return can[0]
+    if given not in can:
+        raise Usage(f"--model {name} chooses by {' or '.join(can)}, not by {given}")
     return given
+
+
+def kind_of(name):
+    """The class of a model of the command line."""
+    from mercer import estimators
+
+    classes = {
+        "ridge": "KernelRidge",
+        "gp": "GaussianProcessRegressor",
+        "gpc": "GaussianProcessClassifier",
+        "svr": "SVR",
+    }
+    return getattr(estimators, classes.get(name, "KernelMachine"))
 
 
 def make_estimator(settings, name, criterion, kernel, budget):
     """The estimator of a name, with nothing fitted; its searches have their share of the time."""
-    from mercer.tabular._choose import within
-
-    return within(_estimator(settings, name, criterion, kernel, {"memory": budget.memory}), budget.search)
-
-
-def _estimator(settings, name, criterion, kernel, common):
-    """The estimator of a name."""
-    from mercer import estimators
-
-    if name == "ridge":
-        alone = settings.fix_kernel or criterion in ("lcurve", "discrepancy")
-        options = {"criterion": rule(criterion), "optimize": "lam" if alone else "all", "random_state": settings.seed}
-        return estimators.KernelRidge(kernel, **options, **common)
-    if name == "gp":
-        options = {"criterion": rule(criterion), "optimize": "noise" if settings.fix_kernel else "all"}
-        return estimators.GaussianProcessRegressor(kernel, **options, random_state=settings.seed, **common)
-    if name == "gpc":
-        options = {"optimize": not settings.fix_kernel, "random_state": settings.seed}
-        return estimators.GaussianProcessClassifier(kernel, **options, **common)
-    if name == "svr":
-        return estimators.SVR(kernel, **common)
-    options = {"criterion": "alo" if criterion == "loo" else 5, "random_state": settings.seed}
-    return estimators.KernelMachine(kernel, _loss(name), **options, **common)
-
-
-def _loss(name):
-    from mercer.losses import BY_NAME
-
-    return BY_NAME[name]()
-
-
-def rule(name):
-    """The criterion of a name."""
-    from mercer import selection
-
-    return {
-        "loo": selection.LOO,
-        "gcv": selection.GCV,
-        "evidence": selection.Evidence,
-        "lcurve": selection.LCurve,
-        "discrepancy": selection.Discrepancy,
-        "kfold": selection.KFold,
-    }[name]()
+    cls, fixed = kind_of(name), settings.fix_kernel or criterion in ("lcurve", "discrepancy")
+    options = {"memory": budget.memory, "time_budget": budget.search, "random_state": settings.seed}
+    if name not in ("ridge", "gp", "gpc", "svr"):
+        options["loss"] = name
+    if fixed and name == "gpc":  # it has no λ
+        return cls(kernel, criterion=None, **options)
+    return cls(kernel, criterion=criterion, optimize="lam" if fixed else "all", **options)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mercer.cli._fit_text import as_it_is
 from mercer.cli._session import plain
-from mercer.tabular._drift import shown
+from mercer.tabular.learn import shown
 
 CARD_ENDINGS = (".md", ".json")
 

@@ -2,9 +2,89 @@
 
 import contextlib
 import os
+import signal
 import sys
+import threading
 
-from mercer.cli._errors import Interrupted, Usage
+
+class Usage(Exception):
+    """Something on the command line cannot be meant as it stands."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C, after so many files were written: what a library made of it does not count."""
+
+    def __init__(self, written=()):
+        super().__init__()
+        self.written = [path for path in written if path]
+
+
+AFTER = 0.05  # seconds: longer than a callback of a library in C takes, shorter than a person notices
+
+
+@contextlib.contextmanager
+def interrupted(settings):
+    """Within, Ctrl-C ends in Interrupted, with what the command had written by then."""
+    heard = threading.Event()
+    with _handler(heard), _not_dropped():
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Interrupted(settings.written) from None
+        except Exception:  # such as an import that failed because of it
+            if heard.is_set():
+                raise Interrupted(settings.written) from None
+            raise
+
+
+@contextlib.contextmanager
+def _handler(heard):
+    """Python's own handler, which also keeps in mind that it was called."""
+
+    def handler(number, frame):
+        heard.set()
+        signal.default_int_handler(number, frame)
+
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # who called us listens in a way of their own
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def _not_dropped():
+    """A KeyboardInterrupt that could not be raised where it fell, as in a callback from C, comes a moment later."""
+    before, timers = sys.unraisablehook, []
+
+    def hook(dropped, /):
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            before(dropped)
+            return
+        timers.append(threading.Timer(AFTER, _again))  # not from here: what a hook raises is dropped too
+        timers[-1].daemon = True
+        timers[-1].start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()
+
+
+def _again():
+    """Ctrl-C to the main thread, which may be waiting for another."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
 
 DONE, FAILED, USAGE, DATA, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -24,11 +104,6 @@ def run(arguments):
     except BrokenPipeError:  # who read our output has had enough
         _close_output()
         return DONE
-    except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # which typer takes for a failure
-            _close_output()
-            return DONE
-        raise
     except Exception as error:
         if debug:
             raise
@@ -45,18 +120,15 @@ def _close_output():
 
 def _command(arguments):
     """What the command returns."""
-    try:
-        import typer  # noqa: F401 - asked for here, so that a missing extra has its own message
-    except ImportError:
-        from mercer.cli._bare import run as run_bare
-
-        return run_bare(arguments)
-    from mercer.cli._app import build
+    from mercer.cli import _app
 
     if not arguments:
-        build()(args=["--help"], standalone_mode=False, prog_name="mercer")
+        _app.parser()[0].print_help()
         return USAGE
-    return build(arguments)(args=list(arguments), standalone_mode=False, prog_name="mercer")
+    try:
+        return _app.run(list(arguments))
+    except SystemExit as end:  # --help and --version, which have said what they had to
+        return end.code
 
 
 def meaning(error):
@@ -64,8 +136,6 @@ def meaning(error):
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, Usage):
         return USAGE, text
-    if hasattr(error, "exit_code") and hasattr(error, "format_message"):  # typer's own: an unknown option, a bad value
-        return USAGE, f"{' '.join(error.format_message().split())} ({_help(error)})"
     if isinstance(error, ImportError):
         ours = (error.name or "").split(".")[0] == "mercer"  # a fault inside asks for no package
         return FAILED, text if ours or "mercer[" in text else f"{text}; install mercer[cli]"
@@ -79,9 +149,3 @@ def meaning(error):
     if isinstance(error, MemoryError | OSError):
         return FAILED, text
     return FAILED, f"{type(error).__name__}: {text} (--debug shows where)"
-
-
-def _help(error):
-    """Where to read more."""
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context is not None else 'mercer'} --help tells more"

@@ -6,12 +6,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mercer.cli._errors import Usage
+from mercer.cli._run import Usage
 from mercer.exceptions import DataError
 from mercer.tabular import read
-from mercer.tabular._dialect import check_separator
-from mercer.tabular._types import not_there
-from mercer.tabular._words import count, listed, meant
+from mercer.tabular.dialect import check_separator
+from mercer.tabular.types import not_there
+from mercer.tabular.words import count, listed, meant
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
@@ -63,17 +63,17 @@ def as_recipe(settings):
     from mercer.tabular import Recipe
 
     names = ("ignore", "categorical", "numeric")
-    return Recipe(**{name: tuple(getattr(settings, name) or ()) for name in names})
+    given = {name: getattr(settings, name) or () for name in names}
+    return Recipe(**{name: tuple(one for one in some if one != settings.target) for name, some in given.items()})
 
 
 def load_model(path):
     """(model, header) of a model file."""
     from mercer import files
-    from mercer.tabular import TableModel
 
     header = files.read_header(path)
     model = files.load(path)
-    if not isinstance(model, TableModel):
+    if "recipe_" not in vars(model):
         raise DataError(f"{path} holds a {type(model).__name__}, not a model of `mercer fit`; use it from Python.")
     return model, header
 

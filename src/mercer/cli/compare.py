@@ -1,10 +1,9 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
-from mercer.cli._budget import FEWEST_FITTED
-from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strings_of
+from mercer.cli._budget import FEWEST_FITTED, whole
+from mercer.cli._models import check_kernel, kernel_objects, read_kernel, strings_of
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input
-from mercer.cli._units import whole
 
 MOST = 2000  # rows: one eigen-decomposition
 
@@ -36,24 +35,25 @@ def run(settings):
 def _inputs(settings, frame, kernel, most, session):
     """(X, y, kernel, notes); without a kernel, the one whose length scales leave-one-out chooses."""
     from mercer import KernelRidge
-    from mercer.selection import LOO
     from mercer.tabular import TableModel
-    from mercer.tabular._bad_rows import numbered
-    from mercer.tabular._targets import usable_rows
+    from mercer.tabular.targets import usable_rows
+    from mercer.tabular.words import numbered
 
     notes = []
     if kernel is None:
         session.stages(1)
-        estimator = KernelRidge(criterion=LOO(), random_state=settings.seed)
+        estimator = KernelRidge(criterion="loo", random_state=settings.seed)
         notes.append("the length scales are those that leave-one-out chooses; --kernel gives another kernel.")
     else:
         rows, _ = usable_rows(frame, settings.target, False, [])
         objects = kernel_objects(kernel, frame, settings.target)
         with numbered(rows):
-            check_kernel(kernel, as_recipe(settings).fit(frame[rows], settings.target, objects), frame[rows])
+            check_kernel(
+                kernel, as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects), frame[rows]
+            )
         estimator = KernelRidge(kernel, lam=1.0)  # for its rows and its columns: λ is what is compared
     options = {"target": settings.target, "fit_rows": most, "search_rows": most, "random_state": settings.seed}
-    model = TableModel(estimator, as_recipe(settings), **options).fit(frame, session.listener)
+    model = TableModel(estimator, as_recipe(settings), **options).fit(frame, listener=session.listener)
     table = frame[model.rows_]
     return model.inputs(table), model.targets(table)[1], model.estimator_.kernel_, [*model.notes_, *notes]
 

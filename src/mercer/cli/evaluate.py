@@ -23,7 +23,7 @@ def run(settings):
 
 def measures(model, frame, session):
     """R², RMSE, MAE and coverage; or accuracy and log loss."""
-    from mercer.tabular._bad_rows import numbered
+    from mercer.tabular.words import numbered
 
     notes = []
     rows, y = model.targets(frame, notes)
@@ -57,7 +57,7 @@ def _measures(model, part, y):
         "rmse_of_mean": float(np.sqrt(np.mean(spread**2))),
     }
     try:
-        method = model.interval_method()
+        method = model.interval_method
     except ValueError:
         return found | {"interval": None}
     ends = quiet_interval(model, part)

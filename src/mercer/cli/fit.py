@@ -2,11 +2,20 @@
 
 from mercer.cli import _fit_text
 from mercer.cli._budget import Budget
-from mercer.cli._errors import Usage
 from mercer.cli._fit_result import result_of, some_rows
-from mercer.cli._kernels import check_kernel, kernel_objects, read_kernel, strings_of
-from mercer.cli._models import LABELS, TITLES, criterion_name, make_estimator, model_name
+from mercer.cli._models import (
+    LABELS,
+    TITLES,
+    check_kernel,
+    criterion_name,
+    kernel_objects,
+    make_estimator,
+    model_name,
+    read_kernel,
+    strings_of,
+)
 from mercer.cli._outputs import CARD_ENDINGS, write_outputs
+from mercer.cli._run import Usage
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import (
     as_recipe,
@@ -56,7 +65,7 @@ def run(settings):
 
 def _read_test(settings, session, reading, strings):
     """The test table, text where the other one has text, its dates written alike; None if there is none."""
-    from mercer.tabular._columns import is_text
+    from mercer.tabular.columns import is_text
 
     if settings.test is None:
         return None
@@ -72,8 +81,8 @@ def _model(settings, frame, kernel, budget):
     import numpy as np
 
     from mercer.tabular import TableModel
-    from mercer.tabular._bad_rows import numbered
-    from mercer.tabular._targets import usable_rows
+    from mercer.tabular.targets import usable_rows
+    from mercer.tabular.words import numbered
 
     notes = []
     name = model_name(settings, frame[settings.target], notes)
@@ -81,7 +90,7 @@ def _model(settings, frame, kernel, budget):
     rows, y = usable_rows(frame, settings.target, labels, notes)
     objects = kernel_objects(kernel, frame, settings.target)
     with numbered(rows):
-        recipe = as_recipe(settings).fit(frame[rows], settings.target, objects)
+        recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
         check_kernel(kernel, recipe, frame[rows])
     criterion = criterion_name(settings, name)
     folds = _folds(settings, y, labels, budget, notes)
@@ -163,7 +172,7 @@ def _fit(model, reading, session):
 
     from mercer.tabular.kernels import length_scales
 
-    fitted = clone(model).fit(reading.frame, session.listener, reading.dates)
+    fitted = clone(model).fit(reading.frame, listener=session.listener, dates=reading.dates)
     known = length_scales(fitted.estimator_.kernel_, fitted.recipe_, of_all=True)
     session.names = {name: f"the length scale of {column!r}" for name, column, _ in known}
     session.listener(1, 1)
@@ -173,10 +182,10 @@ def _fit(model, reading, session):
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
     from mercer.tabular import score
-    from mercer.tabular._bad_rows import numbered
+    from mercer.tabular.words import numbered
 
     notes, folds = facts["notes"], facts["folds"]
-    if (fitted.selection_ or {}).get("status") == "time_budget":
+    if fitted.selection_ is not None and fitted.selection_.status == "time_budget":
         notes.append("the search was stopped when its share of the time budget was spent; the best so far is kept.")
     few = len(fitted.rows_) < LEAST_SCORED
     if few and not settings.no_score:

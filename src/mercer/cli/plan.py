@@ -1,7 +1,7 @@
 """``mercer plan``: which solver, how much memory, how long; asked before anything is allocated."""
 
+from mercer.cli._budget import bytes_of, whole
 from mercer.cli._session import print_json
-from mercer.cli._units import bytes_of, whole
 
 
 def run(settings):
@@ -21,3 +21,14 @@ def plan_dict(found):
     """A plan as plain values."""
     names = ("n", "solver", "gram", "memory_bytes", "available_bytes", "seconds", "reasons")
     return {("rows" if name == "n" else name): getattr(found, name) for name in names}
+
+
+def run_demo(settings):
+    """``mercer demo``: the picture into a file, or letters."""
+    from mercer.cli._tables import check_free
+    from mercer.demo import run as demo
+
+    if not settings.text:
+        check_free(settings.output, "--output", settings.force)
+    demo(output=None if settings.text else settings.output)
+    return 0

@@ -1,6 +1,6 @@
 """``mercer predict``: each row of a table, in its order."""
 
-from mercer.cli._errors import Usage
+from mercer.cli._run import Usage
 from mercer.cli._session import Session
 from mercer.cli._tables import (
     ENDINGS,
@@ -16,7 +16,6 @@ from mercer.cli._tables import (
 METHODS = {
     "gaussian": "from the posterior of the Gaussian process",
     "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
-    "span": "prediction ± a quantile of the left-out residuals, by the span rule",
     "left-out": "prediction ± a quantile of the residuals of left-out rows",
 }
 
@@ -56,7 +55,7 @@ def _columns(settings, model, frame, session):
         found = {"prediction": estimator.predict(X)}
         return found | {f"p({label})": P[:, i] for i, label in enumerate(estimator.classes_)}
     if settings.std:
-        if not hasattr(estimator, "posterior"):
+        if not estimator.probabilistic:
             raise Usage("--std is for Gaussian processes: fit with --model gp, or ask for --interval")
         mean, std = estimator.predict(X, return_std=True, noisy=True)
         found = {"prediction": mean, "std": std}
@@ -65,7 +64,7 @@ def _columns(settings, model, frame, session):
     if settings.interval is not None:
         from mercer.cli.evaluate import quiet_interval
 
-        method = model.interval_method()
+        method = model.interval_method
         session.say(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}

@@ -13,9 +13,8 @@ from mercer._warn import warn
 from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route, rows_of
 from mercer.compat._reading import validate_data
 from mercer.dual.working_set import hold
-from mercer.estimators._base import Estimator
-from mercer.estimators._report import FitReport
-from mercer.estimators._svm_fit import fit_target, solver_of, spread
+from mercer.estimators import FitReport, KernelEstimator
+from mercer.estimators.svm_fit import fit_target, solver_of, spread
 from mercer.kernels import Linear
 from mercer.solvers.witness import negative_witness
 
@@ -23,12 +22,12 @@ UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
 FINEST = 1e-12  # of the tolerance, in units of the spread of y: rounding
 
 
-class SupportVectors(RegressorMixin, Estimator):
+class SupportVectors(RegressorMixin, KernelEstimator):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: what SVR and NuSVR share."""
 
     state_extras = {"gamma": "_gamma", "rows": "_X"}
     state_fields = {
-        **Estimator.state_fields,
+        **KernelEstimator.state_fields,
         "gamma": "number",
         "n_features_in_": "size d",
         "dual_coef_": "matrix one m",

@@ -15,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.compat._reading import validate_data
 from mercer.compat._rows import RowsMixin
 from mercer.compat._two_classes import TwoClasses
-from mercer.estimators._base import Estimator
-from mercer.estimators._report import FitReport
+from mercer.estimators import FitReport, KernelEstimator
 
 
-class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Estimator):
+class GaussianProcessClassifier(RowsMixin, ClassifierMixin, KernelEstimator):
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y) df by Laplace: ``sklearn.gaussian_process.GaussianProcessClassifier`` on ours.
 
     The latent function has mean 0, σ is the logistic function. The last integral is exact here, where scikit-learn

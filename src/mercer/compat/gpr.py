@@ -15,15 +15,14 @@ from mercer.compat._gpr_predict import PredictMixin, evidence
 from mercer.compat._reading import validate_data
 from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
-from mercer.estimators._base import Estimator
-from mercer.estimators._report import FitReport
+from mercer.estimators import FitReport, KernelEstimator
 from mercer.gram import Rows
 from mercer.gram.rows import power_of_two
 from mercer.inference.regression import RegressionPosterior
 from mercer.solvers.factoring import Probe, norm_and_condition
 
 
-class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, Estimator):
+class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, KernelEstimator):
     """f ~ GP(0, k),  y = f(x) + N(0, α): ``sklearn.gaussian_process.GaussianProcessRegressor`` on our solvers.
 
     Parameters
@@ -87,7 +86,7 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         "y_std": "_y_train_std",
     }
     state_fields = {
-        **Estimator.state_fields,
+        **KernelEstimator.state_fields,
         "n_features_in_": "size d",
         "X_train_": ("matrix n d", "any n", list),
         "posterior": RegressionPosterior,

@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 from mercer._warn import warn
 from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route, rows_of
 from mercer.compat._reading import validate_data
-from mercer.estimators._base import Estimator
-from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight
+from mercer.estimators import FitReport, KernelEstimator
+from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import ScaledGram
 from mercer.solvers import Cholesky
@@ -24,7 +23,7 @@ SMALL = 1000  # rows up to which a float64 factor is quicker than to plan
 POSITIVE = ("additive_chi2", "chi2")
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
+class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """(K + αI) c = y,  f(x) = Σⱼ cⱼ k(x, xⱼ): ``sklearn.kernel_ridge.KernelRidge`` on our solvers.
 
     α is `mercer.KernelRidge`'s λ and c its α. There is no intercept.
@@ -70,7 +69,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     """
 
     state_fields = {
-        **Estimator.state_fields,
+        **KernelEstimator.state_fields,
         "n_features_in_": "size d",
         "X_fit_": "matrix n d",
         "dual_coef_": ("float n", "float n t"),

@@ -1,115 +1,22 @@
-"""What all kernel estimators share: the kernel, the checked data, the points, and prediction by tiles.
+"""What our own kernel regressors share: the kernel, the checked data, the points, and prediction by tiles.
 
-``fit`` works on a shallow copy and takes over its attributes at the end: a fit that fails or is interrupted leaves
-the estimator as it was. y is (n, t) inside; only here is it ravelled.
+y is (n, t) inside; only here is it ravelled.
 """
 
-import copy
-import time
-from abc import abstractmethod
-
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
-from mercer._state import Stateful, check_vectors
+from mercer._state import check, check_vectors
+from mercer.estimators._auto import automatic
+from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_diagonal, check_X, check_X_y
-from mercer.gram import apply
-from mercer.kernels import Gaussian, Kernel, Matern32, as_kernel
-from mercer.kernels.text import call_repr, parameter_names
+from mercer.estimators.validation import check_diagonal, check_X, check_X_y
+from mercer.gram import apply, take
+from mercer.gram.trend import Trend, make_trend
+from mercer.kernels import Features, Gaussian, Kernel, Matern32, as_kernel
 from mercer.selection.search.starts import median_heuristic
-
-
-class Estimator(Stateful, BaseEstimator):
-    """Common to all estimators: parameters are checked, and fit is all or nothing."""
-
-    _doc_link_module = "mercer"
-    _parameter_constraints: dict = {}
-    state_fields = {"fit_report_": dict}
-
-    @classmethod
-    def _get_param_names(cls):
-        """Names of the parameters, read from the signature once for each class."""
-        return list(parameter_names(cls))
-
-    def _fit_all_or_nothing(self, *args, **kwargs):
-        """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
-        self._validate_params()
-        started = time.perf_counter()
-        fitted = copy.copy(self)
-        for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
-            del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
-        fitted._fit(*args, **kwargs)
-        fitted.fit_report_["seconds"] = time.perf_counter() - started
-        return self._take_over(fitted)
-
-    def _take_over(self, fitted):
-        """Become the other, and nothing else."""
-        self.__dict__.update(fitted.__dict__)
-        for name in set(self.__dict__) - set(fitted.__dict__):  # e.g. feature names of an earlier fit
-            del self.__dict__[name]
-        return self
-
-    def __repr__(self):
-        """Return the call that makes this estimator, with the parameters that are not the default."""
-        return call_repr(self)
-
-    def save(self, path, force=False, *, note=None, names=None):
-        """Write the estimator to one file, which `mercer.load` reads: data only, all or nothing.
-
-        A fitted kernel model contains its training inputs: whoever has the file has them.
-
-        Parameters
-        ----------
-        path : str or os.PathLike
-        force : bool, default=False
-            Whether a file that is there is replaced.
-        note : dict, default=None
-            Plain values to keep with it; see `mercer.files.read_header`.
-        names : dict, default=None
-            {name: function or class} for what is code and not data; see `mercer.files.save`.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> from mercer import KernelRidge, load
-        >>> model = KernelRidge().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(os.path.join(folder, "model.mercer"))
-        ...     again = load(os.path.join(folder, "model.mercer"))
-        >>> bool((again.predict([[0.5]]) == model.predict([[0.5]])).all())
-        True
-        """
-        from mercer import files  # the one arrow upwards: the method is sugar, files does the work
-
-        files.save(self, path, force=force, note=note, names=names)
-
-    merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
-
-    @abstractmethod
-    def plan(self, n, d=None, *, targets=1, rows=None):
-        """What a fit of n points will do; see `mercer.plan`.
-
-        Parameters
-        ----------
-        n : int
-            Points: rows, after equal rows are merged.
-        d : int, default=None
-            Columns; None for inputs that are not vectors.
-        targets : int, default=1
-        rows : int, default=None
-            Rows, before equal ones are merged; None is n.
-
-        Returns
-        -------
-        Plan
-        """
-
-    @abstractmethod
-    def _fit(self, X, y):
-        """Learn, and set every fitted attribute on self, which is a copy."""
 
 
 def check_kernel(kernel, X):
@@ -119,18 +26,53 @@ def check_kernel(kernel, X):
         diagnostics.require_psd(kernel, X)
 
 
-class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
+def given_kernels(estimator, auto=False):
+    """The kernel, or those of a list among which the criterion chooses, copied; a `Gaussian` where none is given.
+
+    With ``auto`` the word "auto" is none, too; who does not search for kernels refuses it.
+    """
+    kernel = estimator.kernel
+    several = isinstance(kernel, list | tuple)
+    if several and (estimator.criterion is None or not len(kernel)):
+        raise ValueError(f"a list of {len(kernel)} kernels needs at least one, and a criterion to choose by.")
+    given = kernel if several else [kernel]
+    return [
+        clone(as_kernel(Gaussian() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
+    ]
+
+
+def named_trend(estimator, words=("constant",)):
+    """``trend`` as None, a word or a basis, booleans read as a constant or none; what cannot be is refused."""
+    trend = estimator.trend
+    if isinstance(trend, bool | np.bool_):
+        return "constant" if trend else None
+    if (
+        trend is None
+        or (isinstance(trend, str) and trend in words)
+        or (isinstance(trend, Features) and "a basis" in words)
+    ):
+        return trend
+    raise ValueError(
+        f"trend={trend!r} is none that {type(estimator).__name__} has; it takes "
+        f"{', '.join(one if ' ' in one else repr(one) for one in words)} or None."
+    )
+
+
+class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """f(x) = Σⱼ k(x, xⱼ) αⱼ + b: models differ only in how α is found."""
 
     state_fields = {
-        **Estimator.state_fields,
+        **KernelEstimator.state_fields,
         "kernel_": Kernel,
         "n_features_in_": "size d",
         "points_": "rows n d",
         "dual_coef_": ("float n", "float n t"),
         "intercept_": ("number", "float t"),
-        "lam_": "number",
+        "lam_": ("number", None),
+        "slopes": (tuple, None),
     }
+    state_extras = {"slopes": "_slopes"}
+    _slopes: tuple | None = None  # (Trend, b) of one that is more than a constant
 
     def _restore(self, state):
         if "points_" in state:
@@ -138,26 +80,37 @@ class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
             check_vectors(state["kernel_"], state["points_"], f"{who}.points_")
             if state["kernel_"].domain == "vectors" and "n_features_in_" not in state:
                 raise ValueError(f"{who} does not say how many columns it reads.")
+        slopes = state.get("slopes")
+        if slopes is not None and not (len(slopes) == 2 and isinstance(slopes[0], Trend)):
+            raise ValueError(f"{type(self).__name__}.slopes is no trend with its coefficients.")
+        if slopes is not None:
+            check({"b": slopes[1]}, {"b": "float q t"}, f"{type(self).__name__}.slopes")
         super()._restore(state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        kernel = self.kernel
-        tags.input_tags.pairwise = type(kernel).__name__ == "Precomputed"
+        tags.input_tags.pairwise = isinstance(self.kernel, Kernel) and self.kernel.pairwise
         tags.input_tags.sparse = False
         return tags
 
-    def _prepare(self, X, y):
-        """Return (kernel, X, y, flat): the kernel resolved, X as it reads it, y of shape (n, t)."""
-        kernel = Gaussian() if self.kernel is None else clone(as_kernel(self.kernel), safe=False)
-        X, y = check_X_y(self, X, y, kernel)
-        flat = y.ndim == 1
-        X = kernel.validate(X)
-        return kernel, X, y.reshape(len(y), -1), flat
+    def _prepare(self, X, y, auto=False):
+        """Return (kernels, X, y, flat): the kernels resolved, X as they read it, y of shape (n, t)."""
+        kernels = given_kernels(self, auto)
+        X, y = check_X_y(self, X, y, kernels[0])
+        for kernel in kernels:
+            X = kernel.validate(X)
+        return kernels, X, y.reshape(len(y), -1), y.ndim == 1
 
-    def _check_kernel(self, kernel, X):
-        """See `check_kernel`."""
-        check_kernel(kernel, X)
+    def _trend(self, X, weight):
+        """The `Trend` of the rows that count, or None."""
+        trend = named_trend(self, ("constant", "linear", "a basis"))
+        return make_trend(trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
+
+    def _set_trend(self, trend, b, flat):
+        """Keep b of the trend, of shape (q, t); returned is what is the same for every x."""
+        self.trend_coef_ = b if trend is None else trend.natural(b)
+        self._slopes = None if trend is None or trend.plain else (trend, b)
+        return b[0] if b.size and self._slopes is None else np.zeros(0)
 
     def _set_model(self, kernel, points, coef, intercept, flat):
         """Set what prediction needs."""
@@ -183,6 +136,9 @@ class KernelEstimator(MultiOutputMixin, RegressorMixin, Estimator):
         coef = self.dual_coef_
         f = apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef)
         f += self.intercept_
+        if self._slopes is not None:
+            trend, b = self._slopes
+            f += np.sum(trend(X)[:, :, None] * b, axis=1)
         return f[:, 0] if coef.ndim == 1 else f
 
 

@@ -25,7 +25,7 @@ class HyperPosterior:
     lam : float
         λ that was learnt.
     criterion : Criterion
-    optimize : {"all", "noise", "kernel"}
+    optimize : {"all", "lam", "kernel"}
         What was learnt.
     prior : callable, default=None
     """
@@ -135,7 +135,7 @@ def checked_logs(names, theta):
 
 def searched(kernel, optimize):
     """Which of z = (log θ, log λ) are learnt."""
-    return np.append(np.full(kernel.n_theta, optimize != "noise"), optimize != "kernel")
+    return np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
 
 
 def draws_of(n_samples):

@@ -4,12 +4,14 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._warn import warn
+from mercer.estimators._auto import automatic, is_given, searchable, searched
 from mercer.estimators._base import latent_kernel
-from mercer.estimators._validation import check_X
+from mercer.estimators._criteria import as_rule
+from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.kernels.amplitude import rescale
-from mercer.selection import LOO, Evidence
+from mercer.selection import LOO
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.search import search_rows
 from mercer.selection.search.starts import mean_diagonal
@@ -23,7 +25,7 @@ OFF = 2.0  # a factor of the variance beyond which a wrong amplitude is worth a 
 
 def prior_model(estimator, X):
     """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
-    if estimator.kernel is None:
+    if not is_given(estimator.kernel):
         X = check_X(estimator, X, reset=True, kernel=Matern32())
         kernel = latent_kernel(X)
     else:
@@ -34,10 +36,9 @@ def prior_model(estimator, X):
     return kernel, X, float(np.mean(estimator.noise))
 
 
-def as_criterion(criterion, precisions):
+def as_criterion(estimator, precisions, y=None):
     """The criterion as an object, or None; noise given row by row makes weights precisions, not copies."""
-    named = {"evidence": Evidence, "loo": lambda: LOO("log_density")}
-    found = named[criterion]() if isinstance(criterion, str) else criterion
+    found = as_rule(estimator, y, words={"loo": lambda: LOO("log_density")})
     return found.with_precisions() if precisions and found is not None else found
 
 
@@ -108,7 +109,7 @@ def check_learnable(rows, noise, lam, optimize, variance):
         )
 
 
-def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **options):
+def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, auto=None, **options):
     """The `SearchResult` with the kernel and λ that the criterion chooses; warned of.
 
     Parameters
@@ -119,14 +120,18 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         The noise that was given.
     criterion : Criterion
     solver : Solver
-    optimize : {"all", "noise", "kernel"}
+    optimize : {"all", "lam", "kernel"}
     start : float
         The noise where nothing is learnt of it.
     bounds : pair of float
         Of the noise.
+    auto : estimator, default=None
+        If its kernel is "auto", this is searched for, where there is something to choose it by.
     **options
         Of `mercer.selection.search.search_rows`.
     """
+    if auto is not None and automatic(auto.kernel) and searchable(rows):
+        return searched(auto, rows, criterion.restrict(rows.used), solver).result()
     fixed = optimize == "kernel"
     found = search_rows(
         kernel,
@@ -134,7 +139,7 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         criterion.restrict(rows.used),
         solver=solver,
         lam=start if fixed else given,
-        optimize="lam" if optimize == "noise" else "all",
+        optimize="lam" if optimize == "lam" else "all",
         bounds=None if criterion.scale_free else bounds,  # else λ beside K, not beside y
         fixed_lam=fixed,
         lam_name="noise",
@@ -144,17 +149,17 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, **
         _settle_constant(found, rows, given, optimize)
     elif criterion.scale_free and optimize == "all":
         _settle_amplitude(found, rows, criterion, solver)
-    return found.warn()
+    return found
 
 
 # ---------------------------------------------------------------------- what a search cannot see
 def _settle_constant(found, rows, given, optimize):
     """Take deviations of CONSTANT times |y|: nothing in a constant y tells how large they are."""
-    if optimize == "noise" and given is not None:
+    if optimize == "lam" and given is not None:
         return
     variance = (CONSTANT * (float(np.abs(rows.y).max(initial=0.0)) or 1.0)) ** 2
     level = mean_diagonal(found.kernel, rows.X)
-    scaled = rescale(found.kernel, variance / level) if optimize != "noise" and level > 0 else None
+    scaled = rescale(found.kernel, variance / level) if optimize != "lam" and level > 0 else None
     found.kernel = found.kernel if scaled is None else scaled
     found.lam = NOISE * variance if given is None else found.lam
     found.message = (

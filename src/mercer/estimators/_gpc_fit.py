@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from mercer.estimators._protocol import seed_of
 from mercer.inference.classes import ClassModel
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
@@ -33,13 +34,13 @@ def class_model(model, rows, classes, coupled):
     coupled : bool
         Whether several classes are done by one softmax.
     """
-    link, y, known = LINKS[model.link](), rows.y[:, 0].astype(int), known_mean(model.mean)
+    link, y, known = LINKS[model.link](), rows.y[:, 0].astype(int), known_mean(model.trend)
     options = {
-        "constant": link.constant_variance if model.mean == "auto" else 0.0,
+        "constant": link.constant_variance if model.trend == "constant" or model.trend is True else 0.0,
         "max_iter": model.max_iter,
         "tol": model.tol,
         "n_samples": model.n_samples,
-        "random_state": model.random_state,
+        "random_state": seed_of(model.random_state),
     }
     if coupled:
         _check_softmax(model, classes, known)
@@ -49,13 +50,13 @@ def class_model(model, rows, classes, coupled):
     return ClassModel(likelihoods, model.inference, **options)
 
 
-def known_mean(mean):
+def known_mean(trend):
     """The mean of f if it is a number, else None."""
-    if mean is None or isinstance(mean, str):
+    if trend is None or isinstance(trend, str | bool):
         return None
-    if not math.isfinite(mean):
-        raise ValueError(f"mean must be finite, got {mean}.")
-    return float(mean)
+    if not math.isfinite(trend):
+        raise ValueError(f"trend must be finite, got {trend}.")
+    return float(trend)
 
 
 def _check_softmax(model, classes, known):
@@ -70,7 +71,7 @@ def _check_softmax(model, classes, known):
         )
     if known is not None:
         raise ValueError(
-            f"mean={model.mean} has no effect on the softmax of {classes} classes; use mean='auto' or None, or "
+            f"trend={model.trend} has no effect on the softmax of {classes} classes; use trend='constant' or None, or "
             "multi_class='one_vs_rest'."
         )
 

@@ -8,31 +8,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
 from mercer._state import check_vectors
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._validation import check_X
+from mercer.estimators._base import KernelRegressor
+from mercer.estimators._protocol import LARGEST, check_method, held_residuals
+from mercer.estimators.validation import check_X
 from mercer.gram import Rows
+from mercer.selection.judging import RowsLeftOut
 from mercer.uncertainty import Deletion
 from mercer.uncertainty.left_out import LeftOut
 
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
 
 
-def check_calibration(method, calibration):
-    """Refuse rows set aside where the method needs none, and the other way round."""
-    if (method == "split") != (calibration is not None):
-        raise ValueError('calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.')
-
-
-def held_residuals(model, calibration):
-    """y − f(X) of the rows (X, y) set aside."""
-    X, y = calibration
-    f, y = model.predict(X), np.asarray(y, dtype=float)
-    if y.shape != f.shape or not np.isfinite(y).all():
-        raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
-    return y - f
-
-
-class LinearEstimator(KernelEstimator):
+class LinearEstimator(KernelRegressor):
     """A model that is linear in y: fits without a row, intervals, influence and calibration come from one inverse.
 
     ``_fit`` sets ``kernel_``, ``lam_``, ``point_index_``, the `Rows` as ``_rows``, and ``_left`` where it has the
@@ -40,8 +27,10 @@ class LinearEstimator(KernelEstimator):
     estimator, and left out of copies and pickles.
     """
 
-    state_fields = {**KernelEstimator.state_fields, "rows": Rows}
+    state_fields = {**KernelRegressor.state_fields, "rows": Rows}
+    interval_method = "conformal"
     _left: LeftOut | None
+    lam: float
     merge: bool
     memory: float | None
 
@@ -91,6 +80,33 @@ class LinearEstimator(KernelEstimator):
         """Target of each row given to ``fit``, of shape (n,) or (n, t); nan for rows of weight 0."""
         check_is_fitted(self)
         return self._shaped(self._rows.to_rows(self._rows.row_y * self._rows.unit))
+
+    @property
+    def linear(self):
+        """Whether all rows are kept, so that paths of λ and the influence of rows can be computed: not on landmarks."""
+        return "_rows" in self.__dict__
+
+    @property
+    def leaves_out(self):
+        """How good ``left_out()`` is; None on landmarks, which keep no rows."""
+        return "exact" if self.linear else None
+
+    @property
+    def row_lam_(self):
+        """λ of each row given to ``fit``, with the common factor that was learnt; None where all rows share it."""
+        if not self.linear:
+            return None
+        given, weight = np.asarray(self._given_lam(), dtype=float), self.row_weight_
+        if not given.ndim:
+            return None
+        lam = min(self.lam_, LARGEST)
+        if len(given) == len(weight):
+            return given * (lam / float(np.exp(np.log(given).mean())))
+        return lam / np.where(weight > 0, weight, 1.0)  # rows that joined or left later
+
+    def _given_lam(self):
+        """λ as it was given: one, or one for each row."""
+        return self.lam
 
     def _shaped(self, values):
         """Values without the axis of targets, if y came without one."""
@@ -148,8 +164,12 @@ class LinearEstimator(KernelEstimator):
             return LeftOut(np.full((n, self._rows.t), np.nan), np.ones(n), np.full(n, np.nan))
         return self._deleted().left
 
+    def _left_out_rows(self):
+        std = self._rows.to_rows(np.sqrt(self._left_out().variance))
+        return RowsLeftOut(self.row_target_ - self.loo_residuals_, std=std if self.probabilistic else None)
+
     @property
-    def loo_residuals_(self):
+    def loo_residuals_(self):  # type: ignore[override]
         """yᵢ − f₋ᵢ(xᵢ), of shape (n,) or (n, t): under the model without row i; nan for rows of weight 0."""
         some = self._on_landmarks()
         if some is not None:
@@ -186,12 +206,13 @@ class LinearEstimator(KernelEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         coverage : float, default=0.9
-        method : {"conformal", "jackknife+", "cv+", "split"}, default="conformal"
+        method : {"conformal", "jackknife+", "cv+", "left-out", "split"}, default="conformal"
             "conformal": all targets z that the rows do not contradict, by fits with (x, z) and without each row in
             turn; where these form several intervals, their convex hull. "jackknife+": from the fits without a row;
-            probability at least 2 coverage − 1, near coverage in practice. "cv+": the same without a fold. "split":
-            prediction ± a quantile of the residuals on ``calibration``. The first three need one inverse of
-            the training rows, n³ operations and 8n² bytes at the first call, and refit nothing.
+            probability at least 2 coverage − 1, near coverage in practice. "cv+": the same without a fold.
+            "left-out": prediction ± a quantile of ``loo_residuals_``. "split": the same of the residuals on
+            ``calibration``. The first three need one inverse of the training rows, n³ operations and 8n² bytes at the
+            first call, and refit nothing.
         normalise : bool, default=False
             Whether residuals are compared in units of the model's standard deviation at their x: intervals are then
             wider where there are few rows. The guarantee is the same.
@@ -219,9 +240,9 @@ class LinearEstimator(KernelEstimator):
         (2, 2)
         """
         check_is_fitted(self)
-        if method not in {*METHODS, "split"}:
-            raise ValueError(f"method must be one of {[*METHODS, 'split']}, got {method!r}.")
-        check_calibration(method, calibration)
+        check_method(method, (*METHODS, "left-out", "split"), calibration)
+        if method == "left-out":
+            return super().predict_interval(X, coverage)
         X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
         if sample_weight is not None and np.shape(sample_weight) not in ((), (1,), (len(X),)):
             raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._warn import warn
 from mercer.estimators._base import check_kernel, default_kernel
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_more_rows, check_X
+from mercer.estimators.validation import check_more_rows, check_X
 from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
 from mercer.primal import certificate as proof

@@ -4,6 +4,7 @@ import time
 
 from mercer._warn import warn
 from mercer.estimators import _large as large
+from mercer.estimators._base import named_trend
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.smooth import fit_smooth
@@ -28,7 +29,7 @@ def fit_machine(estimator, source, kernel, loss, joint, report=None):
     """
     if estimator.criterion is not None:
         raise ValueError("with landmarks a KernelMachine takes lam as it is: criterion=None, or approximation=None.")
-    trend = constant if estimator.intercept else None
+    trend = named_trend(estimator) and constant
     task = large.task_of(estimator, source, estimator.plan_, trend, report)
     sample, chosen, points = _enough(task, kernel)
     started = time.perf_counter()

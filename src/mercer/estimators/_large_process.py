@@ -1,6 +1,7 @@
 """A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by the bound of the evidence."""
 
 from mercer.estimators import _large as large
+from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
 from mercer.gram import Rows
@@ -38,14 +39,14 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
     flat : bool
         Whether y is one column.
     """
-    some = source.take(drawn(source.n, large.SUBSET, estimator.random_state + 2))
+    some = source.take(drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2))
     centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator), centred)
     rule = None
     if criterion is not None:
         kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
         rule = None if estimator.optimize == "kernel" else "elbo"
-        if estimator.optimize != "noise" and source.n > large.SUBSET:
+        if estimator.optimize != "lam" and source.n > large.SUBSET:
             kernel = large.stretched(task, kernel, "elbo")
     found = estimator.selection_ if criterion is not None else None
     grown, found = large.fitted(task, kernel, lam, rule, found, criterion)

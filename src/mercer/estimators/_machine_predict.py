@@ -1,14 +1,23 @@
 """What a fitted kernel machine says: numbers, labels, probabilities, and how good they are."""
 
+from abc import abstractmethod
+from functools import cached_property
+
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._validation import check_X
+from mercer import uncertainty
+from mercer.estimators._base import KernelRegressor
+from mercer.estimators._machine_search import left_out_decision, refuse_left_out
+from mercer.estimators._protocol import check_method, predicts_numbers
+from mercer.estimators.validation import check_X
 from mercer.gram import apply
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
+from mercer.selection.judging import RowsLeftOut, refitted
+
+CLOSE = "approximate leave-one-out at the kernel and λ of the fit"
 
 
 def resolve(loss):
@@ -32,14 +41,120 @@ def _has_probabilities(self):
     return True
 
 
-class FittedMachine(KernelEstimator):
+class FittedMachine(KernelRegressor):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b of each column, read as the loss says: what prediction needs is declared here."""
 
     loss: Loss | str
     multi_class: str
     non_crossing: bool
+    row_decision_: np.ndarray
+    row_target_: np.ndarray
     loss_: Loss
     classes_: np.ndarray
+
+    @property
+    def leaves_out(self):
+        """How good ``left_out()`` is: one Newton step without the row is close, the span rule is rough."""
+        return "close" if all(part.smooth for part in resolve(self.loss).split()) else "rough"
+
+    @property
+    def quantile_levels_(self):
+        """The levels of several quantiles, a column of ``predict`` for each; None for any other loss."""
+        levels = self.loss_.levels if self.loss_.deviance == "pinball" else ()
+        return np.asarray(levels, dtype=float) if len(levels) > 1 else None
+
+    @cached_property
+    def loo_decision_(self):
+        """f₋ᵢ(xᵢ) of each row, of shape (n,) or (n, t), approximately: only the support vectors change anything."""
+        check_is_fitted(self)
+        Y = self._columns_of(self.row_target_)
+        at, out = self.support_, self.row_decision_.copy()
+        columns = self._columns(self.loss_, Y[at], self.row_weight_[at])
+        refuse_left_out(columns)
+        coef = self.dual_coef_.reshape(len(at), -1)
+        found = [(coef[:, j], None, self.row_decision_[at, j]) for j in range(coef.shape[1])]
+        K = columns.gram(self.kernel_, self.points_)
+        out[at] = left_out_decision(self.kernel_, self.points_, K, columns, found, self.lam_)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    @abstractmethod
+    def _columns(self, loss, Y, weight):
+        """The problem of each column."""
+
+    def _columns_of(self, y):
+        """Targets as the loss reads them, of shape (n, t): numbers, or ±1 for labels."""
+        if not self.loss_.classification:
+            return y.reshape(len(y), -1)
+        classes = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        return np.where(y[:, None] == classes, 1.0, -1.0)
+
+    def _left_out_rows(self):
+        if self.multi_class == "softmax" and self.loss_.classification and len(self.classes_) > 2:
+            at = self.support_  # every row is a support vector of the softmax
+            found = refitted(self, self.points_, self.row_target_[at], self.row_weight_[at])
+            label, proba = (
+                np.full(len(self.row_target_), None, dtype=object),
+                np.full((len(self.row_target_), found.proba.shape[1]), np.nan),
+            )
+            label[at], proba[at] = found.predicted, found.proba
+            return RowsLeftOut(label, found.how, False, proba=proba)
+        F = self.loo_decision_.reshape(len(self.row_decision_), -1)
+        if not self.loss_.classification:
+            return RowsLeftOut(self._read(F), CLOSE)
+        known, label = np.isfinite(F).all(axis=1), np.full(len(F), None, dtype=object)
+        label[known] = self._read(F[known])
+        proba = self._probabilities(F) if self.loss_.softmax else None
+        return RowsLeftOut(label, CLOSE, proba=proba, decision=F[:, 0] if F.shape[1] == 1 else F)
+
+    @cached_property
+    def loo_residuals_(self):
+        """yᵢ minus its prediction without row i, of shape (n,) or (n, t): one column for each level of a quantile."""
+        y, f = self.row_target_, self.left_out().predicted
+        return (y[:, None] if f.ndim > y.ndim else y) - f
+
+    @available_if(predicts_numbers)
+    def predict_interval(self, X, coverage=0.9, *, method="left-out", calibration=None):
+        """[f(x) − q, f(x) + q] as for any regressor; of several quantiles [lowest − q, highest + q].
+
+        Of several quantiles q is that of max(lowest − y, y − highest) on rows left out (conformalised quantile
+        regression): the interval is as wide as the quantiles are apart, and moved until it holds what it should.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        coverage : float, default=0.9
+        method : {"left-out", "split"}, default="left-out"
+            See `KernelEstimator.predict_interval`.
+        calibration : (X, y), default=None
+            Rows for "split".
+
+        Returns
+        -------
+        ndarray of shape (m, 2) or (m, 2, t)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import KernelMachine
+        >>> from mercer.losses import Quantile
+        >>> X = np.linspace(0, 6, 60)[:, None]
+        >>> y = np.sin(X[:, 0]) + 0.3 * np.cos(40 * X[:, 0])
+        >>> KernelMachine(loss=Quantile([0.1, 0.9]), lam=0.1).fit(X, y).predict_interval(X[:3]).shape
+        (3, 2)
+        """
+        check_is_fitted(self)
+        if self.quantile_levels_ is None:
+            return super().predict_interval(X, coverage, method=method, calibration=calibration)
+        check_method(method, ("left-out", "split"), calibration)
+        if method == "split":
+            residuals = np.asarray(calibration[1], dtype=float)[:, None] - self.predict(calibration[0])
+        else:
+            residuals = self.loo_residuals_[np.isfinite(self.loo_residuals_).all(axis=1)]
+        beyond = np.maximum(-residuals.max(axis=1), residuals.min(axis=1))
+        low = min(float(beyond.min(initial=0.0)), 0.0)  # so that the scores are sizes
+        f = self.predict(X)
+        reach = uncertainty.split((beyond - low)[:, None], np.zeros((1, 1)), coverage)[0, 1, 0] + low
+        return np.column_stack([f.min(axis=1) - reach, f.max(axis=1) + reach])
 
     def _decision(self, X):
         """F of every column, of shape (m, t)."""
@@ -60,7 +175,10 @@ class FittedMachine(KernelEstimator):
         ndarray of shape (m,) or (m, t)
             A column for each target or level; labels where the loss is one for labels.
         """
-        F = self._decision(X)
+        return self._read(self._decision(X))
+
+    def _read(self, F):
+        """What decisions of shape (m, t) predict."""
         if self.loss_.classification:
             return self.classes_[np.argmax(F, axis=1) if F.shape[1] > 1 else (F[:, 0] > 0).astype(int)]
         F = self.loss_.mean(F)
@@ -95,7 +213,10 @@ class FittedMachine(KernelEstimator):
         -------
         ndarray of shape (m, n_classes)
         """
-        F = self._decision(X)
+        return self._probabilities(self._decision(X))
+
+    def _probabilities(self, F):
+        """Of the classes, for decisions of shape (m, t)."""
         if F.shape[1] == 1:
             return np.column_stack([sigmoid(-F[:, 0]), sigmoid(F[:, 0])])
         if self.multi_class == "softmax":

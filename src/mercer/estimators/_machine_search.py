@@ -1,6 +1,5 @@
 """How KernelMachine chooses λ, and a kernel of a list: a path of λ, warm-started, under approximate LOO or folds."""
 
-import numbers
 import time
 import warnings
 from typing import NamedTuple
@@ -10,7 +9,8 @@ import numpy as np
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
-from mercer.selection.result import SearchResult
+from mercer.estimators._criteria import as_rule, is_splitter
+from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 
 DECADES = 4  # on either side of lam
@@ -34,7 +34,7 @@ class LamPath:
 
     Parameters
     ----------
-    criterion : {"alo"}, int or cross-validation splitter
+    criterion : LOO, KFold or cross-validation splitter
     kernel : Kernel
     rows : Rows
     columns : LossColumns
@@ -49,7 +49,7 @@ class LamPath:
         self.target, self.seed = target, seed
         self.deadline, self.report, self.first = np.inf, None, True
         self.values, self.kept, self.history, self.status, self.failed, self.warned = {}, {}, [], "ok", 0, []
-        self.K = columns.gram(kernel, rows.X)
+        self.K, self.loo = columns.gram(kernel, rows.X), not is_splitter(criterion) and criterion.word == "loo"
 
     def path(self, lams):
         """Evaluate at every λ, the largest first."""
@@ -58,7 +58,7 @@ class LamPath:
             # A λ that is only tried may be ill-conditioned: that goes to the report, and is a warning at the λ chosen.
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                (self._loo_path if _is_alo(self.criterion) else self._fold_path)(lams)
+                (self._loo_path if self.loo else self._fold_path)(lams)
             self.warned += sorted({f"{type(one.message).__name__} at a trial: {one.message}" for one in caught})
 
     def _limit(self):
@@ -75,25 +75,12 @@ class LamPath:
         for lam in lams:
             began = time.perf_counter()
             found = self.columns.fit(self.K, lam, found, self._limit())
-            F = self._left_out(found, lam)
+            F = left_out_decision(self.kernel, self.rows.X, self.K, self.columns, found, lam)
             done = self._record(lam, self.columns.mean_loss(F), found, began)
             if self.best() == lam:
                 self.kept = {"lam": lam, "starts": found, "loo": F}
             if done:
                 return
-
-    def _left_out(self, found, lam):
-        """f₋ᵢ(xᵢ) of every row and column, of shape (n, t)."""
-        out, c, intercept = np.empty((self.K.n, len(found))), self.columns.weight / (2.0 * lam), self.columns.intercept
-        for j, ((loss, y), column) in enumerate(zip(self.columns.pairs, found, strict=True)):
-            if loss.smooth:
-                h, solver = c * loss.hess(y, column.f), _loo_solver(self.columns)
-                options = {"intercept": intercept, "solver": solver}
-                out[:, j] = approximate_leave_one_out(self.K, column.alpha, column.f, h, **options)
-            else:
-                box = loss.box(y, c)
-                out[:, j] = span_rule(self.kernel, self.rows.X, column.alpha, column.f, *box, intercept=intercept)
-        return out
 
     def _fold_path(self, lams):
         splits = self._splits()
@@ -115,12 +102,15 @@ class LamPath:
         """(train, test) of the folds: shuffled with the seed for a number, stratified for labels."""
         from sklearn.model_selection import KFold, StratifiedKFold  # slow to import
 
-        if not isinstance(self.criterion, numbers.Integral):
+        if is_splitter(self.criterion):
             return self._given_splits()
         n, Y = self.K.n, self.columns.Y
+        if not self.criterion.shuffle:
+            every = np.arange(n)
+            return [(np.setdiff1d(every, part), part) for part in self.criterion.folds(n)]
         labels = np.argmax(np.column_stack([Y, np.zeros(n)]), axis=1)
         kind = StratifiedKFold if self.columns.loss.classification else KFold
-        folds = kind(self.criterion, shuffle=True, random_state=self.seed)
+        folds = kind(self.criterion.n_splits, shuffle=True, random_state=self.criterion.random_state)
         return list(folds.split(np.zeros((n, 1)), labels))
 
     def _given_splits(self):
@@ -155,7 +145,7 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
     Parameters
     ----------
     criterion, rows, columns, target, seed
-        See `LamPath`.
+        See `LamPath`; `fold_rule` gives the criterion.
     kernels : list of Kernel
     lam : float or array-like
         The middle of the λ that are tried, or all of them.
@@ -168,8 +158,8 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
     -------
     Found
     """
-    if _is_alo(criterion):
-        _refuse_alo(columns)
+    if not is_splitter(criterion) and criterion.word == "loo":
+        refuse_left_out(columns)
     began, found = time.perf_counter(), []
     for i, kernel in enumerate(kernels):
         search = LamPath(criterion, kernel, rows, columns, target, seed)
@@ -184,15 +174,40 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
             f"{_name(criterion)} has no finite value at any lam for {len(kernels)} kernel(s). Give other values "
             "of lam, or scale X and y."
         )
-    best = min(found, key=lambda one: one.result.value)
-    if len(found) > 1:
-        best.result.candidates = [one.result for one in found]
+    result = best_of([one.result for one in found])
+    best = next(one for one in found if one.result is result)
     best.result.seconds = time.perf_counter() - began
     return best
 
 
-def _is_alo(criterion):
-    return isinstance(criterion, str)
+def fold_rule(estimator):
+    """What ``estimator.criterion`` means: LOO, KFold, a splitter as it is, or None."""
+    criterion = estimator.criterion
+    return criterion if is_splitter(criterion) else as_rule(estimator, own=False)
+
+
+def left_out_decision(kernel, X, K, columns, found, lam):
+    """f₋ᵢ(xᵢ) of every row and column, of shape (n, t).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection
+    K : Gram
+        Of the kernel on X.
+    columns : Columns
+    found : sequence of (alpha, b, f, …)
+        The solution of each column.
+    lam : float
+    """
+    out, c, intercept = np.empty((len(columns.weight), len(found))), columns.weight / (2.0 * lam), columns.intercept
+    for j, ((loss, y), (alpha, _, f, *_)) in enumerate(zip(columns.pairs, found, strict=True)):
+        if loss.smooth:
+            options = {"intercept": intercept, "solver": _loo_solver(columns)}
+            out[:, j] = approximate_leave_one_out(K, alpha, f, c * loss.hess(y, f), **options)
+        else:
+            out[:, j] = span_rule(kernel, X, alpha, f, *loss.box(y, c), intercept=intercept)
+    return out
 
 
 def _loo_solver(columns):
@@ -201,27 +216,27 @@ def _loo_solver(columns):
     return step_solver("cholesky" if isinstance(given, str) and given == "auto" else given, columns.n, columns.memory)
 
 
-def _refuse_alo(columns):
+def refuse_left_out(columns):
     """Refuse approximate leave-one-out, before the first n × n array, where it cannot be had."""
     if columns.joint:
         raise ValueError(
-            "criterion='alo' is for one class against the rest (multi_class='ovr'); with multi_class='softmax' use "
-            "folds: criterion=5."
+            "approximate leave-one-out is for one class against the rest (multi_class='one_vs_rest'); with "
+            "multi_class='softmax' use folds: criterion=5."
         )
     if not columns.stored:
         raise ValueError(
-            f"criterion='alo' needs the inverse of an n × n matrix, which is not made for n = {columns.n}. Use folds: "
-            "criterion=5."
+            f"approximate leave-one-out needs the inverse of an n × n matrix, which is not made for n = {columns.n}. "
+            "Use folds: criterion=5."
         )
     if not any(loss.smooth for loss, _ in columns.pairs):
         return
     solver = _loo_solver(columns)
     if "diag" not in solver.gives:
         raise ValueError(
-            f"criterion='alo' needs the diagonal of (K + lam I)^-1, which solver={columns.solver!r} does not give; use "
-            "solver='auto' or 'cholesky', or folds: criterion=5."
+            f"approximate leave-one-out needs the diagonal of (K + lam I)^-1, which solver={columns.solver!r} does "
+            "not give; use solver='auto' or 'cholesky', or folds: criterion=5."
         )
-    what = f"criterion='alo' for n = {columns.n}"
+    what = f"approximate leave-one-out for n = {columns.n}"
     check_memory(solver.memory(columns.n), what, columns.memory, "folds, criterion=5, or fewer rows")
 
 
@@ -274,9 +289,11 @@ def _one(search, lam):
 
 def _name(criterion):
     """The criterion as a report names it."""
-    if _is_alo(criterion):
+    if is_splitter(criterion):
+        return repr(criterion)
+    if criterion.word == "loo":
         return "approximate leave-one-out"
-    return f"{criterion}-fold cross-validation" if isinstance(criterion, numbers.Integral) else repr(criterion)
+    return f"{criterion.n_splits}-fold cross-validation" if criterion.shuffle else criterion.name
 
 
 def _message(status, search, best):

@@ -5,12 +5,12 @@ from abc import abstractmethod
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators._intervals import LinearEstimator
+from mercer.estimators._protocol import generator
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_more_rows, check_removed, check_X, shared_noise
+from mercer.estimators.validation import check_more_rows, check_removed, check_X, shared_noise
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.inference.regression import RegressionPosterior
@@ -29,6 +29,7 @@ class PosteriorEstimator(LinearEstimator):
         "posterior": RegressionPosterior,
         "mixture": (PosteriorMixture, None),
     }
+    probabilistic, interval_method = True, "gaussian"
     _posterior: RegressionPosterior
     _mixture: PosteriorMixture | None
 
@@ -140,7 +141,7 @@ class PosteriorEstimator(LinearEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         coverage : float, default=0.9
-        method : {"gaussian", "conformal", "jackknife+", "cv+", "split"}, default="gaussian"
+        method : {"gaussian", "conformal", "jackknife+", "cv+", "left-out", "split"}, default="gaussian"
             "gaussian" believes the model. The others do not, and are those of `KernelRidge.predict_interval`, at the
             hyper-parameters of the fit.
         noisy : bool or array-like of shape (m,), default=True
@@ -222,7 +223,7 @@ class PosteriorEstimator(LinearEstimator):
         >>> GaussianProcessRegressor(Gaussian()).sample(np.linspace(0, 1, 50)[:, None], 3, random_state=0).shape
         (50, 3)
         """
-        rng = _generator(random_state)
+        rng = generator(random_state)
         if not {"_posterior", "landmark_posterior_"} & set(self.__dict__):
             kernel, X, noise = self._prior_model(X)
             C = np.asarray(kernel(X), dtype=float)
@@ -384,12 +385,3 @@ class PosteriorEstimator(LinearEstimator):
     def loo_std_(self):
         """√(variance of yᵢ given the other rows), noise included: what loo_residuals_ should be in size."""
         return self._rows.to_rows(np.sqrt(self._left_out().variance))
-
-
-def _generator(random_state):
-    """A numpy Generator from a seed, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    return np.random.default_rng(random_state)

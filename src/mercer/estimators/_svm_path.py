@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.dual.working_set import hold
-from mercer.estimators._svm_fit import deadline, fit_target, warm
+from mercer.estimators.svm_fit import deadline, fit_target, warm
 from mercer.gram import TiledGram, apply, take
 from mercer.kernels import as_kernel
 

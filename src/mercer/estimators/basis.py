@@ -7,17 +7,19 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import Estimator
+from mercer.estimators._base import named_trend
+from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, check_X, check_X_y
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.gram.rows import power_of_two
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
+from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.least_squares import least_squares
 from mercer.solvers.plan import plan_features
 
 
-class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
+class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """θ = (ΦᵀWΦ + λI)⁻¹ΦᵀWy by QR of Φ;  f(x) = φ(x)ᵀθ.
 
     λ = 0 is ordinary least squares, the best linear unbiased estimator (Gauss–Markov), with its covariance
@@ -30,7 +32,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         None is ``PolynomialBasis(1)``: (1, x).
     lam : float, default=0.0
         λ >= 0.
-    intercept : bool, default=False
+    trend : {"constant"} or None, default=None
         Whether an unpenalised constant is added; most bases have their own 1.
 
     Attributes
@@ -67,17 +69,18 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     array([1., 0., 1.])
     """
 
-    state_fields = {**Estimator.state_fields, "basis_": Features, "coef_": ("float M", "float M t")}
+    state_fields = {**KernelEstimator.state_fields, "basis_": Features, "coef_": ("float M", "float M t")}
     _parameter_constraints = {
         "basis": "no_validation",
         "lam": [Interval(Real, 0, None, closed="left")],
-        "intercept": ["boolean"],
+        "trend": "no_validation",
     }
+    leaves_out = "exact"
 
-    def __init__(self, basis=None, lam=0.0, *, intercept=False):
+    def __init__(self, basis=None, lam=0.0, *, trend=None):
         self.basis = basis
         self.lam = lam
-        self.intercept = intercept
+        self.trend = trend
 
     def fit(self, X, y, sample_weight=None):
         """Minimise Σᵢ wᵢ (yᵢ − φ(xᵢ)ᵀθ)² + λ‖θ‖².
@@ -107,14 +110,17 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         scale = power_of_two(y)
         root = np.sqrt(w)[:, None]
         penalty = np.full(design.shape[1], float(self.lam))
-        penalty[design.shape[1] - int(self.intercept) :] = 0.0
+        penalty[design.shape[1] - self._constants :] = 0.0
         theta, leverage, inverse, info = least_squares(root * design, root * (y / scale), penalty)
         theta = theta * scale
         residual = y - design @ theta
         self._set(theta, flat)
         self._set_residuals(residual, leverage, w, flat)
         self._set_covariance(root * design, residual, inverse, w, flat)
-        self.rank_ = info["rank"]
+        self.rank_, self.lam_, self.row_weight_ = info["rank"], float(self.lam), w
+        self.row_target_ = y[:, 0] if flat else y
+        norm = scale * np.linalg.norm(theta[: design.shape[1] - self._constants] / scale, axis=0)
+        self.rkhs_norm_ = float(norm[0]) if flat else norm
         self.fit_report_ = FitReport(
             estimator=type(self).__name__,
             basis=repr(basis),
@@ -131,7 +137,20 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         basis = PolynomialBasis(1) if self.basis is None else self.basis
         basis = basis if isinstance(basis, Features) else FeatureMap(basis)
         count = 1 if d is None else np.shape(basis.features(basis.validate(np.ones((1, d)))))[1]
-        return plan_features(n, count + int(self.intercept))
+        return plan_features(n, count + self._constants)
+
+    @property
+    def _constants(self):
+        """How many columns of ones are added."""
+        return int(named_trend(self) is not None)
+
+    @property
+    def kernel_(self):
+        """k(x, z) = φ(x)ᵀφ(z)."""
+        return self.basis_
+
+    def _left_out_rows(self):
+        return RowsLeftOut(self.row_target_ - self.loo_residuals_)
 
     def _design(self, X):
         """Φ, with a last column of ones for the intercept."""
@@ -139,14 +158,14 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         if not np.isfinite(Phi).all():
             row, column = np.argwhere(~np.isfinite(Phi))[0]
             raise ValueError(f"feature {column} of {self.basis_!r} is {Phi[row, column]} for row {row}; scale X first.")
-        return np.hstack([Phi, np.ones((len(Phi), 1))]) if self.intercept else Phi
+        return np.hstack([Phi, np.ones((len(Phi), 1))]) if self._constants else Phi
 
     def _set(self, theta, flat):
         """Set θ and b."""
-        split = len(theta) - int(self.intercept)
+        split = len(theta) - self._constants
         self.coef_ = theta[:split, 0] if flat else theta[:split]
         b = theta[split:]
-        self.intercept_ = 0.0 if not self.intercept else (float(b[0, 0]) if flat else b[0])
+        self.intercept_ = 0.0 if not self._constants else (float(b[0, 0]) if flat else b[0])
 
     def _set_residuals(self, residual, leverage, w, flat):
         """Leverage, leave-one-out residuals, degrees of freedom, the dual vector."""
@@ -190,7 +209,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         design = self._design(check_X(self, X, reset=False, kernel=self.basis_))
         theta = (
             self.coef_
-            if not self.intercept
+            if not self._constants
             else np.concatenate(
                 [self.coef_, np.atleast_1d(self.intercept_)[None] if self.coef_.ndim == 2 else [self.intercept_]]
             )

@@ -13,16 +13,16 @@ from mercer.estimators import _gp_learning as learning
 from mercer.estimators import _large_process as large
 from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._posterior import PosteriorEstimator
+from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, shared_noise
 from mercer.estimators.ridge import conventions
-from mercer.gram import Landmarks, Rows, take
-from mercer.gram.trend import make_trend
+from mercer.estimators.validation import check_weight, shared_noise
+from mercer.gram import Landmarks, Rows
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
-from mercer.kernels.basis import Features
-from mercer.selection import Criterion, Evidence
+from mercer.selection import Evidence
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.selection.result import best_of
 from mercer.solvers import Cholesky, Span, choose
 from mercer.sources import Arrays
 
@@ -35,20 +35,21 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        k; None is ``1.0 * Matern32(ones(d))``, one length scale for each column, started at the median distances.
+    kernel : Kernel, list of Kernel or "auto", default=None
+        k; of a list the best by the criterion is taken; "auto" is what `mercer.selection.search_kernels` finds. None is
+        ``1.0 * Matern32(ones(d))``, one length scale for each column, started at the median distances.
     noise : float or array-like of shape (n,), default=None
         Noise variance σ² (the λ of the other models): where the search starts, or, with ``criterion=None`` or
         ``optimize="kernel"``, the value. An array gives one for each row; a common factor of it is learnt. None starts
         at 1 % of the variance of y.
-    criterion : {"evidence", "loo"}, Criterion or None, default="evidence"
+    criterion : {"evidence", "loo", "gcv", "kfold"}, int, splitter, Criterion or None, default="evidence"
         What the hyper-parameters are chosen by: the evidence log p(y) (restricted, if there is a trend), the
-        leave-one-out log density, or any `mercer.selection` criterion; where that compares errors, the amplitude, which
-        it cannot see, is the one of the highest evidence. None learns nothing.
+        leave-one-out log density ("loo"), or any other criterion of `mercer.selection`; where that compares errors, the
+        amplitude, which it cannot see, is the one of the highest evidence. None learns nothing.
     trend : {"constant", "linear"}, Features or None, default="constant"
         h(x): 1; 1 and x; the features of a basis of `mercer.kernels`; nothing.
-    optimize : {"all", "noise", "kernel"}, default="all"
-        What is learnt.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is learnt: hyper-parameters and σ², or one of them alone.
     prior : "auto", None or dict, default="auto"
         Priors of the hyper-parameters, {name pattern: prior}, as ``{"length_scale*": LogNormal(1.0, 0.5)}``; "lam" is
         the noise variance. "auto" is weak ones below 50 rows (`mercer.selection.weak_priors`), none above.
@@ -66,21 +67,17 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
         Seconds for the search, and as many for the sampling; what was found by then is used.
-    random_state : int, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first, and of the sampling.
 
     Attributes
     ----------
     kernel_ : Kernel
         The kernel, with the hyper-parameters that were learnt.
-    noise_ : float or ndarray of shape (n,)
-        σ², one for each row where ``noise`` was an array.
-    lam_ : float
-        σ²; of an array the geometric mean.
-    points_ : collection
-        The distinct training inputs, or the landmarks.
-    point_index_, row_weight_ : ndarray of shape (n,)
-        The point and the weight of each training row; -1 and 0 for rows of weight 0.
+    noise_, lam_ : float or ndarray of shape (n,)
+        σ², one for each row where ``noise`` was an array; the geometric mean of these.
+    points_, point_index_, row_weight_
+        The distinct training inputs, or the landmarks; the point and the weight of each training row.
     dual_coef_ : ndarray of shape (n_points,) or (n_points, t)
         α = K̃⁻¹(y − Hb).
     trend_coef_ : ndarray of shape (q, t)
@@ -89,8 +86,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         Where a linear trend is centred.
     log_marginal_likelihood_value_ : float
         log p(y) at the hyper-parameters of the fit; on landmarks a lower bound of it.
-    selection_ : SearchResult
-        With a criterion: how the hyper-parameters were chosen, and how surely.
+    selection_ : SearchResult or None
     hyper_std_ : dict
         {name: standard error of the log of a hyper-parameter}, from the Hessian of the criterion; nan where it is flat
         or at a bound. ``hyper_cov_`` is the covariance of (log θ, log σ²). Computed when first asked for.
@@ -98,12 +94,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         With ``n_hyper_samples``: draws of (log θ, log σ²), named by ``hyper_names_``; R̂ is in ``fit_report_``.
     loo_residuals_, loo_std_, leverage_ : ndarray of shape (n,)
         yᵢ − f₋ᵢ(xᵢ), its standard deviation by the model without row i, and ∂m(xᵢ)/∂yᵢ, whose sum is ``dof_``.
-    regularization_ : dict
-        σ² in every convention of the lectures.
-    plan_, fit_report_
-        What `mercer.plan` says of such a fit; what was done: solver, condition, jitter, selection, time.
-    n_features_in_, feature_names_in_
-        Number of columns of X, and their names, when X is a data frame.
+    regularization_, plan_, fit_report_
+        σ² in every convention of the lectures; what `mercer.plan` says of such a fit; what was done.
 
     See Also
     --------
@@ -138,9 +130,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     _parameter_constraints = {
         "kernel": "no_validation",
         "noise": [Interval(Real, 0, None, closed="left"), "array-like", None],
-        "criterion": [StrOptions({"evidence", "loo"}), Criterion, None],
-        "trend": [StrOptions({"constant", "linear"}), Features, None],
-        "optimize": [StrOptions({"all", "noise", "kernel"})],
+        "criterion": "no_validation",
+        "trend": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
         "prior": [StrOptions({"auto"}), dict, callable, None],
         "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
         "starts": [Interval(Integral, 1, None, closed="left")],
@@ -148,8 +140,10 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         "approximation": [StrOptions({"auto"}), Landmarks, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
     }
+    criteria = ("evidence", "loo", "gcv", "kfold")
+    has_evidence = True
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(
@@ -204,17 +198,17 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
-        kernel, X, y, flat = self._prepare(X, y)
+        kernels, X, y, flat = self._prepare(X, y, auto=True)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
             weight = relative if weight is None else weight * relative
-        trend = make_trend(self.trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
         with np.errstate(over="ignore"):  # of y whose squares are refused below
-            rows = Rows(X, y, weight, trend, self.merge)
-        kernel = latent_kernel(rows.X, rows.weight) if self.kernel is None else kernel
-        check_kernel(kernel, rows.X)
-        criterion = learning.as_criterion(self.criterion, relative is not None)
+            rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
+        kernels = kernels if learning.is_given(self.kernel) else [latent_kernel(rows.X, rows.weight)]
+        for kernel in kernels:
+            check_kernel(kernel, rows.X)
+        kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
         if self.n_hyper_samples:
@@ -224,9 +218,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if self.plan_.landmarks:
             learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
-            return large.fit_process(self, Arrays(X, y, weight), trend, kernel, lam, criterion, learn, flat)
+            return large.fit_process(self, Arrays(X, y, weight), rows.trend, kernel, lam, criterion, learn, flat)
         if criterion is not None:
-            kernel, lam = self._learn(kernel, rows, lam, criterion, variance, bounds, solver)
+            kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
         self._publish(flat, relative is not None)
         self._report()
@@ -235,33 +229,38 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""
-        criterion = learning.as_criterion(self.criterion, np.ndim(self.noise) > 0)
+        criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
         exact = partial(choose, "cholesky", n, d, **options)
         found = large.plan_process(self, lambda: exact(binding=False)[1], rows, d, targets)
         return exact(binding=binding) if found is None else (None, found)
 
-    def _learn(self, kernel, rows, lam, criterion, variance, bounds, solver):
-        """(kernel, λ) as the criterion chooses them."""
+    def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
+        """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
         learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
-        options = {"starts": self.starts, "time_budget": self.time_budget, "random_state": self.random_state}
-        prior = learning.make_prior(self.prior, kernel, rows, criterion)
-        given = None if self.noise is None else lam
-        self.selection_ = learning.learn(
-            kernel, rows, given, criterion, solver, optimize=self.optimize, start=lam, bounds=bounds, prior=prior,
-            callback=reporter(self), **options,
-        )  # fmt: skip
+        kernels = kernels if isinstance(kernels, list) else [kernels]
+        budget = self.time_budget and self.time_budget / len(kernels)
+        options = {"starts": self.starts, "time_budget": budget, "random_state": seed_of(self.random_state)}
+        options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
+        given, found = None if self.noise is None else lam, []
+        for k in kernels:
+            prior = learning.make_prior(self.prior, k, rows, criterion)
+            found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, **options))
+        self.selection_ = best_of(found).warn()
         return self.selection_.kernel, self.selection_.lam
 
     def _publish(self, flat, precisions):
         """Set the public attributes from the posterior."""
         f, self._left = self._posterior, None
+        self.__dict__.pop("rkhs_norm_", None)
         self._rows = rows = f.rows
         self.kernel_, self.lam_, self.points_ = f.kernel, f.lam, rows.X
         self.noise_ = rows.to_rows(f.lam / rows.row_weight) if precisions else f.lam
         self.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
-        self.trend_coef_ = f.b if rows.trend is None else rows.trend.natural(f.b)
+        plain = self._set_trend(rows.trend, f.b, flat)
+        if plain.size:
+            self.intercept_ = float(plain[0]) if flat else plain
         self.trend_centre_ = None if rows.trend is None else rows.trend.centre
         self.point_index_ = rows.point_index()
         self.regularization_ = conventions(f.lam, rows.total)
@@ -273,12 +272,13 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
         said |= self._posterior.inverse.info
         self.fit_report_ = FitReport(said)
-        if self.criterion is not None:
+        if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
     def _sample_hyper(self, around, rows, bounds, solver):
         """Draw hyper-parameters, and condition on each draw."""
-        draws, chains = around.sample(hyper.draws_of(self.n_hyper_samples), bounds, self.time_budget, self.random_state)
+        count, seed = hyper.draws_of(self.n_hyper_samples), seed_of(self.random_state)
+        draws, chains = around.sample(count, bounds, self.time_budget, seed)
         at = map(around.objective.at, draws)
         self._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
         self.hyper_samples_, self.hyper_names_ = draws, around.names
@@ -288,16 +288,16 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Return the state without what can be computed again."""
         return {name: v for name, v in super().__getstate__().items() if name not in ("_hyper_cov", "_likelihood")}
 
+    def _given_lam(self):
+        return self.noise
+
+    def _learnt(self, rows):
+        noise = self.row_lam_
+        return {"noise": self.lam_ if noise is None else noise[rows], "n_hyper_samples": 0}  # draws are from a search
+
     def _prior_model(self, X):
         self._validate_params()
         return learning.prior_model(copy.copy(self), X)  # a copy, which learns the columns: self stays as it was
-
-    @property
-    def intercept_(self):
-        """B of a constant trend; there is none with another trend, or without one."""
-        if self.trend != "constant":
-            raise AttributeError('there is an intercept_ with trend="constant" only; see trend_coef_.')
-        return float(self.trend_coef_[0, 0]) if self.dual_coef_.ndim == 1 else self.trend_coef_[0]
 
     # ---------------------------------------------------------------------- evidence and hyper-parameters
     def evidence_terms(self, theta=None):
@@ -377,7 +377,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Covariance of (log θ, log σ²), whose diagonal is the square of ``hyper_std_``; nan where that is nan."""
         check_is_fitted(self)
         if "_hyper_cov" not in self.__dict__:
-            criterion = learning.as_criterion(self.criterion, np.ndim(self.noise_) == 1)
+            criterion = learning.as_criterion(self, np.ndim(self.noise_) == 1, self._rows.row_y)
             size = self.kernel_.n_theta + 1
             self._hyper_cov = np.full((size, size), np.nan)
             if criterion is not None and learning.has_curvature(criterion, self.selection_):

@@ -3,33 +3,38 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import Estimator, check_kernel, latent_kernel
+from mercer.estimators._base import check_kernel, given_kernels, latent_kernel
+from mercer.estimators._criteria import as_rule
 from mercer.estimators._gpc_fit import class_model, kernel_prior, known_mean, plan_classes
 from mercer.estimators._gpc_warnings import warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels, stratified_order
+from mercer.estimators._protocol import KernelEstimator, seed_of
 from mercer.estimators._report import FitReport
-from mercer.estimators._validation import check_weight, check_X
+from mercer.estimators.validation import check_weight, check_X
 from mercer.gram import Rows, TiledGram, take
 from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
-from mercer.kernels import Gaussian, as_kernel
+from mercer.kernels import Kernel
+from mercer.selection.judging import RowsLeftOut
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.selection.result import best_of
 from mercer.selection.search.latent import search_latent
 
 BLOCK = 1024  # new rows at once
 
 
-class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  # type: ignore[misc]
+class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y₁ … yₙ) df with f ~ GP(b, k): the integral of lecture 001, done in four ways.
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        k; None is ``1.0 * Matern32`` with one length scale for each column, started by the median heuristic.
+    kernel : Kernel, or list of Kernel, default=None
+        k; of a list the best by the criterion is taken. None is ``1.0 * Matern32`` with one length
+        scale for each column, started by the median heuristic.
     inference : {"laplace", "ep", "mcmc", "quadrature"}, default="laplace"
         How the integral over the latent function is done. Laplace's approximation at the mode is quickest; expectation
         propagation is closer to the truth, at some ten times the price; elliptical slice sampling is right up to its
@@ -41,11 +46,14 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         With more than two classes: one latent function for each, coupled by the softmax (Laplace only), or one problem
         of two classes for each class against the rest, with one kernel for all; their probabilities are divided by
         their sum, which has no model behind it.
-    optimize : bool, default=True
-        Whether the free hyper-parameters of the kernel are learnt by maximising the evidence.
-    mean : {"auto"}, float or None, default="auto"
-        "auto" has an unknown constant b in f with a wide prior (standard deviation 5 for the logit and softmax, 3 for
-        the probit), integrated out: it takes up unequal class frequencies. None is a zero mean, a number a known one.
+    criterion : {"evidence"}, Evidence or None, default="evidence"
+        What the free hyper-parameters of the kernel are chosen by; None takes the kernel as it is.
+    optimize : {"all", "kernel"}, default="all"
+        What is learnt: all there is are the hyper-parameters of the kernel.
+    trend : {"constant"}, float or None, default="constant"
+        "constant" has an unknown constant b in f with a wide prior (standard deviation 5 for the logit and softmax, 3
+        for the probit), integrated out: it takes up unequal class frequencies. None is a zero mean, a number a known
+        one.
     prior : {"auto"}, None, dict or callable, default="auto"
         Of the hyper-parameters; see `mercer.selection.Priors`. "auto" is weak ones below 50 points, none above.
     n_samples : int, default=1000
@@ -64,7 +72,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         Bytes that may be used; None is what the machine has.
     time_budget : float, default=None
         Seconds the search may take; the best point found by then is used.
-    random_state : int, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the search's samples of the rows, and of the chains.
 
     Attributes
@@ -73,13 +81,11 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         The labels, sorted.
     kernel_ : Kernel
         With the hyper-parameters used.
-    points_ : collection
-        The distinct training rows (equal rows of the same class are one), sorted.
-    point_index_ : ndarray of shape (n,)
-        The point of each training row; -1 for rows of weight 0.
+    points_, point_index_
+        The distinct training rows (equal rows of the same class are one), and the point of each row.
     dual_coef_ : ndarray of shape (n_points,) or (n_points, C)
         α: the latent mean is Σⱼ αⱼ k(x, xⱼ) + b.
-    mean_ : float or ndarray of shape (C,)
+    intercept_ : float or ndarray of shape (C,)
         b: the posterior mean of the constant.
     log_marginal_likelihood_value_ : float
         log p(y | X, θ), by the inference that was chosen; with "mcmc" by importance sampling.
@@ -96,22 +102,17 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
     fit_report_ : FitReport
         Iterations, convergence, effective sample size and R̂, error of the integration, merged rows, time; the mean
         log loss of ``loo_probabilities_`` (after the temperature), and of the class frequencies.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
 
     Examples
     --------
     >>> from mercer import GaussianProcessClassifier
     >>> from mercer.kernels import Gaussian
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["cold", "cold", "warm", "warm"]
-    >>> model = GaussianProcessClassifier(4.0 * Gaussian(1.0), optimize=False).fit(X, y)
+    >>> model = GaussianProcessClassifier(4.0 * Gaussian(1.0), criterion=None).fit(X, y)
     >>> model.predict([[0.5], [2.5]])
     array(['cold', 'warm'], dtype='<U4')
     >>> model.predict_proba([[1.5]]).round(3)
     array([[0.5, 0.5]])
-
-    The same by expectation propagation:
-
     >>> model.set_params(inference="ep").fit(X, y).predict_proba([[3.0]]).round(2)
     array([[0.26, 0.74]])
     """
@@ -121,8 +122,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         "inference": [StrOptions({"laplace", "ep", "mcmc", "quadrature"})],
         "link": [StrOptions({"logit", "probit"})],
         "multi_class": [StrOptions({"softmax", "one_vs_rest"})],
-        "optimize": ["boolean"],
-        "mean": [StrOptions({"auto"}), Real, None],
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "kernel"})],
+        "trend": [StrOptions({"constant"}), "boolean", Real, None],
         "prior": [StrOptions({"auto"}), dict, callable, None],
         "n_samples": [Interval(Integral, 20, None, closed="left")],
         "temperature": ["boolean"],
@@ -131,8 +133,10 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         "tol": [Interval(Real, 0, None, closed="neither")],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
     }
+    criteria = ("evidence",)
+    has_evidence, leaves_out = True, "exact"
 
     def __init__(
         self,
@@ -141,8 +145,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         inference="laplace",
         link="logit",
         multi_class="softmax",
-        optimize=True,
-        mean="auto",
+        criterion="evidence",
+        optimize="all",
+        trend="constant",
         prior="auto",
         n_samples=1000,
         temperature=False,
@@ -157,8 +162,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         self.inference = inference
         self.link = link
         self.multi_class = multi_class
+        self.criterion = criterion
         self.optimize = optimize
-        self.mean = mean
+        self.trend = trend
         self.prior = prior
         self.n_samples = n_samples
         self.temperature = temperature
@@ -171,7 +177,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = type(self.kernel).__name__ == "Precomputed"
+        tags.input_tags.pairwise = isinstance(self.kernel, Kernel) and self.kernel.pairwise
         tags.input_tags.sparse = False
         return tags
 
@@ -191,26 +197,30 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         -------
         self
         """
-        begin(self, X, y, steps=None if self.optimize else 0)
+        begin(self, X, y, steps=0 if self.criterion is None else None)
         self._fit_all_or_nothing(X, y, sample_weight)
         end(self, X, y)
         return self
 
     def _fit(self, X, y, sample_weight):
-        kernel = Gaussian() if self.kernel is None else clone(as_kernel(self.kernel), safe=False)
-        X = check_X(self, X, reset=True, kernel=kernel)
-        y, X = check_labels(self, X, y), kernel.validate(X)
+        kernels = given_kernels(self)
+        X = check_X(self, X, reset=True, kernel=kernels[0])
+        y = check_labels(self, X, y)
+        for kernel in kernels:
+            X = kernel.validate(X)
         weight = check_weight(sample_weight, len(y))
         self.classes_, number = number_labels(y, weight)
         rows = Rows(X, number[:, None].astype(float), weight, merge="labels")
-        kernel = latent_kernel(rows.X, rows.weight) if self.kernel is None else kernel
-        check_kernel(kernel, rows.X)
+        kernels = [latent_kernel(rows.X, rows.weight)] if self.kernel is None else kernels
+        for kernel in kernels:
+            check_kernel(kernel, rows.X)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
         self.plan_ = plan_classes(self.inference, rows.n, rows.d, classes, coupled, self.memory)
         self._model = class_model(self, rows, classes, coupled)
-        self._model.check(TiledGram(kernel, rows.X))
-        self.kernel_ = self._learn(kernel, rows)
+        self._model.check(TiledGram(kernels[0], rows.X))
+        self.kernel_ = self._learn(kernels, rows)
+        self.row_weight_ = rows.to_rows(rows.row_weight, 0.0)
         self.points_, self.point_index_ = self.kernel_.retain(rows.X), rows.point_index()
         self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X), self.memory)
         losses = self._set_results(rows)
@@ -226,31 +236,28 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         coupled = classes > 2 and self.multi_class == "softmax"
         return plan_classes(self.inference, n, d, classes, coupled, self.memory, binding=False)
 
-    def _learn(self, kernel, rows):
-        """The kernel with the hyper-parameters of the greatest evidence."""
+    def _learn(self, kernels, rows):
+        """The kernel with the hyper-parameters of the greatest evidence; of a list the best."""
         self.selection_ = None
-        if not (self.optimize and kernel.n_theta):
-            return kernel
-        self.selection_ = search_latent(
-            kernel,
-            rows.X,
-            self._model.evaluate,
-            rows=rows.n,
-            order=stratified_order(rows.y[:, 0], self.random_state),
-            prior=kernel_prior(self.prior, kernel, rows),
-            starts=self.starts,
-            time_budget=self.time_budget,
-            callback=reporter(self),
-            random_state=self.random_state,
-        ).warn()
+        if as_rule(self, own=False) is None or not any(kernel.n_theta for kernel in kernels):
+            return kernels[0]
+        seed = seed_of(self.random_state)
+        options = {"rows": rows.n, "order": stratified_order(rows.y[:, 0], seed), "starts": self.starts}
+        options |= {"time_budget": None if self.time_budget is None else self.time_budget / len(kernels)}
+        options |= {"callback": reporter(self), "random_state": seed}
+        found = []
+        for kernel in kernels:
+            prior = kernel_prior(self.prior, kernel, rows)
+            found.append(search_latent(kernel, rows.X, self._model.evaluate, prior=prior, **options))
+        self.selection_ = best_of(found).warn()
         return self.selection_.kernel
 
     def _set_results(self, rows):
         """Coefficients, evidence, leave-one-out probabilities and the temperature; returns the losses left out."""
         posterior, two = self._posterior, len(self.classes_) == 2
         self.dual_coef_ = posterior.coef[:, 0] if two else posterior.coef
-        constant = posterior.constant * posterior.coef.sum(axis=0) + (known_mean(self.mean) or 0.0)
-        self.mean_ = float(constant[0]) if two else constant
+        constant = posterior.constant * posterior.coef.sum(axis=0) + (known_mean(self.trend) or 0.0)
+        self.intercept_ = float(constant[0]) if two else constant
         self.log_marginal_likelihood_value_ = posterior.log_evidence
         self.n_iter_ = max(1, *(info["iterations"] for info in posterior.infos))
         one = np.minimum(rows.row_weight, 1.0) / rows.weights()[rows.index]  # of the weight of a point: one copy
@@ -280,6 +287,11 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, Estimator):  #
         )
         if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
+
+    def _left_out_rows(self):
+        proba, how = self.loo_probabilities_, "leave-one-out probabilities at the kernel of the fit"
+        best = self.classes_[proba.argmax(axis=1)].astype(object)
+        return RowsLeftOut(np.where(np.isfinite(proba[:, 0]), best, None), how, proba=proba)
 
     def state(self):
         """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps."""

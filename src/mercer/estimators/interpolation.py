@@ -7,18 +7,20 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.estimators._base import KernelEstimator, default_kernel
-from mercer.estimators._validation import check_X
+from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel
+from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_X
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import power_of_two
+from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.pivoted import pivoted_cholesky, squared_power
 from mercer.solvers.plan import plan_arrays
 
 WHY = "A factor with pivoting finds the rank of K."
 
 
-class KernelInterpolator(KernelEstimator):
+class KernelInterpolator(KernelRegressor):
     """f = argmin ‖f‖  subject to  f(xᵢ) = yᵢ;  f(x) = Σⱼ αⱼ k(x, xⱼ),  K α = y.
 
     The problem has a solution exactly when y is in the range of K (lecture 002). When it is not, y is replaced by
@@ -42,15 +44,19 @@ class KernelInterpolator(KernelEstimator):
         α at the pivots.
     points_ : collection
         The pivots.
-    pivots_ : ndarray of shape (rank_,)
+    support_ : ndarray of shape (rank_,)
         Their rows in X.
+    point_index_ : ndarray of shape (n,)
+        The pivot of each training row; -1 for rows that are none.
     rank_ : int
         Numerical rank of K.
     feasible_ : bool
         Whether y is in the range of K.
     infeasibility_ : float
         Distance of y to the range of K, relative to ‖y‖.
-    native_norm_ : float or ndarray of shape (t,)
+    loo_residuals_ : ndarray of shape (n,) or (n, t)
+        yᵢ − f₋ᵢ(xᵢ) = αᵢ/[K⁻¹]ᵢᵢ at the pivots, the others staying pivots; yᵢ − f(xᵢ) elsewhere.
+    rkhs_norm_ : float or ndarray of shape (t,)
         ‖f‖ = √(αᵀKα).
     kernel_ : Kernel
         The kernel used.
@@ -68,8 +74,9 @@ class KernelInterpolator(KernelEstimator):
     True
     """
 
-    state_extras = {"triangle": "_triangle"}
-    state_fields = {**KernelEstimator.state_fields, "triangle": "float n n"}
+    state_extras = {**KernelRegressor.state_extras, "triangle": "_triangle"}
+    leaves_out = "exact"
+    state_fields = {**KernelRegressor.state_fields, "triangle": "float n n"}
     _parameter_constraints = {
         "kernel": "no_validation",
         "rank_tol": [Interval(Real, 0, 1, closed="both"), None],
@@ -98,10 +105,10 @@ class KernelInterpolator(KernelEstimator):
         return self._fit_all_or_nothing(X, y)
 
     def _fit(self, X, y):
-        kernel, X, y, flat = self._prepare(X, y)
+        (kernel, *_), X, y, flat = self._prepare(X, y)
         if self.kernel is None:
             kernel = default_kernel(X, None)
-        self._check_kernel(kernel, X)
+        check_kernel(kernel, X)
         self.plan_ = plan_arrays("pivoted cholesky", len(X), 3, memory=self.memory, reason=WHY)
         factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
         scale = power_of_two(y)
@@ -111,12 +118,19 @@ class KernelInterpolator(KernelEstimator):
 
         rank = factor.rank
         self._set_model(kernel, take(X, factor.pivots), alpha * scale, np.zeros(0), flat)
-        self.pivots_ = factor.pivots
-        self.rank_ = rank
+        self.point_index_ = np.full(len(y), -1)
+        self.point_index_[factor.pivots] = np.arange(rank)
+        self.lam_, self.regularization_, self.rank_ = 0.0, conventions(0.0, len(y)), rank
+        self.row_target_ = y[:, 0] if flat else y
         self.infeasibility_ = float(distance)
         self.feasible_ = bool(distance <= self.feasible_tol)
-        self.native_norm_ = float(norm[0] * scale[0]) if flat else norm * scale
+        self.rkhs_norm_ = float(norm[0] * scale[0]) if flat else norm * scale
         self._triangle = factor.triangle
+        residual = y - target * scale  # of rows that are no pivots: without them nothing changes
+        residual[factor.pivots] = (
+            alpha * scale / np.where(factor.inverse_diagonal() > 0, factor.inverse_diagonal(), np.nan)[:, None]
+        )
+        self.loo_residuals_ = residual[:, 0] if flat else residual
         self.fit_report_.update(
             estimator=type(self).__name__,
             kernel=repr(kernel),
@@ -137,6 +151,9 @@ class KernelInterpolator(KernelEstimator):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return plan_arrays("pivoted cholesky", n, 3, memory=self.memory, reason=WHY, binding=False)
+
+    def _left_out_rows(self):
+        return RowsLeftOut(self.row_target_ - self.loo_residuals_)
 
     def power_function(self, X):
         """P(x) = √(k(x, x) − k_X(x)ᵀ K⁻¹ k_X(x)):  |f*(x) − f(x)| <= P(x) ‖f*‖ for every f* in the native space.

@@ -7,22 +7,23 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
-from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
+from mercer.estimators._criteria import is_splitter
 from mercer.estimators._labels import check_labels, number_labels
 from mercer.estimators._large_machine import fit_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
-from mercer.estimators._machine_search import choose_column_lam
-from mercer.estimators._validation import check_weight, check_X, check_X_y
+from mercer.estimators._machine_search import choose_column_lam, fold_rule
+from mercer.estimators._protocol import seed_of
 from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NumericalWarning
 from mercer.gram import Landmarks, Rows, take
-from mercer.kernels import Gaussian, as_kernel
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Solver
@@ -49,16 +50,18 @@ class KernelMachine(ProgressSupport, FittedMachine):
         "huber", "logistic", "poisson", "quantile", "squared", "squared_epsilon_insensitive", "squared_hinge".
     lam : float or array-like, default=1.0
         λ > 0. With a criterion, the middle of the λ that are tried, or all of them as a list.
-    criterion : {"alo"}, int or cross-validation splitter, default=None
+    criterion : {"loo", "kfold"}, int, splitter, LOO or KFold, default=None
         What chooses λ, and the kernel of a list: the approximate leave-one-out loss (one Newton step backwards for
         smooth losses, the span rule for the others; not with the softmax), or the loss on the folds; each path of λ is
         warm-started. A splitter sees all rows, also those of weight 0. None takes ``kernel`` and ``lam`` as they are.
-    intercept : bool, default=True
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is chosen: λ and the kernel of a list, or one of them alone.
+    trend : {"constant"} or None, default="constant"
         Whether an unpenalised constant b is fitted.
     non_crossing : bool, default=False
         For several quantile levels: whether the predictions of each row are put in the order of the levels
         (rearrangement, which never makes the mean quantile loss worse).
-    multi_class : {"ovr", "softmax"}, default="ovr"
+    multi_class : {"one_vs_rest", "softmax"}, default="one_vs_rest"
         Three or more classes: each against the rest, or, for the logistic loss, one softmax over all of them.
     max_iter : int, default=100
         Steps of Newton's method.
@@ -74,7 +77,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         Seconds the fit may take; the best solution by then is used, with a warning.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
-    random_state : int, default=0
+    random_state : int, RandomState or None, default=0
         Seed of the folds.
 
     Attributes
@@ -85,6 +88,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         The support vectors: the training inputs whose α is not 0.
     support_ : ndarray of shape (n_support,)
         Their rows.
+    point_index_ : ndarray of shape (n,)
+        The support vector that a training row is; -1 for rows that are none.
     intercept_ : float or ndarray of shape (t,)
         b.
     classes_ : ndarray
@@ -101,8 +106,14 @@ class KernelMachine(ProgressSupport, FittedMachine):
         Iterations, the most of any column.
     selection_ : SearchResult
         With a criterion: what was tried, and what was chosen.
+    row_decision_ : ndarray of shape (n, t)
+        f(xᵢ) of each training row; nan for rows of weight 0.
+    row_target_, row_weight_ : ndarray
+        Target or label, and weight, of each training row.
     loo_decision_ : ndarray of shape (n,) or (n, t)
-        With ``criterion="alo"``: f₋ᵢ(xᵢ) of each row, approximately; nan for rows of weight 0.
+        f₋ᵢ(xᵢ) of each row, approximately; nan for rows of weight 0. Made when it is first asked for.
+    loo_residuals_ : ndarray of shape (n,) or (n, t)
+        Of numbers: yᵢ minus the prediction that ``loo_decision_`` is.
     regularization_ : dict
         λ in every convention of the lectures.
     plan_ : Plan
@@ -145,23 +156,21 @@ class KernelMachine(ProgressSupport, FittedMachine):
         "kernel": "no_validation",
         "loss": [Loss, StrOptions(set(BY_NAME))],
         "lam": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "criterion": [
-            StrOptions({"alo"}),
-            Interval(Integral, 2, None, closed="left"),
-            HasMethods(["split", "get_n_splits"]),
-            None,
-        ],
-        "intercept": ["boolean"],
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
+        "trend": "no_validation",
         "non_crossing": ["boolean"],
-        "multi_class": [StrOptions({"ovr", "softmax"})],
+        "multi_class": [StrOptions({"one_vs_rest", "softmax"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
         "approximation": [StrOptions({"auto"}), Landmarks, None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
     }
+    criteria = ("loo", "kfold")
+    learns_lengths = False
 
     def __init__(
         self,
@@ -170,9 +179,10 @@ class KernelMachine(ProgressSupport, FittedMachine):
         lam=1.0,
         *,
         criterion=None,
-        intercept=True,
+        optimize="all",
+        trend="constant",
         non_crossing=False,
-        multi_class="ovr",
+        multi_class="one_vs_rest",
         max_iter=100,
         tol=1e-6,
         solver="auto",
@@ -185,7 +195,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.loss = loss
         self.lam = lam
         self.criterion = criterion
-        self.intercept = intercept
+        self.optimize = optimize
+        self.trend = trend
         self.non_crossing = non_crossing
         self.multi_class = multi_class
         self.max_iter = max_iter
@@ -229,6 +240,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
     def _fit(self, X, y, sample_weight):
         deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
         loss = resolve(self.loss)
+        rule = fold_rule(self)
         kernels, X, y = self._inputs(loss, X, y)
         weight = check_weight(sample_weight, len(y))
         Y, flat = self._targets(loss, y, weight)
@@ -237,24 +249,33 @@ class KernelMachine(ProgressSupport, FittedMachine):
             kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
-        joint = self.multi_class == "softmax" and loss.classification and len(self.classes_) > 2
-        options = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory", "solver")}
         self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
+        joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
         if self.plan_.landmarks:
             return self._fit_landmarks(loss, rows, kernels, joint, flat)
-        options |= {"joint": joint, "stored": self.plan_.gram == "dense"}
-        columns = LossColumns(loss, loss.check_target(rows.y), rows.weights(), **options)
+        columns = self._columns(loss, rows.y, rows.weights())
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
-        if self.criterion is not None:
-            kernel, lam, starts = self._select(kernels, rows, columns, y if y.ndim == 1 else y[:, 0], deadline)
+        if rule is not None:
+            kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0], deadline)
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
         found = columns.fit(columns.gram(kernel, rows.X), lam, starts, deadline)
         self.loss_, self.lam_ = loss, float(lam)
         self._set_columns(kernel, rows, found, flat and len(found) == 1)
+        self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
         self.regularization_ = conventions(float(lam), rows.total)
         self._report(found, rows)
+
+    def _columns(self, loss, Y, weight):
+        """The problem of each column."""
+        joint = self.multi_class == "softmax" and loss.classification and Y.shape[1] > 1
+        options = {name: getattr(self, name) for name in ("tol", "max_iter", "memory", "solver")}
+        options |= {"joint": joint, "stored": self.plan_.gram == "dense", "intercept": named_trend(self) is not None}
+        return LossColumns(loss, loss.check_target(Y), weight, **options)
+
+    def for_noise(self, sigma, n):
+        return clone(self).set_params(loss=resolve(self.loss).for_noise(sigma, n))
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of columns: levels, targets or classes."""
@@ -283,11 +304,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
-        several = isinstance(self.kernel, list | tuple)
-        if several and (self.criterion is None or not len(self.kernel)):
-            raise ValueError(f"a list of {len(self.kernel)} kernels needs at least one, and a criterion to choose by.")
-        given = list(self.kernel) if several else [self.kernel]
-        kernels = [clone(as_kernel(Gaussian() if k is None else k), safe=False) for k in given]
+        kernels = given_kernels(self)
         if loss.classification:
             X = check_X(self, X, reset=True, kernel=kernels[0])
             y = check_labels(self, X, y)
@@ -311,10 +328,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
         two = len(self.classes_) == 2
         return np.where(number[:, None] == ([1] if two else np.arange(len(self.classes_))), 1.0, -1.0), two
 
-    def _select(self, kernels, rows, columns, target, deadline):
+    def _select(self, rule, kernels, rows, columns, target, deadline):
         """(kernel, λ, starts) as the criterion chooses them."""
-        options = {"target": target, "seed": self.random_state, "deadline": deadline, "report": reporter(self)}
-        found = choose_column_lam(self.criterion, kernels, rows, columns, self.lam, **options)
+        rule = rule if is_splitter(rule) else rule.restrict(rows.used)
+        kernels = kernels[:1] if self.optimize == "lam" else kernels
+        lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
+        options = {"target": target, "seed": seed_of(self.random_state), "deadline": deadline}
+        found = choose_column_lam(rule, kernels, rows, columns, lam, **options, report=reporter(self))
         self.selection_ = found.result.warn()
         self._trial_warnings = found.warnings
         if found.loo is not None:
@@ -328,7 +348,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         used = np.flatnonzero((alpha != 0.0).any(axis=1))
         used = used if used.size else np.array([0])
         self._set_model(kernel, rows.X if used.size == rows.n else take(rows.X, used), alpha[used], b, flat)
-        self.support_ = rows.used[used]
+        self.point_index_ = np.full(rows.given, -1)
+        self.point_index_[rows.used[used]] = np.arange(len(used))
+        self.row_decision_ = rows.to_rows(np.column_stack([column.f for column in columns]))
         self.dual_gap_ = float(sum(column.gap for column in columns))
         self.objective_ = float(sum(column.objective for column in columns))
         self.kkt_violation_ = float(max(column.violation for column in columns))

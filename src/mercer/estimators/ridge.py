@@ -1,23 +1,23 @@
 """KernelRidge: the squared loss, in closed form."""
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _large as large
-from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._auto import automatic, is_given, searchable, searched
+from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
+from mercer.estimators._criteria import as_rule
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._validation import check_weight, check_X_y, shared_noise
+from mercer.estimators._protocol import seed_of
+from mercer.estimators.validation import check_weight, shared_noise
 from mercer.gram import Landmarks, Rows
 from mercer.gram.rows import constant, safe_unit
-from mercer.kernels import Gaussian, as_kernel
 from mercer.primal import kept
-from mercer.selection.base import Rule
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.search import search_rows
 from mercer.solvers import Solver, choose
@@ -31,19 +31,21 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or list of Kernel, default=None
+    kernel : Kernel, list of Kernel or "auto", default=None
         k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
-        best by the criterion is taken.
+        best by the criterion is taken. "auto" searches over kernel expressions, and λ, by the evidence (or another log
+        density given as ``criterion``): see `mercer.selection.search_kernels`.
     lam : float or array-like of shape (n,), default=1.0
         λ >= 0 of K + λI; an array is a noise variance for each row. With a criterion, where the search starts (an array
         then gives the noise of the rows relative to each other).
-    criterion : Criterion or Rule, default=None
-        What chooses λ and the free hyper-parameters of the kernel: `mercer.selection.LOO`, `GCV`, `Evidence`, `KFold`;
-        `LCurve` and `Discrepancy` choose λ alone. None takes ``kernel`` and ``lam`` as they are.
-    optimize : {"all", "lam"}, default="all"
-        What is chosen: hyper-parameters and λ, or λ alone.
-    intercept : bool, default=True
-        Whether an unpenalised constant b is fitted.
+    criterion : {"loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy"}, int, splitter or Rule, default=None
+        What chooses λ and the free hyper-parameters of the kernel: a word, so many folds, the folds of a scikit-learn
+        splitter, or a rule of `mercer.selection`; "lcurve" and "discrepancy" choose λ alone. None takes ``kernel`` and
+        ``lam`` as they are.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is chosen: hyper-parameters and λ, or one of them alone.
+    trend : {"constant", "linear"}, Features or None, default="constant"
+        h(x), which is not penalised: 1; 1 and x; the features of a basis of `mercer.kernels`; nothing.
     solver : {"auto", "cholesky", "mixed", "spectral", "cg"} or Solver, default="auto"
         How K + λI is inverted; "auto" asks `mercer.plan`.
     merge : bool, default=True
@@ -55,8 +57,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
-        Seconds the search may take; the best point found by then is used. With landmarks, the seconds of the fit.
-    random_state : int, default=0
+        Seconds the search may take; the best point found by then is used. None has no end; with kernel="auto" it is 30.
+        With landmarks, the seconds of the fit.
+    random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first.
 
     Attributes
@@ -70,7 +73,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     row_weight_ : ndarray of shape (n,)
         The weight of each training row; 0 for rows that were left out.
     intercept_ : float or ndarray of shape (t,)
-        b.
+        b of a constant trend; 0 without one.
+    trend_coef_ : ndarray of shape (q, t)
+        b; of a linear trend the coefficients of 1 and x minus the mean of the rows.
     kernel_ : Kernel
         The kernel used.
     lam_ : float
@@ -117,9 +122,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     The length scale and λ by leave-one-out:
 
     >>> from mercer.datasets import load_cars
-    >>> from mercer.selection import LOO
     >>> X, y = load_cars(return_X_y=True)
-    >>> model = KernelRidge(Gaussian(10.0), criterion=LOO()).fit(X, y)
+    >>> model = KernelRidge(Gaussian(10.0), criterion="loo").fit(X, y)
     >>> bool(model.selection_.value < y.var())
     True
     """
@@ -127,16 +131,17 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     _parameter_constraints = {
         "kernel": "no_validation",
         "lam": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "criterion": [Rule, None],
-        "optimize": [StrOptions({"all", "lam"})],
-        "intercept": ["boolean"],
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
+        "trend": "no_validation",
         "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
         "merge": ["boolean"],
         "approximation": [StrOptions({"auto"}), Landmarks, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
     }
+    criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
 
     def __init__(
         self,
@@ -145,7 +150,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         *,
         criterion=None,
         optimize="all",
-        intercept=True,
+        trend="constant",
         solver="auto",
         merge=True,
         approximation="auto",
@@ -157,7 +162,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.lam = lam
         self.criterion = criterion
         self.optimize = optimize
-        self.intercept = intercept
+        self.trend = trend
         self.solver = solver
         self.merge = merge
         self.approximation = approximation
@@ -183,7 +188,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
+        begin(self, X, y, steps=0 if as_rule(self) is None else None)
         self._fit_all_or_nothing(X, y, sample_weight)
         end(self, X, y)
         return self
@@ -191,28 +196,31 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     def _fit(self, X, y, sample_weight):
         if is_source(X):
             return self._fit_source(X, y, sample_weight)
-        kernels, X, y, flat = self._prepare_kernels(X, y)
+        kernels, X, y, flat = self._prepare(X, y, auto=True)
+        rule = as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
-        trend = constant if self.intercept else None
-        rows = Rows(X, y, weight, trend, self.merge, safe_unit(y))
-        if self.kernel is None:
+        rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
+        if not is_given(self.kernel):
             kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
+            if automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
+                found = searched(self, rows, rule)
+                kernels, lam = [found.kernel_], found.lam_
             return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
         kernel = kernels[0]
-        if self.criterion is not None:
-            kernel, lam = self._select(kernels, rows, lam, solver)
+        if rule is not None:
+            kernel, lam = self._select(kernels, rows, lam, rule, solver)
         self._solve(kernel, lam, rows, solver, flat)
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows."""
-        chosen = self.criterion is not None
-        search = (n if self.criterion.merges else rows) if chosen else None
-        options = {"memory": self.memory, "targets": targets, "inverse": chosen, "search": search}
-        able = self.solver == "auto" and (not chosen or self.criterion.on_landmarks)
+        rule = as_rule(self)
+        search = None if rule is None else n if rule.merges else rows
+        options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
+        able = self.solver == "auto" and (rule is None or rule.on_landmarks)
         if able or not isinstance(self.approximation, str):
             exact = partial(self._exact, n, d, **options)
             found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets)
@@ -227,9 +235,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     def _fit_source(self, X, y, sample_weight):
         """Fit what is read, on landmarks."""
         source, flat = large.read(self, X, y, sample_weight)
-        given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
-        kernels = [clone(as_kernel(Gaussian() if k is None else k), safe=False) for k in given]
-        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in kernels]
+        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in given_kernels(self)]
         if np.ndim(self.lam):
             raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
         self.plan_ = large.source_plan(self, source)
@@ -237,12 +243,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _fit_landmarks(self, source, kernels, lam, flat, unit=1.0):
         """Fit on landmarks, and set everything that is learnt."""
-        task = large.task_of(self, source, self.plan_, constant if self.intercept else None, reporter(self))
-        kernel, found, rule = kernels[0], None, large.rule_of(self.criterion)
+        criterion = as_rule(self)
+        task = large.task_of(self, source, self.plan_, named_trend(self) and constant, reporter(self))
+        kernel, found, rule = kernels[0], None, large.rule_of(criterion)
         if rule is not None:
-            options = {"optimize": self.optimize, "merge": self.merge, "seed": self.random_state}
-            kernel, found = large.choose_kernel(task, kernels, lam, self.criterion, self.time_budget, **options)
-        grown, found = large.fitted(task, kernel, lam, rule, found, self.criterion)
+            options = {"optimize": self.optimize, "merge": self.merge, "seed": seed_of(self.random_state)}
+            kernel, found = large.choose_kernel(task, kernels, lam, criterion, self.time_budget, **options)
+        grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
         if found is not None:
             self.selection_ = found
         alpha, b = kept.plain(grown.fit)
@@ -298,31 +305,23 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         check_is_fitted(self)
         return large.changed(self, X, y, sample_weight, -1.0)
 
-    def _prepare_kernels(self, X, y):
-        """Return (kernels, X, y, flat): one kernel, or those of the list among which the criterion chooses."""
-        if not isinstance(self.kernel, list | tuple):
-            kernel, X, y, flat = self._prepare(X, y)
-            return [kernel], X, y, flat
-        if self.criterion is None or not len(self.kernel):
-            raise ValueError(f"a list of {len(self.kernel)} kernels needs at least one, and a criterion to choose by.")
-        kernels = [clone(as_kernel(kernel), safe=False) for kernel in self.kernel]
-        X, y = check_X_y(self, X, y, kernels[0])
-        for kernel in kernels:
-            X = kernel.validate(X)
-        return kernels, X, y.reshape(len(y), -1), y.ndim == 1
-
-    def _select(self, kernels, rows, lam, solver):
+    def _select(self, kernels, rows, lam, rule, solver):
         """(kernel, λ) as the criterion chooses them."""
+        if automatic(self.kernel) and searchable(rows):
+            found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
+            self.selection_ = found.result().warn()
+            return self.selection_.kernel, self.selection_.lam
         self.selection_ = search_rows(
             kernels if isinstance(self.kernel, list | tuple) else kernels[0],
             rows,
-            self.criterion.restrict(rows.used).in_unit(rows.unit),
+            rule.restrict(rows.used).in_unit(rows.unit),
             solver=solver,
             lam=lam,
-            optimize=self.optimize,
+            optimize="lam" if self.optimize == "lam" else "all",
+            fixed_lam=self.optimize == "kernel",
             time_budget=self.time_budget,
             callback=reporter(self),
-            random_state=self.random_state,
+            random_state=seed_of(self.random_state),
         ).warn()
         return self.selection_.kernel, self.selection_.lam
 
@@ -337,10 +336,11 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
             beta, b = Kinv.regress(rows.scaled(rows.y))
             norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H @ b))
-            self._left = None if self.criterion is None else left_out(Kinv, rows, beta)
+            self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
             info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
-        self._set_model(kernel, rows.X, rows.scaled(beta) * unit, b[0] * unit if b.size else b, flat)
+        plain = self._set_trend(rows.trend, b * unit, flat)
+        self._set_model(kernel, rows.X, rows.scaled(beta) * unit, plain, flat)
         self.lam_ = lam
         self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
         self.point_index_ = rows.point_index()
@@ -369,7 +369,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             memory_predicted=self.plan_.memory_bytes,
             **info,
         )
-        if self.criterion is not None:
+        if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
 

@@ -3,32 +3,34 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import uncertainty
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
-from mercer.estimators._base import KernelEstimator, default_kernel
-from mercer.estimators._intervals import check_calibration, held_residuals
-from mercer.estimators._svm_fit import deadline, fit_target, solver_of, span_residuals
-from mercer.estimators._validation import check_weight
+from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
 from mercer.estimators.ridge import conventions
+from mercer.estimators.svm_fit import deadline, fit_target, solver_of, span_residuals
+from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
+from mercer.losses import EpsilonInsensitive
+from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.plan import plan_iteration
 
 
-class SVR(KernelEstimator):
+class SVR(KernelRegressor):
     """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
 
     C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
-    The dual of the lectures is ``intercept=False``: with the mean loss and λ′, C = 1/(2Nλ′).
+    The dual of the lectures is ``trend=None``: with the mean loss and λ′, C = 1/(2Nλ′).
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column.
+    kernel : Kernel, or list of Kernel, default=None
+        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
+        best by the criterion is taken.
     C : float, default=1.0
         The box, as in libsvm: large C follows the data closely.
     epsilon : float, default=0.1
@@ -38,7 +40,11 @@ class SVR(KernelEstimator):
     nu : float, default=None
         ν in (0, 1], instead of ε: at most a share ν of the rows is outside the tube, at least a share ν on or outside
         of it. ε is then found so that Σ|α| = ν Σ Cwᵢ.
-    intercept : bool, default=True
+    criterion : {"loo", "kfold"}, int, splitter, LOO or KFold, default=None
+        What chooses C, and the kernel of a list: the span rule or the loss on folds; see `KernelMachine`. Not with ν.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is chosen: C and the kernel of a list, or one of them alone.
+    trend : {"constant"} or None, default="constant"
         Whether an unpenalised constant b is fitted: then Σα = 0.
     tol : float, default=1e-3
         Largest KKT violation, as libsvm measures it, in units of the standard deviation of y.
@@ -48,11 +54,15 @@ class SVR(KernelEstimator):
         Seconds; the fit then ends with the best α so far, its duality gap and a warning.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has. K is stored if it fits; else rows are cached.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds.
 
     Attributes
     ----------
     support_ : ndarray of shape (s,)
         Rows of X that are support vectors, ascending; of rows equal in x and y the first stands for all.
+    point_index_ : ndarray of shape (n,)
+        The support vector of each training row; -1 for rows that have none.
     points_ : collection
         The support vectors.
     dual_coef_ : ndarray of shape (s,) or (s, t)
@@ -81,6 +91,8 @@ class SVR(KernelEstimator):
         Steps of the solver.
     kernel_ : Kernel
         The kernel used.
+    selection_ : SearchResult or None
+        With a criterion: what was tried, and what was chosen.
     fit_report_ : FitReport
         How K was stored, rounds, Newton steps, gap, merged rows, time.
     n_features_in_ : int
@@ -106,7 +118,13 @@ class SVR(KernelEstimator):
     True
     """
 
-    state_extras = {"residual": "_residual", "point_weight": "_weight", "copies": "_copies", "point": "_point"}
+    state_extras = {
+        **KernelRegressor.state_extras,
+        "residual": "_residual",
+        "point_weight": "_weight",
+        "copies": "_copies",
+        "point": "_point",
+    }
     state_version = 2  # the first had the four without names
     _parameter_constraints = {
         "kernel": "no_validation",
@@ -114,12 +132,18 @@ class SVR(KernelEstimator):
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "nu": [Interval(Real, 0, 1, closed="right"), None],
-        "intercept": ["boolean"],
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
+        "trend": "no_validation",
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
     }
+    criteria = ("loo", "kfold")
+    learns_lengths = False
+    leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
 
     def __init__(
         self,
@@ -129,22 +153,28 @@ class SVR(KernelEstimator):
         *,
         lam=None,
         nu=None,
-        intercept=True,
+        criterion=None,
+        optimize="all",
+        trend="constant",
         tol=1e-3,
         max_iter=None,
         time_budget=None,
         memory=None,
+        random_state=0,
     ):
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
         self.lam = lam
         self.nu = nu
-        self.intercept = intercept
+        self.criterion = criterion
+        self.optimize = optimize
+        self.trend = trend
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
         self.memory = memory
+        self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
         """Find α and b.
@@ -164,26 +194,53 @@ class SVR(KernelEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        kernel, X, y, flat = self._prepare(X, y)
+        (kernel, *_), X, y, flat = self._prepare(X, y)
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
         if not np.isfinite(C) or not np.isfinite(self.epsilon):
             raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
-        rows = Rows(X, y, check_weight(sample_weight, len(y)), None, "targets")
-        kernel = default_kernel(rows.X, rows.weights()) if self.kernel is None else kernel
-        self._check_kernel(kernel, rows.X)
+        self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
+        rows = Rows(X, y, weight, None, "targets")
+        if self.criterion is not None:
+            kernel, C = self._select(X, y, weight)
+        elif self.kernel is None:
+            kernel = default_kernel(rows.X, rows.weights())
+        check_kernel(kernel, rows.X)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
-        weight = rows.weights()
-        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, self.intercept, **options) for t in rows.y.T]
+        weight, constant = rows.weights(), named_trend(self) is not None
+        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, constant, **options) for t in rows.y.T]
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
         every = conventions(self.lam_, rows.total)
         self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
         self._report(found, rows)
         self._warn(found)
+
+    def _select(self, X, y, weight):
+        """(kernel, C) as the criterion chooses them for the ε-insensitive loss."""
+        if self.nu is not None:
+            raise ValueError("criterion chooses C for a given epsilon; with nu, use GridSearchCV.")
+        from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
+
+        names = ("kernel", "criterion", "optimize", "trend", "time_budget", "memory", "random_state")
+        options = {name: getattr(self, name) for name in names}
+        lam = 1.0 / (2.0 * self.C) if self.lam is None else self.lam
+        found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options)
+        found = found.fit(X, y if y.shape[1] > 1 else y[:, 0], weight)
+        self.selection_ = found.selection_
+        return found.kernel_, 1.0 / (2.0 * found.lam_)
+
+    def for_noise(self, sigma, n):
+        return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon)
+
+    def _learnt(self, rows):
+        return {"C": self.C_, "lam": None}
+
+    def _left_out_rows(self):
+        return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK)
@@ -200,7 +257,9 @@ class SVR(KernelEstimator):
         bounded = size >= (box[chosen, None] / units) * (1.0 - 1e-12)
         intercept = np.array([one.b for one in found])
         self._set_model(kernel, take(rows.X, chosen), alpha[chosen], intercept, flat)
-        self.support_ = rows.first()[chosen]
+        number = np.full(rows.n + 1, -1)  # one more, for rows that are no point
+        number[chosen] = np.arange(len(chosen))
+        self.point_index_ = number[rows.point_index()]
         free = (alpha[chosen] != 0) & ~bounded
         self.bounded_, self.free_ = (bounded[:, 0], free[:, 0]) if flat else (bounded, free)
 
@@ -281,7 +340,8 @@ class SVR(KernelEstimator):
 
     @classmethod
     def migrate(cls, version, state):
-        return dict(zip(cls.state_extras, state.pop("rows", ()), strict=False)) | state
+        names = ("residual", "point_weight", "copies", "point")
+        return dict(zip(names, state.pop("rows", ()), strict=False)) | state
 
     # ------------------------------------------------------------------ rows left out
     @property
@@ -299,48 +359,3 @@ class SVR(KernelEstimator):
             self._loo = np.where((self._point >= 0)[:, None], left[self._point], np.nan)
             self._loo = self._loo[:, 0] if self.dual_coef_.ndim == 1 else self._loo
         return self._loo
-
-    def predict_interval(self, X, coverage=0.9, *, method="span", calibration=None):
-        """[f(x) − q, f(x) + q],  q the ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out of the fit.
-
-        With ``method="span"`` the residuals are ``loo_residuals_``: cheap, usually close to the coverage asked for, and
-        **without a guarantee**: the span rule is an approximation, and even exact leave-one-out residuals promise
-        nothing for an unstable fit. ``method="split"`` uses rows that the fit has not seen; it then holds the target of
-        a new row with a probability of at least ``coverage``, if those rows and the new one are exchangeable, whatever
-        the fit and its tuning did.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), or a sequence of objects
-        coverage : float, default=0.9
-        method : {"span", "split"}, default="span"
-        calibration : (X, y), default=None
-            Rows for "split".
-
-        Returns
-        -------
-        ndarray of shape (m, 2) or (m, 2, t)
-            Infinite, with a warning, where there are fewer than coverage/(1 − coverage) rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer import SVR
-        >>> from mercer.kernels import Gaussian
-        >>> X = np.linspace(0, 1, 40)[:, None]
-        >>> y = np.sin(6 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(40)
-        >>> SVR(Gaussian(0.3), C=10.0, epsilon=0.1).fit(X, y).predict_interval([[0.25], [0.75]]).shape
-        (2, 2)
-        """
-        check_is_fitted(self)
-        if method not in {"span", "split"}:
-            raise ValueError(f'method must be "span" or "split", got {method!r}.')
-        check_calibration(method, calibration)
-        f = self.predict(X)
-        if method == "split":
-            residuals = held_residuals(self, calibration)
-        else:
-            residuals = self.loo_residuals_
-            residuals = residuals[np.isfinite(residuals.reshape(len(residuals), -1)).all(axis=1)]
-        ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage)
-        return ends[..., 0] if self.dual_coef_.ndim == 1 else ends

@@ -10,8 +10,7 @@ from collections import Counter
 import numpy as np
 
 from mercer.files import _registry
-from mercer.files._arrays import as_dtype, back
-from mercer.files._encode import LONGEST_TEXT
+from mercer.files._encode import LONGEST_TEXT, as_dtype, back
 from mercer.files._registry import refusing
 from mercer.kernels import parse_kernel
 

@@ -112,7 +112,7 @@ def is_kernel(cls):
 def is_kept(cls):
     """Whether a class says what a file keeps of it, or is known by its arguments, which its constructor only stores."""
     return (
-        hasattr(cls, "from_state")
+        "from_state" in dir(cls)
         or is_kernel(cls)
         or issubclass(cls, Loss | Rule | Solver | Priors)
         or is_dataclass(cls)
@@ -121,7 +121,7 @@ def is_kept(cls):
 
 def is_model(cls):
     """Whether an object of this class may be all that a file holds: an estimator, or a kernel."""
-    return issubclass(cls, Kernel) or (issubclass(cls, BaseEstimator) and hasattr(cls, "from_state"))
+    return issubclass(cls, Kernel) or (issubclass(cls, BaseEstimator) and "from_state" in dir(cls))
 
 
 def state_of(value):
@@ -129,7 +129,7 @@ def state_of(value):
     cls = type(value)
     if cls in SPARSE.values():
         return 1, {name: getattr(value, name) for name in PARTS}
-    state = value.state() if hasattr(cls, "from_state") else {name: getattr(value, name) for name in _arguments(cls)}
+    state = value.state() if "from_state" in dir(cls) else {name: getattr(value, name) for name in _arguments(cls)}
     return getattr(cls, "state_version", 1), state
 
 
@@ -145,7 +145,7 @@ def restored(cls, version, state):
         made = cls((state["data"], state["indices"], state["indptr"]), shape=state["shape"])
         made.check_format(full_check=True)  # SciPy's loops trust the indices
         return made
-    made = cls.from_state(state) if hasattr(cls, "from_state") else cls(**state)
+    made = cls.from_state(state) if "from_state" in dir(cls) else cls(**state)
     if isinstance(made, Kernel):
         check_read(made)
     return made

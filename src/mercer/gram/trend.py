@@ -42,6 +42,11 @@ class Trend:
         ones = np.ones((len(X), 1))
         return ones if self.centre is None else np.hstack([ones, (X - self.centre) / self.unit])
 
+    @property
+    def plain(self):
+        """Whether it is the same everywhere."""
+        return self.basis is None and self.centre is None
+
     def dx(self, X):
         """∂h/∂x, of shape (m, q, d)."""
         m, d = X.shape

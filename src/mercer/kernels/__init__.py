@@ -2,6 +2,7 @@
 
 from mercer.kernels.adapter import SklearnKernel, as_kernel
 from mercer.kernels.algebra import Composite, Product, Scaled, Sum
+from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
 from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
@@ -26,15 +27,16 @@ from mercer.kernels.periodic import Cosine, Periodic
 from mercer.kernels.powers import Exp, PolynomialOf, Power
 from mercer.kernels.radial import Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic
 from mercer.kernels.radial_base import Radial
+from mercer.kernels.standardised import Standardised
 
 __all__ = [
-    "ArcCosine", "AtomEnvironments", "BagMean", "BestMatch", "Categorical", "Columns", "Composite", "Constant",
+    "Anova", "ArcCosine", "AtomEnvironments", "BagMean", "BestMatch", "Categorical", "Columns", "Composite", "Constant",
     "Cosine", "EdgeHistogram", "Exp", "Exponential", "FeatureMap", "Features", "Gappy", "Gaussian", "GaussianBasis",
     "GaussianMeasure", "GaussianTransport", "Graph", "Kernel", "Laplacian", "Linear", "LocalAlignment", "Matern",
     "Matern32", "Matern52", "MatrixRows", "MeanEmbedding", "MinMax", "Mismatch", "Normalised", "Ordinal", "Pairwise",
     "Periodic", "Polynomial", "PolynomialBasis", "PolynomialOf", "Power", "Precomputed", "Product", "QuadraticForm",
     "Radial", "RadialOf", "RandomWalk", "RationalQuadratic", "Scaled", "ShortestPath", "SigmoidBasis",
-    "SklearnKernel", "SlicedWasserstein", "Spectrum", "Subsequence", "Sum", "Table", "Tanimoto", "TanimotoOf",
-    "Transformed", "TransportKernel", "VertexHistogram", "Warped", "WeightedDegree", "WeisfeilerLehman", "as_kernel",
-    "parse_kernel",
+    "SklearnKernel", "SlicedWasserstein", "Spectrum", "Standardised", "Subsequence", "Sum", "Table", "Tanimoto",
+    "TanimotoOf", "Transformed", "TransportKernel", "VertexHistogram", "Warped", "WeightedDegree", "WeisfeilerLehman",
+    "as_kernel", "parse_kernel",
 ]  # fmt: skip

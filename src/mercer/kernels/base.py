@@ -50,6 +50,7 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
     """
 
     domain: str = "vectors"
+    pairwise = False  # whether X is a matrix of its values
     psd = True
     stationary = False
     columns_quick = 0

@@ -144,6 +144,10 @@ class Loss(ABC):
         """What is predicted where the model says f; f itself unless there is a link."""
         return f
 
+    def for_noise(self, sigma, n):
+        """Return the loss as noise of this standard deviation in n rows asks for; itself where that changes nothing."""
+        return self
+
     def split(self):
         """Return the losses that are fitted side by side: one, except for several levels at once."""
         return [self]

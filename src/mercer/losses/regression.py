@@ -51,6 +51,10 @@ class EpsilonInsensitive(Loss):
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
 
+    def for_noise(self, sigma, n):
+        """ε = 3σ√(ln n/n) (Cherkassky and Ma, 2004)."""
+        return type(self)(float(3.0 * sigma * np.sqrt(np.log(n) / n)))
+
     def value(self, y, f):
         """max(0, |y − f| − ε)."""
         return _outside(y, f, number("epsilon", self.epsilon, 0.0, np.inf))
@@ -117,6 +121,10 @@ class Huber(Loss):
 
     def __init__(self, delta=1.35):
         self.delta = delta
+
+    def for_noise(self, sigma, n):
+        """δ = 1.345σ: 95 % of the efficiency of least squares where the noise is normal."""
+        return Huber(1.345 * sigma)
 
     def value(self, y, f):
         """r² where |r| <= δ, else 2δ|r| − δ²."""

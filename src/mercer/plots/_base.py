@@ -103,7 +103,7 @@ def path_of(estimator, X, y, sample_weight=None, lams=None):
         X if kernel.domain == "objects" else np.asarray(X, dtype=float),
         np.asarray(y, dtype=float),
         sample_weight=sample_weight,
-        intercept=getattr(estimator, "intercept", True),
+        intercept=estimator.get_params(deep=False).get("trend", True) not in (None, False),
         criteria=[],
         lams=lams,
     )

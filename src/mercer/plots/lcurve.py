@@ -4,6 +4,7 @@ import numpy as np
 
 from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, Display, number, path_of, plain_ticks, title
 from mercer.selection import LCurve
+from mercer.selection.shown import place
 
 FLOOR = 1e-8  # residuals below this share of the largest one are rounding, and not shown
 APART = 0.13  # least distance of two labels, in widths of the picture
@@ -79,9 +80,9 @@ class LCurveDisplay(Display):
             residual=path.table["residual"],
             norm=path.table["norm"],
             corner=corner,
-            corner_at=_place(path, corner.lam),
+            corner_at=place(path, corner.lam),
             lam=lam,
-            lam_at=None if lam is None else _place(path, lam),
+            lam_at=None if lam is None else place(path, lam),
             solution="f" if path.matrix is None else "x",
         )
         return display.plot(ax, **line_kwargs)
@@ -142,14 +143,6 @@ class LCurveDisplay(Display):
         (mark,) = ax.plot(*self.corner_at, "o", color=ORANGE, markersize=11, zorder=5, label=words,
                           markerfacecolor=ORANGE if sure else "white", markeredgewidth=2)  # fmt: skip
         return mark
-
-
-def _place(path, lam):
-    """(residual, norm) at one λ."""
-    e, c2 = path.eigenvalues, np.sum(path.coefficients**2, axis=1)
-    shrink = 1.0 / (1.0 + e / lam) if lam > 0 else (e <= 0).astype(float)
-    residual = np.sqrt((shrink**2 * c2).sum() + path.outside)
-    return float(residual), float(np.sqrt((e * ((1.0 - shrink) / np.where(e > 0, e, 1.0)) ** 2 * c2).sum()))
 
 
 def _labels(ax, x, y, lams, avoid):

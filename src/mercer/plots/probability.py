@@ -42,7 +42,7 @@ class ProbabilityDisplay(Display):
     >>> from mercer.kernels import Gaussian
     >>> from mercer.plots import ProbabilityDisplay
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["cold", "cold", "warm", "warm"]
-    >>> model = GaussianProcessClassifier(4.0 * Gaussian(1.0), optimize=False).fit(X, y)
+    >>> model = GaussianProcessClassifier(4.0 * Gaussian(1.0), criterion=None).fit(X, y)
     >>> display = ProbabilityDisplay.from_estimator(model, X, y, names=["temperature"])
     >>> display.ax_.get_ylabel()
     'probability'

@@ -1,11 +1,10 @@
 """All criteria on one λ axis, and which λ each rule chooses."""
 
-import re
-
 import numpy as np
 
 from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, Display, number, path_of, title
 from mercer.selection import compare
+from mercer.selection.shown import is_error, scaled, short_names
 
 LEFT, RIGHT = 3e3, 1e2  # how far the picture goes beyond the choices
 ROW = 0.11  # height of a rule's row, where the curves have 1
@@ -130,13 +129,13 @@ class SelectionDisplay(Display):
         view = self._view()
         shown = (self.lams >= view[0] / (1 + 1e-9)) & (self.lams <= view[1] * (1 + 1e-9))
         ax.set(xscale="log", xlim=view, ylim=(-ROW * (rows + 0.9), TOP))
-        names = _short(self.choices)
+        names = short_names(self.choices)
         self.lines_, self.marks_ = {}, {}
         for k, (rule, choice) in enumerate(self.choices.items()):
             style = {"color": CYCLE[k % len(CYCLE)], "zorder": 3}
             if rule in self.curves:
-                scaled = _scaled(self.curves[rule][shown], _is_error(rule))
-                (self.lines_[rule],) = ax.plot(self.lams[shown], scaled, linewidth=2, linestyle=DASHES[k % len(DASHES)],
+                curve = scaled(self.curves[rule][shown], is_error(rule))
+                (self.lines_[rule],) = ax.plot(self.lams[shown], curve, linewidth=2, linestyle=DASHES[k % len(DASHES)],
                                                label=names[rule], **style)  # fmt: skip
             self.marks_[rule] = self._row(ax, k, choice, style["color"], view)
         self.lam_ = None
@@ -195,38 +194,3 @@ def _columns(ax, height, words, color):
         if word:
             ax.annotate(word, (1, height), xycoords=("axes fraction", "data"), xytext=(place, 0), fontsize=8.5,
                         textcoords="offset points", va="center", color=color, annotation_clip=False)  # fmt: skip
-
-
-def _scaled(values, error):
-    """0 at the best and 1 at the right end, or at the largest value where the right end is the best.
-
-    Of an error it is a factor that matters, so it is taken by its logarithm; a likelihood is a logarithm already.
-    """
-    values = np.where(np.isfinite(values), values, np.nan)
-    if error and np.nanmin(values, initial=np.inf) > 0:
-        values = np.log(values)
-    if np.isnan(values).all():
-        return values
-    best, last = np.nanmin(values), values[-1]
-    size = last - best
-    if not size > 1e-12 * max(abs(best), abs(last)):
-        size = np.nanmax(values) - best
-    return (values - best) / size if size > 0 else np.zeros_like(values)
-
-
-def _is_error(name):
-    """Whether a criterion is a mean error, and not minus a log likelihood."""
-    return not (name.startswith("Evidence") or "log_density" in name)
-
-
-def _short(rules):
-    """Names for people: "LOO(score='log_density')" is "LOO log density"; the full ones where two would be equal."""
-    short = {}
-    for name in rules:
-        head, _, arguments = name.partition("(")
-        said = [word.replace("_", " ") for word in re.findall(r"'([^']*)'", arguments)]
-        said += [" ".join(pair) for pair in re.findall(r"\b(n_splits|noise|tau|gamma)=([^,)]*)", arguments)]
-        short[name] = " ".join([head, *said])
-    if len(set(short.values())) < len(short):
-        return {name: name for name in rules}
-    return short

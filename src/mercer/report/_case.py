@@ -1,34 +1,33 @@
 """A fitted model with its rows, seen in one way whatever the model is."""
 
 import hashlib
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
-from mercer.report._budget import Budget
 from mercer.report._factors import find_factors
-from mercer.report._weights import noise_name, row_noise, shared_lam, weights_of
-from mercer.report.findings import MOST, all_short, short
+from mercer.report.findings import MOST, Budget, all_short, short
+from mercer.selection.judging import fair_folds, fit_part, new_part, quietly, refitted
 
 SHOWN = 1000  # rows that are drawn as points
 COLUMNS = 600  # columns that are named: of numbers, categories and texts
 SEED = 0
 LEFT_OUT = 3000  # rows up to which fits without a row are computed
-FOLDS = 5
+LARGEST = 1e150  # stands for λ = ∞, the constant model
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """The model and the rows it was fitted on; ``y`` is one column, numbers or labels, ``Y`` all of them.
 
-    ``noise`` is λᵢ where each row has its own, ``units`` are by the place of a column in X.
+    ``units`` are by the place of a column in X.
     """
 
     model: object
@@ -47,7 +46,6 @@ class Case:
     weighted: str | None
     budget: Budget
     units: dict | None = None
-    noise: np.ndarray | None = None
 
     @cached_property
     def factors(self):
@@ -67,7 +65,7 @@ class Case:
     @property
     def pairwise(self):
         """Whether X is a matrix of kernel values."""
-        return type(self.kernel).__name__ == "Precomputed"
+        return self.kernel.pairwise
 
     def shown(self, limit=SHOWN):
         """Rows that are drawn or looked at, ascending: all, or a sample with a fixed seed."""
@@ -99,15 +97,27 @@ class Case:
     @property
     def precision(self):
         """wᵢλ/λᵢ, what row i counts beside the λ of the fit; None where each counts once."""
-        if self.noise is None:
+        if self.model.row_lam_ is None:
             return self.weight
-        return shared_lam(self.model) / self.noise * (1.0 if self.weight is None else self.weight)
+        w = 1.0 if self.weight is None else self.weight
+        return min(self.model.lam_, LARGEST) / self.model.row_lam_ * w
 
-    def fit(self, model, X, y, rows):
-        """Fit a model on some rows, with their weights and noise variances if there are any."""
-        if self.noise is not None:
-            model = clone(model).set_params(**{noise_name(model): self.noise[rows]})
-        return quietly(model.fit, X, y) if self.weight is None else quietly(model.fit, X, y, self.weight[rows])
+    def about_target(self, left):
+        """What was predicted of the rows left out, for the target that the page is about."""
+        std = None if left.std is None else self.one(left.std)
+        return replace(left, predicted=self.one(left.predicted), std=std)
+
+    def fit(self, rows):
+        """The model of the fit, its kernel and λ, fitted again on some rows with their weights."""
+        return fit_part(self.model, self.X, self.Y if self.columns > 1 else self.y, rows, self.weight)
+
+    def new(self, fitted, test, train):
+        """X of the rows ``test`` for a model that was fitted on the rows ``train``."""
+        return new_part(fitted, self.X, self.y, test, train)
+
+    def folds(self):
+        """[(train, test), …]: five folds, each class in all of them."""
+        return fair_folds(self.y, self.classes is not None)
 
 
 def make_case(
@@ -115,11 +125,10 @@ def make_case(
 ):
     """The case of a fitted model, with X and y checked against each other and against the model."""
     check_is_fitted(model)
-    if not hasattr(model, "kernel_"):
-        raise TypeError(f"a report needs a fitted kernel model, got {type(model).__name__} without kernel_.")
+    if not isinstance(model, KernelEstimator):
+        raise TypeError(f"a report needs a KernelEstimator of mercer.estimators, got {type(model).__name__}.")
     vectors = model.kernel_.domain == "vectors"
     names, targets = _names(model, X, feature_names), _targets(y, target)
-    noise = row_noise(model, len(y))
     X = np.asarray(X, dtype=float) if vectors else _as_table(model.kernel_, X)
     y = np.asarray(y)
     n = len(y)
@@ -127,6 +136,11 @@ def make_case(
         raise ValueError(f"a report needs at least 3 rows, got {n}.")
     if len(X) != n:
         raise ValueError(f"X has {len(X)} rows and y has {n}.")
+    if model.row_lam_ is not None and len(model.row_lam_) != n:
+        raise ValueError(
+            f"the model was fitted on {len(model.row_lam_)} rows with a λ for each, X and y have {n}: a report needs "
+            "the rows of the fit."
+        )
     classes = list(model.classes_) if is_classifier(model) else None
     if classes is None:
         y = y.astype(float)
@@ -156,7 +170,6 @@ def make_case(
         weighted=weighted,
         budget=Budget(None) if budget is None else budget,
         units=_by_place(X, names, units),
-        noise=noise,
     )
 
 
@@ -202,56 +215,48 @@ def _targets(y, given):
     return [short(y.name)] if isinstance(getattr(y, "name", None), str) and y.name else ["y"]
 
 
-def levels(model):
-    """Levels of a model of several quantiles, else None."""
-    found = getattr(getattr(model, "loss_", None), "level", None)
-    return np.asarray(found, dtype=float) if np.ndim(found) == 1 else None
-
-
 def _middle(model):
     """Which column stands for the prediction: of several quantiles the one nearest the median."""
-    found = levels(model)
-    return None if found is None else int(np.argmin(np.abs(found - 0.5)))
+    levels = model.quantile_levels_
+    return None if levels is None else int(np.argmin(np.abs(levels - 0.5)))
 
 
-def quietly(function, *args, **kwargs):
-    """Call without warnings: what a fit had to say it has said, and the page repeats it in its checks."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function(*args, **kwargs)
+def weights_of(model, n, given=None):
+    """(weights or None, where they are from or None): given, else remembered; noise variances are no weights."""
+    if given is not None:
+        w = np.asarray(given, dtype=float)
+        if w.shape != (n,) or not np.isfinite(w).all() or (w < 0).any() or not w.any():
+            raise ValueError(f"sample_weight must be {n} finite numbers >= 0, not all 0; got shape {w.shape}.")
+        return (None, None) if np.all(w == 1.0) else (w, "given")
+    found = model.row_weight_
+    if found is None or len(found) != n:  # another number: these are not the rows of the fit; what follows says so
+        return None, None
+    if model.row_lam_ is not None:
+        found = found * model.row_lam_ / min(model.lam_, LARGEST)  # wᵢ of wᵢλ/λᵢ, whole where it was
+        whole = np.rint(found)
+        found = np.where(np.abs(found - whole) <= 1e-12 * whole, whole, found)
+    return (None, None) if np.all(found == 1.0) else (found, "remembered")
 
 
-def frozen(model):
-    """An unfitted copy that chooses nothing: it has the kernel and λ of the fit."""
-    params = model.get_params(deep=False)
-    fixed = {"kernel": model.kernel_}
-    if "criterion" in params:
-        fixed["criterion"] = None
-    if "optimize" in params and isinstance(params["optimize"], bool):
-        fixed["optimize"] = False
-    if "n_hyper_samples" in params:
-        fixed["n_hyper_samples"] = 0  # draws are from a search
-    name = noise_name(model)
-    if "criterion" in params and name is not None:
-        noise = row_noise(model)
-        fixed[name] = shared_lam(model) if noise is None else noise
-    return clone(model).set_params(**fixed)
+def left_out(case):
+    """Predictions of the rows left out, of all targets: what the model has itself, or by refits where that is rough."""
+    model = case.model
+    kinds = ("exact", "close") if case.classes is None else ("exact",)  # a class of one row is not to be judged
+    own = case.n <= LEFT_OUT and model.leaves_out in kinds and not (case.pairwise and model.linear)
+    if own or (model.row_weight_ is not None and case.n <= LEFT_OUT):
+        rows = len(model.row_weight_ if model.row_weight_ is not None else model.row_target_)
+        if rows != case.n:
+            raise ValueError(
+                f"the model was fitted on {rows} rows, X and y have {case.n}: a report needs the rows of the fit."
+            )
+    if own:
+        return quietly(model.left_out)
+    return refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight)
 
 
-def folds(case, seed=SEED):
-    """[(train, test), …]: five folds, each class in all of them; a row alone in its class is never left out."""
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    count = int(min(FOLDS, case.n))
-    if case.classes is None:
-        return list(KFold(count, shuffle=True, random_state=seed).split(np.zeros(case.n)))
-    _, code, counts = np.unique(case.y, return_inverse=True, return_counts=True)
-    several, alone = np.flatnonzero(counts[code] > 1), np.flatnonzero(counts[code] == 1)
-    if not len(several):
-        return []
-    count = min(count, int(counts[counts > 1].min()))
-    split = StratifiedKFold(count, shuffle=True, random_state=seed).split(several, case.y[several])
-    return [(np.union1d(several[train], alone), several[test]) for train, test in split]
+def counted(weight, n):
+    """(Σw)²/Σw², how many equal rows say as much; n without weights."""
+    return float(n) if weight is None else float(weight.sum() ** 2 / np.sum(weight**2))
 
 
 def data_hash(case):

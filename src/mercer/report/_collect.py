@@ -1,19 +1,15 @@
 """collect: a fitted model and its rows become findings."""
 
-from mercer.report._budget import Budget
-from mercer.report._case import make_case
+from mercer.report._case import left_out, make_case
 from mercer.report._data import data_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
-from mercer.report._fit import fit_section
-from mercer.report._learning import learning_section
-from mercer.report._left_out import left_out
+from mercer.report._fit import fit_section, targets_section
+from mercer.report._learning import given_scores, learning_section, own_scores
 from mercer.report._rows import rows_section
-from mercer.report._scores import given_scores, own_scores
 from mercer.report._selection import selection_section
-from mercer.report._targets import targets_section
 from mercer.report._uncertainty import uncertainty_section
 from mercer.report.checks import run_checks
-from mercer.report.findings import Findings, plain
+from mercer.report.findings import Budget, Findings, plain
 from mercer.report.verdict import verdict
 
 
@@ -25,9 +21,8 @@ def collect(
 
     Parameters
     ----------
-    estimator : fitted estimator
-        `KernelRidge`, `GaussianProcessRegressor`, `SVR`, `KernelMachine`, `KernelInterpolator` or
-        `GaussianProcessClassifier`.
+    estimator : KernelEstimator
+        A fitted model of ours, or of your own.
     X : array-like of shape (n, d), data frame, dict of columns, or a sequence of objects
         Columns named "soil = clay", "soil = loam", … of which each row has exactly one are one category.
     y : array-like of shape (n,) or (n, t)
@@ -83,7 +78,7 @@ def collect(
     case = make_case(estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units)
     every = left_out(case)
     targets, case = targets_section(case, every)
-    left = every.about(case)
+    left = case.about_target(every)
     predicted = left.predicted
     if scores is None:
         judged = own_scores(case, left)
@@ -99,7 +94,7 @@ def collect(
         "targets": targets,
         "scores": judged,
         "fit": fit_section(case, predicted, left),
-        "uncertainty": uncertainty_section(case, left),
+        "uncertainty": uncertainty_section(case, left, every.predicted),
         "rows": rows_section(case, left, predicted),
         "numerics": numerics_section(estimator),
         "reproduce": reproduce_section(case, command),

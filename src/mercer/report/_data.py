@@ -5,12 +5,11 @@ import platform
 import numpy as np
 from scipy.stats import rankdata
 
-from mercer.report._case import data_hash, frozen, quietly
+from mercer.report._case import counted, data_hash
 from mercer.report._factors import LEVELS, NUMBER, TEXT
-from mercer.report._scores import root_mean_square
-from mercer.report._weights import counted
 from mercer.report.findings import TEXT as TEXT_LENGTH
 from mercer.report.findings import all_short, plain, short
+from mercer.selection.judging import quietly, root_mean_square
 
 COLUMNS = 200  # columns that are listed
 BINS = 24
@@ -110,7 +109,7 @@ def _leak(case, numbers):
 
 def numerics_section(model):
     """The fit report as it is, cut at a bound."""
-    report = dict(getattr(model, "fit_report_", {}))
+    report = dict(model.fit_report_)
     search = report.pop("selection", None)
     report.pop("selection_warnings", None)
     out = {"entries": {}, "search": None}
@@ -120,18 +119,9 @@ def numerics_section(model):
     if isinstance(search, dict):
         kept = ("criterion", "value", "status", "evaluations", "failed", "seconds")
         out["search"] = {key: plain(search.get(key)) for key in kept}
-    out["support"] = _support(model)
+    vectors = report.get("support_vectors")
+    out["support"] = None if vectors is None else {"vectors": vectors, "bounded": report.get("bounded")}
     return out
-
-
-def _support(model):
-    """How many support vectors, and how many at the bound."""
-    if not hasattr(model, "support_"):
-        return None
-    bounded = getattr(model, "bounded_", None)
-    if bounded is not None:
-        bounded = int(np.sum(bounded.any(axis=1) if np.ndim(bounded) == 2 else bounded))
-    return {"vectors": len(model.support_), "bounded": bounded}
 
 
 def reproduce_section(case, command):
@@ -145,7 +135,7 @@ def reproduce_section(case, command):
     return {
         "command": None if command is None else plain(str(command)),
         "call": plain(repr(model)),
-        "fitted": plain(repr(frozen(model))),
+        "fitted": plain(repr(model.frozen())),
         "draws": bool(getattr(model, "n_hyper_samples", 0)),
         "versions": {
             "mercer": mercer.__version__,

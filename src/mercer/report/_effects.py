@@ -1,12 +1,147 @@
 """What each column does: relevance from the length scales, shuffling, and partial dependence with bands."""
 
+from itertools import combinations
+
 import numpy as np
 
-from mercer.report._case import SEED, quietly
-from mercer.report._factors import LEVELS, NUMBER, TEXT, put, shuffled
-from mercer.report._pairs import pairs_section
-from mercer.report._relevance import relevance
+from mercer.report._case import SEED
+from mercer.report._factors import LEVELS, NUMBER, TEXT, put, relevance, shuffled
 from mercer.report.findings import missing
+from mercer.selection.judging import quietly
+
+STRONGEST = 4  # columns whose pairs are looked at
+ROWS = 30  # rows that the averages go over, and at which H is evaluated
+GRID, LEVEL_GRID = 15, 8
+LIMIT = 10.0  # seconds for the interactions
+SMALL = 1e-9
+
+
+def pairs_section(case, moving, values):
+    """H of the pairs among the strongest factors, and the surface of the pair that interacts most."""
+    if len(moving) < 2:
+        return missing("There is only one column that varies: no pair to look at.")
+    skipped = case.budget.skips("effects of pairs of columns")
+    if skipped:
+        return skipped
+    found, complete = _interactions(case, moving[:STRONGEST], values)
+    if not found:
+        return missing("The interaction of columns takes too long for this model, and is left out.")
+    found.sort(key=lambda one: -one["strength"])
+    best = found[0]
+    first, second = best.pop("factors")
+    for one in found[1:]:
+        one.pop("factors")
+    return {
+        "listed": found,
+        "complete": complete,
+        "rows": min(ROWS, case.n),
+        "surface": _surface(case, first, second, values),
+    }
+
+
+def _interactions(case, factors, values):
+    """([{names, H, strength}], whether all pairs were done within the time)."""
+    rows = case.take(case.shown(ROWS))
+    index, start = case.shown(ROWS), case.budget.now()
+    base = values(case, rows)
+    scale = float(base.std())
+    unit = float(np.abs(base).max()) or 1.0
+    if not scale > SMALL * unit:
+        return [], True
+    alone = [_at_rows(case, rows, (factor,), index, values) for factor in factors]
+    found, every = [], list(combinations(range(len(factors)), 2))
+    for a, b in every:
+        if case.budget.over(start, LIMIT):
+            break
+        both = _at_rows(case, rows, (factors[a], factors[b]), index, values)
+        rest = both - alone[a] - alone[b]
+        strength = float(np.sqrt(np.mean((rest / scale) ** 2)))
+        joint = float(np.sqrt(np.mean((both / scale) ** 2)))
+        h = strength / joint if joint > 1e-6 else 0.0
+        names = [factors[a].name, factors[b].name]
+        found.append({"names": names, "H": min(h, 1.0) if np.isfinite(h) else None, "strength": strength,
+                      "factors": (factors[a], factors[b])})  # fmt: skip
+    return found, len(found) == len(every)
+
+
+def _at_rows(case, rows, factors, index, values):
+    """The partial dependence on some factors at each row, centred: f averaged over all rows, with these held."""
+    seen, out = {}, np.empty(len(index))
+    for k, i in enumerate(index):
+        at = tuple(factor.values[i].item() for factor in factors)
+        if at not in seen:
+            Z = rows
+            for factor, value in zip(factors, at, strict=True):
+                Z = put(case, Z, factor, value)
+            seen[at] = float(np.mean(values(case, Z)))
+        out[k] = seen[at]
+    return out - out.mean()
+
+
+def _places(factor):
+    """Values of one side of the surface: evenly between the 2 % and the 98 % point, or the commonest levels."""
+    if factor.kind == LEVELS:
+        counts = np.bincount(factor.values, minlength=len(factor.levels))
+        return np.sort(np.argsort(-counts, kind="stable")[:LEVEL_GRID])
+    low, high = np.quantile(factor.values, [0.02, 0.98])
+    if not high > low:
+        low, high = factor.values.min(), factor.values.max()
+    return np.linspace(low, high, GRID)
+
+
+def _surface(case, first, second, values):
+    """The average prediction over two factors; None where there are no rows near."""
+    if first.kind == LEVELS and second.kind != LEVELS:
+        first, second = second, first  # numbers along the bottom
+    x, y = _places(first), _places(second)
+    rows = case.take(case.shown(ROWS))
+    z = np.empty((len(y), len(x)))
+    for j, b in enumerate(y):
+        held = put(case, rows, second, b)
+        for i, a in enumerate(x):
+            z[j, i] = np.mean(values(case, put(case, held, first, a)))
+    near = _near(first, second, x, y)
+    return {
+        "x": _axis(first, x),
+        "y": _axis(second, y),
+        "z": np.where(near, z, np.nan),
+        "low": float(z[near].min()),
+        "high": float(z[near].max()),
+        "hidden": float(1.0 - near.mean()),
+    }
+
+
+def _axis(factor, places):
+    """Name and values of a side."""
+    if factor.kind == LEVELS:
+        return {"name": factor.name, "values": np.arange(len(places)), "levels": [factor.levels[k] for k in places]}
+    return {"name": factor.name, "values": factor.shown(places), "levels": None}
+
+
+def _near(first, second, x, y):
+    """Which cells have a row in them or beside them; categories have no beside."""
+    across, up = _cell(first, x), _cell(second, y)
+    inside = (across >= 0) & (up >= 0)
+    count = np.zeros((len(y), len(x)), dtype=bool)
+    count[up[inside], across[inside]] = True
+    for axis, factor in ((1, first), (0, second)):
+        if factor.kind != LEVELS:
+            padded = np.pad(count, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+            shifts = [np.take(padded, range(s, s + count.shape[axis]), axis=axis) for s in (0, 1, 2)]
+            count = shifts[0] | shifts[1] | shifts[2]
+    return count
+
+
+def _cell(factor, places):
+    """The cell of each row; −1 where it has none."""
+    if factor.kind == LEVELS:
+        where = np.full(len(factor.levels), -1)
+        where[places] = np.arange(len(places))
+        return where[factor.values]
+    step = places[1] - places[0]
+    cell = np.round((factor.values - places[0]) / step).astype(int)
+    return np.where((cell >= 0) & (cell < len(places)), cell, -1)
+
 
 SHUFFLED, REPEATS = 400, 5  # rows and repeats of the shuffling
 CURVES = 6  # columns with a curve of partial dependence
@@ -48,7 +183,7 @@ def effects_section(case):
 
 def _process(case):
     """Whether the posterior of the curve is known."""
-    return type(case.model).__name__ == "GaussianProcessRegressor"
+    return case.model.probabilistic
 
 
 def _what(case):

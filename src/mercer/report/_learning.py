@@ -1,13 +1,84 @@
 """The learning curve: the error of rows left out against the number of rows that the model learns from."""
 
 import numpy as np
-from sklearn.utils.metaestimators import _safe_split
 
-from mercer.report._case import SEED, folds, frozen, quietly
-from mercer.report._scores import root_mean_square
-from mercer.report._weights import average, part
+from mercer.report._case import SEED
+from mercer.report._factors import indicators
 from mercer.report.findings import missing, short
+from mercer.selection.judging import average, beside, fair_folds, measure, part, quietly, root_mean_square
 from mercer.selection.noise import noise_level
+
+WIDE = 200  # columns beyond which there is no model of columns to compare with
+MANY = 20_000  # rows beyond which simple models are compared on a sample
+
+
+def own_scores(case, left):
+    """Scores of the left-out predictions, and of simple models judged by the same rows."""
+    this = measure(case.y, left.predicted, case.classes is not None, case.weight)
+    return {
+        "how": left.how,
+        "nested": False,
+        "metric": "accuracy" if case.classes is not None else "R²",
+        "models": [{"name": "this model", **this}, *_simple(case)],
+        "folds": None,
+        "optimism": None,
+    }
+
+
+def _simple(case):
+    """The simple models with their measures."""
+    rows, labels = case.shown(MANY), case.classes is not None
+    y, w, X = case.y[rows], part(case.weight, rows), _readable(case, rows)
+    found = beside(X, y, labels, fair_folds(y, labels), w)
+    return [{"name": name, **measure(y, values, labels, w)} for name, values in found]
+
+
+def _readable(case, rows):
+    """Columns that simple models can read: numbers, and an indicator for each level of a category; None without."""
+    if case.pairwise:
+        return None
+    X = np.asarray(case.X[rows], dtype=float) if case.vectors else indicators(case, rows)
+    return None if X is None or X.shape[1] > WIDE else X
+
+
+def given_scores(case, scores):
+    """(scores, out-of-fold predictions or None): `NestedResult`, or anything whose ``to_dict`` has the same names."""
+    found = dict(scores if isinstance(scores, dict) else scores.to_dict())
+    for key in ("standard_error", "optimism_error"):
+        if found.get(key) is not None and not np.isfinite(found[key]):
+            found[key] = None  # one fold does not tell
+    predictions = found.get("predictions")
+    predictions = None if predictions is None else case.one(_as_predictions(predictions, case))
+    if predictions is not None and len(predictions) != case.n:
+        raise ValueError(f"scores has predictions of {len(predictions)} rows, X has {case.n}.")
+    folds, optimism = found.get("scores"), found.get("optimism")
+    this = {"score": found.get("mean"), "error": found.get("standard_error")}
+    if predictions is not None:
+        counted = measure(case.y, predictions, case.classes is not None, case.weight)
+        this = counted | {key: value for key, value in this.items() if value is not None}
+    nested = "nested cross-validation" if folds is None else f"nested cross-validation, {len(folds)} folds"
+    return {
+        "how": found.get("how") or nested,
+        "nested": True,
+        "metric": {"r2": "R²"}.get(found.get("scoring"), str(found.get("scoring", "score"))),
+        "models": [{"name": "this model", **this}, *(_given_simple(found) or _simple(case))],
+        "folds": folds,
+        "optimism": None if optimism is None else {"value": optimism, "error": found.get("optimism_error")},
+    }, predictions
+
+
+def _as_predictions(values, case):
+    """Predictions as numbers, nan where there is none; or as labels, None where there is none."""
+    if case.classes is None:
+        return np.array([np.nan if value is None else value for value in values], dtype=float)
+    return np.array(list(values), dtype=object)
+
+
+def _given_simple(found):
+    """Simple models that the scores bring along, each with its name."""
+    kept = ("score", "error", "rmse", "mae")
+    return [{"name": short(one["name"]), **{key: one.get(key) for key in kept}} for one in found.get("baselines") or []]
+
 
 ROWS = 1500  # rows that the curve is drawn from
 SIZES, LEAST = 6, 8
@@ -45,9 +116,8 @@ def learning_section(case, left):
 
 def _curve(case, rows):
     """(sizes, errors, standard errors over the folds, why there are no more), the small sizes first, in time."""
-    model, start = frozen(case.model), case.budget.now()
-    y = case.Y if case.columns > 1 else case.y
-    split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in folds(case)]
+    start = case.budget.now()
+    split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in case.folds()]
     rng = np.random.default_rng(SEED)
     split = [(rng.permutation(train), test) for train, test in split if len(test)]
     if not split:
@@ -59,7 +129,7 @@ def _curve(case, rows):
         if case.budget.over(start, LIMIT) and sizes:
             why = "A learning curve takes too long for this model, and is left out."
             break
-        tried = [_one(case, model, y, train[:size], test) for train, test in split]
+        tried = [_one(case, train[:size], test) for train, test in split]
         found = [one for one in tried if not isinstance(one, str)]
         if not found:
             why = f"There is no learning curve: of {size} rows no fit succeeded ({tried[-1].rstrip('.')})."
@@ -80,15 +150,14 @@ def _pooled(case, values, weights):
     return unit * float(np.sqrt(average((values / unit) ** 2, weights)))
 
 
-def _one(case, model, y, train, test):
+def _one(case, train, test):
     """(error on a fold, its weight); where the rows do not make a model, why."""
     train = np.sort(train)
     if case.classes is not None and len(np.unique(case.y[train])) < 2:
         return "they are of one class"
     try:
-        fitted = case.fit(model, *_safe_split(model, case.X, y, train), train)
-        new, _ = _safe_split(model, case.X, y, test, train)
-        predicted = case.one(quietly(fitted.predict, new))
+        fitted = case.fit(train)
+        predicted = case.one(quietly(fitted.predict, case.new(fitted, test, train)))
     except (ValueError, np.linalg.LinAlgError) as error:  # too few rows for a trend, or all of weight 0
         return short(error, 200)
     weight = float(len(test)) if case.weight is None else float(case.weight[test].sum())
@@ -112,7 +181,7 @@ def _floor(case):
     if how == "duplicates":
         return {"value": found, "how": "rows with equal inputs", "exact": True}
     model = case.model
-    if type(model).__name__ == "GaussianProcessRegressor" and np.ndim(model.noise) == 0:
+    if model.probabilistic and model.row_lam_ is None:
         return {"value": float(np.sqrt(model.lam_)), "how": "the noise variance of the model", "exact": True}
     residual = _from_residuals(case)
     if residual is not None:
@@ -133,8 +202,8 @@ def _level(case, X):
 
 def _from_residuals(case):
     """√(Σ wᵢ(yᵢ − f(xᵢ))²/(n − dof)) of a ridge model whose degrees of freedom are known."""
-    leverage = getattr(case.model, "leverage_", None)
-    if type(case.model).__name__ != "KernelRidge" or leverage is None or len(leverage) != case.n:
+    leverage = quietly(lambda: case.model.leverage_) if case.model.linear and case.n <= NEIGHBOURS else ()
+    if len(leverage) != case.n:
         return None
     used = np.isfinite(leverage)
     free = int(used.sum()) - float(np.sum(leverage[used]))

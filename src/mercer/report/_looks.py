@@ -2,7 +2,7 @@
 
 from scipy.special import bdtr, bdtrc
 
-from mercer.report._words import last_doubling, listed, number, pair, percent, show
+from mercer.report._html import last_doubling, listed, number, pair, percent, show
 
 
 # ------------------------------------------------------------------------------------------------ data

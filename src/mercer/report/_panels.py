@@ -1,8 +1,7 @@
 """What the sections are built of: headings, panels with a chart or a table, and the line of a part that is missing."""
 
 from mercer.report import svg
-from mercer.report._html import el, table
-from mercer.report._words import show
+from mercer.report._html import el, show, table
 from mercer.report.charts import numbers_of
 
 SIGNS = {"problem": "✕", "warning": "!", "tip": "i", "good": "✓"}

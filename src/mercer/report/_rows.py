@@ -3,8 +3,8 @@
 import numpy as np
 
 from mercer.gram.merge import duplicate_groups
-from mercer.report._case import LEFT_OUT, quietly
-from mercer.report._scores import root_mean_square
+from mercer.report._case import LEFT_OUT
+from mercer.selection.judging import quietly, root_mean_square
 from mercer.selection.noise import nearest
 
 LISTED = 10
@@ -46,7 +46,7 @@ def _residuals(case, left):
 
 def _influence(case):
     """Cook's distance, leverage and DFFITS of the rows that move the fit most."""
-    if not hasattr(case.model, "influence") or case.n > LEFT_OUT or case.pairwise:
+    if not case.model.linear or case.n > LEFT_OUT or case.pairwise:
         return None
     try:
         found = quietly(case.model.influence)

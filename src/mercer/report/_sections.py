@@ -1,9 +1,8 @@
 """The first sections of the page: verdict, checks, data, fit and uncertainty."""
 
-from mercer.report import _figures, _figures_effects
-from mercer.report._html import el, name, table
+from mercer.report import _figures
+from mercer.report._html import el, listed, name, show, table
 from mercer.report._panels import SIGNS, absent, bar, figures, panels, remark, section
-from mercer.report._words import listed, show
 from mercer.report.checks import CHECKS
 
 
@@ -120,7 +119,7 @@ def _targets(s):
     words = remark(f"The model has {count} targets. The rest of this page is about the one that it predicts worst, ",
                    name(found["shown"]), f". Scores by {found['how']}.{more}")  # fmt: skip
     head = ["target", "R²", "±", "RMSE", "mean |error|", "sd of the target", "beside the best"]
-    charts = figures(_figures_effects.target_charts(s), "h4")
+    charts = figures(_figures.target_charts(s), "h4")
     told = table("How good for each target", head, rows, classes="full")
     return [el("h3", "All targets"), words, panels(told, charts)]
 
@@ -160,7 +159,7 @@ def _learning(s):
             for size, error, spread in zip(found["sizes"], found["error"], found["spread"], strict=True)]  # fmt: skip
     told = table("Learning from fewer rows", ["rows", found["metric"], "±"], rows)
     heading = el("h3", "The learning curve")
-    return [heading, panels(figures(_figures_effects.learning_charts(s), "h4"), told)]
+    return [heading, panels(figures(_figures.learning_charts(s), "h4"), told)]
 
 
 def _scores(scores, width):

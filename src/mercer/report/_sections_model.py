@@ -1,9 +1,8 @@
 """The later sections of the page: the choice of λ and kernel, effects, rows, numerics, and how to do it again."""
 
-from mercer.report import _figures, _figures_effects
-from mercer.report._html import el, name, rounded, table
+from mercer.report import _figures
+from mercer.report._html import el, listed, name, rounded, show, size_text, table
 from mercer.report._panels import absent, bar, code, figures, panels, remark, section
-from mercer.report._words import listed, show, size_text
 
 
 def selection(s):
@@ -79,7 +78,7 @@ def effects(s):
     if "missing" in pairs:
         words.append(absent(pairs["missing"]))
     told = table("Columns, the strongest first", head, rows, classes="full")
-    made = panels(told, figures(_figures_effects.effect_charts(s)))
+    made = panels(told, figures(_figures.effect_charts(s)))
     return section("effects", title, *words, made, *_together(s, pairs))
 
 
@@ -87,7 +86,7 @@ def _together(s, pairs):
     """The strongest pair, and how strongly others interact."""
     if "listed" not in pairs:
         return []
-    return [el("h3", "Two columns together"), panels(figures(_figures_effects.pair_charts(s), "h4"), _pairs(pairs))]
+    return [el("h3", "Two columns together"), panels(figures(_figures.pair_charts(s), "h4"), _pairs(pairs))]
 
 
 def _pairs(pairs):

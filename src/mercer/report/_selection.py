@@ -4,13 +4,11 @@ from itertools import islice
 
 import numpy as np
 
-from mercer.plots.lcurve import _place
-from mercer.plots.selection import _is_error, _scaled, _short
-from mercer.report._case import quietly
-from mercer.report._relevance import labels
-from mercer.report._weights import row_noise
+from mercer.report._factors import labels
 from mercer.report.findings import missing, plain, short
 from mercer.selection import Evidence, compare, path
+from mercer.selection.judging import quietly
+from mercer.selection.shown import is_error, place, scaled, short_names
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
 HYPER = 40  # hyper-parameters that are listed
@@ -31,9 +29,9 @@ def selection_section(case):
         "surface": None,
         "candidates": _candidates(model),
     }
-    if case.classes is not None or type(model).__name__ not in ("KernelRidge", "GaussianProcessRegressor"):
+    if not model.linear:
         out["path"] = missing(_why_not(model))
-        out["surface"] = _label_surface(case) if hasattr(model, "log_marginal_likelihood") else out["path"]
+        out["surface"] = _label_surface(case) if model.has_evidence else out["path"]
         out["tried"] = _tried(model)
         return out
     if not _constant(model):
@@ -57,38 +55,36 @@ def selection_section(case):
 
 def _constant(model):
     """Whether the trend is a constant or none: a path knows no other."""
-    trend = getattr(model, "trend", None)
-    return trend is None or (isinstance(trend, str) and trend == "constant")
+    return model.trend is None or isinstance(model.trend, bool) or model.trend == "constant"
 
 
 def _intercept(model):
     """Whether there is an unpenalised constant."""
-    return model.trend is not None if hasattr(model, "trend") else bool(model.intercept)
+    return model.trend not in (None, False)
 
 
 def _why_not(model):
     """Why there is no path for this model, in one line."""
-    name = type(model).__name__
-    if name == "KernelInterpolator":
+    if model.lam_ == 0:
         return "λ is 0: the function of smallest norm through all rows has no λ to choose."
-    if name == "GaussianProcessClassifier":
-        return "A Gaussian process classifier has no λ; the evidence alone can choose its kernel."
+    if model.lam_ is None:
+        return f"{type(model).__name__} has no λ to choose."
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
 
 
 def _chosen(case):
     """What was chosen and by what; hyper-parameters by the names of their columns, at most some of them."""
     model, kernel = case.model, case.model.kernel_
-    search, errors = getattr(model, "selection_", None), {}
-    if hasattr(model, "hyper_std_") and search is not None and len(model.point_index_) <= PATH_ROWS:
+    search, errors = model.selection_, {}
+    if model.linear and model.has_evidence and search is not None and case.n <= PATH_ROWS:
         errors = quietly(lambda: model.hyper_std_) or {}
     known = labels(case)
     called = {name: known.get(name) or name.split("__")[-1].replace("_", " ") for name in kernel.names}
     each = zip(kernel.names, np.exp(kernel.theta), np.exp(kernel.theta_bounds), strict=True)
     out = {
         "kernel": repr(kernel),
-        "lam": getattr(model, "lam_", None),
-        "for_each_row": row_noise(model) is not None,
+        "lam": model.lam_,
+        "for_each_row": model.row_lam_ is not None,
         "parameters": [{"name": called[name], "value": float(value), "low": float(low), "high": float(high),
                         "error": errors.get(name)} for name, value, (low, high) in islice(each, HYPER)],
         "more": max(len(kernel.names) - HYPER, 0),
@@ -108,14 +104,14 @@ def _chosen(case):
             "evaluations": search.evaluations,
             "failed": search.failed,
         }
-    if hasattr(model, "regularization_"):
+    if model.regularization_:
         out["conventions"] = dict(model.regularization_)
     return plain(out)
 
 
 def _candidates(model):
     """The kernels of a list, best first."""
-    tried = getattr(getattr(model, "selection_", None), "candidates", None) or []
+    tried = [] if model.selection_ is None else model.selection_.candidates
     table = [{"kernel": short(repr(one.kernel), LETTERS), "lam": one.lam, "value": one.value, "status": one.status}
              for one in tried]  # fmt: skip
     return sorted(table, key=lambda one: one["value"])[:CANDIDATES]
@@ -123,7 +119,7 @@ def _candidates(model):
 
 def _tried(model):
     """λ and the value of the criterion where a search kept them."""
-    history = getattr(getattr(model, "selection_", None), "history", None) or []
+    history = [] if model.selection_ is None else model.selection_.history
     pairs = [(one["lam"], one["value"]) for one in history if np.isfinite(one.get("value", np.nan)) and "lam" in one]
     pairs = sorted(pairs)[:200]
     return {"lam": [a for a, _ in pairs], "value": [b for _, b in pairs]} if len({a for a, _ in pairs}) > 2 else None
@@ -133,7 +129,7 @@ def _tried(model):
 def _path(found, lam, rows, n):
     """Curves, picks and spectrum of a path, thinned."""
     comparison = compare(found)
-    names = _short(comparison.choices)
+    names = short_names(comparison.choices)
     low, high = _view(found, comparison, lam)
     inside = np.flatnonzero((found.lams >= low) & (found.lams <= high))
     pick = inside[np.unique(np.linspace(0, len(inside) - 1, min(len(inside), CURVE)).round().astype(int))]
@@ -143,13 +139,13 @@ def _path(found, lam, rows, n):
     e = found.eigenvalues
     picks = []
     for rule, choice in comparison.choices.items():
-        at = _place(found, choice.lam) if np.isfinite(choice.lam) else (None, None)
+        at = place(found, choice.lam) if np.isfinite(choice.lam) else (None, None)
         dof = found.q + float((e / (e + choice.lam)).sum())
         picks.append({"rule": names[rule], "lam": choice.lam, "status": choice.status, "message": choice.message,
                       "dof": dof, "residual": at[0], "norm": at[1]})  # fmt: skip
-    curves = {names[rule]: _scaled(found.table[rule][inside], _is_error(rule))[np.searchsorted(inside, pick)]
+    curves = {names[rule]: scaled(found.table[rule][inside], is_error(rule))[np.searchsorted(inside, pick)]
               for rule in comparison.choices if rule in found.table}  # fmt: skip
-    at = _place(found, lam) if np.isfinite(lam) else (None, None)
+    at = place(found, lam) if np.isfinite(lam) else (None, None)
     best = comparison.choices["LOO()"]
     return {
         "rows": rows,
@@ -208,7 +204,7 @@ def _surface(case, lam):
         return skipped
     rows = case.shown(SURFACE_ROWS)
     data = _rows(case, rows)
-    process = type(case.model).__name__ == "GaussianProcessRegressor"
+    process = case.model.probabilistic
     criterion = Evidence() if process else Evidence(profile_scale=True)
     lams = np.geomspace(lam / REACH, lam * REACH, LAMS)
     theta, columns = case.kernel.theta, []

@@ -2,18 +2,17 @@
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from sklearn.utils.metaestimators import _safe_split
 
-from mercer.report._case import folds, frozen, levels, quietly
-from mercer.report._weights import average, counted, part
+from mercer.report._case import counted
 from mercer.report.findings import missing
+from mercer.selection.judging import average, fit_part, part, quietly
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FOLD_ROWS = 800  # rows up to which intervals are tried on folds
 BINS = 10
 
 
-def uncertainty_section(case, left):
+def uncertainty_section(case, left, every):
     """What can be said, by the kind of the model; one line where it states no uncertainty."""
     model = case.model
     if case.classes is not None:
@@ -22,11 +21,11 @@ def uncertainty_section(case, left):
                 f"{_what(model)} states classes, no probabilities; the logistic loss and Gaussian processes do."
             )
         return _probabilities(case, left)
-    if left.quantiles is not None:
-        return _quantiles(case, left)
+    if model.quantile_levels_ is not None:
+        return _quantiles(case, every)
     if left.std is not None:
         return _gaussian(case, left)
-    if hasattr(model, "predict_interval") and not case.pairwise:
+    if not case.pairwise and (model.leaves_out is not None or model.interval_method != "left-out"):
         if case.n > FOLD_ROWS:
             return missing(f"intervals are tried on held-out folds up to {FOLD_ROWS} rows; there are {case.n}. "
                            "Set rows aside and use predict_interval(..., method='split').")  # fmt: skip
@@ -41,9 +40,8 @@ def uncertainty_section(case, left):
 
 def _what(model):
     """The model and its loss, in words."""
-    loss = getattr(model, "loss_", None)
-    name = type(model).__name__
-    return f"{name} with the {type(loss).__name__} loss" if loss is not None else name
+    loss = model.get_params(deep=False).get("loss")
+    return type(model).__name__ if loss is None else f"{type(model).__name__} with the loss {loss!r}"
 
 
 def _gaussian(case, left):
@@ -80,22 +78,19 @@ def _crps(z, s):
 
 def _intervals(case):
     """Coverage of predict_interval on folds that the fit has not seen, at the kernel and λ of the fit."""
-    model = frozen(case.model)
     inside = np.zeros((len(LEVELS), case.n))
     width = np.full(case.n, np.nan)
-    for train, test in folds(case):
-        X, y = _safe_split(model, case.X, case.y, train)
-        fitted = case.fit(model, X, y, train)
-        new, held = _safe_split(model, case.X, case.y, test, train)
+    for train, test in case.folds():
+        fitted = fit_part(case.model, case.X, case.y, train, case.weight)
+        new, held = case.new(fitted, test, train), case.y[test]
         for k, level in enumerate(LEVELS):
             ends = quietly(fitted.predict_interval, new, level)
             inside[k, test] = (ends[:, 0] <= held) & (held <= ends[:, 1])
             if level == 0.9:
                 width[test] = ends[:, 1] - ends[:, 0]
-    kind = "span rule" if type(case.model).__name__ == "SVR" else "conformal"
     return {
         "kind": "intervals",
-        "how": f"{kind} intervals on held-out folds, at the kernel and λ of the fit",
+        "how": f"{case.model.interval_method} intervals on held-out folds, at the kernel and λ of the fit",
         "rows": case.n,
         "equal": counted(case.weight, case.n),
         "levels": list(LEVELS),
@@ -104,11 +99,11 @@ def _intervals(case):
     }
 
 
-def _quantiles(case, left):
+def _quantiles(case, every):
     """Share of the rows below each quantile that was fitted."""
-    stated = levels(case.model)
+    stated = case.model.quantile_levels_
     order = np.argsort(stated)
-    Q = left.quantiles[:, order]
+    Q = every[:, order]
     known = np.isfinite(Q).all(axis=1)
     w = part(case.weight, known)
     below = [average(case.y[known] <= q, w) for q in Q[known].T]

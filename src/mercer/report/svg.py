@@ -6,10 +6,8 @@ places themselves in the path and shows these texts.
 
 import math
 
-from mercer.report._html import Safe, el
-from mercer.report._words import number, power
-from mercer.report.charts import told
-from mercer.report.ticks import cut, find_ticks, width
+from mercer.report._html import Safe, el, number, power
+from mercer.report.charts import cut, find_ticks, told, width
 
 WIDTH, HEIGHT = 360, 256
 RIGHT, TOP, BOTTOM = 12, 8, 44

@@ -1,6 +1,6 @@
 """The verdict: what a reader needs to know, in words, before any picture."""
 
-from mercer.report._words import show
+from mercer.report._html import show
 from mercer.report.checks import PROBLEM, SEVERITIES, WARNING
 
 WORDS = {

@@ -4,6 +4,7 @@ from mercer.selection.base import Choice, Criterion, Rule, SmoothCriterion
 from mercer.selection.compare import Comparison, compare
 from mercer.selection.criteria import GCV, LOO, Evidence
 from mercer.selection.folds import FoldDensity, GroupKFold, KFold
+from mercer.selection.kernels_search import KernelSearch, search_kernels
 from mercer.selection.nested import NestedResult, nested_cv
 from mercer.selection.path import Path, path
 from mercer.selection.priors import LogNormal, Priors, weak_priors
@@ -22,6 +23,7 @@ __all__ = [
     "FoldDensity",
     "GroupKFold",
     "KFold",
+    "KernelSearch",
     "LCurve",
     "LogNormal",
     "NestedResult",
@@ -34,5 +36,6 @@ __all__ = [
     "nested_cv",
     "path",
     "search",
+    "search_kernels",
     "weak_priors",
 ]

@@ -12,58 +12,57 @@ from mercer.selection.base import Rule
 from mercer.selection.row_kernel import RowKernel, row_kernels
 from mercer.selection.rules import Discrepancy
 
-LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
-
 
 # ---------------------------------------------------------------------------------------------- the loops
 class Run:
     """The data, and how a model is fitted on some rows of it and judged on others."""
 
-    def __init__(self, X, y, weight, scorer):
-        self.X, self.y, self.weight, self.scorer = X, y, weight, scorer
+    def __init__(self, X, y, weight, scorer, listener=None):
+        self.X, self.y, self.weight, self.scorer, self.listener = X, y, weight, scorer, listener
 
-    def fit(self, model, rows):
-        """Return a copy of the model fitted on the rows."""
+    def fit(self, model, rows, seconds=None):
+        """Return a copy of the model fitted on the rows, its searches within so many seconds."""
         model = clone(model)
-        rules = {key: rule for key, rule in model.get_params().items() if isinstance(rule, Rule)}
-        model.set_params(**{key: rule.restrict(rows) for key, rule in rules.items()})
+        given = model.get_params()
+        rules = {key: rule.restrict(rows) for key, rule in given.items() if isinstance(rule, Rule)}
+        if seconds is not None:
+            budgets = {key: value for key, value in given.items() if key.split("__")[-1] == "time_budget"}
+            rules |= {key: seconds if value is None else min(value, seconds) for key, value in budgets.items()}
+        model.set_params(**rules)
         X, y = _safe_split(model, self.X, self.y, rows)
         extra = {} if self.weight is None else {_weight_key(model): self.weight[rows]}
+        if self.listener is not None and has_fit_parameter(model, "listener"):
+            extra["listener"] = self.listener
         return model.fit(X, y, **extra)
 
-    def judge(self, model, train, test):
-        """(score, choice, prediction) of the test rows by the model fitted on the train rows."""
-        fitted = self.fit(model, train)
-        X, y = _safe_split(model, self.X, self.y, test, train)
+    def judge(self, fitted, train, test):
+        """(score, prediction) of the test rows by a model that was fitted on the train rows."""
+        X, y = _safe_split(fitted, self.X, self.y, test, train)
         extra = {} if self.weight is None else {"sample_weight": self.weight[test]}
-        return float(self.scorer(fitted, X, y, **extra)), choice_of(fitted), np.asarray(fitted.predict(X))
+        return float(self.scorer(fitted, X, y, **extra)), np.asarray(fitted.predict(X))
+
+    def plain(self, model, whole, train, test, score):
+        """The score of what was chosen on all rows; the nested one where nothing is chosen, NaN if it is not known."""
+        if ours(_last(whole)) and _last(whole).selection_ is None:
+            return score
+        frozen = _frozen(whole, train)
+        return np.nan if frozen is None else self.judge(self.fit(frozen, train), train, test)[0]
 
 
-def plain_scores(run, model, whole, folds, scores):
-    """Scores of what was chosen on all rows; the nested ones where nothing is chosen, NaN where it is not known."""
-    if _last(model).get_params(deep=False).get("criterion", "") is None and hasattr(_last(whole), "lam_"):
-        return scores
-    frozen = _frozen(whole)
-    if frozen is None:
-        return np.full(len(folds), np.nan)
-    return np.array([run.judge(frozen, train, test)[0] for train, test in folds])
+def ours(model):
+    """Whether a model has our protocol."""
+    return hasattr(model, "frozen")
 
 
-def _frozen(fitted):
+def _frozen(fitted, rows):
     """An unfitted estimator that no longer chooses: it has what the fitted one chose. None if that is not known."""
     if hasattr(fitted, "steps"):
         name, step = fitted.steps[-1]
-        last = _frozen(step)
+        last = _frozen(step, rows)
         return None if last is None else clone(fitted).set_params(**{name: last})
     if hasattr(fitted, "best_estimator_"):
         return clone(fitted.best_estimator_)
-    given = fitted.get_params(deep=False)
-    name = "lam" if "lam" in given else "noise"
-    known = hasattr(fitted, "lam_") and hasattr(fitted, "kernel_")
-    if "criterion" in given and known and np.ndim(given.get(name)) == 0:
-        chosen = {"kernel": fitted.kernel_, name: min(fitted.lam_, LARGEST), "criterion": None}
-        return clone(fitted).set_params(**chosen)
-    return None
+    return fitted.frozen(rows) if ours(fitted) else None
 
 
 def choice_of(fitted):
@@ -71,10 +70,11 @@ def choice_of(fitted):
     last = _last(fitted)
     if hasattr(last, "best_params_"):
         return dict(last.best_params_)
-    if hasattr(last, "kernel_") and hasattr(last, "lam_"):
-        kernel = last.kernel_
-        return {"kernel": kernel.source if isinstance(kernel, RowKernel) else kernel, "lam": last.lam_}
-    return {}
+    if not ours(last):
+        return {}
+    kernel = last.kernel_
+    chosen = {"kernel": kernel.source if isinstance(kernel, RowKernel) else kernel}
+    return chosen if last.lam_ is None else chosen | {"lam": last.lam_}
 
 
 def _last(estimator):

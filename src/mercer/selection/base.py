@@ -77,6 +77,7 @@ class Rule(BaseEstimator, ABC):
     ('ok', 'Discrepancy(noise=0.1)')
     """
 
+    word: str | None = None  # by which an estimator knows it: criterion="loo"
     smooth = False  # whether there is an adjoint
     scale_free = False  # whether c K̃ is worth the same as K̃ for every c > 0, so that an amplitude cannot be chosen
     by_levels = True

@@ -39,6 +39,8 @@ class LOO(SmoothCriterion):
     3.25
     """
 
+    word = "loo"
+
     def __init__(self, score="squared", weights="repeats"):
         self.score = score
         self.weights = weights
@@ -146,6 +148,8 @@ class GCV(SmoothCriterion):
     2.5
     """
 
+    word = "gcv"
+
     def __init__(self, robust=None, gamma=None):
         self.robust = robust
         self.gamma = gamma
@@ -231,6 +235,8 @@ class Evidence(SmoothCriterion):
     >>> round(Evidence().value(Kinv, np.array([[1.0], [2.0]])), 4)
     3.781
     """
+
+    word = "evidence"
 
     def __init__(self, profile_scale=False, weights="repeats"):
         self.profile_scale = profile_scale

@@ -89,6 +89,8 @@ class KFold(_Folds):
     0.0
     """
 
+    word = "kfold"
+
     def __init__(self, n_splits=5, shuffle=True, random_state=0):
         self.n_splits = n_splits
         self.shuffle = shuffle
@@ -121,6 +123,10 @@ class GroupKFold(_Folds):
     >>> [fold.tolist() for fold in GroupKFold(["a", "b", "a", "c"]).folds(4)]
     [[0, 2], [1], [3]]
     """
+
+    word = "kfold"
+
+    shuffle = False  # whole groups, the largest first
 
     def __init__(self, groups, n_splits=None):
         self.groups = groups

@@ -1,11 +1,11 @@
 """Nested cross-validation: one loop chooses, another one judges, and no row does both (lecture 003, Algorithm 1)."""
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from mercer.selection._nested import (
@@ -13,16 +13,18 @@ from mercer.selection._nested import (
     assemble,
     check_folds,
     choice_of,
+    ours,
     outer_folds,
-    plain_scores,
     score_name,
     stored_kernels,
     with_inner,
 )
+from mercer.selection.judging import Clock, fit_simple, quietly, simple_models
 
 
 def nested_cv(
-    estimator, X, y, *, outer=5, inner=None, groups=None, sample_weight=None, scoring=None, random_state=0
+    estimator, X, y, *, outer=5, inner=None, groups=None, sample_weight=None, scoring=None, random_state=0,
+    baselines=False, fitted=None, time_budget=None, listener=None,
 ):  # fmt: skip
     """Performance_f = score on fold f of the model chosen and fitted without fold f;  their mean is returned.
 
@@ -55,10 +57,20 @@ def nested_cv(
         As in scikit-learn, larger is better; None is ``estimator.score``, R² for a regressor.
     random_state : int, default=0
         Seed of the folds when ``outer`` is a number.
+    baselines : bool, default=False
+        Whether the mean (or commonest class), a linear model and nearest neighbours are judged on the same folds.
+    fitted : estimator, default=None
+        The model fitted on all rows, for the optimism; None fits it.
+    time_budget : float, default=None
+        Seconds for all folds together: each search has its share, and no fold is begun that is not expected to end in
+        time.
+    listener : callable, default=None
+        Called with (fold, folds) when a fold is done; handed to ``fit`` where that takes one.
 
     Returns
     -------
-    NestedResult
+    NestedResult or None
+        None if there was no time for a single fold.
 
     Notes
     -----
@@ -77,37 +89,81 @@ def nested_cv(
     >>> print(f"R² {result.mean:.2f} ± {result.standard_error:.2f}, chosen on all rows: {result.choice['kernel']}")
     R² 0.75 ± 0.03, chosen on all rows: Gaussian(10.0)
     """
-    started = time.perf_counter()
-    model, y = with_inner(clone(estimator), inner), np.asarray(y)
+    clock, model, y, given = Clock(time_budget), with_inner(clone(estimator), inner), np.asarray(y), X
     check_consistent_length(X, y, groups, sample_weight)
     folds = outer_folds(outer, model, X, y, groups, random_state)
     scorer = check_scoring(model, scoring=scoring)
     name = score_name(model, scoring)
     check_folds(folds, name)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-
-    kernels = stored_kernels(model, X, scoring)
+    kernels = stored_kernels(model, X, scoring) if fitted is None else None
     if kernels is not None:
         several = isinstance(model.kernel, (list, tuple))
         model.set_params(kernel=kernels if several else kernels[0])
         X = np.arange(len(y))
-    run = Run(X, y, weight, scorer)
-
-    whole = run.fit(model, np.arange(len(y)))
-    judged = [run.judge(model, train, test) for train, test in folds]
-    scores = np.array([score for score, _, _ in judged])
+    run = Run(X, y, weight, scorer, listener)
+    whole = run.fit(model, np.arange(len(y))) if fitted is None else fitted
+    found, others, labels = [], {}, is_classifier(model)
+    for step, (train, test) in enumerate(folds, start=1):
+        share = clock.share(len(folds) - step + 1)
+        if share == 0.0:
+            break
+        part = run.fit(model, train, share)
+        score, predicted = run.judge(part, train, test)
+        found.append((score, run.plain(model, whole, train, test, score), choice_of(part), predicted))
+        for one in _simple(part, given, y, train, test, weight, labels) if baselines else ():
+            others.setdefault(one[0], []).append(one[1])
+        if listener is not None:
+            listener(step, len(folds))
+    if not found:
+        return None
+    scores, plain, choices, predictions = zip(*found, strict=True)
+    done = folds[: len(found)]
     return NestedResult(
-        scores=scores,
-        plain_scores=plain_scores(run, model, whole, folds, scores),
-        choices=[choice for _, choice, _ in judged],
+        scores=np.array(scores),
+        plain_scores=np.array(plain),
+        choices=list(choices),
         choice=choice_of(whole),
-        folds=folds,
-        predictions=assemble(y, folds, [prediction for _, _, prediction in judged], is_classifier(model)),
+        folds=done,
+        predictions=assemble(y, done, predictions, labels),
         scoring=name,
         estimator=" ".join(repr(estimator).split()),
         gram_reused=kernels is not None,
-        seconds=time.perf_counter() - started,
+        seconds=clock.seconds,
+        target=y,
+        planned=len(folds),
+        baselines=[_baseline(name, y, done, parts, labels) for name, parts in others.items()],
     )
+
+
+def _simple(fitted, X, y, train, test, weight, labels):
+    """[(name, predictions)] of the simple models of one fold, on what of X is numbers to them."""
+    if ours(fitted):
+        A, B = (fitted.readable(_safe_indexing(X, rows)) for rows in (train, test))
+    else:
+        A, B = (np.asarray(_safe_indexing(X, rows), dtype=float) for rows in (train, test))
+    A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in ((A, train), (B, test)))
+    models = simple_models(labels, *A.shape)
+    weights = None if weight is None else weight[train]
+    return [(name, quietly(fit_simple(one, A, y[train], weights).predict, B)) for name, one in models.items()]
+
+
+def _baseline(name, y, folds, parts, labels):
+    """Fold scores and errors of a simple model."""
+    from sklearn.metrics import accuracy_score, r2_score
+
+    score = accuracy_score if labels else r2_score
+    scores = [float(score(y[test], values)) for (_, test), values in zip(folds, parts, strict=True)]
+    error = _standard_error(np.array(scores))
+    sizes = {} if labels else sizes_of(y, assemble(y, folds, parts, labels))
+    return {"name": name, "score": float(np.mean(scores)), "error": error if np.isfinite(error) else None,
+            "scores": scores, **sizes}  # fmt: skip
+
+
+def sizes_of(y, predicted):
+    """RMSE and MAE over all left-out rows."""
+    e = (y - predicted)[np.isfinite(predicted)]  # not of folds for which there was no time
+    return {"rmse": float(np.sqrt(np.mean(e**2))), "mae": float(np.mean(np.abs(e)))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +190,12 @@ class NestedResult:
         Name of the score.
     estimator : str
         The estimator, as it was given.
+    target : ndarray
+        y.
+    planned : int
+        Folds that were asked for; there are fewer where time was up.
+    baselines : list of dict
+        Name, fold scores and errors of the simple models.
     gram_reused : bool
         Whether K was evaluated once for all folds.
     seconds : float
@@ -161,6 +223,9 @@ class NestedResult:
     estimator: str
     gram_reused: bool
     seconds: float
+    target: np.ndarray | None = None
+    planned: int = 0
+    baselines: list = field(default_factory=list)
 
     @property
     def mean(self):
@@ -171,6 +236,25 @@ class NestedResult:
     def standard_error(self):
         """sd/√F of the outer scores; a little too small, since any two folds share training rows."""
         return _standard_error(self.scores)
+
+    @property
+    def residuals(self):
+        """Target minus prediction; None for labels."""
+        return None if self.predictions.dtype.kind != "f" else self.target - self.predictions
+
+    @property
+    def errors(self):
+        """{"rmse": …, "mae": …} over all left-out rows; nothing for labels, nor of several targets."""
+        return {} if self.residuals is None or self.residuals.ndim > 1 else sizes_of(self.target, self.predictions)
+
+    def spread(self, rows, n):
+        """Return the result for a table of n rows, of which these were judged."""
+        shape, labels = (n, *self.predictions.shape[1:]), self.predictions.dtype.kind != "f"
+        predictions = np.full(shape, None if labels else np.nan, dtype=object if labels else float)
+        target = np.full((n, *self.target.shape[1:]), None if labels else np.nan, dtype=predictions.dtype)
+        predictions[rows], target[rows] = self.predictions, self.target
+        folds = [(rows[train], rows[test]) for train, test in self.folds]
+        return replace(self, predictions=predictions, target=target, folds=folds)
 
     @property
     def plain_mean(self):
@@ -189,19 +273,23 @@ class NestedResult:
 
     def to_dict(self):
         """Return everything as plain values for a file."""
+        done, planned = len(self.scores), max(self.planned, len(self.scores))
         return {
+            "how": f"nested cross-validation, {done if done == planned else f'{done} of {planned}'} folds",
             "estimator": self.estimator,
             "scoring": self.scoring,
             "mean": self.mean,
-            "standard_error": self.standard_error,
-            "optimism": self.optimism,
-            "optimism_error": self.optimism_error,
+            "standard_error": _known(self.standard_error),
+            "optimism": _known(self.optimism),
+            "optimism_error": _known(self.optimism_error),
             "scores": self.scores.tolist(),
-            "plain_scores": self.plain_scores.tolist(),
+            "plain_scores": [_known(value) for value in self.plain_scores.tolist()],
+            **self.errors,
+            "baselines": self.baselines,
             "choices": [_plain(choice) for choice in self.choices],
             "choice": _plain(self.choice),
             "test_rows": [test.tolist() for _, test in self.folds],
-            "predictions": self.predictions.tolist(),
+            "predictions": [_known(value) for value in self.predictions.tolist()],
             "gram_reused": self.gram_reused,
             "seconds": self.seconds,
         }
@@ -233,6 +321,11 @@ class NestedResult:
 def _standard_error(values):
     """sd/√F."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def _known(value):
+    """A value as a file has it: None for a number that is none."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _number(mean, error):

@@ -1,7 +1,7 @@
 """What a search gives back, and what is wrong with where it ended: by name, with values and remedies."""
 
 from dataclasses import dataclass, field
-from math import isnan
+from math import isfinite, isnan
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -120,6 +120,14 @@ class SearchResult:
             "seconds",
         )
         return {"kernel": repr(self.kernel), **{name: getattr(self, name) for name in plain}}
+
+
+def best_of(found):
+    """The result of the smallest value, which keeps all of them as its candidates where there are several."""
+    best = min(found, key=lambda one: one.value if isfinite(one.value) else float("inf"))
+    if len(found) > 1:
+        best.candidates = list(found)
+    return best
 
 
 NEAR = 1e-3  # in log units

@@ -34,6 +34,8 @@ class LCurve(Rule):
     True
     """
 
+    word = "lcurve"
+
     scale_free = True
 
     def curvature(self, path, lams=None):
@@ -114,6 +116,8 @@ class Discrepancy(Rule):
     >>> round(found.lam, 6)  # residual λ/(1 + λ) of each entry
     1.0
     """
+
+    word = "discrepancy"
 
     def __init__(self, noise=None, tau=1.0):
         self.noise = noise

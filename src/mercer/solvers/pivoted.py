@@ -37,6 +37,11 @@ class PivotedFactor:
         half = solve_triangular(self.triangle, y[self.pivots], lower=True)
         return solve_triangular(self.triangle, half, lower=True, trans="T"), np.linalg.norm(half, axis=0)
 
+    def inverse_diagonal(self):
+        """Diagonal of K[pivots, pivots]⁻¹ = L⁻ᵀL⁻¹."""
+        half = solve_triangular(self.triangle, np.eye(self.rank), lower=True)
+        return np.einsum("ij,ij->j", half, half)
+
 
 def squared_power(triangle, k, diagonal):
     """k(x, x) − k_P(x)ᵀ K_PP⁻¹ k_P(x) for the columns k_P(x) of k, from the triangle of the pivots."""

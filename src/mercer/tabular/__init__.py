@@ -1,19 +1,18 @@
 """Tables: reading them, turning columns into numbers by a recipe, and models that go with one."""
 
 from mercer.exceptions import DataError, DataWarning
-from mercer.tabular._reads import objects_of, placed
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
 from mercer.tabular.reading import Reading, read, read_table
+from mercer.tabular.reads import objects_of, placed
 from mercer.tabular.recipe import Recipe
-from mercer.tabular.scoring import Scores, score
+from mercer.tabular.scoring import score
 
 __all__ = [
     "DataError",
     "DataWarning",
     "Reading",
     "Recipe",
-    "Scores",
     "TableModel",
     "default_kernel",
     "objects_of",

@@ -3,29 +3,28 @@
 import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._state import Stateful
-from mercer.estimators import SVR, GaussianProcessRegressor, KernelRidge
+from mercer.estimators import KernelEstimator
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel, Matern32
 from mercer.kernels.inputs import named_columns
-from mercer.tabular import _choose
-from mercer.tabular._bad_rows import numbered
-from mercer.tabular._columns import is_text
-from mercer.tabular._objects import check_readable
-from mercer.tabular._reads import GRAPH, STRING, check_reads, objects_of, placed
-from mercer.tabular._targets import usable_rows
-from mercer.tabular._words import listed, meant
-from mercer.tabular.kernels import default_kernel
+from mercer.tabular.columns import is_text
+from mercer.tabular.kernels import default_kernel, listen, prepared
+from mercer.tabular.objects import check_readable
+from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of, placed
 from mercer.tabular.recipe import Recipe
+from mercer.tabular.targets import as_frame, as_values, usable_rows
+from mercer.tabular.words import listed, meant, numbered
 from mercer.uncertainty import split
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
 
 
-class TableModel(Stateful, BaseEstimator):
+class TableModel(KernelEstimator):
     """frame ↦ X ↦ f(X): a `Recipe` and an estimator, fitted on the rows of a table that have a target.
 
     Parameters
@@ -57,7 +56,7 @@ class TableModel(Stateful, BaseEstimator):
         Names of the columns of X; of a table with objects, those that the kernel reads.
     rows_ : ndarray of int
         Rows of the table that the model was fitted on.
-    selection_ : dict or None
+    selection_ : SearchResult or None
         How the hyper-parameters were chosen.
     text_columns_ : list of str
         Columns, the target among them, that were text: another table of the kind is to be read with these as text.
@@ -71,11 +70,10 @@ class TableModel(Stateful, BaseEstimator):
     >>> import polars as pl
     >>> from mercer import KernelRidge
     >>> from mercer.datasets import load_cars
-    >>> from mercer.selection import LOO
     >>> from mercer.tabular import TableModel
     >>> cars = load_cars()
     >>> frame = pl.DataFrame({"speed": cars.data[:, 0], "dist": cars.target})
-    >>> model = TableModel(KernelRidge(criterion=LOO()), target="dist").fit(frame)
+    >>> model = TableModel(KernelRidge(criterion="loo"), target="dist").fit(frame)
     >>> bool(20 < model.predict(pl.DataFrame({"speed": [12.0]}))[0] < 40)
     True
     """
@@ -92,13 +90,14 @@ class TableModel(Stateful, BaseEstimator):
         self.optimize = optimize
         self.random_state = random_state
 
-    def fit(self, frame, listener=None, dates=None):
+    def fit(self, X, y=None, *, listener=None, dates=None):
         """Learn the recipe, choose what is open, and fit.
 
         Parameters
         ----------
-        frame : polars.DataFrame
-            With the target.
+        X : data frame of polars or pandas, dict of columns, or array
+            With the target, if there is no y.
+        y : array-like of shape (n,), default=None
         listener : callable, default=None
             Called after each evaluation of a search; a true answer stops it.
         dates : dict, default=None
@@ -108,40 +107,113 @@ class TableModel(Stateful, BaseEstimator):
         -------
         self
         """
-        return self._fit(frame, listener, dates)
-
-    def _fit(self, frame, listener=None, dates=None, recipe=None):
-        """Fit; with a fitted recipe, on its columns."""
-        notes = []
-        target = self.target_of(frame)
+        frame, notes = as_frame(X) if y is None else self.joined(X, y), []
+        target = self.target_of(frame) if y is None else frame.columns[-1]
         rows, y = usable_rows(frame, target, is_classifier(self.estimator), notes)
         rng = np.random.default_rng(self.random_state)
         if self.fit_rows is not None and len(rows) > self.fit_rows:
             chosen = np.sort(rng.choice(len(rows), self.fit_rows, replace=False))
             notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, drawn at random.")
             rows, y = rows[chosen], y[chosen]
-        table = frame[rows]
+        table = frame[rows].drop(target)
         with numbered(rows), warnings.catch_warnings():
-            if recipe is None:
-                recipe = Recipe() if self.recipe is None else clone(self.recipe)
-                recipe = recipe.fit(table, target, self._objects(table), dates)
-            else:
-                recipe = recipe.refit(table)
+            recipe = Recipe() if self.recipe is None else clone(self.recipe)
+            recipe = recipe.fit(table, objects=self._objects(table, target), dates=dates)
             estimator = self._with_kernel(recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
-            X = recipe.transform(table)
+            Z = recipe.transform(table)
             if recipe.has_objects:
-                X = X[named_columns(estimator.kernel)]
-                check_readable(estimator.kernel, X)
-        estimator, selection = self._chosen(estimator, X, y, rng, notes, listener)
-        self.estimator_, self.recipe_, self.target_ = estimator, recipe, target
-        self.feature_names_ = X.columns if recipe.has_objects else list(recipe.feature_names_)
-        self.rows_ = rows
-        self.selection_, self.left_out_ = selection, None
+                Z = Z[named_columns(estimator.kernel)]
+                check_readable(estimator.kernel, Z)
+        self.estimator_, self.selection_ = self._chosen(estimator, Z, y, rng, notes, listener)
+        self.recipe_, self.target_, self.rows_, self.left_out_ = recipe, target, rows, None
+        self.feature_names_ = Z.columns if recipe.has_objects else list(recipe.feature_names_)
         used = [column["name"] for column in recipe.used]
         self.text_columns_ = [name for name in (*used, target) if is_text(frame[name])]
         self.notes_ = [*recipe.notes_, *notes]
         return self
+
+    def joined(self, X, y):
+        """Return the table of X with y as its last column, named as the target."""
+        import polars as pl
+
+        frame, name = as_frame(X), self.target or getattr(y, "name", None) or "y"
+        frame = frame.drop(name, strict=False)
+        return frame.with_columns(pl.Series(name, as_values(y)))
+
+    def rows_of(self, frame):
+        """Return (rows, y, X): the rows of a table with a target, the targets, and the table without them."""
+        target = self.target_of(frame)
+        return *usable_rows(frame, target, is_classifier(self.estimator), []), frame.drop(target)
+
+    def __sklearn_tags__(self):
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type, tags.classifier_tags = own.estimator_type, own.classifier_tags
+        tags.regressor_tags, tags.target_tags = own.regressor_tags, own.target_tags
+        return tags
+
+    @property
+    def kernel_(self):
+        """The kernel on the columns that the recipe makes."""
+        return self.estimator_.kernel_
+
+    @property
+    def lam_(self):
+        """λ of the estimator."""
+        return self.estimator_.lam_
+
+    @property
+    def classes_(self):
+        """Of a classifier."""
+        return self.estimator_.classes_
+
+    def frozen(self, rows=None):
+        """Return an unfitted clone with what was learnt fixed: kernel and λ, and what each column is.
+
+        Parameters
+        ----------
+        rows : array-like of int, default=None
+            The training rows that it will be fitted on.
+
+        Returns
+        -------
+        TableModel
+        """
+        check_is_fitted(self)
+        return clone(self).set_params(estimator=self.estimator_.frozen(rows), recipe=self.recipe_.frozen())
+
+    def readable(self, X):
+        """Return the columns that are numbers, or can be made such."""
+        return self.recipe_.numbers(as_frame(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Return R² or accuracy: the score of the estimator.
+
+        Parameters
+        ----------
+        X : data frame
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return self.estimator_.score(self.inputs(X), as_values(y), sample_weight)
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    def predict_proba(self, X):
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : data frame
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+        """
+        return self.estimator_.predict_proba(self.inputs(X))
 
     def target_of(self, frame):
         """Return the name of the target in a table.
@@ -162,19 +234,19 @@ class TableModel(Stateful, BaseEstimator):
             )
         return target
 
-    def predict(self, frame):
+    def predict(self, X):
         """Return f of each row of a table, in its order.
 
         Parameters
         ----------
-        frame : polars.DataFrame
+        X : data frame
             With the columns of the fit, in any order.
 
         Returns
         -------
         ndarray of shape (n,)
         """
-        return self.estimator_.predict(self.inputs(frame))
+        return self.estimator_.predict(self.inputs(X))
 
     def inputs(self, frame):
         """Return X of a table, checked to be what the kernel reads.
@@ -189,7 +261,7 @@ class TableModel(Stateful, BaseEstimator):
         ndarray of shape (n, d), or Table
         """
         check_is_fitted(self)
-        X = self.recipe_.transform(frame)
+        X = self.recipe_.transform(as_frame(frame))
         if self.recipe_.has_objects:
             X = X[self.feature_names_]
             check_readable(self.estimator_.kernel_, X)
@@ -227,12 +299,12 @@ class TableModel(Stateful, BaseEstimator):
         said = [] if notes is None else notes
         return usable_rows(frame, self.target_, is_classifier(self.estimator_), said, least=1)
 
-    def predict_interval(self, frame, coverage=0.9):
+    def predict_interval(self, X, coverage=0.9):
         """[low, high] of each row: see `interval_method` for how.
 
         Parameters
         ----------
-        frame : polars.DataFrame
+        X : data frame
         coverage : float, default=0.9
 
         Returns
@@ -242,37 +314,24 @@ class TableModel(Stateful, BaseEstimator):
         """
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
-        X, method = self.inputs(frame), self.interval_method()
-        if method == "left-out":
+        X, method = self.inputs(X), self.interval_method
+        if method == "left-out" and self.left_out_ is not None:
             return split(self.left_out_[:, None], self.estimator_.predict(X)[:, None], coverage)[:, :, 0]
         return self.estimator_.predict_interval(X, coverage, method=method)
 
+    @property
     def interval_method(self):
-        """Return how intervals are made: "gaussian", "conformal", "left-out" or "span"; an error if there is no way.
+        """How intervals are made: "gaussian", "conformal" or "left-out"; an error for a classifier.
 
         "gaussian": from the posterior of a Gaussian process. "conformal": from the fits without each row (kernel ridge
         regression up to 5000 rows). "left-out": the prediction ± a quantile of the residuals of rows that were left
-        out in cross-validation. "span": the same of support vector regression without one, by the span rule.
-
-        Returns
-        -------
-        str
+        out in cross-validation, or without one by the closed form or the approximation that the model has.
         """
         check_is_fitted(self)
         if is_classifier(self.estimator_):
             raise DataError("a classifier has probabilities, not intervals; leave --interval away.")
-        if isinstance(self.estimator_, GaussianProcessRegressor):
-            return "gaussian"
-        if isinstance(self.estimator_, KernelRidge) and len(self.estimator_.points_) <= INVERSE_UP_TO:
-            return "conformal"
-        if self.left_out_ is None and isinstance(self.estimator_, SVR):
-            return "span"
-        if self.left_out_ is None:
-            raise DataError(
-                "this model keeps no left-out residuals to make intervals from: fit it with cross-validation (without "
-                "--no-score), or with --model gp."
-            )
-        return "left-out"
+        method = self.estimator_.interval_method
+        return "left-out" if method == "conformal" and len(self.estimator_.points_) > INVERSE_UP_TO else method
 
     def calibrate(self, residuals):
         """Keep residuals of rows that were left out, for intervals; NaN are dropped.
@@ -290,19 +349,18 @@ class TableModel(Stateful, BaseEstimator):
         return self
 
     # --------------------------------------------------------------------------------------- fitting
-    def _objects(self, frame):
+    def _objects(self, table, target):
         """{column: kind} of what the kernel reads as it is."""
-        kernel = self.estimator.kernel
-        if not isinstance(kernel, Kernel):
+        if not isinstance(self.estimator.kernel, Kernel):
             return {}
-        check_reads(kernel, frame, self.target_of(frame))
-        return objects_of(kernel)
+        check_reads(self.estimator.kernel, table, target)
+        return objects_of(self.estimator.kernel)
 
     def _with_kernel(self, recipe, n):
         """The estimator with a kernel that reads columns of X."""
         kernel = self.estimator.kernel
         if kernel is None:
-            latent = hasattr(self.estimator, "noise") or hasattr(self.estimator, "inference")
+            latent = self.estimator.has_evidence
             kernel = 1.0 * default_kernel(recipe, n, Matern32) if latent else default_kernel(recipe, n)
         elif isinstance(kernel, Kernel):
             kernel = placed(kernel, recipe)
@@ -314,20 +372,14 @@ class TableModel(Stateful, BaseEstimator):
         if len(y) > self.search_rows:
             rows = np.sort(rng.choice(len(y), self.search_rows, replace=False))
         options = {"own": self.estimator.kernel is None, "optimize": self.optimize, "listener": listener}
-        estimator = _choose.prepared(estimator, X[rows], y[rows], notes, **options)
-        if len(rows) == len(y) or not _choose.leaves_open(estimator):
-            fitted = _choose.listen(clone(estimator), listener).fit(X, y)
-            selection = _choose.what_was_chosen(fitted)
-            return _quiet(fitted), selection
-        first = _choose.listen(clone(estimator), listener).fit(X[rows], y[rows])
-        notes.append(
-            f"hyper-parameters were chosen on {len(rows):,} of {len(y):,} rows, drawn at random; the model is fitted "
-            "on all of them."
-        )
-        return _choose.fixed(_quiet(first)).fit(X, y), _choose.what_was_chosen(first)
-
-
-def _quiet(estimator):
-    """The estimator without its callbacks: they do not belong to the model."""
-    estimator.__dict__.pop("_skl_callbacks", None)
-    return estimator
+        estimator = prepared(estimator, X[rows], y[rows], notes, **options)
+        first = listen(clone(estimator), listener).fit(X[rows], y[rows])
+        first.__dict__.pop("_skl_callbacks", None)  # they do not belong to the model
+        if len(rows) == len(y):
+            return first, first.selection_
+        if first.selection_ is not None:
+            notes.append(
+                f"hyper-parameters were chosen on {len(rows):,} of {len(y):,} rows, drawn at random; the model is "
+                "fitted on all of them."
+            )
+        return first.frozen().fit(X, y), first.selection_

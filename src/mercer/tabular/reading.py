@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mercer.exceptions import DataError
-from mercer.tabular import _dialect
-from mercer.tabular._types import decimal_of, typed
-from mercer.tabular._words import count, listed, meant
+from mercer.tabular import dialect
+from mercer.tabular.types import decimal_of, typed
+from mercer.tabular.words import count, listed, meant
 
 PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
 FOREIGN = {
@@ -173,7 +173,7 @@ def _parquet(data, name):
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{name} is a Parquet file that cannot be read: {first}") from None
-    _dialect.refuse_twice(frame.columns, name)
+    dialect.refuse_twice(frame.columns, name)
     if not frame.height:
         raise DataError(f"{name} has columns ({listed(frame.columns, 4)}) and no rows.")
     return frame
@@ -181,22 +181,22 @@ def _parquet(data, name):
 
 def _csv(data, name, header, separator, notes):
     """(frame of strings, separator) of a CSV file."""
-    data = _dialect.decode(data, name, notes)
+    data = dialect.decode(data, name, notes)
     if not data.strip():
         raise DataError(f"{name} is empty.")
-    sample = _dialect.sample_of(data)
-    separator = separator or _dialect.separator_of(sample)
-    _dialect.check_separator(separator)
-    first = next(row for _, row in _dialect.rows_of(sample, separator))
+    sample = dialect.sample_of(data)
+    separator = separator or dialect.separator_of(sample)
+    dialect.check_separator(separator)
+    first = next(row for _, row in dialect.rows_of(sample, separator))
     if header:
-        names = _dialect.header_of(first, name, notes)
+        names = dialect.header_of(first, name, notes)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
     frame = _cells(data, name, header, separator, names)
     if not frame.height:
         raise DataError(f"{name} has a header ({listed(names, 4)}) and no rows.")
     if frame[names[-1]].null_count():  # rows that are too short end in missing values
-        found = _dialect.ragged(data, separator, len(names), name)
+        found = dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
     return frame, separator
@@ -216,10 +216,10 @@ def _cells(data, name, header, separator, names):
     except (pl.exceptions.PolarsError, OSError, ValueError):
         frame = None
     if frame is None or frame.width != len(names):
-        found = _dialect.ragged(data, separator, len(names), name)
+        found = dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
-        rows = _dialect.whole_rows(data, separator, name)[bool(header) :]
+        rows = dialect.whole_rows(data, separator, name)[bool(header) :]
         cells = [[cell or None for cell in row] for row in rows]
         frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
     frame.columns = names

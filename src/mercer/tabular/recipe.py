@@ -1,22 +1,23 @@
 """Recipe: how the columns of a table become numbers, learnt once, kept as data, and said in words."""
 
+import copy
+
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
-from mercer.tabular import _objects
-from mercer.tabular._columns import check_mixed, is_text, why_ignored
-from mercer.tabular._learn import categories_of, features_of, moments_of, numbers_of
-from mercer.tabular._numbers import indicators, standard
-from mercer.tabular._reads import CATEGORY, NUMBER, STRING, check_column
-from mercer.tabular._words import listed, meant
+from mercer.tabular.columns import check_mixed, is_text, why_ignored
+from mercer.tabular.learn import categories_of, features_of, indicators, moments_of, numbers_of, standard
+from mercer.tabular.objects import learnt, values_of
+from mercer.tabular.reads import CATEGORY, NUMBER, STRING, check_column
+from mercer.tabular.words import listed, meant
 
 
-class Recipe(Stateful, BaseEstimator):
+class Recipe(TransformerMixin, Stateful, BaseEstimator):
     """frame ↦ X: numbers as (x − mean)/sd, categories as indicators, missing values by a stated rule.
 
     - A column of numbers is standardised. A missing number becomes the median; where the fit has seen missing ones, a
@@ -75,14 +76,26 @@ class Recipe(Stateful, BaseEstimator):
         self.numeric = numeric
         self.most_levels = most_levels
 
-    def fit(self, frame, target=None, objects=None, dates=None):
+    def __sklearn_clone__(self):
+        """A frozen recipe stays what it is; its next fit learns moments only."""
+        return self if "frozen_" in vars(self) else BaseEstimator.__sklearn_clone__(self)
+
+    def frozen(self):
+        """Return a copy whose ``fit`` learns means, deviations and medians alone: what the columns are stays."""
+        check_is_fitted(self)
+        new = copy.copy(self)
+        new.frozen_ = True
+        return new
+
+    def fit(self, X, y=None, *, objects=None, dates=None):
         """Learn what each column is.
 
         Parameters
         ----------
-        frame : polars.DataFrame
-        target : str, default=None
-            A column that is not an input.
+        X : polars.DataFrame
+            Without the target.
+        y : default=None
+            Not looked at.
         objects : dict, default=None
             {column: "string", "category", "number" or "graph"} of the columns that a kernel reads as they are. They
             become numbers too where they can, for the simple models that a model is compared with.
@@ -94,7 +107,9 @@ class Recipe(Stateful, BaseEstimator):
         -------
         self
         """
-        names = [name for name in frame.columns if name != target]
+        frame, names = X, list(X.columns)
+        if "frozen_" in vars(self):
+            return self.refit(frame)
         for given in ("ignore", "categorical", "numeric"):
             for name in getattr(self, given):
                 if name not in frame.columns:
@@ -103,12 +118,12 @@ class Recipe(Stateful, BaseEstimator):
                     )
         objects = {} if objects is None else objects
         for name in objects:
-            check_column(name, [name for name in names if name not in self.ignore], target)
+            check_column(name, [name for name in names if name not in self.ignore])
         columns, kept, ignored, notes = [], [], {}, []
         for name in names:
             kind = objects.get(name)
             if kind is not None:
-                kept.append(_objects.learnt(frame[name], kind, notes))
+                kept.append(learnt(frame[name], kind, notes))
             why = "as asked" if name in self.ignore else self._why_ignored(frame[name], kind)
             if not why:
                 if self._is_categorical(frame[name], kind):
@@ -153,8 +168,8 @@ class Recipe(Stateful, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_columns(frame)
-        new = clone(self)
-        vars(new).update({name: value for name, value in vars(self).items() if name.endswith("_")})
+        new = copy.copy(self)
+        vars(new).pop("frozen_", None)
         changed = {c["name"]: moments_of(frame[c["name"]], c) for c in self.columns_ if c["role"] == "numeric"}
         new.columns_ = [column | changed.get(column["name"], {}) for column in self.columns_]
         return new
@@ -184,7 +199,7 @@ class Recipe(Stateful, BaseEstimator):
         if self.has_objects:
             X = {name: X[:, i] for i, name in enumerate(self.feature_names_[: X.shape[1]])}
             for kept in self.objects_:
-                X[kept["feature"]] = _objects.values_of(frame[kept["name"]], kept, said)
+                X[kept["feature"]] = values_of(frame[kept["name"]], kept, said)
             X = Table(X)
         for sentence in said:
             warn(sentence, DataWarning)

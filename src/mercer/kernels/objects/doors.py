@@ -192,6 +192,7 @@ class Precomputed(Kernel):
     array([[0.5 , 0.25]])
     """
 
+    pairwise = True
     domain = "objects"
     psd = False
 

@@ -1,0 +1,259 @@
+"""What one gets without asking: RMSE and log density of default calls, beside other ways and other libraries.
+
+``python benchmarks/defaults.py DATA`` reads DATA/uci (ten splits each), and tables of scikit-learn and generators on
+which nothing was tuned. Results are kept in a file outside the repository (``--cache``), so that a second run, or one
+with another Python that has GPy, LightGBM or xRFM, adds to the table. Targets are in standard deviations of the
+training rows.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn import datasets
+from tables import Table, finish
+
+SMALL = ("airfoil", "autompg", "challenger", "concrete", "energy", "parkinsons", "servo", "sml", "wine", "yacht")
+MOST_TEST = 1000
+CACHE = Path(tempfile.gettempdir()) / "mercer-defaults.json"
+
+
+# ------------------------------------------------------------------------------------------------ data
+def uci(folder, name, split, most):
+    """(X, y, X of the test, y of the test) of a split of one of the UCI sets; at most so many training rows."""
+    data = np.loadtxt(folder / "uci" / name / "data.csv.gz", delimiter=",")
+    held = np.loadtxt(folder / "uci" / name / "test_mask.csv.gz", delimiter=",", usecols=split).astype(bool)
+    train, test = np.flatnonzero(~held)[:most], np.flatnonzero(held)[:MOST_TEST]
+    return data[train, :-1], data[train, -1], data[test, :-1], data[test, -1]
+
+
+def column(load, j):
+    """A column of a set of scikit-learn as the target, the others as inputs."""
+    X = load().data
+    return np.delete(X, j, axis=1), X[:, j]
+
+
+UNSEEN = {
+    "diabetes": lambda seed: datasets.load_diabetes(return_X_y=True),
+    "friedman1": lambda seed: datasets.make_friedman1(400, noise=1.0, random_state=seed),
+    "friedman2": lambda seed: datasets.make_friedman2(400, noise=50.0, random_state=seed),
+    "friedman3": lambda seed: datasets.make_friedman3(400, noise=0.1, random_state=seed),
+    "linear": lambda seed: datasets.make_regression(200, 20, n_informative=6, noise=40.0, random_state=seed),
+    "uncorrelated": lambda seed: datasets.make_sparse_uncorrelated(200, random_state=seed),
+    "swiss roll": lambda seed: datasets.make_swiss_roll(400, noise=0.3, random_state=seed),
+    "iris": lambda seed: column(datasets.load_iris, 3),
+    "vines": lambda seed: column(datasets.load_wine, 0),
+    "tumours": lambda seed: column(datasets.load_breast_cancer, 4),
+}
+
+
+def unseen(name, split, most):
+    """The same of a table on which nothing was tuned: a fifth of the rows is the test."""
+    X, y = UNSEEN[name](split)
+    order = np.random.default_rng(split).permutation(len(y))
+    test, train = order[: len(y) // 5], order[len(y) // 5 :][:most]
+    return X[train], y[train], X[test], y[test]
+
+
+def standardised(X, y, Xt, yt):
+    """Columns in standard deviations of the training rows; the target too."""
+    sd = X.std(axis=0)
+    sd[sd == 0] = 1.0
+    return (X - X.mean(axis=0)) / sd, (y - y.mean()) / y.std(), (Xt - X.mean(axis=0)) / sd, (yt - y.mean()) / y.std()
+
+
+# ------------------------------------------------------------------------------------------------ ways
+def process(model):
+    """A model with a standard deviation: (mean, std) of a new y."""
+
+    def run(X, y, Xt):
+        return model(X.shape[1]).fit(X, y).predict(Xt, return_std=True, noisy=True)
+
+    return run
+
+
+def plain(model):
+    """A model without one."""
+    return lambda X, y, Xt: (model(X.shape[1]).fit(X, y).predict(Xt), None)
+
+
+def ours():
+    """{name: way} of mercer; the last three search for kernels."""
+    from mercer import GaussianProcessRegressor, KernelRidge, StackedKernels
+    from mercer.kernels import Gaussian, Linear, Matern32
+    from mercer.selection import LOO, Evidence
+
+    def ones(d):
+        return np.full(d, np.sqrt(d))
+
+    def stacked(X, y, Xt):
+        model = StackedKernels().fit(X, y)
+        return (*model.predict(Xt, return_std=True, noisy=True), lambda y: model.log_density(Xt, y))
+
+    return {
+        "ridge, Gaussian ARD, LOO": plain(lambda d: KernelRidge(Gaussian(ones(d)), criterion=LOO())),
+        "ridge, Gaussian, LOO": plain(lambda d: KernelRidge(Gaussian(d**0.5), criterion=LOO())),
+        "ridge, Gaussian ARD, evidence": plain(lambda d: KernelRidge(1.0 * Gaussian(ones(d)), criterion=Evidence())),
+        "ridge, Matern32, LOO": plain(lambda d: KernelRidge(Matern32(d**0.5), criterion=LOO())),
+        "ridge, Matern32 ARD, evidence": plain(lambda d: KernelRidge(1.0 * Matern32(ones(d)), criterion=Evidence())),
+        "GP": process(lambda d: GaussianProcessRegressor()),
+        "GP, one length": process(lambda d: GaussianProcessRegressor(1.0 * Matern32(d**0.5))),
+        "GP, Matern32 ARD + linear": process(
+            lambda d: GaussianProcessRegressor(1.0 * Matern32(ones(d)) + 0.1 * Linear())
+        ),
+        'GP, kernel="auto"': process(lambda d: GaussianProcessRegressor("auto")),
+        "quick: the same in 5 s": process(lambda d: GaussianProcessRegressor("auto", time_budget=5.0)),
+        "stacked": stacked,
+    }
+
+
+def sklearns():
+    """{name: way} of scikit-learn."""
+    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+    from sklearn.gaussian_process import GaussianProcessRegressor as Process
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    def gp(X, y, Xt):
+        kernel = ConstantKernel() * Matern(np.ones(X.shape[1]), nu=1.5) + WhiteKernel()
+        return Process(kernel, normalize_y=True).fit(X, y).predict(Xt, return_std=True)
+
+    return {
+        "sklearn GP": gp,
+        "boosting": plain(lambda d: HistGradientBoostingRegressor(random_state=0)),
+        "forest": plain(lambda d: RandomForestRegressor(300, random_state=0)),
+    }
+
+
+def gpy(X, y, Xt):
+    """GPy, Matérn-3/2 ARD, by evidence."""
+    import GPy
+
+    kernel = GPy.kern.Matern32(X.shape[1], ARD=True, lengthscale=np.sqrt(X.shape[1]))
+    model = GPy.models.GPRegression(X, y[:, None], kernel)
+    model.optimize(max_iters=500)
+    mean, variance = model.predict(Xt)
+    return mean[:, 0], np.sqrt(variance[:, 0])
+
+
+def lightgbm(X, y, Xt):
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(verbose=-1, random_state=0).fit(X, y).predict(Xt), None
+
+
+def xrfm(X, y, Xt):
+    """xRFM, a fifth of the rows for its own choice of rounds."""
+    from xrfm import xRFM
+
+    X, Xt, y = X.astype(np.float32), Xt.astype(np.float32), y.astype(np.float32)[:, None]
+    held = len(y) // 5
+    model = xRFM(device="cpu", tuning_metric="mse")
+    model.fit(X[held:], y[held:], X[:held], y[:held])
+    return np.asarray(model.predict(Xt)).ravel(), None
+
+
+PEERS = {"GPy": gpy, "LightGBM": lightgbm, "xRFM": xrfm}
+
+
+def ways(names):
+    """{name: way} of those that are asked for, or all that can be imported here."""
+    found = {}
+    for group in (ours, sklearns, lambda: PEERS):
+        try:
+            found |= group()
+        except ImportError as error:
+            print(error, file=sys.stderr)
+    return {name: found[name] for name in names} if names else found
+
+
+# ------------------------------------------------------------------------------------------------ scores
+def measure(way, X, y, Xt, yt):
+    """{rmse, density (mean log, of a new y), seconds}."""
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mean, std, *log_density = way(X, y, Xt)
+    seconds, e = time.perf_counter() - start, yt - mean
+    density = None
+    if log_density:
+        density = float(np.mean(log_density[0](yt)))
+    elif std is not None:
+        density = float(np.mean(-0.5 * np.log(2 * np.pi * std**2) - 0.5 * (e / std) ** 2))
+    return {"rmse": float(np.sqrt(np.mean(e**2))), "density": density, "seconds": seconds}
+
+
+def run(chosen, sets, splits, most, folder, cache):
+    """Fill the cache."""
+    kept = json.loads(cache.read_text()) if cache.exists() else {}
+    for name in sets:
+        for split in range(splits):
+            data = standardised(*(unseen(name, split, most) if name in UNSEEN else uci(folder, name, split, most)))
+            for label, way in chosen.items():
+                key = f"{name}|{split}|{most}|{label}"
+                if key not in kept:
+                    try:
+                        kept[key] = measure(way, *data)
+                    except ImportError as error:
+                        print(label, error, file=sys.stderr)
+                    else:
+                        print(key, kept[key], file=sys.stderr, flush=True)
+                        cache.write_text(json.dumps(kept))
+    return kept
+
+
+def complete(found):
+    """{way: mean over the splits of each set} of the ways that have them all."""
+    return {way: np.array([x.mean() for x in sets]) for way, sets in found.items() if all(x is not None for x in sets)}
+
+
+def tables(kept, sets, splits, most, title):
+    """RMSE of each way over the least, and log density beside the best of the processes."""
+
+    def scores(label, name, what):
+        found = [kept.get(f"{name}|{split}|{most}|{label}", {}).get(what) for split in range(splits)]
+        return None if None in found else np.array(found)
+
+    labels = list(dict.fromkeys(key.split("|")[3] for key in kept if key.split("|")[2] == str(most)))
+    means = complete({label: [scores(label, name, "rmse") for name in sets] for label in labels})
+    best = np.min(list(means.values()), axis=0)
+    ratio = Table(f"{title}: RMSE over the least of the row", "way | mean | worst | " + " | ".join(sets) + " | s")
+    for label, found in sorted(means.items(), key=lambda pair: np.log(pair[1] / best).mean()):
+        seconds = np.mean([scores(label, name, "seconds").mean() for name in sets])
+        r = found / best
+        ratio.add(label, float(np.exp(np.log(r).mean())), float(r.max()), *map(float, r.round(3)), float(seconds))
+    density = complete({label: [scores(label, name, "density") for name in sets] for label in means})
+    top = np.max(list(density.values()), axis=0)
+    lost = Table(f"{title}: mean log density below the best", "way | mean | worst | " + " | ".join(sets))
+    for label, found in sorted(density.items(), key=lambda pair: (top - pair[1]).mean()):
+        lost.add(label, float((top - found).mean()), float((top - found).max()), *map(float, (top - found).round(3)))
+    return [ratio, lost]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, nargs="?", help="the folder with uci/; without, the unseen tables alone")
+    parser.add_argument("--ways", nargs="*", help="names of ways; all that can be imported")
+    parser.add_argument("--sets", nargs="*", help="names of sets")
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=6000, help="most training rows")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--json")
+    settings = parser.parse_args()
+    seen = [name for name in SMALL if not settings.sets or name in settings.sets] if settings.data else []
+    new = [name for name in UNSEEN if not settings.sets or name in settings.sets]
+    chosen, found = ways(settings.ways), []
+    for sets, title in ((seen, "UCI"), (new, "unseen")):
+        if sets:
+            kept = run(chosen, sets, settings.splits, settings.rows, settings.data, settings.cache)
+            found += tables(kept, sets, settings.splits, settings.rows, title)
+    if settings.json:
+        finish(found, settings.json)
+
+
+if __name__ == "__main__":
+    main()

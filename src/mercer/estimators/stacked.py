@@ -1,0 +1,342 @@
+"""StackedKernels: the best few kernels of a search, mixed by how well they foresee rows that they have not seen."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._warn import warn
+from mercer.estimators._auto import searchable, searched
+from mercer.estimators._base import check_kernel
+from mercer.estimators._protocol import KernelEstimator
+from mercer.estimators._report import FitReport
+from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.exceptions import NotPositiveDefinite
+from mercer.gram import Rows
+from mercer.gram.trend import make_trend
+from mercer.inference.regression import RegressionPosterior
+from mercer.inference.stacking import Stack, log_density_of, moments_of, quantiles_of, stacking_weights
+from mercer.kernels import Gaussian, Kernel
+from mercer.selection.judging import RowsLeftOut
+from mercer.selection.kernels_search.found import left_out
+from mercer.selection.progress import ProgressSupport, begin, end, with_progress
+from mercer.solvers import choose
+
+LEAST_WEIGHT = 0.01  # below which a kernel is left out
+TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
+FEW_TRIED = 3
+SEARCHED = 0.7  # of the time of a fit on many rows; conditioning on them takes the rest
+MOST_BYTES = 2e9  # of all factors
+
+
+class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
+    """p(y | x) = Σₖ wₖ N(y; mₖ(x), vₖ(x) + λₖ): processes with different kernels, weighed by left-out densities.
+
+    `mercer.selection.search_kernels` proposes the kernels; the weights maximise the mean log density of each row under
+    the mixture of the models without it, which is a concave problem. What one kernel would be too sure of, several are
+    not: intervals and densities gain more by it than means.
+
+    Parameters
+    ----------
+    kernels : list of Kernel, default=None
+        What is mixed, as they are; None searches for kernels.
+    lam : list of float, default=None
+        λ of each of ``kernels``.
+    weights : list of float, default=None
+        Of each of ``kernels``; None takes those of the best left-out density.
+    n_models : int, default=6
+        How many kernels are kept at most.
+    criterion : {"evidence", "loo"} or Criterion, default="evidence"
+        What the search compares kernels by.
+    memory : float, default=None
+        Bytes this fit may use; None is what the machine has.
+    time_budget : float, default=None
+        Seconds the search may take; None is 30.
+    random_state : int, RandomState or None, default=0
+        Seed of the rows that the search looks at first.
+
+    Attributes
+    ----------
+    kernels_, lams_ : list
+        Kernels and λ that are mixed, the heaviest first.
+    weights_ : ndarray of shape (k,)
+        Their weights.
+    words_ : list of str
+        What each says of the function.
+    kernel_, lam_ : Kernel, float
+        Those of the largest weight.
+    selection_ : SearchResult
+        How the search chose; its candidates are the leaderboard.
+    left_out_density_ : float
+        The mean log density of the rows, each under the mixture without it.
+    rkhs_norm_ : float
+        The weighted mean of the norms of the parts, each in the space of its kernel.
+    n_features_in_ : int
+        Number of columns of X.
+
+    See Also
+    --------
+    GaussianProcessRegressor : one of them; ``kernel="auto"`` is the best by the criterion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import StackedKernels
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (60, 2))
+    >>> y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(60)
+    >>> model = StackedKernels().fit(X, y)
+    >>> mean, std = model.predict(X, return_std=True, noisy=True)
+    >>> bool(std.min() > 0.05), model.predict_interval(X[:3]).shape
+    (True, (3, 2))
+    """
+
+    _parameter_constraints = {
+        "kernels": [list, tuple, None],
+        "lam": ["array-like", None],
+        "weights": ["array-like", None],
+        "n_models": [Interval(Integral, 1, None, closed="left")],
+        "criterion": "no_validation",
+        "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+    }
+    state_fields = {
+        **KernelEstimator.state_fields,
+        "kernel_": Kernel,
+        "lam_": "number",
+        "weights_": "float k",
+        "stack": Stack,
+        "n_features_in_": "size d",
+    }
+    state_extras = {"stack": "_stack", "left": "_left"}
+    probabilistic = True
+    merges_rows = True
+    leaves_out = "exact"
+    interval_method = "mixture"
+    _stack: Stack
+
+    def __init__(
+        self,
+        kernels=None,
+        lam=None,
+        *,
+        weights=None,
+        n_models=6,
+        criterion="evidence",
+        memory=None,
+        time_budget=None,
+        random_state=0,
+    ):
+        self.kernels = kernels
+        self.lam = lam
+        self.weights = weights
+        self.n_models = n_models
+        self.criterion = criterion
+        self.memory = memory
+        self.time_budget = time_budget
+        self.random_state = random_state
+
+    @with_progress
+    def fit(self, X, y, sample_weight=None):
+        """Search for kernels, weigh them, and condition each on the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+            wᵢ >= 0; a whole number is a repeated row, 0 a removed one.
+
+        Returns
+        -------
+        self
+        """
+        begin(self, X, y, steps=None if self.kernels is None else 0)
+        self._fit_all_or_nothing(X, y, sample_weight)
+        end(self, X, y)
+        return self
+
+    def _fit(self, X, y, sample_weight):
+        X, y = check_X_y(self, X, y, Gaussian())
+        if y.ndim > 1 and y.shape[1] > 1:
+            raise ValueError(f"StackedKernels has one target, got {y.shape[1]}; fit one for each.")
+        rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
+        solver, self.plan_ = self._choose(rows.n, rows.d, binding=True)
+        kernels, lams, words = self._given(rows) if self.kernels is not None else self._search(rows, solver)
+        kernels, lams, words, found = _usable(kernels, lams, words, rows, solver)
+        weights, kept = self._weigh(np.array([density for *_, density in found]), rows)
+        self.kernels_, self.lams_, self.words_ = ([one[k] for k in kept] for one in (kernels, lams, words))
+        self.weights_, self.kernel_, self.lam_ = weights, self.kernels_[0], self.lams_[0]
+        both = zip(self.kernels_, self.lams_, strict=True)
+        self._stack = Stack([RegressionPosterior.fit(kernel, rows, lam, solver) for kernel, lam in both], weights)
+        self._publish(rows, [found[k] for k in kept])
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        return self._choose(n, d, binding=False)[1]
+
+    def _choose(self, n, d, binding):
+        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if self.kernels is None else None}
+        return choose("cholesky", n, d, binding=binding, **limits)
+
+    def _given(self, rows):
+        """Kernels, λ and words as they were given."""
+        if self.lam is None or len(self.lam) != len(self.kernels) or not len(self.kernels):
+            raise ValueError(f"{len(self.kernels)} kernels need as many lam, got {self.lam!r:.80}.")
+        for kernel in self.kernels:
+            check_kernel(kernel, rows.X)
+        return list(self.kernels), [float(lam) for lam in self.lam], [repr(kernel) for kernel in self.kernels]
+
+    def _search(self, rows, solver):
+        """Kernels, λ and words as a search proposes them; a constant target needs none."""
+        if self.criterion is None:
+            raise ValueError("criterion=None chooses nothing; give kernels and lam.")
+        if not searchable(rows):
+            return self._mean_alone(rows)
+        tried = next((count for most, count in TRIED if rows.n <= most), FEW_TRIED)
+        share = SEARCHED if tried == FEW_TRIED else 1.0
+        found = searched(self, rows, self.criterion, solver, keep=tried, share=share)
+        self.selection_ = found.result().warn()
+        return [list(column) for column in zip(*((c.kernel, c.lam, c.words) for c in found.candidates_), strict=True)]
+
+    def _mean_alone(self, rows):
+        """The mean, and the spread of y as noise, where nothing says more."""
+        spread = float(np.var(rows.row_y)) or (1e-6 * (float(np.abs(rows.row_y).max()) or 1.0)) ** 2
+        warn(
+            f"{rows.n} different inputs, or targets that are all alike, are nothing to choose a kernel by: the model "
+            "is the mean of y.",
+            UserWarning,
+        )
+        return [1e-6 * spread * Gaussian(1.0)], [spread], ["a constant"]
+
+    def _weigh(self, densities, rows):
+        """(weights, which kernels), the heaviest first; those that hardly count are left out."""
+        if self.weights is not None:
+            weights = np.asarray(self.weights, dtype=float)
+            if weights.shape != (len(densities),) or not (weights >= 0).all() or not weights.sum() > 0:
+                raise ValueError(f"weights must be {len(densities)} numbers >= 0, got {self.weights!r:.80}.")
+            return weights / weights.sum(), np.arange(len(weights))
+        counts = rows.row_weight if len(rows.row_weight) == densities.shape[1] else None
+        most = int(max(1, min(self.n_models, MOST_BYTES // (8 * rows.n**2 + 1))))
+        weights = stacking_weights(densities, counts)
+        kept = np.argsort(-weights, kind="stable")[:most]
+        kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
+        weights = stacking_weights(densities[kept], counts)
+        order = np.argsort(-weights, kind="stable")
+        return weights[order], kept[order]
+
+    def _publish(self, rows, found):
+        """Set what is known after the fit."""
+        apart = rows.apart()
+        means = np.array([apart.y[:, 0] - residuals[:, 0] for residuals, _, _ in found])
+        stds = np.sqrt([variance for _, variance, _ in found])
+        self.left_out_density_ = float(np.mean(log_density_of(apart.y[:, 0], means, stds, self.weights_)))
+        self._left = [rows.to_rows(one) for one in moments_of(means, stds, self.weights_)]
+        self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
+        self.point_index_, self.points_count_ = rows.point_index(), rows.n
+        self.regularization_ = conventions(self.lam_, rows.total)
+        squares = [part.quad[0] - part.lam * np.sum(part.beta**2) for part in self._stack.posteriors]
+        self.rkhs_norm_ = float(np.sum(self.weights_ * np.sqrt(np.maximum(squares, 0.0))))
+        said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "lam": self.lam_, "rows": rows.given}
+        said |= {"dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged, "points": rows.n}
+        said |= {"kernels": dict(zip(map(repr, self.kernels_), self.weights_.tolist(), strict=True))}
+        said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
+        self.fit_report_ = FitReport(said)
+        if self.selection_ is not None:
+            self.fit_report_["selection"] = self.selection_.to_dict()
+
+    def _learnt(self, rows):
+        return {"kernels": self.kernels_, "lam": self.lams_, "weights": self.weights_.tolist()}
+
+    def _left_out_rows(self):
+        return RowsLeftOut(self._left[0], std=self._left[1])
+
+    # ---------------------------------------------------------------------- at new inputs
+    def _new_rows(self, X):
+        check_is_fitted(self)
+        return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+
+    def predict(self, X, return_std=False, return_cov=False, noisy=False):
+        """Σₖ wₖ mₖ(x), and on request the standard deviation or the covariance of the mixture.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        return_std, return_cov : bool, default=False
+        noisy : bool, default=False
+            Whether it is that of a new y, not of f(x).
+
+        Returns
+        -------
+        mean : ndarray of shape (m,)
+        std : ndarray of shape (m,)
+            With ``return_std``.
+        cov : ndarray of shape (m, m)
+            With ``return_cov``.
+        """
+        X = self._new_rows(X)
+        if return_cov:
+            return self._stack.covariance(X, noisy)
+        return moments_of(*self._stack.normals(X, noisy), self.weights_) if return_std else self._stack.mean(X)
+
+    def quantile(self, X, levels):
+        """The quantiles of a new y at x, of shape (m, number of levels).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        levels : float or array-like
+            Between 0 and 1.
+        """
+        levels = np.atleast_1d(np.asarray(levels, dtype=float))
+        if not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(f"levels must be between 0 and 1, got {levels}.")
+        return quantiles_of(levels, *self._stack.normals(self._new_rows(X)), self.weights_)
+
+    def predict_interval(self, X, coverage=0.9, *, method="mixture", calibration=None):
+        """The interval between two quantiles of the mixture, which holds a new target with probability ``coverage``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        coverage : float, default=0.9
+        method : {"mixture", "left-out", "split"}, default="mixture"
+            "mixture" believes the models; the others are those of other estimators.
+        calibration : (X, y), default=None
+            Rows for "split".
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+        """
+        if method != "mixture":
+            return super().predict_interval(X, coverage, method=method, calibration=calibration)
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
+        return self.quantile(X, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0])
+
+    def log_density(self, X, y):
+        """log p(y | x) of new rows, of shape (m,).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        y : array-like of shape (m,)
+        """
+        X = self._new_rows(X)
+        return log_density_of(np.asarray(y, dtype=float), *self._stack.normals(X), self.weights_)
+
+
+def _usable(kernels, lams, words, rows, solver):
+    """(kernels, λ, words, what is left out) of those whose systems rounding leaves a solution."""
+    kept, error = [], None
+    for kernel, lam, said in zip(kernels, lams, words, strict=True):
+        try:
+            kept.append((kernel, lam, said, left_out(kernel, lam, rows, solver)))
+        except NotPositiveDefinite as reason:
+            error = reason
+    if not kept:
+        raise error
+    return [list(column) for column in zip(*kept, strict=True)]

@@ -1,0 +1,259 @@
+"""TransformedTarget: a model of g(y), whose answers are about y."""
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._warn import warn
+from mercer.estimators._protocol import KernelEstimator
+from mercer.estimators._report import FitReport
+from mercer.estimators.targets import KINDS, PlainTarget, Target
+from mercer.kernels import Kernel
+from mercer.selection.judging import RowsLeftOut
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+AUTO = ("none", "log", "yeo-johnson")
+GAIN = 2.0  # nats that a transform has to bring
+
+
+class TransformedTarget(RegressorMixin, KernelEstimator):
+    """log p(y | x) = log p(g(y) | x) + log g′(y): a model of z = g(y), with g chosen by the density of y itself.
+
+    Densities of different transforms can be compared because the slope of g is in them. Quantiles and intervals are
+    mapped exactly; a mean is E g⁻¹(z), not g⁻¹ of a mean; predictions stay where targets can be.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator, default=None
+        A regressor with one target; None is a `GaussianProcessRegressor`.
+    target : {"auto", "none", "log", "yeo-johnson", "logit", "rank"} or Target, default="auto"
+        g. "auto" tries none, log (of positive targets) and Yeo and Johnson's powers, and logit for shares between 0 and
+        1, and takes the one with the highest left-out log density of y.
+
+    Attributes
+    ----------
+    model_ : KernelEstimator
+        Fitted to z.
+    target_ : Target
+        g.
+    tried_ : dict
+        {word: left-out log density of all rows} of the transforms that were tried.
+    kernel_, lam_, selection_, plan_
+        Those of ``model_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import TransformedTarget
+    >>> X = np.linspace(0, 4, 60)[:, None]
+    >>> y = np.exp(X[:, 0] + 0.3 * np.random.default_rng(0).standard_normal(60))
+    >>> model = TransformedTarget().fit(X, y)
+    >>> model.target_.word, bool(model.predict_interval([[-2.0]]).min() > 0)
+    ('log', True)
+    """
+
+    _parameter_constraints = {"estimator": [KernelEstimator, None], "target": [str, Target, None]}
+    state_fields = {**KernelEstimator.state_fields, "kernel_": Kernel, "model_": KernelEstimator, "target_": Target}
+    leaves_out = "exact"
+    interval_method = "mapped"
+
+    def __init__(self, estimator=None, target="auto"):
+        self.estimator = estimator
+        self.target = target
+
+    def _inner(self):
+        """The estimator, or the default."""
+        from mercer.estimators.gp import GaussianProcessRegressor  # loaded when it is needed
+
+        return GaussianProcessRegressor() if self.estimator is None else self.estimator
+
+    @property
+    def criterion(self):
+        """What the estimator inside chooses by."""
+        return self._inner().criterion
+
+    @property
+    def probabilistic(self):
+        """Whether the estimator inside states deviations."""
+        return self._inner().probabilistic
+
+    @property
+    def merges_rows(self):
+        """As the estimator inside."""
+        return self._inner().merges_rows
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit a model of g(y) for each g that is asked for, and keep the best.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or a sequence of objects
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        values = np.asarray(y, dtype=float)
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise ValueError(f"TransformedTarget has one finite target for each row, got shape {values.shape}.")
+        found, self.tried_ = [], {}
+        for target in self._targets(values):
+            model = clone(self._inner()).fit(X, target.forward(values), sample_weight)
+            density = self._density(model, target, values)
+            self.tried_[target.word] = density
+            found.append((density if target.word == "none" else density - GAIN, model, target))
+        _, self.model_, self.target_ = max(found, key=lambda one: one[0])
+        known = vars(self.model_)
+        vars(self).update({name: known[name] for name in ("n_features_in_", "feature_names_in_") if name in known})
+        self.row_target_ = np.asarray(values)
+        self._publish()
+
+    def _targets(self, y):
+        """The transforms that are to be tried."""
+        given = "none" if self.target is None else self.target
+        if isinstance(given, Target):
+            return [given]
+        if given != "auto" and given not in KINDS:
+            raise ValueError(f"target={given!r} is none of {['auto', *KINDS]}.")
+        if given != "auto":
+            return [KINDS[given].of(y)]
+        words = [*AUTO, "logit"] if 0 < y.min() and y.max() < 1 else AUTO
+        found = []
+        for word in words if np.ptp(y) > 0 else ["none"]:
+            try:
+                found.append(KINDS[word].of(y))
+            except ValueError:  # e.g. the log of a negative number: not one to be tried
+                continue
+        return found
+
+    def _density(self, model, target, y):
+        """Σ log p(yᵢ) without row i: normal around the left-out prediction of z, times the slope of g."""
+        left, z = model.left_out(), target.forward(y)
+        e = z - left.predicted
+        std = left.std if left.std is not None else np.full(len(z), np.sqrt(np.nanmean(e**2)) or 1e-300)
+        terms = -0.5 * (LOG_2PI + (e / std) ** 2) - np.log(std) + target.log_slope(y)
+        return float(np.nansum(terms)) if np.isfinite(terms).any() else -np.inf
+
+    def _publish(self):
+        """Take over what the estimator inside says of itself."""
+        model = self.model_
+        self.kernel_, self.lam_, self.selection_, self.plan_ = model.kernel_, model.lam_, model.selection_, model.plan_
+        self.regularization_, self.point_index_ = model.regularization_, model.point_index_
+        self.row_weight_, self.rkhs_norm_ = model.row_weight_, model.rkhs_norm_
+        said = {"target": self.target_.word, "targets tried": dict(self.tried_)}
+        self.fit_report_ = FitReport({**model.fit_report_, "estimator": type(self).__name__, **said})
+
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        return self._inner().plan(n, d, targets=targets, rows=rows)
+
+    def frozen(self, rows=None):
+        """Return an unfitted clone with what was learnt fixed, the transform too; see `KernelEstimator.frozen`."""
+        check_is_fitted(self)
+        return type(self)(self.model_.frozen(rows), self.target_)
+
+    # ---------------------------------------------------------------------- at new inputs
+    def _mapped(self, mean, std):
+        """E y and its standard deviation: z normal around ``mean`` with ``std``, or spread as left-out residuals."""
+        if isinstance(self.target_, PlainTarget):
+            return mean, std
+        if std is not None:
+            found = self.target_.mean(mean, std), np.sqrt(self.target_.variance(mean, std))
+        else:
+            e = self._errors()
+            y = self.target_.back(mean[:, None] + e[None, :])
+            found = y.mean(axis=1), None
+        if not np.isfinite(found[0]).all():
+            warn(
+                f"the mean of y is infinite or not known at {int(np.sum(~np.isfinite(found[0])))} inputs, where "
+                f'target="{self.target_.word}" is uncertain; predict_interval gives quantiles there.',
+                UserWarning,
+            )
+        return found
+
+    def _errors(self):
+        """Left-out residuals of z, some hundred of them in order: what new z differ by where nothing is stated."""
+        e = np.sort(self.model_.loo_residuals_[np.isfinite(self.model_.loo_residuals_)])
+        return e if len(e) <= 200 else np.quantile(e, (np.arange(200) + 0.5) / 200)
+
+    def predict(self, X, return_std=False, return_cov=False, noisy=False):
+        """E y, and on request its standard deviation or covariance.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        return_std, return_cov : bool, default=False
+            Of a model that states deviations.
+        noisy : bool, default=False
+            Whether they are those of a new y, not of its mean; these, and covariances, are right to first order in the
+            slope of g. E y is that of a new y in any case.
+
+        Returns
+        -------
+        mean : ndarray of shape (m,)
+        std : ndarray of shape (m,)
+            With ``return_std``.
+        cov : ndarray of shape (m, m)
+            With ``return_cov``.
+        """
+        check_is_fitted(self)
+        if not self.model_.probabilistic:
+            return self._mapped(self.model_.predict(X), None)[0]
+        mean, std = self.model_.predict(X, return_std=True, noisy=True)
+        mean_y, std_y = self._mapped(mean, std)
+        if return_cov:
+            slope = std_y / std
+            return mean_y, self.model_.predict(X, return_cov=True, noisy=noisy)[1] * np.multiply.outer(slope, slope)
+        if not return_std:
+            return mean_y
+        latent = self.model_.predict(X, return_std=True)[1]
+        return mean_y, std_y if noisy else std_y * (latent / std)
+
+    def predict_interval(self, X, coverage=0.9, *, method="mapped", calibration=None):
+        """The interval of z mapped back: it holds y whenever that of z holds z.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        coverage : float, default=0.9
+        method : {"mapped", "left-out", "split"}, default="mapped"
+            "mapped" takes the default of the estimator inside.
+        calibration : (X, y), default=None
+            Rows for "split".
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+        """
+        check_is_fitted(self)
+        if method != "mapped":
+            return super().predict_interval(X, coverage, method=method, calibration=calibration)
+        return self.target_.back(self.model_.predict_interval(X, coverage))
+
+    def log_density(self, X, y):
+        """log p(y | x) of new rows, of a model that states deviations, of shape (m,).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        y : array-like of shape (m,)
+        """
+        check_is_fitted(self)
+        y = np.asarray(y, dtype=float)
+        mean, std = self.model_.predict(X, return_std=True, noisy=True)
+        z = (self.target_.forward(y) - mean) / std
+        return -0.5 * (LOG_2PI + z**2) - np.log(std) + self.target_.log_slope(y)
+
+    def _left_out_rows(self):
+        left = self.model_.left_out()
+        known = np.isfinite(left.predicted)
+        mean, std = np.full(len(known), np.nan), None if left.std is None else np.full(len(known), np.nan)
+        found = self._mapped(left.predicted[known], None if left.std is None else left.std[known])
+        mean[known] = found[0]
+        if std is not None:
+            std[known] = found[1]
+        return RowsLeftOut(mean, left.how, left.one_by_one, std=std)

@@ -1,0 +1,274 @@
+"""One judge: models fitted on some rows and asked about others, simple models beside them, measures, a clock."""
+
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import has_fit_parameter
+
+FOLDS = 5
+FEW = 60  # rows up to which each one is left out alone
+NEIGHBOURS = 5
+DRAWS = 200  # of the bootstrap behind a standard error
+SEARCH = 0.6  # of the time of a fold: the rest is for the fits themselves
+EXACT = "leave-one-out at the kernel and λ of the fit"
+
+
+@dataclass(frozen=True, eq=False)
+class RowsLeftOut:
+    """Every row under the model without it; made by ``left_out`` of any estimator.
+
+    Attributes
+    ----------
+    predicted : ndarray of shape (n,) or (n, t)
+        What the model without row i predicts for it: numbers, nan where there are none, or labels, None where there
+        are none.
+    how : str
+        How that was found.
+    one_by_one : bool
+        Whether each row was left out alone; else with its fold.
+    std : ndarray of shape (n,), or None
+        The standard deviation of yᵢ that the model without row i states, noise included.
+    proba : ndarray of shape (n, C), or None
+        Its probabilities of the classes.
+    decision : ndarray, or None
+        Its decision function.
+    """
+
+    predicted: np.ndarray
+    how: str = EXACT
+    one_by_one: bool = True
+    std: np.ndarray | None = None
+    proba: np.ndarray | None = None
+    decision: np.ndarray | None = None
+
+
+def quietly(function, *args, **kwargs):
+    """Call without warnings: what a fit on all rows had to say it has said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **kwargs)
+
+
+def fair_folds(y, labels, count=FOLDS, seed=0):
+    """[(train, test), …]: each class in all of them; a row alone in its class is never left out."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    n = len(y)
+    if not labels:
+        return list(KFold(min(count, n), shuffle=True, random_state=seed).split(np.zeros(n)))
+    _, code, counts = np.unique(y, return_inverse=True, return_counts=True)
+    several, alone = np.flatnonzero(counts[code] > 1), np.flatnonzero(counts[code] == 1)
+    if not len(several):
+        return []
+    count = min(count, int(counts[counts > 1].min()))
+    split = StratifiedKFold(count, shuffle=True, random_state=seed).split(several, y[several])
+    return [(np.union1d(several[train], alone), several[test]) for train, test in split]
+
+
+def fit_part(model, X, y, rows, weight=None):
+    """``model.frozen()`` fitted on some rows, quietly."""
+    part = model.frozen(rows)
+    A, b = _safe_split(part, X, y, rows)
+    return quietly(part.fit, A, b) if weight is None else quietly(part.fit, A, b, sample_weight=weight[rows])
+
+
+def new_part(model, X, y, test, train):
+    """X of the rows ``test`` for a model that was fitted on the rows ``train``."""
+    return _safe_split(model, X, y, test, train)[0]
+
+
+def refitted(model, X, y, weight=None):
+    """`RowsLeftOut` by fits at the kernel and λ of a fitted model: without each row up to 60, else without a fifth.
+
+    Parameters
+    ----------
+    model : KernelEstimator
+        Fitted; ``frozen`` is what is fitted again.
+    X, y
+        The rows of its fit.
+    weight : ndarray of shape (n,), default=None
+
+    Returns
+    -------
+    RowsLeftOut
+    """
+    y, labels = np.asarray(y), is_classifier(model)
+    n = len(y)
+    if not labels and n <= FEW:
+        split, how = [(np.delete(np.arange(n), i), np.arange(i, i + 1)) for i in range(n)], EXACT
+    else:
+        split, how = fair_folds(y, labels), None
+    if n < 4 or not split:
+        why = f"got {n}" if n < 4 else f"and a class with 2 of them; the {n} classes have 1 each"
+        raise ValueError(f"{type(model).__name__} needs at least 4 rows to leave some out, {why}.")
+    kept = dict.fromkeys(["predict", *_more(model, labels)])
+    for train, test in split:
+        fitted = fit_part(model, X, y, train, weight)
+        new = new_part(fitted, X, y, test, train)
+        for name, values in kept.items():
+            found = _of_all_classes(np.asarray(quietly(getattr(fitted, name), new)), name, fitted, model)
+            kept[name] = _room(n, found) if values is None else values
+            kept[name][test] = found
+    if how is None:
+        how = f"{len(split)} folds, at the kernel and λ of the fit"
+        rest = n - sum(len(test) for _, test in split)
+        if rest:
+            how += f"; {rest} row alone in its class is" if rest == 1 else f"; {rest} rows alone in their class are"
+            how += " not judged"
+    proba, decision = kept.get("predict_proba"), kept.get("decision_function")
+    return RowsLeftOut(kept["predict"], how, how is EXACT, proba=proba, decision=decision)
+
+
+def _more(model, labels):
+    """What is asked of fits beside ``predict``: of labels probabilities, or for two classes the decision function."""
+    if not labels:
+        return []
+    if hasattr(model, "predict_proba"):
+        return ["predict_proba"]
+    return ["decision_function"] if len(model.classes_) == 2 else []
+
+
+def _room(n, found):
+    """Room for the predictions of n rows: nan, or None for labels, where there will be none."""
+    numbers = found.dtype.kind == "f"
+    return np.full((n, *found.shape[1:]), np.nan if numbers else None, dtype=float if numbers else object)
+
+
+def _of_all_classes(found, name, fitted, model):
+    """Predictions of a fold; a class that it did not see has probability 0."""
+    if name == "predict" and is_classifier(model):
+        return found.astype(object)
+    if name == "predict_proba" and found.shape[1] < len(model.classes_):
+        full = np.zeros((len(found), len(model.classes_)))
+        full[:, np.searchsorted(model.classes_, fitted.classes_)] = found
+        return full
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- measures
+def average(values, weight=None):
+    """Σ wᵢ vᵢ / Σ wᵢ; the mean without weights."""
+    return float(np.mean(values)) if weight is None else float(np.average(values, weights=weight))
+
+
+def part(weight, index):
+    """The weights of some rows, or None."""
+    return None if weight is None else weight[index]
+
+
+def root_mean_square(e, weight=None):
+    """√(Σ wᵢeᵢ²/Σ wᵢ), in any unit: the largest is divided out first."""
+    unit = float(np.abs(e).max(initial=0.0))
+    return unit * float(np.sqrt(average((e / unit) ** 2, weight))) if unit > 0 else 0.0
+
+
+def judged(values):
+    """Which rows have a prediction."""
+    return np.isfinite(values) if values.dtype.kind == "f" else np.array([v is not None for v in values])
+
+
+def measure(y, predicted, labels, weight=None):
+    """{"score", "error", "rmse", "mae"}: R² or accuracy over the rows with a prediction, its standard error, and sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection.judging import measure
+    >>> measure(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, np.nan]), False)["rmse"]
+    0.0
+    """
+    known = np.flatnonzero(judged(predicted))
+    y, predicted, weight = y[known], predicted[known], part(weight, known)
+    if labels:
+        right = (y == predicted).astype(float)
+        return {"score": average(right, weight), "error": _error_of_mean(right, weight), "rmse": None, "mae": None}
+    predicted = predicted.astype(float)
+    e, d = y - predicted, y - average(y, weight)
+    unit = max(float(np.abs(d).max()), float(np.abs(e).max()), np.finfo(float).tiny)
+    w = np.ones(len(y)) if weight is None else weight / weight.mean()
+    square, spread = w * (e / unit) ** 2, w * (d / unit) ** 2
+    total = float(spread.sum())
+    score = 1.0 - float(square.sum()) / total if total > 0 else float("nan")
+    sizes = {"rmse": root_mean_square(e, weight), "mae": average(np.abs(e), weight)}
+    return {"score": score, "error": _bootstrap(square, spread), **sizes}
+
+
+def _bootstrap(square, spread):
+    """Standard error of 1 − Σe²/Σ(y − ȳ)², by drawing rows again; of many rows that of a ratio, to first order."""
+    n, rng = len(square), np.random.default_rng(0)
+    if n * DRAWS > 4_000_000:
+        mean = max(spread.mean(), np.finfo(float).tiny)
+        return float(np.std(square - square.mean() / mean * spread) / (np.sqrt(n) * mean))
+    index = rng.integers(0, n, size=(DRAWS, n))
+    below = spread[index].sum(axis=1)
+    ratio = np.divide(square[index].sum(axis=1), below, out=np.full(DRAWS, np.nan), where=below > 0)
+    found = float(np.nanstd(ratio)) if np.isfinite(ratio).any() else float("nan")
+    return found if not found <= 1e-9 else 0.0  # the mean has no error of its own: it is what R² compares with
+
+
+def _error_of_mean(values, weight=None):
+    """√(Σ wᵢ²(vᵢ − v̄)²)/Σ wᵢ: sd/√n without weights."""
+    w = np.ones(len(values)) if weight is None else weight
+    return float(np.sqrt(np.sum((w * (values - average(values, weight))) ** 2)) / w.sum())
+
+
+# ---------------------------------------------------------------------------------------- simple models
+def simple_models(labels, n, d):
+    """{name: estimator}: what a model is to be compared with on n rows of d numbers."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    name, first = ("commonest class", DummyClassifier()) if labels else ("mean", DummyRegressor())
+    if not d:
+        return {name: first}  # the others need numbers
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    count = min(NEIGHBOURS, n)
+    linear = LogisticRegression(max_iter=1000) if labels else RidgeCV(np.logspace(-3, 3, 13))
+    near = (KNeighborsClassifier if labels else KNeighborsRegressor)(count)
+    return {name: first, "linear model": linear, f"{count} neighbours": near}
+
+
+def beside(X, y, labels, folds, weight=None):
+    """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers."""
+    X, found = np.zeros((len(y), 0)) if X is None else X, {}
+    sd = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
+    for train, test in folds:
+        for name, model in simple_models(labels, len(train), X.shape[1]).items():
+            values = fit_simple(model, X[train], y[train], part(weight, train)).predict(X[test])
+            found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
+    return list(found.items())
+
+
+def fit_simple(model, X, y, weight=None):
+    """A simple model fitted quietly, with weights where it takes them."""
+    if weight is None or not has_fit_parameter(model, "sample_weight"):
+        return quietly(model.fit, X, y)
+    return quietly(model.fit, X, y, sample_weight=weight)
+
+
+class Clock:
+    """What is left of a time budget, and whether another fold is expected to fit into it."""
+
+    def __init__(self, budget):
+        self.budget, self.started, self.longest, self.began = budget, time.perf_counter(), 0.0, None
+
+    @property
+    def seconds(self):
+        """Since the beginning."""
+        return time.perf_counter() - self.started
+
+    def share(self, folds):
+        """Seconds for the search of the next of so many folds; None without a budget, 0 if there is no time."""
+        if self.began is not None:
+            self.longest = max(self.longest, self.seconds - self.began)
+        self.began = self.seconds
+        if self.budget is None:
+            return None
+        left = self.budget - self.seconds
+        return SEARCH * left / folds if left > self.longest else 0.0

@@ -1,0 +1,128 @@
+"""One kernel expression of a search: its hyper-parameters on some of the rows, and what they are worth there."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.exceptions import NotPositiveDefinite
+from mercer.kernels.base import Kernel
+from mercer.selection.search import box_of
+from mercer.selection.search.descent import begin, descend
+from mercer.selection.search.objective import Objective, Stop
+from mercer.selection.search.starts import mean_diagonal, variance_of, with_amplitude
+
+COARSE = 1e-3  # of a mean log density: what a descent may leave where more rows or a comparison are to come
+NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
+# Few rows cannot tell that there is no noise: at least so much of n k(x, x) leaves solutions some digits.
+FEW_ROWS, DIGITS = 300, 1e-11
+SHRINK = 1.5  # standard deviation of log ℓⱼ around their mean: lengths are alike unless rows say otherwise
+
+
+@dataclass
+class Candidate:
+    """A kernel with λ, and the criterion there.
+
+    Parameters
+    ----------
+    name : str
+    kernel : Kernel
+        On columns in standard units, until the search ends.
+    lam : float
+    value : float
+        The criterion, smaller is better; inf where it could not be evaluated.
+    rows : int
+        On which it was evaluated.
+    words : str
+        What the kernel says of the function.
+    """
+
+    name: str
+    kernel: Kernel
+    lam: float = np.nan
+    value: float = np.inf
+    rows: int = 0
+    words: str = ""
+
+    @property
+    def score(self):
+        """What candidates are compared by: the criterion, and half a nat for each hyper-parameter fitted to it."""
+        return self.value + 0.5 * self.kernel.n_theta if np.isfinite(self.value) else np.inf
+
+
+def shrink(names, z):
+    """−log of a normal density of log ℓⱼ around their mean, for each vector of lengths, and its gradient."""
+    value, gradient = 0.0, np.zeros(len(z))
+    groups: dict = {}
+    for j, name in enumerate(names):
+        if name.split("__")[-1].startswith("length_scale["):
+            groups.setdefault(name.split("[")[0], []).append(j)
+    for group in groups.values():
+        rest = (z[group] - np.mean(z[group])) / SHRINK
+        value += 0.5 * float(rest @ rest)
+        gradient[group] = rest / SHRINK
+    return value, gradient
+
+
+class Level:
+    """Some of the rows, on which candidates are fitted and compared.
+
+    Parameters
+    ----------
+    rows : Rows
+    criterion : Criterion
+    record : Record
+        The clock of the whole search.
+    solver : Solver
+    """
+
+    def __init__(self, rows, criterion, record, solver):
+        self.rows, self.criterion, self.record, self.solver = rows, criterion, record, solver
+        self.variance = variance_of(rows)
+
+    def objective(self, kernel):
+        """(log θ, log λ) ↦ the criterion on these rows, lengths drawn together."""
+        return Objective(kernel, self.rows, self.criterion, self.record, solver=self.solver, prior=shrink)
+
+    def value(self, candidate):
+        """The candidate as it is, on these rows."""
+        objective = self.objective(candidate.kernel)
+        objective.value(objective.start(candidate.kernel, candidate.lam))
+        return replace(
+            candidate, value=objective.best_value if objective.best_z is not None else np.inf, rows=self.rows.n
+        )
+
+    def fit(self, candidate, starts, tolerance=COARSE):
+        """(candidate, stop): with the best hyper-parameters that descents from the starts, [(kernel, λ)], lead to.
+
+        ``stop`` is None, or the `Stop` that ended them.
+        """
+        objective = self.objective(candidate.kernel)
+        limits = [ratio * self.variance for ratio in NOISE_RANGE]
+        box = box_of(candidate.kernel, self.rows, self.criterion, bounds=limits)
+        stop = None
+        try:
+            for kernel, lam in starts:
+                descend(objective, begin(objective, objective.start(kernel, lam), box), box, tolerance)
+        except Stop as reason:
+            stop = reason
+        except (NotPositiveDefinite, np.linalg.LinAlgError):  # e.g. a polynomial of columns that are no numbers
+            pass
+        if objective.best_z is None:
+            return candidate, stop
+        kernel, lam = objective.at(objective.best_z)
+        fitted = replace(candidate, kernel=kernel, lam=lam, value=objective.best_value, rows=self.rows.n)
+        least = DIGITS * self.rows.n * mean_diagonal(kernel, self.rows.X)
+        if lam >= least or self.rows.n > FEW_ROWS:
+            return fitted, stop
+        objective.record.time_budget, budget = None, objective.record.time_budget  # one evaluation more
+        fitted = self.value(replace(fitted, lam=least))
+        objective.record.time_budget = budget
+        return fitted, stop
+
+    def fresh(self, kernel):
+        """Starts without a warm one: a tenth of the variance is noise, and all of it.
+
+        The second has the worst value and often leads to the best optimum: structure is taken in as it pays.
+        """
+        kernel = with_amplitude(kernel, self.variance, mean_diagonal(kernel, self.rows.X))
+        return [(kernel, 0.1 * self.variance), (kernel, self.variance)]

@@ -1,0 +1,147 @@
+"""What a search over kernels found."""
+
+import numpy as np
+
+from mercer.inference.regression import RegressionPosterior
+from mercer.selection.result import SearchResult
+from mercer.solvers import Cholesky
+from mercer.solvers.projected import as_resolvent
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class KernelSearch:
+    """The chosen kernel, in words and as an expression, and what stood against it; made by `search_kernels`.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        In the units of X.
+    lam_ : float
+        λ.
+    words_ : str
+        What each additive part of the function does.
+    candidates_ : list of Candidate
+        The leaderboard of those that were carried on to all rows, the best first.
+    value_ : float
+        The criterion of the best.
+    series : bool
+        Whether the rows are a series along a column.
+    periods_ : list of float
+        Periods that were found in it.
+    optimism_ : float or None
+        By how many nats for each row the chosen kernel looks better in cross-validation than searches that did not see
+        the row; measured only if nested cross-validation was asked for.
+    seconds, evaluations : float, int
+    status : str
+        "ok", "time_budget" or "stopped".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection import search_kernels
+    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> found = search_kernels(X, X[:, 0] + 0.1 * np.random.default_rng(1).standard_normal(60), time_budget=10)
+    >>> found.candidates_[0].kernel is found.kernel_
+    True
+    """
+
+    def __init__(self, candidates, criterion, record, status, series=False, periods=()):
+        self.candidates_, self.criterion, self.status = candidates, criterion, status
+        self.series, self.periods_ = series, list(periods)
+        self.seconds, self.evaluations = record.seconds, len(record.history)
+        self.optimism_, self._history, self._failed = None, record.history, record.failed
+
+    @property
+    def kernel_(self):
+        """The chosen kernel."""
+        return self.candidates_[0].kernel
+
+    @property
+    def lam_(self):
+        """Its λ."""
+        return self.candidates_[0].lam
+
+    @property
+    def value_(self):
+        """Its criterion."""
+        return self.candidates_[0].value
+
+    @property
+    def words_(self):
+        """It in words."""
+        return self.candidates_[0].words
+
+    def result(self):
+        """The `SearchResult` of it, as estimators keep one."""
+        message = f"{self.words_}; chosen among {len(self.candidates_)} kernels on all rows."
+        if self.status != "ok":
+            message = f"the search was ended by its {self.status.replace('_', ' ')}; so far: {message}"
+        own = {"criterion": self.criterion, "seconds": self.seconds, "evaluations": self.evaluations}
+        found = [SearchResult(one.kernel, one.lam, one.value, message=one.words, **own) for one in self.candidates_]
+        best = found[0]
+        best.status, best.message, best.history, best.failed = self.status, message, self._history, self._failed
+        best.candidates = found
+        return best
+
+    def judged(self, rows, folds, search):
+        """Itself, with ``optimism_``: in each fold the choice on all rows less a choice without the fold.
+
+        Of a series the folds are runs of rows, judged by what was before them.
+
+        Parameters
+        ----------
+        rows : Rows
+        folds : int
+        search : callable
+            Rows ↦ the `KernelSearch` of a repetition.
+        """
+        of = np.random.default_rng(0).permutation(rows.n) % folds
+        if self.series:
+            of = np.arange(rows.n) * (folds + 1) // rows.n - 1
+        gains = []
+        for fold in range(folds):
+            held = np.flatnonzero(of == fold)
+            rest = rows.take(np.flatnonzero(of < fold if self.series else of != fold))
+            nested = search(rest)
+            plain, other = (predicted(one.kernel_, one.lam_, rest, rows.take(held)) for one in (self, nested))
+            gains.append(plain - other)
+        self.optimism_ = float(np.mean(np.concatenate(gains)))
+        return self
+
+    def __str__(self):
+        """Return the leaderboard, and the best in words."""
+        width = max(len(one.name) for one in self.candidates_)
+        lines = [f"{'kernel':{width}}  {self.criterion:>12}  behind"]
+        for one in self.candidates_:
+            lines.append(f"{one.name:{width}}  {one.value:12.2f}  {one.score - self.candidates_[0].score:6.2f}")
+        lines.append(f"chosen: {self.words_}")
+        if self.optimism_ is not None:
+            lines.append(
+                f"looks better than it is by {self.optimism_:.3f} nats for each row, by nested cross-validation"
+            )
+        return "\n".join(lines)
+
+
+def predicted(kernel, lam, rows, held):
+    """log p(y | rows) of each held row, summed over targets."""
+    found = RegressionPosterior.fit(kernel, rows, lam, Cholesky()).moments(held.X)
+    variance = (found.variance + lam / held.weights())[:, None]
+    return -0.5 * np.sum(np.log(variance) + LOG_2PI + (held.y - found.mean) ** 2 / variance, axis=1)
+
+
+def left_out(kernel, lam, rows, solver):
+    """(residuals, variances, log densities) of each row under the process without it: (n, t), (n,), (n,).
+
+    Raises
+    ------
+    NotPositiveDefinite
+        Where rounding does not leave a solution.
+    """
+    rows = rows.apart()
+    P = as_resolvent(solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))).trial(lam)
+    s, w = np.maximum(P.diag(), 1e-300), rows.weights()
+    residuals = (P @ rows.scaled(rows.y)) / s[:, None] / np.sqrt(w)[:, None]
+    variance = 1.0 / (s * w)
+    density = -0.5 * np.sum(np.log(variance)[:, None] + LOG_2PI + residuals**2 / variance[:, None], axis=1)
+    return residuals, variance, density

@@ -1,0 +1,92 @@
+"""Which kernel expressions are tried: families with one length, with one for each column, then sums.
+
+The order is that of what they have been worth on tables (benchmarks/defaults.py): a search that has to end early has
+seen the best ones.
+"""
+
+import numpy as np
+
+from mercer.kernels import (
+    Anova,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern32,
+    Matern52,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+)
+from mercer.selection.kernels_search.candidate import Candidate
+
+MOST_LENGTHS = 60  # columns beyond which one length serves all
+PERIOD = (0.8, 1.25)  # of a period that was found: where a search may move it
+EACH, LINE = ", a length for each column", " + linear"
+
+
+def families(d):
+    """[(name, kernel with one length, whether one for each column follows, and a line beside it)] in standard units."""
+    typical = float(np.sqrt(d))
+    if d == 1:
+        shapes = (Gaussian, Matern32, RationalQuadratic, Matern52, Exponential)
+        found = [(shape.__name__, 1.0 * shape(1.0), False, True) for shape in shapes]
+        return [("linear", 0.3 * Linear(), False, False), *found, ("quadratic", 0.1 * Polynomial(2), False, False)]
+    return [
+        ("interactions", 1.0 * Anova(2.0, 1.0 / d), True, True),
+        ("Matern32", 1.0 * Matern32(typical), True, True),
+        ("linear", 0.3 * Linear(), False, False),
+        ("Laplacian", 1.0 * Laplacian(float(d)), True, True),
+        ("RationalQuadratic", 1.0 * RationalQuadratic(typical), True, False),
+        ("smooth interactions", 1.0 * Anova(2.0, 1.0 / d, "gaussian"), True, True),
+        ("rough interactions", 1.0 * Anova(2.0, 1.0 / d, "exponential"), True, False),
+        ("Exponential", 1.0 * Exponential(2.0 * typical), True, False),
+        ("Gaussian", 1.0 * Gaussian(typical), True, False),
+    ]
+
+
+def with_lengths(candidate, d):
+    """The candidate with a length scale for each column, begun at the one it has; None where columns are too many."""
+    if d == 1 or d > MOST_LENGTHS:
+        return None
+    inner = candidate.kernel.kernel
+    other = inner.with_theta(inner.theta)
+    other.length_scale = np.full(d, float(inner.length_scale))
+    return Candidate(candidate.name + EACH, candidate.kernel.scale * other)
+
+
+def with_line(candidate, variance, d):
+    """The candidate and a line in all columns."""
+    return Candidate(candidate.name + LINE, candidate.kernel + 0.03 * variance / d * Linear())
+
+
+def parts_along(j, d, found, gap, variance):
+    """{name: kernel}: what may be added along the time column j, in standard units.
+
+    Parameters
+    ----------
+    j, d : int
+        The column of time, and the number of columns.
+    found : list of float
+        Periods.
+    gap : float
+        The step of the series.
+    variance : float
+        Of y.
+    """
+
+    def along(share, kernel):
+        return float(share * variance) * (kernel if d == 1 else kernel.on([j]))
+
+    parts = {
+        "slow trend": along(1.0, Gaussian(2.0)),
+        "bending trend": along(0.1, Polynomial(2)),  # a line alone would be too sure of itself far ahead
+        "irregular": along(0.1, RationalQuadratic(10.0 * gap)),
+        "rough": along(0.1, Matern32(5.0 * gap)),
+    }
+    for number, p in enumerate(found):
+        wave, more = Periodic(1.0, p, period_bounds=(PERIOD[0] * p, PERIOD[1] * p)), f" {number + 1}" if number else ""
+        parts[f"season{more}"] = along(0.3, wave)
+        parts[f"changing season{more}"] = along(0.3, wave * Gaussian(3.0))
+        parts[f"growing season{more}"] = along(0.1, wave * Polynomial(1, 2.0))
+    return parts

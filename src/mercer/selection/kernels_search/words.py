@@ -1,0 +1,166 @@
+"""A kernel expression in the words of its parts."""
+
+from math import comb
+
+import numpy as np
+
+from mercer.kernels import (
+    Anova,
+    Columns,
+    Constant,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern32,
+    Matern52,
+    Periodic,
+    Polynomial,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Standardised,
+)
+from mercer.kernels.amplitude import additive_parts
+
+KINDS = {
+    Gaussian: "a very smooth function",
+    Matern52: "a smooth function",
+    Matern32: "a function without jumps in its slope",
+    Exponential: "a rough function",
+    Laplacian: "a rough function",
+    RationalQuadratic: "a function that is smooth on several scales",
+}
+MOST = 3  # columns that are named
+FAR = 8.0  # times the shortest length: a column that hardly matters
+
+
+def in_words(kernel, names=None, unit=None):
+    """What each additive part of a kernel does, in a sentence.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    names : list of str, default=None
+        Of the columns; None is x0, x1, …
+    unit : ndarray of shape (d,), default=None
+        What a length in each column is measured by, to tell which columns matter most; None is 1.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear, Periodic
+    >>> from mercer.selection.kernels_search.words import in_words
+    >>> print(in_words(2.0 * Linear() + 1.0 * (Periodic(1.0, 12.0) * Gaussian(90.0)), ["month"]))
+    a line in month, plus a season of period 12 in month whose shape changes slowly
+    """
+    return ", plus ".join(_part(part, _Place(names, unit)) for part in additive_parts(kernel))
+
+
+class _Place:
+    """Which columns a part reads, by name, and the unit of each."""
+
+    def __init__(self, names, unit, columns=None):
+        self.names, self.unit, self.columns = names, unit, columns
+
+    def on(self, columns):
+        """The same for a part of the columns."""
+        columns = [int(j) for j in np.atleast_1d(columns)]
+        return _Place(self.names, self.unit, columns if self.columns is None else [self.columns[j] for j in columns])
+
+    def name(self, j):
+        j = j if self.columns is None else self.columns[j]
+        return f"x{j}" if self.names is None else str(self.names[j])
+
+    def all(self):
+        """The columns together."""
+        count = len(self.columns) if self.columns is not None else len(self.names) if self.names is not None else None
+        if count is None:
+            return "the columns"
+        return " and ".join(self.name(j) for j in range(count)) if count <= 2 else f"all {count} columns"
+
+    def lengths(self, length):
+        """Lengths in the units of their columns."""
+        length = np.atleast_1d(np.asarray(length, dtype=float))
+        if self.unit is None or length.size == 1:
+            return length
+        unit = np.asarray(self.unit, dtype=float)
+        return length / (unit if self.columns is None else unit[self.columns])
+
+
+def _part(kernel, place):
+    """One additive part."""
+    while isinstance(kernel, Scaled | Columns | Standardised):
+        place = place.on(kernel.columns) if isinstance(kernel, Columns) else place
+        kernel = kernel.kernel
+    if isinstance(kernel, Product):
+        return _product(kernel, place)
+    if isinstance(kernel, Linear):
+        return f"a line in {place.all()}"
+    if isinstance(kernel, Polynomial):
+        return (
+            f"a line in {place.all()}"
+            if kernel.degree == 1
+            else f"a polynomial of degree {kernel.degree} in {place.all()}"
+        )
+    if isinstance(kernel, Periodic):
+        return f"a season of period {_number(kernel.period)} in {place.all()}"
+    if isinstance(kernel, Constant):
+        return "a constant"
+    if isinstance(kernel, Anova):
+        return f"{_orders(kernel, place)}{_relevant(kernel.length_scale, place)}"
+    if type(kernel) in KINDS:
+        return f"{KINDS[type(kernel)]} of {place.all()}{_relevant(kernel.length_scale, place)}"
+    return repr(kernel)
+
+
+def _product(kernel, place):
+    """A season that changes; other products as they are."""
+    factors = _factors(kernel)
+    seasons = [part for part in factors if "season" in _part(part, place)]
+    others = [_part(part, place) for part in factors if part not in seasons]
+    if len(seasons) == 1 and others:
+        how = "that grows with the level" if "a line" in others[0] else "whose shape changes slowly"
+        return f"{_part(seasons[0], place)} {how}"
+    return " times ".join(_part(part, place) for part in factors)
+
+
+def _factors(kernel):
+    if isinstance(kernel, Product):
+        return _factors(kernel.left) + _factors(kernel.right)
+    return [kernel]
+
+
+def _orders(kernel, place):
+    """How much of the prior variance is in functions of one column, of two, and of more."""
+    d = np.size(kernel.length_scale)
+    count = d if d > 1 else len(place.columns or place.names or [0, 0])
+    share = np.array([comb(count, k) * kernel.strength**k for k in range(count + 1)], dtype=float)
+    share = share[1:] / share[1:].sum()
+    if share[0] > 0.8:
+        return f"a sum of functions of single columns of {place.all()}"
+    if share[:2].sum() > 0.8:
+        return f"a sum of functions of single columns and of pairs of {place.all()}"
+    return f"functions of single columns and of several together, of {place.all()}"
+
+
+def _relevant(length, place):
+    """The columns with the shortest lengths, where they differ."""
+    ell = place.lengths(length)
+    if ell.size < 2:
+        return ""
+    order = np.argsort(ell)
+    used = [place.name(j) for j in order if ell[j] <= FAR * ell[order[0]]]
+    if len(used) == len(ell) <= MOST:
+        return ""
+    named = used[:MOST]
+    first = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+    idle = len(ell) - len(used)
+    return f" (most of all {first}{f'; {idle} of {len(ell)} hardly matter' if idle else ''})"
+
+
+def _number(value):
+    return ", ".join(f"{v:.4g}" for v in np.atleast_1d(value))

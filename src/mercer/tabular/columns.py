@@ -1,0 +1,181 @@
+"""What a column is to a model: numbers, categories, or nothing that can be learnt from; and its values as floats."""
+
+import re
+
+import numpy as np
+
+from mercer.exceptions import DataError
+from mercer.tabular._dates import ORDERS, dates_in, not_dates
+from mercer.tabular.types import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
+from mercer.tabular.words import BadRows, count, listed
+
+ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
+FEW, MOSTLY = 10, 0.9  # least rows, and share of different values, of a column that numbers the rows
+TEXT_LEVELS, TEXT_SHARE = 30, 0.5  # more different texts than this, and than this share of the rows: not categories
+NUMBERS, FEW_NUMBERS = 0.8, 20  # share of the cells, and different ones, of a text that is rather a column of numbers
+DAY = 86_400.0  # seconds
+GONE = "(missing)"
+OTHER = "(other)"
+
+
+def is_text(column):
+    """Whether a column holds strings or a type of categories."""
+    import polars as pl
+
+    return column.dtype == pl.String or isinstance(column.dtype, pl.Categorical | pl.Enum)
+
+
+def kind_of(column):
+    """'number', 'boolean', 'date' or 'time' of a column that is not text; DataError for what is no value."""
+    import polars as pl
+
+    if column.dtype.is_numeric():
+        return "number"
+    if column.dtype == pl.Boolean:
+        return "boolean"
+    if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
+        return "date"
+    if isinstance(column.dtype, pl.Duration) or column.dtype == pl.Time:
+        return "time"
+    raise DataError(
+        f"column {column.name!r} holds {column.dtype}, which is neither a number, a text, a truth value nor a date; "
+        f"leave it out of the fit, --ignore {column.name!r}."
+    )
+
+
+def why_ignored(column, forced=False):
+    """Why a column says nothing, or None. ``forced``: the user wants it as a category or a number."""
+    import polars as pl
+
+    n, missing = len(column), column.null_count()
+    if column.dtype == pl.Null or missing == n:
+        return "all values are missing"
+    distinct = column.drop_nulls().n_unique()
+    if distinct == 1 and not missing:
+        return f"it is constant ({str(column[0])[:30]})"
+    if forced:
+        return None
+    if is_text(column):
+        if distinct == n - missing and n - missing > 2:
+            return "every row has another text, as an identifier does"
+        if distinct > max(TEXT_LEVELS, TEXT_SHARE * (n - missing)):
+            return f"it is text with {distinct:,} different values in {count(n - missing, 'row')}"
+    elif column.dtype.is_integer() and distinct >= max(FEW, MOSTLY * n) and ID_NAME.fullmatch(column.name):
+        return "by its name and its values it numbers the rows"
+    return None
+
+
+def as_floats(column, kind="number", origin=0.0, style=None):
+    """The values as float64: NaN where missing, days after ``origin`` for dates, hours for times, 0 and 1."""
+    import polars as pl
+
+    if column.dtype == pl.Null:
+        column = column.cast(pl.Float64)
+    if is_text(column):
+        column = _text_as(column.cast(pl.String), kind, style)
+    found = kind_of(column)
+    if (found in ("date", "time") or kind in ("date", "time")) and found != kind and column.null_count() < len(column):
+        raise DataError(f"column {column.name!r} holds {_PLURAL[found]}; the model was fitted on {_PLURAL[kind]}.")
+    if found == "date":
+        micro = column.cast(pl.Datetime("us")).cast(pl.Int64)
+        return micro.cast(pl.Float64).fill_null(float("nan")).to_numpy() / (1e6 * DAY) - origin
+    if found == "time":
+        nano = column.cast(pl.Duration("ns") if isinstance(column.dtype, pl.Duration) else pl.Time).cast(pl.Int64)
+        return nano.cast(pl.Float64).fill_null(float("nan")).to_numpy() / (3600 * 1e9)
+    values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        raise BadRows(
+            f"column {column.name!r} is infinite, or too large for a number, in ",
+            infinite,
+            ". Correct these cells, or say --missing inf to treat them as missing.",
+        )
+    return values
+
+
+_PLURAL = {"number": "numbers", "boolean": "truth values", "date": "dates", "time": "times"}
+
+
+def _text_as(column, kind, style):
+    """A column of text as numbers or dates, where a model or the user asks for them; codes are numbers then."""
+    import polars as pl
+
+    dash = column.is_in(DASHES).fill_null(False)
+    column = pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
+    present = column.drop_nulls()
+    if not len(present):
+        return column.cast(pl.Float64)
+    if kind in ("date", "time"):
+        found = dates_in(column, [], {column.name: style} if style else {})
+        if found is not None:
+            return found
+        bad, end = not_dates(column, style), f" ({ORDERS[style]}, as in the fit)" if style else ""
+        raise _wrong(column, f"{_PLURAL[kind]}{end}", bad or column.is_not_null().arg_true().to_list())
+    if kind == "boolean" and present.str.to_lowercase().is_in(["true", "false"]).all():
+        return column.str.to_lowercase() == "true"
+    sign, good = sign_of(column)
+    bad = (~good).fill_null(False).arg_true().to_list()
+    if bad:
+        raise _wrong(column, "numbers", bad)
+    if sign == ",":
+        raise DataError(_another_sign(column.name, sign))
+    return converted(column, sign, [])
+
+
+def _wrong(column, what, bad):
+    """The error for cells that are not what a column must hold."""
+    cells = column.gather(bad).unique(maintain_order=True)
+    has = "has" if len(bad) == 1 else "have"
+    return BadRows(f"column {column.name!r} must hold {what}, but ", bad, f" {has} {listed(cells, 4)}; correct it.")
+
+
+def _another_sign(name, sign):
+    """A sentence on a column whose numbers are not written as those of its table."""
+    other = "," if sign == "." else "."
+    return (
+        f"column {name!r} is text, and all its cells are numbers with a decimal {SIGNS[sign]}. If the others have a "
+        f"decimal {SIGNS[other]}, correct them, or say --decimal {sign}; --categorical {name!r} makes categories of "
+        "them."
+    )
+
+
+def as_texts(column):
+    """The values as texts, whole floats without their point; None where missing."""
+    import polars as pl
+
+    if column.dtype == pl.Boolean:
+        return [None if value is None else str(value).lower() for value in column.to_list()]
+    if column.dtype.is_float():
+        return [None if value is None or value != value else _plain(value) for value in column.to_list()]
+    return [None if value is None else str(value) for value in column.to_list()]
+
+
+def _plain(value):
+    """3.0 is 3, as a category."""
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def check_mixed(column, target=False):
+    """Refuse a column of text that is mostly numbers, or that is numbers with another decimal sign."""
+    import polars as pl
+
+    name, column = column.name, column.cast(pl.String)
+    column = without_dashes(column, sign_of(column)[0])
+    sign, good = sign_of(column)
+    present = len(column) - column.null_count()
+    if not present or good.sum() < NUMBERS * present or column.filter(good).n_unique() <= FEW_NUMBERS:
+        return
+    bad = (~good).fill_null(False).arg_true().to_list()
+    if not bad:
+        if not all(is_number(column, other).all() for other in SIGNS):  # else they are codes
+            raise DataError(_another_sign(name, sign))
+        return
+    cells = column.gather(bad).unique(maintain_order=True)
+    words = " ".join(f"--missing {cell!r}" for cell in cells[:2])
+    fates = f"--categorical {name!r} for labels." if target else f"--categorical {name!r} for categories, or --ignore "
+    raise BadRows(
+        f"column {name!r} is numbers except for ",
+        bad,
+        f": {listed(cells, 4)}. Correct these cells, or say {words} if they stand for nothing, {'or ' * target}{fates}"
+        + ("" if target else f"{name!r}."),
+    )

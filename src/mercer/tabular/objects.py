@@ -1,0 +1,140 @@
+"""Columns that a kernel reads as they are: strings, categories, plain numbers, and graphs as JSON."""
+
+import json
+import re
+
+import numpy as np
+
+from mercer.exceptions import DataError
+from mercer.kernels import Graph, Table
+from mercer.tabular.columns import GONE, as_floats, as_texts, is_text
+from mercer.tabular.reads import CATEGORY, GRAPH, NUMBER, STRING
+from mercer.tabular.words import BadRows, count, listed
+
+MOST_KNOWN = 10_000  # categories that are remembered, to tell new ones
+MOST_NODES = 100_000  # of a graph in a cell
+TRIED = 20_000  # rows that are looked at one by one, for a message
+FORM = '{"edges": [[0, 1], [1, 2]], "labels": ["C", "C", "O"]}, with "edge_labels" and "nodes" (a number) if needed'
+
+
+def learnt(column, kind, notes):
+    """What is kept of a column that a kernel reads as it is."""
+    values, gone = _read(column, kind)
+    name = column.name
+    kept = {"name": name, "role": "object", "kind": kind, "missing": gone, "text": is_text(column)}
+    if gone:
+        fate = "the empty string" if kind == STRING else "a category of their own"
+        notes.append(f"column {name!r}: {count(gone, 'missing value')} read as {fate}.")
+    if kind == STRING:
+        lengths = [len(value) for value in values]
+        return kept | {"shortest": min(lengths), "longest": max(lengths)}
+    if kind == CATEGORY:
+        found = sorted(set(values))
+        return kept | {"levels": found if len(found) <= MOST_KNOWN else None}
+    return kept
+
+
+def values_of(column, kept, said):
+    """The values of a column, as the kernel reads them: a list, or an array of numbers."""
+    values, gone = _read(column, kept["kind"])
+    name = kept["name"]
+    if gone and not kept["missing"] and kept["kind"] == STRING:
+        said.append(f"column {name!r}: {count(gone, 'missing value')} read as the empty string; the fit had none.")
+    if kept["kind"] == CATEGORY and kept["levels"] is not None:
+        known = set(kept["levels"])
+        unseen = [value for value in values if value not in known]
+        if unseen:
+            said.append(
+                f"column {name!r}: {count(len(unseen), 'row')} with categories that the fit has not seen "
+                f"({listed(sorted(set(unseen)), 4)}); they differ from all known ones."
+            )
+    return values
+
+
+def _read(column, kind):
+    """(values, how many were missing) of a column; DataError where the kind has no value for a missing one."""
+    if kind == CATEGORY:
+        texts = as_texts(column)
+        return [GONE if text is None else text for text in texts], texts.count(None)
+    gone = column.is_null().arg_true().to_list()
+    if kind == NUMBER:
+        values = as_floats(column)
+        gone = np.flatnonzero(np.isnan(values)).tolist()
+    if gone and kind != STRING:
+        raise BadRows(
+            f"column {column.name!r} is missing in ",
+            gone,
+            ", and the kernel has no value for it: fill these cells, or take the rows out.",
+        )
+    if kind == NUMBER:
+        return values, 0
+    if not is_text(column):
+        raise DataError(
+            f"column {column.name!r} holds {column.dtype}, and the kernel reads text; read_table(..., strings="
+            f"[{column.name!r}]) keeps the text."
+        )
+    texts = [text or "" for text in as_texts(column)]
+    if kind == STRING and len(gone) == len(texts):
+        raise DataError(f"column {column.name!r} is missing in all rows; the kernel reads it.")
+    return (_graphs(texts, column.name) if kind == GRAPH else texts), len(gone)
+
+
+# ---------------------------------------------------------------------------------------------------- graphs
+def _graphs(texts, name):
+    """A `Graph` of each text; an error names the rows."""
+    found, bad, why = [], [], None
+    for row, text in enumerate(texts):
+        try:
+            found.append(_graph(text))
+        except (TypeError, ValueError, RecursionError, OverflowError) as error:
+            bad.append(row)
+            why = why or str(error)
+    if bad:
+        raise BadRows(f"column {name!r}, ", bad, f": {why:.200}. A graph is written as {FORM}.")
+    return found
+
+
+def _graph(text):
+    """The graph of a JSON text: an object, or the edges alone."""
+    given = json.loads(text)
+    given = {"edges": given} if isinstance(given, list) else given
+    odd = sorted(set(given) - {"edges", "labels", "edge_labels", "nodes"}) if isinstance(given, dict) else None
+    if odd is None or odd or not isinstance(given.get("edges"), list):
+        raise ValueError(f"{text[:40]!r} is no graph" + (f": there is no {odd[0]!r} in one" if odd else ""))
+    edges, nodes = given["edges"], given.get("nodes")
+    plain = all(isinstance(edge, list) and len(edge) == 2 and all(type(i) is int for i in edge) for edge in edges)
+    if not plain or not (nodes is None or type(nodes) is int):
+        raise ValueError(f"{text[:40]!r}: edges are pairs of whole numbers, nodes is a whole number")
+    if max([nodes or 0, *(i for edge in edges for i in edge)]) > MOST_NODES:
+        raise ValueError(f"{text[:40]!r} has more than {MOST_NODES:,} nodes")
+    return Graph([tuple(edge) for edge in edges], given.get("labels"), given.get("edge_labels"), n_nodes=nodes)
+
+
+# ---------------------------------------------------------------------------------------------------- bad rows
+def check_readable(kernel, X):
+    """DataError that names the rows of the table which a kernel cannot read.
+
+    A kernel stops at the first row it cannot read, and knows nothing of the file; a user wants to know all of them.
+    """
+    try:
+        kernel.validate(X)
+    except (TypeError, ValueError) as error:
+        first, bad = None, []
+        for i in range(min(len(X), TRIED)):
+            try:
+                kernel.validate(Table({name: X[name][i : i + 1] for name in X.columns}))
+            except (TypeError, ValueError) as one:
+                bad.append(i)
+                first = first or str(one)
+        if bad:
+            before, known, after = first.replace(" row 0:", "", 1).partition(" of X:")
+            before, after = (f"{before}, ", after) if known else ("", f" {first}")
+            these = "this row" if len(bad) == 1 else "these rows"
+            raise BadRows(before, bad, f":{after} Correct or leave out {these}.") from error
+        raise _said_of(str(error)) from error
+
+
+def _said_of(text):
+    """The error for what a kernel says of rows that are at fault together, such as one with and one without labels."""
+    parts = re.split(r"\brow (\d+)", text.replace(" of X:", ":", 1))
+    return BadRows(*([int(part)] if i % 2 else part for i, part in enumerate(parts)))

@@ -1,0 +1,257 @@
+"""What a kernel reads of a table: which columns, and as what; and the kernel on the columns that a recipe makes."""
+
+from mercer.exceptions import DataError
+from mercer.kernels import (
+    AtomEnvironments,
+    Categorical,
+    Columns,
+    EdgeHistogram,
+    FeatureMap,
+    Gappy,
+    Kernel,
+    LocalAlignment,
+    MinMax,
+    Mismatch,
+    Ordinal,
+    Pairwise,
+    RadialOf,
+    RandomWalk,
+    ShortestPath,
+    Spectrum,
+    Subsequence,
+    Tanimoto,
+    TanimotoOf,
+    VertexHistogram,
+    WeightedDegree,
+    WeisfeilerLehman,
+)
+from mercer.kernels.algebra import Composite
+from mercer.kernels.inputs import Transformed, named_columns
+from mercer.tabular.columns import is_text
+from mercer.tabular.words import listed, meant
+
+STRING, CATEGORY, NUMBER, GRAPH = "string", "category", "number", "graph"
+GRAPHS = (EdgeHistogram, RandomWalk, ShortestPath, VertexHistogram, WeisfeilerLehman)
+STRINGS = (
+    AtomEnvironments,
+    FeatureMap,
+    Gappy,
+    LocalAlignment,
+    Mismatch,
+    Pairwise,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
+)
+STRONGER = (GRAPH, NUMBER, STRING, CATEGORY)  # of two kernels on one column, whose reading both can have
+HOLDS = (
+    "a column holds numbers, categories (Categorical, Ordinal), counts (Tanimoto, MinMax), strings (Spectrum, "
+    "Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment), SMILES (AtomEnvironments, also in TanimotoOf) or "
+    "graphs as JSON (WeisfeilerLehman, ShortestPath, VertexHistogram, EdgeHistogram, RandomWalk)"
+)
+
+
+def objects_of(kernel):
+    """{column: kind} of the columns that a kernel reads as they are: "string", "category", "number" or "graph".
+
+    Columns that are read by kernels on vectors are not among them: a recipe makes numbers of these.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Whose parts name columns of a table.
+
+    Returns
+    -------
+    dict
+        What ``Recipe.fit`` takes as ``objects``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Categorical, Gaussian, Spectrum
+    >>> from mercer.tabular import objects_of
+    >>> objects_of(Gaussian().on("age") * Categorical().on("site") + Spectrum(3).on("sequence"))
+    {'site': 'category', 'sequence': 'string'}
+    """
+    found = {}
+    for part, names in _named_parts(kernel):
+        if part.domain == "vectors":
+            continue
+        kinds = {_kind(leaf) for leaf in _leaves(part)}
+        if None in kinds:
+            raise DataError(
+                f"{part!r} mixes kernels on vectors and on objects on the columns {listed(names)}; give each its own "
+                "columns: Gaussian().on('age') + Spectrum(3).on('sequence')."
+            )
+        kind = min(kinds, key=STRONGER.index)
+        if len(names) > 1 and kind in (STRING, GRAPH):
+            first, second = (f"{part!r}.on({name!r})" for name in names[:2])
+            raise DataError(f"{part!r} reads one column, not {listed(names)}; write {first} + {second}.")
+        for name in names:
+            both = {kind, found.get(name, kind)}
+            if GRAPH in both and len(both) > 1:
+                raise DataError(f"the kernel reads column {name!r} as graphs and as something else.")
+            found[name] = min(both, key=STRONGER.index)
+    return found
+
+
+def check_reads(kernel, frame, target=None):
+    """Refuse a kernel on objects that names no column, or one that is not there or is the target."""
+    names = [name for name in frame.columns if name != target]
+    for name in objects_of(kernel):
+        check_column(name, names, target)
+    if target in named_columns(kernel):
+        check_column(target, names, target)
+    for leaf in _unnamed(kernel):
+        if leaf.domain == "objects" and _kind(leaf) in (STRING, GRAPH):
+            texts = [name for name in names if is_text(frame[name])]
+            _say_how(leaf, sorted(texts, key=lambda name: -frame[name].n_unique()))
+
+
+def check_column(name, names, target=None):
+    """Refuse a name of a kernel that is no column."""
+    if name == target is not None:
+        raise DataError(f"the kernel reads column {name!r}, which is the target.")
+    if name not in names:
+        raise DataError(
+            f"the kernel reads column {name!r}, which is not there{meant(name, names)} There are {listed(names)}."
+        )
+
+
+def _say_how(leaf, texts):
+    """DataError that says how to write a kernel on objects."""
+    name = texts[0] if texts else "COLUMN"
+    end = "" if texts else " (there is no column of text here)"
+    what = "graphs" if _kind(leaf) == GRAPH else "text" if _kind(leaf) == STRING else "values"
+    raise DataError(
+        f"{type(leaf).__name__} reads one column of {what}, and must name it: write {leaf!r}.on({name!r}){end}."
+    )
+
+
+# ------------------------------------------------------------------------------------------ walking through kernels
+def _named_parts(kernel):
+    """(part, names) of each part of a kernel that reads columns by name, the innermost where names are in names."""
+    if isinstance(kernel, Transformed):
+        return
+    if isinstance(kernel, Columns) and named_columns(kernel) and not named_columns(kernel.kernel):
+        yield kernel.kernel, named_columns(kernel)
+        return
+    for _, part in kernel._named_parts():
+        yield from _named_parts(part)
+
+
+def _leaves(kernel):
+    """The kernels that read the inputs, without those that only combine or transform values."""
+    if isinstance(kernel, RadialOf | TanimotoOf):
+        yield from _leaves(kernel.base)
+    elif isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
+        for _, part in kernel._named_parts():
+            yield from _leaves(part)
+    else:
+        yield kernel
+
+
+def _unnamed(kernel):
+    """The leaves that are on no column by name."""
+    if isinstance(kernel, Columns) and named_columns(kernel):
+        return
+    if isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
+        for _, part in kernel._named_parts():
+            yield from _unnamed(part)
+    else:
+        yield from _leaves(kernel)
+
+
+def _kind(leaf):
+    """How a kernel reads a column; None for kernels on vectors, DataError for objects that no column holds."""
+    if leaf.domain == "vectors":
+        return None
+    if isinstance(leaf, Ordinal):
+        return CATEGORY if all(isinstance(level, str) for level in leaf.levels) else NUMBER
+    for classes, kind in ((Categorical, CATEGORY), (Tanimoto | MinMax, NUMBER), (GRAPHS, GRAPH), (STRINGS, STRING)):
+        if isinstance(leaf, classes):
+            return kind
+    if not type(leaf).__module__.startswith("mercer."):  # a kernel of one's own reads what is there
+        return STRING
+    raise DataError(f"{type(leaf).__name__} reads objects that a table cannot hold: {HOLDS}.")
+
+
+# ------------------------------------------------------------------------------------------ on the columns of a recipe
+def placed(kernel, recipe):
+    """The kernel with columns of the table, ``.on("age")``, as columns of X: by number, or by name in a `Table`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    recipe : Recipe
+        Fitted; of a kernel that reads objects, with them: ``Recipe().fit(frame, objects={"sequence": "string"})``.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> from mercer.tabular import Recipe, placed
+    >>> recipe = Recipe().fit(pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "x"]}))
+    >>> placed(Gaussian().on("a") + Linear().on(["b", "a"]), recipe)
+    Gaussian(1.0).on([0]) + Linear().on([1, 0])
+    """
+    return _placed(kernel, recipe, None)
+
+
+def _placed(kernel, recipe, scope):
+    """A part of the kernel; ``scope`` has the names that were given around it, None where there were none."""
+    if isinstance(kernel, Columns) and named_columns(kernel):
+        names = named_columns(kernel)
+        outside = [name for name in names if scope is not None and name not in scope]
+        if outside:
+            raise DataError(f"{kernel!r} reads column {outside[0]!r} out of {listed(scope)} alone.")
+        return _placed(kernel.kernel, recipe, names)
+    if not named_columns(kernel):
+        return _everywhere(kernel, recipe) if scope is None else kernel.on(_places(kernel, scope, recipe))
+    params = kernel.get_params(deep=False)
+    changed = {key: _placed(part, recipe, scope) for key, part in params.items() if isinstance(part, Kernel)}
+    return type(kernel)(**{**params, **changed})
+
+
+def _everywhere(kernel, recipe):
+    """A kernel that names no column: in a table with objects it reads the columns of numbers."""
+    if not recipe.has_objects or isinstance(kernel, Columns | Transformed):
+        return kernel
+    if kernel.domain == "vectors":
+        numbers = recipe.number_names
+        if not numbers:
+            raise DataError(f"{kernel!r} names no column, and there is no column of numbers for it.")
+        return kernel.on(numbers)
+    if isinstance(kernel, Composite):
+        params = kernel.get_params(deep=False)
+        changed = {key: _everywhere(part, recipe) for key, part in params.items() if isinstance(part, Kernel)}
+        return type(kernel)(**{**params, **changed})
+    return _say_how(next(_leaves(kernel)), list(recipe.object_names))
+
+
+def _places(kernel, names, recipe):
+    """The columns of X that a kernel on columns of the table reads: numbers, or names in a table."""
+    if recipe.has_objects and kernel.domain == "objects":
+        places = [recipe.object_names[name] for name in names]
+        return places[0] if len(places) == 1 else places
+    places = [i for name in names for i in _place(name, recipe)]
+    return [recipe.feature_names_[i] for i in places] if recipe.has_objects else places
+
+
+def _place(name, recipe):
+    """The numbers of the columns of X that came from a column of the table."""
+    if name in recipe.blocks_:
+        return recipe.blocks_[name]
+    if name in recipe.feature_names_ and name not in recipe.object_names.values():
+        return [recipe.feature_names_.index(name)]
+    if name in recipe.ignored_:
+        why = recipe.ignored_[name]
+        how = f" A kernel on strings can read it: Spectrum(3).on({name!r})." if "text" in why else ""
+        raise DataError(f"the kernel reads column {name!r}, which is left out: {why}.{how}")
+    if name in recipe.object_names:
+        raise DataError(f"column {name!r} holds objects, of which a kernel on vectors cannot make numbers; {HOLDS}.")
+    return check_column(name, [*recipe.blocks_, *recipe.object_names])

@@ -1,0 +1,210 @@
+"""From text to numbers, truth values and dates, column by column; what is none of these stays text."""
+
+from mercer.tabular._dates import dates_in
+from mercer.tabular.words import count, listed
+
+MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil")
+DASHES = ("-", "--", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
+GROUPS = r"'’ \u00a0\u2009\u202f"  # beside the sign that is not the decimal one
+CODE = r"^0\d+$"  # 00123: a number would lose its zeros
+INTEGER = r"^[+-]?\d{1,15}$"
+SIGNS = {".": "point", ",": "comma"}
+POINTS = (  # numbers that leave no doubt, of a table with decimal points
+    r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+)$"
+)
+COMMAS = r"^[+-]?(\d[\d.]*,(\d{1,2}|\d{4,})|0?,\d+|\d{1,3}(\.\d{3})+,\d+|\d{4,},\d+|\d+,\d*[eE][+-]?\d+)$"
+DOUBTFUL = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+
+
+def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
+    """The frame with each column of strings as what it is; ``strings`` stay, and only their empty cells are missing.
+
+    ``styles`` are those of `dates_in`. A word of ``missing`` that is a number is missing in columns of numbers, however
+    it is written there.
+    """
+    import polars as pl
+    import polars.selectors as cs
+
+    styles = {} if styles is None else styles
+    kept = [name for name in strings if frame.schema.get(name) == pl.String]
+    sorts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
+    before = frame = frame.with_columns(pl.col(sorts).cast(pl.String))
+    kept += sorts
+    frame = frame.with_columns(_without_missing(cs.string() - cs.by_name(kept), (*MISSING, *missing)),
+                               _without_missing(cs.by_name(kept), ("", *missing)))  # fmt: skip
+    names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings, *sorts}]
+    plain = _plain_numbers(frame.select(names)) if decimal == "." else {}
+    others = [_typed_column(frame[name], decimal, notes, styles) for name in names if name not in plain]
+    frame = frame.with_columns([*plain.values(), *others])
+    if not missing:
+        return frame
+    notes += _not_there(before, frame, missing, decimal)
+    values = [value for word in missing for value in _values(word, decimal)]
+    gone = cs.numeric().cast(pl.Float64).is_in(values)
+    return frame.with_columns(pl.when(gone).then(None).otherwise(cs.numeric()).name.keep())
+
+
+def _values(word, decimal):
+    """The numbers that a word for missing values stands for: none or one, both infinities for inf."""
+    word = str(word).strip().lower()
+    try:
+        value = float(word.replace(",", ".") if decimal == "," else word)
+    except ValueError:
+        return []
+    return [value, -value] if word in ("inf", "infinity") else [value] if value == value else []
+
+
+def _not_there(before, frame, missing, decimal):
+    """A sentence for each word that no cell has, and that is not missing anyway."""
+    import polars as pl
+    import polars.selectors as cs
+
+    said = []
+    for word in dict.fromkeys(str(word).strip() for word in missing):
+        cells = before.select((cs.string().str.strip_chars().str.to_lowercase() == word.lower()).any())
+        numbers = frame.select(cs.numeric().cast(pl.Float64).is_in(_values(word, decimal)).any())
+        found = any(part.width and any(part.row(0)) for part in (cells, numbers))
+        if not found and word.lower() not in MISSING:
+            said.append(not_there(word))
+    return said
+
+
+def not_there(word):
+    """The sentence for a word that no cell has."""
+    return f"no cell is {str(word).strip()!r}, which was to stand for a missing value."
+
+
+def _without_missing(columns, missing):
+    """Expression: strings without blanks around them, and null where a cell stands for nothing."""
+    import polars as pl
+
+    words = [str(word).strip().lower() for word in missing]
+    words += [f"{sign}{word}" for word in words if word in ("inf", "infinity") for sign in "+-"]
+    cell = columns.as_expr().str.strip_chars()
+    return pl.when(cell.str.to_lowercase().is_in(words)).then(None).otherwise(cell).name.keep()
+
+
+def _plain_numbers(frame):
+    """{name: column} of the columns that are numbers without any decoration; all at once, for tables of many."""
+    import polars as pl
+
+    if not frame.width:
+        return {}
+    missing = frame.null_count().row(0)
+    codes = frame.select(pl.all().str.contains(CODE).any()).row(0)
+    floats, whole = (frame.select(pl.all().cast(kind, strict=False)) for kind in (pl.Float64, pl.Int64))
+    lost, cut = floats.null_count().row(0), whole.null_count().row(0)
+    found = {}
+    for i, name in enumerate(frame.columns):
+        if lost[i] == missing[i] < frame.height and not codes[i]:
+            found[name] = whole[name] if cut[i] == missing[i] else floats[name]
+    return found
+
+
+def _typed_column(column, decimal, notes, styles):
+    """A column of strings as whole numbers, floats, truth values, dates or times, where all its cells are that."""
+    present = column.drop_nulls()
+    if not len(present):
+        return column
+    found = numbers_in(column, decimal, notes)
+    if found is not None:
+        return found
+    if present.str.to_lowercase().is_in(["true", "false"]).all():
+        return (column.str.to_lowercase() == "true").alias(column.name)
+    dates = dates_in(column, notes, styles)
+    if dates is not None:
+        return dates
+    other = "," if decimal == "." else "."
+    if is_number(column, other).all() and not is_number(column, decimal).all():
+        notes.append(
+            f"column {column.name!r} stays text: its numbers have a decimal {SIGNS[other]}, the table a decimal "
+            f"{SIGNS[decimal]}."
+        )
+    return column
+
+
+# ---------------------------------------------------------------------------------------------- numbers
+def pattern(decimal):
+    """What a number looks like, with groups of thousands, a currency sign or a percent sign."""
+    groups = GROUPS + ("," if decimal == "." else ".")
+    digits = rf"(\d+|[1-9]\d{{0,2}}([{groups}]\d{{3}})+)"  # no group of thousands begins with 0
+    point = rf"\{decimal}"
+    return rf"^[+-]?[$€£]?\s?[+-]?({digits}({point}\d*)?|{point}\d+)([eE][+-]?\d+)?\s?%?$|^[+-]?(?i:inf|infinity)$"
+
+
+def is_number(column, decimal="."):
+    """Which cells are numbers; null where a cell is missing."""
+    return column.str.contains(pattern(decimal))
+
+
+def numbers_in(column, decimal, notes):
+    """The column as numbers, or None if it has cells that are none."""
+    plain = without_dashes(column, decimal)
+    good = is_number(plain, decimal)
+    if not good.any() or not good.all():
+        return None
+    gone = column.filter(plain.is_null() & column.is_not_null())
+    if len(gone):
+        notes.append(
+            f"column {column.name!r}: {count(len(gone), 'cell')} {listed(gone.unique().sort())} read as missing."
+        )
+    if plain.str.contains(CODE).any():
+        notes.append(f"column {column.name!r} has numbers with leading zeros: codes, unless numbers are asked for.")
+        return None
+    return converted(plain, decimal, notes)
+
+
+def without_dashes(column, decimal="."):
+    """The column with null for - and the like, if there is a number or nothing else."""
+    import polars as pl
+
+    dash = column.is_in(DASHES)
+    if not dash.any() or not (is_number(column, decimal).any() or dash.all()):
+        return column
+    return pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
+
+
+def sign_of(column):
+    """(sign, which cells are numbers with it): the decimal sign with which more cells of a column are numbers."""
+    points, commas = (is_number(column, sign) for sign in SIGNS)
+    return (",", commas) if commas.sum() > points.sum() else (".", points)
+
+
+def converted(column, decimal, notes):
+    """Strings that are all numbers, as whole numbers or floats."""
+    import polars as pl
+
+    if column.str.contains(INTEGER).all():
+        return column.cast(pl.Int64)
+    groups = GROUPS + ("," if decimal == "." else ".")
+    signs = [what for what, marks in (("currency signs", "[$€£]"), ("percent signs", "%")) if _any(column, marks)]
+    if _any(column, rf"\d[{groups}]\d"):
+        signs.insert(0, "thousands separators")
+    if signs:
+        notes.append(f"column {column.name!r}: {' and '.join(signs)} were taken out of its numbers.")
+    plain = column.str.replace_all(rf"[{groups}$€£%\s]", "")
+    if decimal == ",":
+        plain = plain.str.replace(",", ".", literal=True)
+    return plain.cast(pl.Float64)
+
+
+def _any(column, what):
+    return bool(column.str.contains(what).any())
+
+
+def decimal_of(frame, separator, notes):
+    """'.' or ',': which sign stands before decimals, judged by the cells that leave no doubt."""
+    import polars as pl
+
+    cell = pl.all().str.strip_chars()
+    points, commas, doubtful = (
+        sum(count or 0 for count in frame.select(cell.str.contains(form).sum()).row(0))
+        for form in (POINTS, COMMAS, DOUBTFUL)
+    )
+    if commas and commas >= points:
+        notes.append("numbers have a decimal comma.")
+        return ","
+    if doubtful and not points and separator != ",":
+        notes.append("numbers such as 1,234 are read with a decimal comma; if these are thousands, say --decimal .")
+        return ","
+    return "."

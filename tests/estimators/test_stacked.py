@@ -1,0 +1,122 @@
+"""Mixtures of kernels: their weights, what they answer, and files."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.datasets import make_friedman1
+
+import mercer
+from mercer import GaussianProcessRegressor, StackedKernels
+from mercer.inference.stacking import log_density_of, moments_of, quantiles_of, stacking_weights
+from mercer.kernels import Gaussian, Matern32
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_friedman1(120, n_features=5, noise=1.0, random_state=0)
+    held = make_friedman1(400, n_features=5, noise=1.0, random_state=1)
+    return X, y, *held
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return StackedKernels(time_budget=60).fit(*data[:2])
+
+
+def test_weights_are_the_best_on_the_simplex():
+    rng = np.random.default_rng(0)
+    densities = rng.standard_normal((3, 200)) + [[0.5], [0.0], [-1.0]]
+    best = stacking_weights(densities, prior=0.0, gap=1e-9)
+
+    def value(w):
+        return np.mean(np.log(w @ np.exp(densities)))
+
+    assert best.sum() == pytest.approx(1.0) and (best >= 0).all()
+    for other in rng.dirichlet(np.ones(3), 200):
+        assert value(best) >= value(other) - 1e-8
+    twice = stacking_weights(densities, counts=np.full(200, 2.0), prior=0.0, gap=1e-9)
+    np.testing.assert_allclose(best, twice, atol=1e-6)
+
+
+def test_moments_quantiles_and_densities_of_a_mixture():
+    means, stds, weights = np.array([[0.0], [4.0]]), np.array([[1.0], [0.5]]), np.array([0.3, 0.7])
+    rng = np.random.default_rng(0)
+    which = rng.choice(2, 400_000, p=weights)
+    drawn = means[which, 0] + stds[which, 0] * rng.standard_normal(400_000)
+    mean, std = moments_of(means, stds, weights)
+    assert mean[0] == pytest.approx(drawn.mean(), abs=0.01) and std[0] == pytest.approx(drawn.std(), abs=0.01)
+    levels = [0.05, 0.5, 0.95]
+    np.testing.assert_allclose(quantiles_of(levels, means, stds, weights)[0], np.quantile(drawn, levels), atol=0.03)
+    expected = np.log(0.3 * norm.pdf(1.0) + 0.7 * norm.pdf(1.0, 4.0, 0.5))
+    assert log_density_of(np.array([1.0]), means, stds, weights)[0] == pytest.approx(expected)
+
+
+def test_it_foresees_better_than_the_default_process(data, fitted):
+    X, y, held, truth = data
+    mean, std = GaussianProcessRegressor().fit(X, y).predict(held, return_std=True, noisy=True)
+    assert fitted.log_density(held, truth).mean() > norm.logpdf(truth, mean, std).mean()
+    assert np.sqrt(np.mean((fitted.predict(held) - truth) ** 2)) < np.sqrt(np.mean((mean - truth) ** 2))
+    assert len(fitted.kernels_) <= 6 and fitted.weights_.sum() == pytest.approx(1.0)
+    assert fitted.left_out_density_ == pytest.approx(fitted.log_density(held, truth).mean(), abs=0.25)
+
+
+def test_intervals_cover(data, fitted):
+    ends = fitted.predict_interval(data[2], 0.9)
+    inside = (data[3] > ends[:, 0]) & (data[3] < ends[:, 1])
+    assert 0.82 < inside.mean() < 0.97
+    assert fitted.predict_interval(data[2][:3], 0.9, method="left-out").shape == (3, 2)
+
+
+def test_files_keep_all_of_it(tmp_path, data, fitted):
+    fitted.save(tmp_path / "model.mercer")
+    again = mercer.load(tmp_path / "model.mercer")
+    for ours, theirs in zip(*(m.predict(data[2], return_std=True, noisy=True) for m in (fitted, again)), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert again.words_ == fitted.words_ and again.selection_.message == fitted.selection_.message
+
+
+def test_given_kernels_are_taken_as_they_are(data):
+    X, y = data[:2]
+    model = StackedKernels([Gaussian(1.0), 9.0 * Matern32(1.0)], [1.0, 1.0], weights=[1, 3]).fit(X, y)
+    single = [GaussianProcessRegressor(k, 1.0, criterion=None).fit(X, y).predict(X) for k in model.kernels_]
+    np.testing.assert_allclose(model.predict(X), 0.25 * single[0] + 0.75 * single[1])
+    with pytest.raises(ValueError, match="as many lam"):
+        StackedKernels([Gaussian(1.0)]).fit(X, y)
+    with pytest.raises(ValueError, match="weights must be"):
+        StackedKernels([Gaussian(1.0)], [1.0], weights=[-1.0]).fit(X, y)
+
+
+def test_weights_of_rows_are_copies():
+    X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
+    kernels, lams = [10.0 * Matern32(1.0), 10.0 * Gaussian(1.0)], [1.0, 1.0]
+    weight = np.where(np.arange(60) < 5, 2.0, 1.0)
+    some = StackedKernels(kernels, lams, weights=[1, 1]).fit(X, y, sample_weight=weight)
+    all_ = StackedKernels(kernels, lams, weights=[1, 1]).fit(np.vstack([X, X[:5]]), np.append(y, y[:5]))
+    np.testing.assert_allclose(some.predict(X), all_.predict(X))
+
+
+def test_data_that_say_nothing():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.allclose(StackedKernels().fit(X, np.full(30, 7.0)).predict(X), 7.0)
+        assert np.allclose(StackedKernels().fit(X[:2], [1.0, 1.0]).predict(X), 1.0)
+        assert np.isfinite(StackedKernels(time_budget=60).fit(X, np.arange(30.0)).predict(X)).all()
+        mean, std = StackedKernels().fit(X[:4], [1.0, 2.0, 3.0, 4.0]).predict(X, return_std=True, noisy=True)
+        assert np.allclose(mean, 2.5, atol=0.01) and (std > 1.0).all()
+        assert np.allclose(StackedKernels().fit(np.ones((30, 2)), X[:, 0]).predict(np.ones((2, 2))), X[:, 0].mean())
+    with pytest.warns(UserWarning, match="the mean of y"):
+        StackedKernels().fit(X, np.full(30, 7.0))
+    with pytest.raises(ValueError, match="one target"):
+        StackedKernels().fit(X, X)
+
+
+def test_covariance_is_that_of_the_mixture(data, fitted):
+    X = data[2][:6]
+    mean, cov = fitted.predict(X, return_cov=True)
+    np.testing.assert_allclose(np.sqrt(cov.diagonal()), fitted.predict(X, return_std=True)[1], rtol=1e-6)
+    np.testing.assert_allclose(mean, fitted.predict(X))
+    noisy = fitted.predict(X, return_cov=True, noisy=True)[1]
+    np.testing.assert_allclose(np.sqrt(noisy.diagonal()), fitted.predict(X, return_std=True, noisy=True)[1], rtol=1e-6)

@@ -1,0 +1,117 @@
+"""Transforms of the target: their inverses, slopes and means; and which one the density of y chooses."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import mercer
+from mercer import GaussianProcessRegressor, KernelRidge, StackedKernels, TransformedTarget
+from mercer.estimators.targets import KINDS
+
+RNG = np.random.default_rng(0)
+SKEW = np.exp(RNG.standard_normal(200))
+
+
+@pytest.fixture
+def growing():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 4, (80, 1))
+    return X, np.exp(X[:, 0] + 0.4 * rng.standard_normal(80))
+
+
+@pytest.mark.parametrize("word", KINDS)
+class TestTransforms:
+    def test_there_and_back(self, word):
+        target = KINDS[word].of(SKEW)
+        np.testing.assert_allclose(target.back(target.forward(SKEW)), SKEW, rtol=1e-9)
+
+    def test_slope(self, word):
+        target, y = KINDS[word].of(SKEW), np.quantile(SKEW, [0.113, 0.417, 0.831])
+        slope = (target.forward(y + 1e-6) - target.forward(y - 1e-6)) / 2e-6
+        np.testing.assert_allclose(np.exp(target.log_slope(y)), slope, rtol=1e-4)
+
+    def test_mean_is_not_that_of_the_middle(self, word):
+        target = KINDS[word].of(SKEW)
+        mean, std = np.array([0.2, -0.3]), np.array([0.5, 0.3])
+        drawn = target.back(mean + std * np.random.default_rng(0).standard_normal((400_000, 2)))
+        np.testing.assert_allclose(target.mean(mean, std), drawn.mean(axis=0), rtol=0.01)
+        np.testing.assert_allclose(target.variance(mean, std), drawn.var(axis=0), rtol=0.03)
+
+    def test_state(self, word):
+        target = KINDS[word].of(SKEW)
+        again = type(target).from_state(target.state())
+        np.testing.assert_array_equal(again.forward(SKEW), target.forward(SKEW))
+
+
+def test_the_density_of_y_chooses(growing):
+    X, y = growing
+    assert TransformedTarget().fit(X, y).target_.word == "log"
+    rng = np.random.default_rng(2)
+    plain = TransformedTarget().fit(X, 50.0 + X[:, 0] + rng.standard_normal(80))
+    assert plain.target_.word == "none" and set(plain.tried_) == {"none", "log", "yeo-johnson"}
+
+
+def test_the_density_integrates_to_one(growing):
+    model = TransformedTarget(target="log").fit(*growing)
+    grid = np.geomspace(1e-4, 1e5, 20_001)
+    density = np.exp(model.log_density(np.full((len(grid), 1), 2.0), grid))
+    assert np.trapezoid(density, grid) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "inner", [GaussianProcessRegressor(), KernelRidge(criterion="loo"), StackedKernels(time_budget=60)]
+)
+def test_means_and_intervals(growing, inner):
+    X, y = growing
+    model = TransformedTarget(inner, "log").fit(X, y)
+    new = np.random.default_rng(5).uniform(0.2, 3.8, (2000, 1))
+    truth = np.exp(new[:, 0] + 0.4 * np.random.default_rng(6).standard_normal(2000))
+    assert model.predict(new).min() > 0
+    mean = np.exp(new[:, 0] + 0.08)
+    assert np.mean(model.predict(new) / mean) == pytest.approx(1.0, abs=0.12)
+    ends = model.predict_interval(new, 0.9)
+    assert (ends > 0).all() and 0.8 < np.mean((truth > ends[:, 0]) & (truth < ends[:, 1])) < 0.97
+
+
+def test_intervals_are_mapped_exactly(growing):
+    X, y = growing
+    model, inner = TransformedTarget(target="log").fit(X, y), GaussianProcessRegressor().fit(X, np.log(y))
+    np.testing.assert_allclose(model.predict_interval(X), np.exp(inner.predict_interval(X)))
+    mean, std = inner.predict(X, return_std=True, noisy=True)
+    np.testing.assert_allclose(model.log_density(X, y), norm.logpdf(np.log(y), mean, std) - np.log(y))
+
+
+def test_files(tmp_path, growing):
+    for word in ("log", "yeo-johnson"):
+        model = TransformedTarget(target=word).fit(*growing)
+        model.save(tmp_path / f"{word}.mercer")
+        again = mercer.load(tmp_path / f"{word}.mercer")
+        np.testing.assert_array_equal(again.predict(growing[0]), model.predict(growing[0]))
+
+
+def test_bad_targets(growing):
+    X, y = growing
+    with pytest.raises(ValueError, match=r"needs y > 0.*yeo-johnson"):
+        TransformedTarget(target="log").fit(X, y - 3.0)
+    with pytest.raises(ValueError, match="none of"):
+        TransformedTarget(target="cube").fit(X, y)
+    with pytest.raises(ValueError, match="one finite target"):
+        TransformedTarget().fit(X, np.column_stack([y, y]))
+    assert TransformedTarget().fit(X, y - 3.0).target_.word in ("none", "yeo-johnson")
+
+
+def test_shares_stay_between_their_ends():
+    X = np.linspace(-3, 3, 60)[:, None]
+    y = 1 / (1 + np.exp(-(2 * X[:, 0] + 0.3 * np.random.default_rng(0).standard_normal(60))))
+    model = TransformedTarget().fit(X, y)
+    assert model.target_.word == "logit"
+    found = model.predict_interval(np.linspace(-6, 6, 50)[:, None], 0.99)
+    assert (found > 0).all() and (found < 1).all()
+
+
+def test_deviations_of_every_kind(growing):
+    X, y = growing
+    model = TransformedTarget(target="log").fit(X, y)
+    std = model.predict(X[:5], return_std=True)[1]
+    np.testing.assert_allclose(np.sqrt(model.predict(X[:5], return_cov=True)[1].diagonal()), std, rtol=1e-6)
+    assert (model.predict(X[:5], return_std=True, noisy=True)[1] > std).all()

@@ -1,0 +1,162 @@
+"""The search over kernel expressions: what it chooses, in words, in time, and on data that say nothing."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+
+from mercer import GaussianProcessRegressor, KernelInterpolator, KernelRidge
+from mercer.kernels import Anova, Gaussian, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
+from mercer.selection import GCV, search_kernels
+from mercer.selection.kernels_search.candidate import shrink
+from mercer.selection.kernels_search.columns import in_units, periods, time_column, unit_of
+from mercer.selection.kernels_search.words import in_words
+
+
+@pytest.fixture(scope="module")
+def series():
+    t = 1950.0 + np.arange(96) / 12.0
+    rng = np.random.default_rng(0)
+    return t[:, None], 3.0 * (t - 1950.0) + 5.0 * np.sin(2 * np.pi * t) + 0.5 * rng.standard_normal(96)
+
+
+@pytest.fixture(scope="module")
+def found(series):
+    return search_kernels(*series, names=["year"], time_budget=60)
+
+
+class TestSeries:
+    def test_season_and_trend_are_named(self, found):
+        assert "a season of period 1" in found.words_ and found.series
+        assert abs(found.periods_[0] - 1.0) < 0.05
+
+    def test_it_forecasts(self, series, found):
+        X, y = series
+        later = 1958.0 + np.arange(24)[:, None] / 12.0
+        model = GaussianProcessRegressor(found.kernel_, found.lam_, criterion=None).fit(X, y)
+        truth = 3.0 * (later[:, 0] - 1950.0) + 5.0 * np.sin(2 * np.pi * later[:, 0])
+        assert np.sqrt(np.mean((model.predict(later) - truth) ** 2)) < 1.0
+
+    def test_leaderboard(self, found):
+        scores = [one.score for one in found.candidates_]
+        assert scores == sorted(scores) and len(scores) == 5
+        assert found.kernel_ is found.candidates_[0].kernel
+        assert "chosen: " in str(found) and found.candidates_[1].name in str(found)
+
+    def test_no_period_longer_than_half_of_the_data(self):
+        t = np.linspace(0, 10, 100)
+        assert all(p <= 5.01 for p in periods(t, np.sin(2 * np.pi * t / 30)))
+        assert periods(t[:10], np.sin(t[:10])) == [] and periods(t, np.ones(100)) == []
+
+    def test_harmonics_are_not_periods_of_their_own(self):
+        t = np.arange(200.0)
+        found = periods(t, np.sin(2 * np.pi * t / 20) + 0.5 * np.sin(2 * np.pi * t / 10))
+        assert len(found) == 1 and abs(found[0] - 20) < 0.5
+
+    def test_time_is_in_order_and_even(self):
+        t = np.arange(50.0)
+        other = np.random.default_rng(0).standard_normal(50)
+        assert time_column(np.column_stack([other, t])) == 1
+        assert time_column(np.random.default_rng(0).permutation(t)[:, None]) is None
+        assert time_column(np.exp(t)[:, None]) is None
+
+
+class TestTables:
+    def test_relevant_columns_and_interactions(self):
+        X, y = make_friedman1(150, n_features=6, noise=0.5, random_state=0)
+        found = search_kernels(X, y, time_budget=60)
+        held, truth = make_friedman1(300, n_features=6, noise=0.0, random_state=1)
+        model = GaussianProcessRegressor(found.kernel_, found.lam_, criterion=None).fit(X, y)
+        default = GaussianProcessRegressor().fit(X, y)
+        errors = [np.sqrt(np.mean((one.predict(held) - truth) ** 2)) for one in (model, default)]
+        assert errors[0] < errors[1]
+        assert "hardly matter" in found.words_
+
+    def test_units_do_not_matter(self):
+        X, y = make_friedman1(80, n_features=5, noise=1.0, random_state=0)
+        plain = search_kernels(X, y, time_budget=None)
+        moved = search_kernels(X * [1e-6, 1.0, 1e6, 3.0, 1.0] + 5.0, 1e3 * y, time_budget=None)
+        assert plain.candidates_[0].name == moved.candidates_[0].name
+        K, L = plain.kernel_(X), moved.kernel_(X * [1e-6, 1.0, 1e6, 3.0, 1.0] + 5.0)
+        np.testing.assert_allclose(L, 1e6 * K, rtol=0.05)
+
+    def test_time_budget_is_kept(self):
+        X, y = make_friedman1(400, noise=1.0, random_state=0)
+        begun = time.perf_counter()
+        found = search_kernels(X, y, time_budget=0.5)
+        assert time.perf_counter() - begun < 3.0 and found.status == "time_budget"
+
+    def test_optimism_of_the_choice_is_measured(self):
+        X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
+        found = search_kernels(X, y, time_budget=3, nested=3)
+        assert 0.0 < found.optimism_ < 1.0 and "looks better than it is" in str(found)
+
+    def test_levels_of_rows(self):
+        X, y = make_friedman1(1000, n_features=5, noise=1.0, random_state=0)
+        found = search_kernels(X, y, time_budget=4, keep=2)
+        assert all(one.rows == 1000 for one in found.candidates_)
+
+    def test_other_criteria(self):
+        X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
+        assert np.isfinite(search_kernels(X, y, criterion="loo", time_budget=3).value_)
+        with pytest.raises(ValueError, match="log density"):
+            search_kernels(X, y, criterion=GCV())
+
+
+class TestAuto:
+    @pytest.mark.parametrize("cls", [GaussianProcessRegressor, KernelRidge])
+    def test_kernel_auto(self, cls, series):
+        model = cls(kernel="auto", time_budget=60).fit(*series)
+        assert "season" in model.selection_.message and len(model.selection_.candidates) > 1
+        assert model.score(*series) > 0.95
+
+    @pytest.mark.parametrize("cls", [GaussianProcessRegressor, KernelRidge])
+    def test_data_that_say_nothing(self, cls):
+        X = np.random.default_rng(0).standard_normal((30, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert np.allclose(cls(kernel="auto").fit(X, np.full(30, 7.0)).predict(X), 7.0)
+            constant = cls(kernel="auto").fit(np.ones((30, 2)), X[:, 0])
+            assert np.allclose(constant.predict(np.ones((3, 2))), X[:, 0].mean())
+            assert np.isfinite(cls(kernel="auto", time_budget=60).fit(X, np.arange(30.0)).predict(X)).all()
+        with pytest.raises(ValueError, match="rows|few"):
+            cls(kernel="auto").fit(X[:2], [0.0, 1.0])
+
+    def test_a_kernel_is_chosen_by_a_density(self):
+        X = np.random.default_rng(0).standard_normal((30, 2))
+        with pytest.raises(ValueError, match="log density"):
+            KernelRidge("auto", criterion="gcv").fit(X, X[:, 0])
+        with pytest.raises(TypeError, match="auto"):
+            KernelInterpolator("auto").fit(X, X[:, 0])
+
+
+def test_expressions_in_other_units_are_the_same_kernels():
+    X = np.random.default_rng(0).standard_normal((20, 3)) * [1.0, 50.0, 1e-3] + [0.0, 1900.0, 2.0]
+    centre, scale = unit_of(X)
+    Z = (X - centre) / scale
+    for kernel in (
+        2.0 * Matern32(1.5) + 0.3 * Linear(),
+        1.0 * Anova(np.array([1.0, 2.0, 3.0]), 0.4) * Laplacian(2.0),
+        0.5 * (Periodic(1.0, 0.7) * Gaussian(2.0)).on([1]) + 0.1 * Polynomial(2),
+    ):
+        np.testing.assert_allclose(in_units(kernel, centre, scale)(X), kernel(Z), rtol=1e-7)
+
+
+def test_lengths_are_drawn_towards_each_other():
+    names = ["scale", "kernel__length_scale[0]", "kernel__length_scale[1]", "lam"]
+    value, gradient = shrink(names, np.array([9.0, 1.0, 3.0, 5.0]))
+    assert value > 0 and gradient[1] < 0 < gradient[2] and gradient[0] == gradient[3] == 0
+    step = 1e-6 * np.array([0.0, 1.0, 0.0, 0.0])
+    z = np.array([9.0, 1.0, 3.0, 5.0])
+    assert (shrink(names, z + step)[0] - value) / 1e-6 == pytest.approx(gradient[1], rel=1e-4)
+
+
+def test_words():
+    kernel = 2.0 * Anova([1.0, 2.0, 1.5, 40.0], 0.01) + 0.1 * Standardised(Linear(), 0.0, 1.0)
+    said = in_words(kernel, ["a", "b", "c", "d"])
+    assert said == (
+        "a sum of functions of single columns of all 4 columns (most of all a, c and b; 1 of 4 hardly matter), "
+        "plus a line in all 4 columns"
+    )
