@@ -156,6 +156,8 @@ def stretched(task, kernel, rule):
 
 def fitted(task, kernel, lam, rule, found, criterion):
     """(`Grown`, SearchResult or None): the fit, and how λ was chosen on all rows."""
+    if rule is None and not lam > 0:
+        raise ValueError(f"lam = {lam}: a fit on landmarks needs lam > 0; use a small one, or approximation=None.")
     grown = grow(task, kernel, None if rule else lam, rule)
     proof.told(grown.certificate, warn)
     if rule is None:

@@ -160,7 +160,7 @@ class Design:
         return self.kernel.stationary and isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
 
     def in_single(self, L):
-        """Return block ↦ √w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, and how many a₁ are: see `whiten_first`."""
+        """Return block ↦ (√w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, √w [h | y]): see `whiten_first`."""
         first, middle = min(FIRST, self.m), self.points.mean(axis=0)
         L32, points = L.astype(np.float32), (self.points - middle).astype(np.float32)
         centre = self.centre.astype(np.float32)
@@ -178,7 +178,7 @@ class Design:
                 tail = tail * root
             return F, tail
 
-        return rows, first
+        return rows
 
     def diagonal(self, block):
         """Σ w k(x, x)."""

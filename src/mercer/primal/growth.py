@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer import _tiles
 from mercer.primal import certificate as proof
 from mercer.primal.design import Sample, choose_landmarks
 from mercer.primal.squared import SquaredFit, fit_squared, refine
@@ -61,6 +62,8 @@ class Task:
 
     def choose(self, kernel, m):
         """(sample, landmarks) for m of them."""
+        # before the first k: compiled loops have other last bits, and a fit must not change them half way
+        _tiles.loops(self.source.n * (max(self.sizes) + CERTIFYING))
         sample = Sample.draw(self.source, m, self.seed)
         return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed)
 
