@@ -375,3 +375,13 @@ def test_auto_is_exact_wherever_that_fits():
     assert mercer.plan(source).gram == "landmarks" and mercer.plan(KernelRidge(), source).n == 30_000
     short = mercer.plan(KernelRidge(memory=1e9), n=50_000, d=10)
     assert short.gram == "landmarks" and short.memory_bytes <= 1e9
+
+
+def test_a_flat_kernel_with_a_tiny_lambda_gets_the_landmarks_it_needs(rng):
+    """Long length scales tell a curve by directions of 1e-9 of the trace: they count where λ is smaller still."""
+    X = rng.uniform(-2, 2, (3000, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(3000)
+    model = KernelRidge(Gaussian([8.0, 200.0]), 1e-8, approximation=Landmarks()).fit(X, y)
+    exact = np.sin(2.0 * X[:, 0]) + 0.3 * X[:, 1]
+    assert np.sqrt(np.mean((model.predict(X) - exact) ** 2)) < 0.02
+    assert model.fit_report_["approximation"]["verdict"] != "not enough landmarks"
