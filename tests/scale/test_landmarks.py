@@ -381,7 +381,8 @@ def test_a_flat_kernel_with_a_tiny_lambda_gets_the_landmarks_it_needs(rng):
     """Long length scales tell a curve by directions of 1e-9 of the trace: they count where λ is smaller still."""
     X = rng.uniform(-2, 2, (3000, 2))
     y = np.sin(2.0 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(3000)
-    model = KernelRidge(Gaussian([8.0, 200.0]), 1e-8, approximation=Landmarks()).fit(X, y)
-    exact = np.sin(2.0 * X[:, 0]) + 0.3 * X[:, 1]
-    assert np.sqrt(np.mean((model.predict(X) - exact) ** 2)) < 0.02
+    kernel = Gaussian([8.0, 200.0])
+    exact = KernelRidge(kernel, 1e-8, approximation=None).fit(X, y).predict(X)
+    model = KernelRidge(kernel, 1e-8, approximation=Landmarks()).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(X) - exact) ** 2)) < 1e-3
     assert model.fit_report_["approximation"]["verdict"] != "not enough landmarks"
