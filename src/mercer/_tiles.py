@@ -19,7 +19,7 @@ from mercer._warn import warn
 EVERYTHING = slice(None)
 ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in its second-level cache
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
-FAILED = []  # why the compiled loops could not be loaded
+FAILED: list[str] = []  # why the compiled loops could not be loaded
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
 
 

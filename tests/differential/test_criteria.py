@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from differential import twin
-from differential.test_linear import FIRST, SHAPES, SLACK, Problem, off
+from differential.test_linear import FIRST, SHAPES, SLACK, Problem, batches, off
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import TiledGram
 from mercer.kernels import Linear
@@ -55,17 +55,16 @@ CRITERIA = {
 }
 
 
-def seeds():
-    """Those of radial kernels, since ℓ is looked at."""
-    few = [seed for seed in range(FIRST + 20_000, FIRST + 20_000 + ALL) if Problem(seed).kind is not Linear]
-    return [*few[:QUICK], *(pytest.param(seed, marks=pytest.mark.slow) for seed in few[QUICK:])]
-
-
 @pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("seed", seeds())
-def test_value_and_gradient(seed, name):
+@pytest.mark.parametrize("batch", list(batches(FIRST + 20_000, QUICK, ALL)))
+def test_value_and_gradient(batch, name):
+    for seed in batch:
+        check(seed, name)
+
+
+def check(seed, name):
     p, (criterion, exact) = Problem(seed), CRITERIA[name]
-    if len(p.y) < 4:
+    if len(p.y) < 4 or p.kind is Linear:  # ℓ is looked at
         return
     K, H = TiledGram(p.kernel, p.X), np.ones((len(p.y), 1)) if p.intercept else None
     try:
@@ -90,5 +89,5 @@ def test_value_and_gradient(seed, name):
         return
     unit = len(y) if name in ("evidence", "log_density") else 0.0  # logarithms may be near 0
     size = max(abs(float(true)) + unit, *(abs(float(slope)) for slope in slopes))
-    assert off(value, float(true), size) <= SLACK * digits
-    assert off(gradient, twin.floats(slopes), size) <= SLACK * digits * len(y)
+    assert off(value, float(true), size) <= SLACK * digits, seed
+    assert off(gradient, twin.floats(slopes), size) <= SLACK * digits * len(y), seed

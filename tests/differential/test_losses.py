@@ -11,6 +11,7 @@ import cvxpy
 import numpy as np
 import pytest
 
+from differential.test_linear import batches
 from mercer import KernelMachine
 from mercer.kernels import Exponential, Gaussian, Linear, Matern32
 from mercer.losses import BY_NAME
@@ -76,16 +77,14 @@ def minimum(name, K, y, weight, lam, intercept):
     return problem.value if problem.status == cvxpy.OPTIMAL else None
 
 
-def cases():
-    """A few problems of each loss, and many that are slow."""
-    for name in TWINS:
-        for i in range(ALL):
-            marks = () if i < QUICK else pytest.mark.slow
-            yield pytest.param(name, FIRST + i, marks=marks, id=f"{name}-{FIRST + i}")
+@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("batch", list(batches(FIRST, QUICK, ALL)))
+def test_the_certificate_is_true(batch, name):
+    for seed in batch:
+        check(name, seed)
 
 
-@pytest.mark.parametrize(("name", "seed"), list(cases()))
-def test_the_certificate_is_true(name, seed):
+def check(name, seed):
     kernel, X, y, weight, lam, intercept = draw(name, seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

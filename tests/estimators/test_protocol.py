@@ -118,7 +118,9 @@ def test_left_out_is_near_a_refit_without_the_row(model, data):
 @every
 def test_rows_of_weight_zero_have_no_left_out_prediction(model, data):
     if "sample_weight" not in inspect.signature(model.fit).parameters:
-        pytest.skip("takes no weights")
+        with pytest.raises(TypeError, match="sample_weight"):  # not taken in silence
+            model.fit(*data, sample_weight=np.ones(60))
+        return
     weight = np.ones(60)
     weight[5] = 0.0
     fitted = fit(model, data, sample_weight=weight)

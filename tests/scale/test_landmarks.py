@@ -120,8 +120,8 @@ def test_sums_have_the_same_bits_for_any_number_of_threads(rng):
     source, k = Arrays(X, Y), Gaussian(1.0)
     design = Design(k, X[:40], constant, source.take(np.arange(500)))
     L = landmark_factor(k(X[:40]))[0]
-    for single in (None, L):
-        one, three = (Sums.of(source, design, single, workers=w) for w in (1, 3))
+    for single in (False, True):
+        one, three = (Sums.of(source, design, L, single, workers=w) for w in (1, 3))
         np.testing.assert_array_equal(one.C, three.C)
 
 
@@ -320,6 +320,8 @@ def test_odd_cases(rng):
     big = quiet(KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(30)), X, 1e200 * y)
     small = quiet(KernelRidge(Gaussian(1.0), lam=0.1, approximation=Landmarks(30)), X, y)
     np.testing.assert_allclose(big.predict(X) / 1e200, small.predict(X), rtol=1e-7)
+    with pytest.raises(ValueError, match="needs lam > 0"):
+        KernelRidge(lam=0.0, approximation=Landmarks(5)).fit(X, y)
     for wrong in (Landmarks(0), Landmarks(2.5), Landmarks("many"), Landmarks(3, choose="best")):
         with pytest.raises(ValueError, match="must be"):
             KernelRidge(approximation=wrong).fit(X, y)
@@ -373,3 +375,14 @@ def test_auto_is_exact_wherever_that_fits():
     assert mercer.plan(source).gram == "landmarks" and mercer.plan(KernelRidge(), source).n == 30_000
     short = mercer.plan(KernelRidge(memory=1e9), n=50_000, d=10)
     assert short.gram == "landmarks" and short.memory_bytes <= 1e9
+
+
+def test_a_flat_kernel_with_a_tiny_lambda_gets_the_landmarks_it_needs(rng):
+    """Long length scales tell a curve by directions of 1e-9 of the trace: they count where λ is smaller still."""
+    X = rng.uniform(-2, 2, (3000, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(3000)
+    kernel = Gaussian([8.0, 200.0])
+    exact = KernelRidge(kernel, 1e-8, approximation=None).fit(X, y).predict(X)
+    model = KernelRidge(kernel, 1e-8, approximation=Landmarks()).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(X) - exact) ** 2)) < 1e-3
+    assert model.fit_report_["approximation"]["verdict"] != "not enough landmarks"

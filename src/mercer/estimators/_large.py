@@ -123,7 +123,7 @@ def choose_kernel(task, kernels, lam, criterion, budget, *, optimize, merge, see
         list(kernels) if several else kernels[0], rows, criterion, solver=Cholesky(), lam=lam, optimize=optimize,
         time_budget=None if budget is None else budget / 4, random_state=seed,
     )  # fmt: skip
-    kernel = found.kernel
+    kernel, task.lam = found.kernel, found.lam
     if optimize != "lam" and task.source.n > SUBSET:
         kernel = stretched(task, kernel, rule)
     found.kernel, found.seconds = kernel, time.perf_counter() - started
@@ -156,6 +156,9 @@ def stretched(task, kernel, rule):
 
 def fitted(task, kernel, lam, rule, found, criterion):
     """(`Grown`, SearchResult or None): the fit, and how λ was chosen on all rows."""
+    if rule is None and not lam > 0:
+        raise ValueError(f"lam = {lam}: a fit on landmarks needs lam > 0; use a small one, or approximation=None.")
+    task.lam = lam if rule is None else task.lam
     grown = grow(task, kernel, None if rule else lam, rule)
     proof.told(grown.certificate, warn)
     if rule is None:

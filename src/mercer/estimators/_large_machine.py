@@ -34,6 +34,7 @@ def fit_machine(estimator, source, kernel, loss, joint, report=None):
     sample, chosen, points = _enough(task, kernel)
     started = time.perf_counter()
     options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "deadline": task.deadline, "joint": joint}
+    options["memory"] = estimator.memory
     if "progress" in task.options:
         options["progress"] = task.options["progress"]
     found = fit_smooth(source, kernel, chosen, loss, float(estimator.lam), trend=trend, sample=sample, **options)

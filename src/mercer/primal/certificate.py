@@ -15,6 +15,7 @@ from mercer.solvers.plan_class import duration
 CERTIFIED = 0.1  # of the leave-one-out error: an error in quadrature of half a percent
 FLAT = 0.005  # of the leave-one-out error: what twice the landmarks must gain to be worth it
 FEW = 128  # landmarks below which a flat curve says little: none of them may see what there is to see
+ROUNDING, NOTHING = 1e-12, 0.1  # of k(x, x); of the effective dimension
 MARGIN = 3.3  # standard errors: a bound from some of the rows fails once in a thousand times
 VERDICTS = ("certified", "good enough", "not enough landmarks")
 
@@ -100,7 +101,8 @@ def certificate(fit, bound, rows, points, stopped=None, seconds=0.0):
     missing, trace = fit.missing
     loo = points[-1][1]
     low = fit.normal.dof(fit.lam) + fit.design.q
-    full = fit.chosen.left <= 1e-5  # nothing is left of the kernel at any candidate
+    # Nothing is left of the kernel at any candidate: to rounding, or beside λ, which a flat kernel may need tiny.
+    full = fit.chosen.left <= ROUNDING or (fit.chosen.left <= 1e-5 and missing <= NOTHING * low * fit.lam)
     verdict = VERDICTS[0 if bound <= CERTIFIED * loo else 1 if flat(points) or full else 2]
     found = {
         "kind": "landmarks", "m": fit.design.m, "verdict": verdict, "distance": bound,

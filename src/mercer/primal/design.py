@@ -14,6 +14,7 @@ from mercer.solvers.rpcholesky import random_pivots
 from mercer.sources.base import Block
 
 LOO_ROWS = 2048  # rows whose leave-one-out error is computed: its standard error is under 2 % of itself
+FLAT = 1e-13  # of k(x, x): what rounding leaves of it
 FIRST = 128  # landmarks whose features are made before the sums in float32
 FEWEST, MOST, PART = 4, 20, 5  # candidates for landmarks: between 4m and 20m, else a fifth of the rows
 
@@ -58,7 +59,7 @@ class Chosen:
         return Chosen(take(self.points, np.arange(m)), self.L[:m, :m].copy(), self.jitter, 0.0, np.nan, np.nan)
 
 
-def choose_landmarks(kernel, candidates, m, how, seed):
+def choose_landmarks(kernel, candidates, m, how, seed, least=None):
     """`Chosen` of m rows; fewer where the candidates have not as many directions.
 
     Parameters
@@ -69,6 +70,9 @@ def choose_landmarks(kernel, candidates, m, how, seed):
     m : int
     how : Landmarks
     seed : int
+    least : float, default=None
+        What may be left of k(x, x) where fewer are enough: a flat kernel with a tiny λ tells directions apart that are
+        as small.
     """
     started, rng = time.perf_counter(), np.random.default_rng(seed)
     X = candidates.X if how.given is None else kernel.validate(how.given)
@@ -82,9 +86,13 @@ def choose_landmarks(kernel, candidates, m, how, seed):
         order = rng.permutation(K.n)
     # in float32 the residual is known to 1e-6 or so: enough to draw by, half the time
     large = K.n * m >= _tiles.WORTH_COMPILING
-    pivots, left = random_pivots(
-        K, m, rng, order=order, dtype=np.float32 if large else np.float64, tol=1e-5 if large else 1e-6
-    )
+    tol = 1e-5 if large else 1e-6
+    pivots, left = random_pivots(K, m, rng, order=order, dtype=np.float32 if large else np.float64, tol=tol)
+    if least is not None and len(pivots) < min(m, K.n):
+        finer = max(least / max(float(K.diag().max(initial=0.0)), 1e-300), FLAT)
+        if finer < tol:
+            rng = np.random.default_rng(seed)
+            pivots, left = random_pivots(K, m, rng, order=order, tol=finer)
     if not len(pivots):
         raise ValueError("k(x, x) is 0 for all candidates: there is nothing to choose landmarks by.")
     points = take(X, pivots)
@@ -160,7 +168,7 @@ class Design:
         return self.kernel.stationary and isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
 
     def in_single(self, L):
-        """Return block ↦ √w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, and how many a₁ are: see `whiten_first`."""
+        """Return block ↦ (√w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, √w [h | y]): see `whiten_first`."""
         first, middle = min(FIRST, self.m), self.points.mean(axis=0)
         L32, points = L.astype(np.float32), (self.points - middle).astype(np.float32)
         centre = self.centre.astype(np.float32)
@@ -178,7 +186,7 @@ class Design:
                 tail = tail * root
             return F, tail
 
-        return rows, first
+        return rows
 
     def diagonal(self, block):
         """Σ w k(x, x)."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer import _tiles
 from mercer.primal import certificate as proof
 from mercer.primal.design import Sample, choose_landmarks
 from mercer.primal.squared import SquaredFit, fit_squared, refine
@@ -48,6 +49,8 @@ class Task:
         ``time.monotonic()`` after which no stage begins and none is waited for, but for the first.
     options : dict
         Of `mercer.sources.map_reduce`: progress, checkpoint.
+    lam : float or None
+        About what λ will be: what counts of a direction depends on it.
     """
 
     source: object
@@ -58,11 +61,15 @@ class Task:
     seed: int = 0
     deadline: float | None = None
     options: dict = field(default_factory=dict)
+    lam: float | None = None
 
     def choose(self, kernel, m):
         """(sample, landmarks) for m of them."""
+        # before the first k: compiled loops have other last bits, and a fit must not change them half way
+        _tiles.loops(self.source.n * (max(self.sizes) + CERTIFYING))
         sample = Sample.draw(self.source, m, self.seed)
-        return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed)
+        least = None if self.lam is None else 0.1 * self.lam / self.source.n
+        return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed, least)
 
     def stage(self, kernel, m, lam, rule, deadline=None, again=None):
         """(sample, fit) on m landmarks; ``again`` with those of a stage, in float64."""

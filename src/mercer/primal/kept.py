@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from mercer._state import check
-from mercer.primal.design import Design
 from mercer.primal.squared import Sums, equations
 from mercer.sources import Arrays
 
@@ -87,11 +86,11 @@ class KeptLandmarks:
         fit = self.live
         if fit is None:
             raise ValueError("the sums of the rows are not in a file: fit again, and rows can join and leave.")
-        own = fit.chosen.L if fit.single else None
-        sums = fit.sums.plus(Sums.of(Arrays(X, y / self.unit, weight), fit.design, own), sign)
+        block = Arrays(X, y / self.unit, weight)
+        sums = fit.sums.plus(Sums.of(block, fit.design, fit.chosen.L, fit.single), sign)
         if not sums.n > fit.design.q:
             raise ValueError(f"{-len(y) if sign < 0 else len(y)} rows would leave {sums.n:.0f}.")
-        normal = equations(sums, fit.chosen.L, fit.design, fit.single)
+        normal = equations(sums, fit.chosen.L, fit.design)
         fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
         n, none = self.n + int(sign) * len(y), np.zeros(0, dtype=np.int64)
         nobody = np.zeros((0, fit.design.t)), np.zeros(0)
@@ -112,7 +111,7 @@ def norm(fit):
 
 def variance(fit, X):
     """Latent v(x) on landmarks, never below 0; by blocks of rows."""
-    design: Design = fit.design
+    design = fit.design
     out, step = np.empty(len(X)), max(1, 2**22 // max(design.m, 1))
     for i in range(0, len(X), step):
         part = X[i : i + step]

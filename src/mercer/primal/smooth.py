@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _tiles
+from mercer import _machine, _tiles
 from mercer.primal.design import Chosen, Design
 from mercer.solvers.normal import add_square
 from mercer.solvers.normal_smooth import Hessians
@@ -21,6 +21,7 @@ MEMORY = 10  # pairs of steps and changes of the gradient
 ON_SAMPLE = 60  # steps there
 SHARED = 16  # columns beyond which they share a Hessian
 BACK = 12  # halvings of a step
+KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
 
 
 class Rounded:
@@ -115,18 +116,28 @@ class SmoothFit:
 class _Problem:
     """J(β, b) = Σ w L(y, kᵀL⁻ᵀβ + hᵀb) + λ‖β‖² on all rows, by a pass, or on some that are at hand."""
 
-    def __init__(self, source, design, L, loss, lam, options):
+    def __init__(self, source, design, L, loss, lam, memory, options):
         self.source, self.design, self.L, self.loss, self.lam = source, design, L, loss, lam
         self.options, self.passes = options, 0
+        size, free = 8.0 * source.n * (design.m + design.q), _machine.within(memory).bytes
+        self.kept = {} if free is not None and size <= KEPT * free else None
+
+    def features(self, block):
+        """[k − k̄ | h] of a block, evaluated once where all of them fit in memory."""
+        if self.kept is None:
+            return self.design.features(block)
+        if block.start not in self.kept:
+            self.kept[block.start] = self.design.features(block)
+        return self.kept[block.start]
 
     def evaluate(self, theta, hessians):
         """(J, gradient) at (β, b)."""
-        design, m = self.design, self.design.m
+        m = self.design.m
         at = np.vstack([hessians.unwhitened(theta[:m]), theta[m:]])
         self.passes += 1
 
         def leaf(sums, block):
-            F = design.features(block)
+            F = self.features(block)
             value, slope, _ = self.loss(block.y, F @ at)
             if block.weight is not None:
                 value, slope = block.weight * value, block.weight[:, None] * slope
@@ -175,8 +186,9 @@ class _OnSample:
 
 
 def fit_smooth(
-    source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, deadline=None, **options
-):
+    source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, deadline=None,
+    memory=None, **options,
+):  # fmt: skip
     """`SmoothFit`: the minimum of Σ w L(y, f) + λ‖f‖² over landmarks.
 
     Parameters
@@ -196,13 +208,15 @@ def fit_smooth(
     max_iter : int, default=100
     deadline : float, default=None
         ``time.monotonic()`` after which the best point so far is returned.
+    memory : float, default=None
+        Bytes that may be used: a quarter of them for features that are kept from pass to pass.
     **options
         Of `mercer.sources.map_reduce`.
     """
     design = Design(kernel, chosen.points, trend, sample.some, targets=False)
     losses, delta, rounds = _losses(loss, source.t, sample.some.y, joint)
     hessians = Hessians(chosen.L, design.q)
-    problem = _Problem(source, design, chosen.L, losses[0], lam, options)
+    problem = _Problem(source, design, chosen.L, losses[0], lam, memory, options)
     block, total = sample.candidates, source.n
     near = _OnSample(problem, block, hessians, total / len(block))
     theta = np.zeros((design.m + design.q, losses[0].t))
@@ -220,7 +234,9 @@ def fit_smooth(
     g = gradient[: design.m]
     gap = float((g**2).sum()) / (4.0 * lam)  # J is 2λ-strongly convex in β
     info = {"solver": "l-bfgs on landmarks", "passes": problem.passes, "jitter": chosen.jitter}
-    info |= {"seconds_choosing": chosen.seconds} | ({"rounded_off": delta} if rounds else {})
+    info |= {"features_kept": problem.kept is not None, "seconds_choosing": chosen.seconds} | (
+        {"rounded_off": delta} if rounds else {}
+    )
     violation = float(np.abs(gradient).max()) / max(
         float(np.abs(2.0 * lam * theta[: design.m]).max(initial=0.0)), 1e-300
     )

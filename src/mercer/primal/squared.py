@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer import _tiles
-from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.landmarks import fill
 from mercer.primal.design import FIRST, Chosen, Design
-from mercer.solvers.normal import NormalEquations, Solution, add_square
+from mercer.solvers.normal import NormalEquations, Solution, add_square, whiten_first
 from mercer.sources import map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
 REFINE = 4  # steps at most
+SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
 ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
 
 
@@ -29,18 +29,20 @@ class Sums:
     counts: np.ndarray  # Σ w k(x, x), Σ w, rows
 
     @classmethod
-    def of(cls, source, design, single=None, **options):
-        """One pass over a source; ``single`` is the factor L where features are made in float32."""
+    def of(cls, source, design, L, single=False, **options):
+        """One pass over a source, with the factor L of the landmarks; ``single`` where features are in float32."""
         _tiles.loops(source.n * design.m)
         inner, width = design.m, design.width
-        rows = None if single is None else design.in_single(single)[0]
+        rows, first = design.in_single(L) if single else None, min(FIRST, design.m)
 
         def leaf(sums, block):
             w = block.weight
             alone = float(len(block)), float(len(block))
             sums[1][:] += (design.diagonal(block), *(alone if w is None else (w.sum(), np.count_nonzero(w))))
             if rows is None:
-                add_square(sums[0], design.rows(block))
+                F = design.rows(block)
+                whiten_first(F, L, first)
+                add_square(sums[0], F)
                 return
             F, tail = rows(block)
             part = np.zeros((width, width), dtype=np.float32)
@@ -112,27 +114,24 @@ def fit_squared(source, kernel, chosen, lam, *, trend, sample, centred=True, rul
     started = time.perf_counter()
     design = Design(kernel, chosen.points, trend, sample.some, centred)
     single = single and design.halved and source.n * design.m >= _tiles.WORTH_COMPILING
-    sums = Sums.of(source, design, chosen.L if single else None, **options)
+    sums = Sums.of(source, design, chosen.L, single, **options)
     summed = time.perf_counter()
-    normal = equations(sums, chosen.L, design, single)
+    normal = equations(sums, chosen.L, design)
     rows, weight = closely(design, sample.some)
     fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, single)
     if rule is not None:
         fit.lam, fit.history = choose_lam(fit, rule)
-    try:
-        fit.solution = normal.solve(fit.lam)
-    except NotPositiveDefinite:
-        if not single:
-            raise
-        again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "single": False}
-        return fit_squared(source, kernel, chosen, lam, **again, **options)  # λ is below what float32 leaves of S
+    if single and normal.shift(fit.lam) > SHIFT:  # sums in float32 are too coarse for this λ
+        again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule}
+        return fit_squared(source, kernel, chosen, lam, single=False, **again, **options)
+    fit.solution = normal.solve(fit.lam)
     fit.seconds = {"sums": summed - started, "solve": time.perf_counter() - summed}
     return fit
 
 
-def equations(sums, L, design, single):
+def equations(sums, L, design):
     """The `NormalEquations` of sums."""
-    return NormalEquations(sums.C, L, design.q, design.t, min(FIRST, design.m) if single else 0)
+    return NormalEquations(sums.C, L, design.q, design.t, min(FIRST, design.m))
 
 
 def closely(design, block):

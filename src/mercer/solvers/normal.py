@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
+from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.blas import blas
 from mercer.solvers.engine.lapack import mirror
 from mercer.solvers.small import factor
@@ -221,6 +222,13 @@ class NormalEquations:
     def correct(self, lam, rk, rh):
         """`Solution` of the same system for another right-hand side: what a step of refinement adds."""
         return self._back(self._factor(lam).solve(self.whitened(rk) - self._ah @ (self._hh @ rh)), rh)
+
+    def shift(self, lam):
+        """What the factor of S + λI needed on its diagonal, relative to λ; inf where nothing helped."""
+        try:
+            return self._factor(lam).jitter * float(np.diagonal(self.S).max() + lam) / lam
+        except NotPositiveDefinite:
+            return float("inf")
 
     def rms(self, solution, weight):
         """√(Σ w f²/Σ w) of the kernel part of a solution, the trend projected out."""
