@@ -9,7 +9,7 @@ from sklearn.datasets import make_friedman1
 
 from mercer import GaussianProcessRegressor, KernelInterpolator, KernelRidge
 from mercer.kernels import Anova, Gaussian, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
-from mercer.selection import GCV, search_kernels
+from mercer.selection import GCV, kernels_search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
 from mercer.selection.kernels_search.columns import in_units, periods, time_column, unit_of
 from mercer.selection.kernels_search.words import in_words
@@ -160,3 +160,10 @@ def test_words():
         "a sum of functions of single columns of all 4 columns (most of all a, c and b; 1 of 4 hardly matter), "
         "plus a line in all 4 columns"
     )
+
+
+def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):
+    monkeypatch.setattr(kernels_search, "SHARES", (3e-4, 1.0))  # the first level is cut short, the last is not
+    X = rng.standard_normal((950, 2))
+    found = search_kernels(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(950), time_budget=600.0, keep=1)
+    assert found.status == "time_budget" and found.candidates_[0].rows == 950
