@@ -8,7 +8,7 @@ import pytest
 
 from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge, files
 from mercer.exceptions import DataError
-from mercer.kernels import Categorical, Gaussian, Linear
+from mercer.kernels import Categorical, Gaussian, Linear, Matern32
 from mercer.losses import Huber, Poisson
 from mercer.selection import LOO
 from mercer.tabular import Recipe, TableModel, default_kernel, placed, score
@@ -40,7 +40,7 @@ def test_the_default_kernel_is_the_product_with_the_categorical_one(frame):
     recipe = Recipe(ignore=["label", "y"]).fit(frame)
     kernel = default_kernel(recipe, 40)
     ell = kernel.right.kernel.length_scale
-    twin = Gaussian(kernel.left.kernel.length_scale).on([0, 1])(recipe.transform(frame))
+    twin = Matern32(kernel.left.kernel.length_scale).on([0, 1])(recipe.transform(frame))
     twin = twin * Categorical(ell**2)(frame["site"].to_list())
     np.testing.assert_allclose(kernel(recipe.transform(frame)), twin, rtol=1e-12)
     assert [column for _, column, _ in length_scales(kernel, recipe)] == ["x", "z", "site"]

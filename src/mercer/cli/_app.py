@@ -42,7 +42,9 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
     "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. auto: ridge for numbers, gpc for text."),
     "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
-               "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns."),
+               "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns. auto: what a "
+               "search over expressions finds; the default for numbers up to 2,000 rows."),
+    "quick": ("--quick", bool, None, "One kernel with its length scales, without a search over expressions."),
     "fix_kernel": ("--fix-kernel", bool, None, "Take the kernel as it is, and choose λ alone."),
     "criterion": ("--criterion", str, "NAME", f"What chooses: {', '.join(CRITERIA)}."),
     "test": ("--test", str, "FILE", "Table to judge the model by, which the fit does not see."),
@@ -83,10 +85,11 @@ ROLES = {"ignore": None, "categorical": None, "numeric": None}
 TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
     "fit": ("mercer.cli.fit", FIT, {
-        "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "fix_kernel": False, "criterion": "auto",
-        "test": None, "output": None, "report": None, "card": None, "force": False, "time_budget": None,
-        "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, **ROLES, **READING, "config": None,
-        "dry_run": False, "json": False, "quiet": False, "no_progress": False, "debug": False}),
+        "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
+        "criterion": "auto", "test": None, "output": None, "report": None, "card": None, "force": False,
+        "time_budget": None, "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, **ROLES,
+        **READING, "config": None, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
+        "debug": False}),
     "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {
         "model": NEEDED, "data": NEEDED, "output": "-", "interval": None, "std": False, "keep": None, **READING,
         "force": False, "config": None, **TALK}),

@@ -55,8 +55,13 @@ FEWEST = 250  # rows of a search
 FEWEST_FITTED = 3  # rows of a fit
 
 
+AUTO_SEARCH, AUTO_FOLDS = 9.0, 22.0  # seconds for a search over kernels, and for repeating it in folds: half a minute
+
+
 class Budget:
-    """The time of a command; without one, every share is None."""
+    """The time of a command; without one, every share is None, but for a search over kernels (``searching``)."""
+
+    searching = False
 
     def __init__(self, settings, session):
         self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
@@ -72,13 +77,15 @@ class Budget:
     @property
     def search(self):
         """Seconds for choosing the model; for folds see `folds`."""
+        if self.total is None and self.searching:
+            return AUTO_SEARCH
         return None if self.total is None else SEARCH * self.total
 
     @property
     def folds(self):
         """Seconds for the folds that judge it, from now."""
         if self.total is None:
-            return None
+            return AUTO_FOLDS if self.searching else None
         return max((FOLDS_END if self.page else 1.0) * self.total - self.session.seconds, 0.0)
 
     # ------------------------------------------------------------------------------------------------ rows
@@ -102,7 +109,7 @@ class Budget:
                 f"at random. --max-rows {n} takes all."
             )
         searched = min(TableModel(None).search_rows, most)
-        if self.total is not None:
+        if self.total is not None and not self.searching:  # a search over kernels begins on few rows by itself
             share = min(self.search, FOLDS_END * self.total / (folds + 1))
             while searched > FEWEST and EVALUATIONS * GRADIENT * plan(searched).seconds > share:
                 searched = max(searched // 2, FEWEST)

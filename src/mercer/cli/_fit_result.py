@@ -22,6 +22,8 @@ def result_of(settings, fitted, scored, facts, budget, frame):
     if scores is not None and scores.residuals is not None:
         fitted.calibrate(scores.residuals)
     given = None if scores is None else scores.to_dict()
+    if given is not None and facts["series"] is not None:  # lengths in deviations of all rows mean others before a fold
+        given |= {"optimism": None, "optimism_error": None, "plain_scores": [None] * len(given["scores"])}
     if given is not None:
         every = [None] * len(fitted.rows_)
         for row, value in zip(rows, given["predictions"], strict=True):
@@ -73,9 +75,23 @@ def _model(fitted, facts):
         "lam": None if lam is None else float(lam),
         "criterion": facts["criterion"],
         "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
+        "candidates": _candidates(fitted.selection_) if facts["searched"] else [],
         "scales": _fit_text.scales(estimator, fitted.recipe_),
         "fit_report": dict(estimator.fit_report_),
     }
+
+
+def _candidates(found):
+    """The leaderboard of a search over kernels, the best first: by the criterion and half a nat for each parameter."""
+    from mercer.selection.kernels_search.found import words_of
+
+    listed = [] if found is None else found.candidates
+    score = [one.value + 0.5 * one.kernel.n_theta for one in listed]
+    return [
+        {"name": _fit_text.shape(one.kernel), "words": words_of(one), "kernel": repr(one.kernel), "lam": one.lam,
+         "value": one.value, "behind": behind - score[0]}
+        for one, behind in zip(listed, score, strict=True)
+    ]  # fmt: skip
 
 
 def _findings(settings, fitted, scores, result, frame, budget):

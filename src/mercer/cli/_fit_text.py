@@ -33,10 +33,19 @@ def dry_run(facts):
         f"judged    {'nested cross-validation, ' + str(facts['folds']) + ' folds' if facts['folds'] else 'no'}",
         "one fit at given hyper-parameters:",
         *(f"  {line}" for line in str(facts["plan"]).splitlines()),
-        f"searches  {facts['folds'] + 1}, with some 50 evaluations each, on at most {facts['search_rows']:,} rows",
+        f"searches  {facts['folds'] + 1}, {_searches(facts)}",
         *(f"- {note}" for note in [*facts["notes"], *recipe.notes_]),
     ]
     return "\n".join(lines)
+
+
+def _searches(facts):
+    """What each search is."""
+    if facts["searched"] is None:
+        return f"with some 50 evaluations each, on at most {facts['search_rows']:,} rows"
+    first, others = facts["searched"]
+    folds = f", in the folds {others:.3g} s together" if facts["folds"] else ""
+    return f"over kernel expressions, for at most {first:.3g} s{folds}"
 
 
 def page(result):
@@ -104,6 +113,10 @@ def _model(result):
         status = "" if chosen["status"] == "ok" else f"; {chosen['status'].replace('_', ' ')}"
         how = f"{chosen['evaluations']} evaluations" if chosen["evaluations"] else "all λ from one factorisation"
         lines.append(f"  by      {chosen['criterion']}, {how}{status}")
+    if model["candidates"]:
+        lines.append(f"  that is {model['candidates'][0]['words']}")
+        lines.append("  best of the search, and by how many nats the others are behind it")
+        lines += [f"  {one['behind']:6.2f}  {one['name']}" for one in model["candidates"]]
     if model["scales"]:
         lines.append("  length scales in standard deviations (short: the target changes fast along that column)")
         lines += ["  " + line for line in table([(name, f"{ell:.3g}") for name, ell in model["scales"]]).splitlines()]
@@ -113,6 +126,22 @@ def _model(result):
 def _short(kernel):
     """The expression with four digits for each number."""
     return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", kernel)
+
+
+def shape(kernel):
+    """The expression without its numbers; […] are lengths for each column."""
+    import numpy as np
+
+    from mercer.kernels import Columns, Product, Scaled, Standardised, Sum
+
+    if isinstance(kernel, Sum | Product):
+        return f"{shape(kernel.left)} {'+' if isinstance(kernel, Sum) else '*'} {shape(kernel.right)}"
+    if isinstance(kernel, Scaled | Columns | Standardised):
+        return shape(kernel.kernel)
+    given = kernel.get_params(deep=False)
+    each = ["[…]"] if np.ndim(given.get("length_scale")) else []
+    plain = [repr(value) for name, value in given.items() if name in ("degree", "profile")]
+    return f"{type(kernel).__name__}({', '.join(each + plain)})".replace("()", "")
 
 
 def scales(estimator, recipe):

@@ -4,11 +4,16 @@ from mercer.cli._app import CRITERIA, MODELS
 from mercer.cli._run import Usage
 from mercer.tabular.words import meant
 
+AUTO = "auto"  # the kernel that a search over expressions finds
+SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo")}  # models with the log densities that can compare kernels
+MOST_SEARCHED = 2000  # rows up to which kernels are searched for where nothing is said
+LEAST_SECONDS = 10.0  # of a time budget below which they are not
+
 
 def read_kernel(text):
-    """The kernel of an expression; None of None."""
-    if text is None:
-        return None
+    """The kernel of an expression; None of None, and "auto" as it is."""
+    if text is None or text.strip() == AUTO:
+        return text and AUTO
     from mercer.kernels import parse_kernel
 
     try:
@@ -22,7 +27,7 @@ def read_kernel(text):
 
 def strings_of(kernel, target):
     """Columns that a kernel reads as strings: to be read from the file as they stand."""
-    if kernel is None:
+    if kernel is None or kernel == AUTO:
         return ()
     from mercer.kernels.inputs import named_columns
     from mercer.tabular import objects_of
@@ -37,7 +42,7 @@ def strings_of(kernel, target):
 
 def kernel_objects(kernel, frame, target):
     """{column: kind} of what a kernel reads as it is, checked to be columns of the table."""
-    if kernel is None:
+    if kernel is None or kernel == AUTO:
         return {}
     from mercer.tabular import objects_of
     from mercer.tabular.reads import check_reads
@@ -51,7 +56,7 @@ def kernel_objects(kernel, frame, target):
 
 def check_kernel(kernel, recipe, frame):
     """Refuse a kernel that cannot read the columns, and columns that a kernel on objects cannot read."""
-    if kernel is None:
+    if kernel is None or kernel == AUTO:
         return
     import warnings
 
@@ -117,11 +122,43 @@ def model_name(settings, column, notes):
     return name
 
 
-def criterion_name(settings, name):
-    """The name of the criterion, checked against the model."""
+def settled(settings, kernel, name, rows, budget):
+    """The kernel that was asked for; where none was, "auto" if there is time for a search over so many rows."""
+    if kernel == AUTO:
+        if name in LABELS:
+            raise Usage("--kernel auto is for targets that are numbers; leave --kernel away")
+        if settings.fix_kernel or settings.quick:
+            raise Usage(f"--kernel auto is a search, and {'--quick' if settings.quick else '--fix-kernel'} is none")
+    if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED:
+        return kernel
+    few = min(rows, budget.most_rows or rows) <= MOST_SEARCHED
+    able = few and settings.criterion in ("auto", "evidence")
+    return AUTO if able and (budget.total is None or budget.total >= LEAST_SECONDS) else None
+
+
+def series_along(recipe, table):
+    """The name of the column along which rows are a series: in its order, at even steps; None if there is none."""
+    import warnings
+
+    from mercer.selection.kernels_search.columns import time_column
+
+    if recipe.has_objects:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a table does not differ from itself
+        j = time_column(recipe.transform(table))
+    return None if j is None else recipe.feature_names_[j]
+
+
+def criterion_name(settings, name, kernel=None):
+    """The name of the criterion, checked against the model and its kernel."""
     given, can = settings.criterion, kind_of(name).criteria
     if given not in CRITERIA:
         raise Usage(f"--criterion: there is no {given!r}{meant(given, CRITERIA)} There are {', '.join(CRITERIA)}")
+    if kernel == AUTO and name in SEARCHED:
+        if given not in ("auto", *SEARCHED[name]):
+            raise Usage(f"--kernel auto compares kernels by {' or '.join(SEARCHED[name])}, not by {given}")
+        return SEARCHED[name][0] if given == "auto" else given
     if given == "auto":
         return can[0]
     if given not in can:

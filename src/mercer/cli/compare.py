@@ -1,7 +1,8 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
 from mercer.cli._budget import FEWEST_FITTED, whole
-from mercer.cli._models import check_kernel, kernel_objects, read_kernel, strings_of
+from mercer.cli._models import AUTO, check_kernel, kernel_objects, read_kernel, strings_of
+from mercer.cli._run import Usage
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input
 
@@ -13,6 +14,8 @@ def run(settings):
     check_free(settings.plot, "--plot", settings.force, (".png", ".svg", ".pdf"))
     check_apart(settings, ("plot",), ("data", "config"))
     kernel = read_kernel(settings.kernel)
+    if kernel == AUTO:
+        raise Usage("--kernel auto: λ is compared at one kernel; `mercer fit` searches for one")
     most = whole(settings.max_rows, "--max-rows", FEWEST_FITTED) or MOST
     with Session(settings) as session:
         frame = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target)).frame

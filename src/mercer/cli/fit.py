@@ -4,6 +4,7 @@ from mercer.cli import _fit_text
 from mercer.cli._budget import Budget
 from mercer.cli._fit_result import result_of, some_rows
 from mercer.cli._models import (
+    AUTO,
     LABELS,
     TITLES,
     check_kernel,
@@ -12,6 +13,8 @@ from mercer.cli._models import (
     make_estimator,
     model_name,
     read_kernel,
+    series_along,
+    settled,
     strings_of,
 )
 from mercer.cli._outputs import CARD_ENDINGS, write_outputs
@@ -28,6 +31,8 @@ from mercer.cli._tables import (
 )
 
 LEAST_SCORED = 10  # rows of the cross-validation
+MOST_SERIES = 6000  # rows on which a series is searched: some of them at random would be another one
+FOLD = 0.5  # of the time of a fold, for its search
 
 
 def run(settings):
@@ -92,10 +97,19 @@ def _model(settings, frame, kernel, budget):
     with numbered(rows):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
         check_kernel(kernel, recipe, frame[rows])
-    criterion = criterion_name(settings, name)
+    kernel = settled(settings, kernel, name, len(rows), budget)
+    budget.searching = kernel == AUTO
+    series = series_along(recipe, frame[rows].drop(settings.target)) if kernel == AUTO else None
+    if series is not None:
+        notes.append(
+            f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
+        )
+        name = "gp" if settings.model == "auto" else name  # intervals that grow with the distance from what is known
+    criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
     notes += said
+    searched = searched if series is None else max(searched, min(len(rows), MOST_SERIES))
     _check_values(settings, name, y, notes)
     if not labels and np.ptp(y) == 0:
         folds = 0
@@ -106,6 +120,8 @@ def _model(settings, frame, kernel, budget):
         "name": name,
         "title": TITLES[name],
         "criterion": criterion,
+        "searched": (budget.search, budget.folds) if budget.searching else None,
+        "series": series,
         "rows": frame.height,
         "target_rows": len(rows),
         "features": len(recipe.feature_names_),
@@ -181,6 +197,8 @@ def _fit(model, reading, session):
 
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
+    from sklearn.model_selection import TimeSeriesSplit
+
     from mercer.tabular import score
     from mercer.tabular.words import numbered
 
@@ -193,7 +211,15 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     if few or not folds:
         return None
     rows = some_rows(len(fitted.rows_), settings.seed)
-    options = {"outer": folds, "random_state": settings.seed, "listener": session.listener}
+    if budget.searching and fitted.selection_ is not None and fitted.selection_.seconds > FOLD * budget.folds / folds:
+        notes.append(
+            "searches in the folds may have had less time than the one on all rows, and then the score is rather too "
+            "low; --time-budget gives more."
+        )
+    outer = folds
+    if facts["series"] is not None:  # the first half of the rows is what the first fold learns from
+        outer = TimeSeriesSplit(folds, test_size=len(rows) // (2 * folds))
+    options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
     try:
         with numbered(fitted.rows_[rows]):
             found = score(model, frame[fitted.rows_[rows]], fitted=fitted, time_budget=budget.folds, **options)

@@ -5,17 +5,23 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import Categorical, Columns, Gaussian, Product, Radial, Scaled, Sum
+from mercer.kernels import Categorical, Columns, Gaussian, Matern32, Product, Radial, Scaled, Sum
 
 SCALES = (0.35, 0.7, 1.4)  # times the default length scales: what a classifier chooses among
 NORMAL = 1.4826  # median |e| to standard deviation, for normal errors
+
+
+def automatic(estimator):
+    """Whether the kernel is what a search over expressions finds."""
+    return isinstance(estimator.kernel, str) and estimator.kernel == "auto"
 
 
 def prepared(estimator, X, y, notes, own=True, optimize="all", listener=None):
     """The estimator with what its own criterion cannot choose: length scales, and what the noise sets.
 
     Gradients in the length scales exist for the squared loss and the evidence only. For the other losses they are what
-    kernel ridge regression chooses by leave-one-out; the residuals also give the scale of the noise.
+    kernel ridge regression chooses by leave-one-out, a kernel that is "auto" by the evidence; the residuals also give
+    the scale of the noise.
     """
     if estimator.learns_lengths:
         return estimator
@@ -28,10 +34,13 @@ def prepared(estimator, X, y, notes, own=True, optimize="all", listener=None):
     target = np.log1p(y) if get_tags(estimator).target_tags.positive_only else y
     budget = None if estimator.time_budget is None else estimator.time_budget / 2  # the other half is for the model
     options = {"optimize": optimize, "time_budget": budget, "memory": estimator.memory}
-    first = listen(KernelRidge(estimator.kernel, criterion="loo", **options), listener).fit(X, target)
+    rule = "evidence" if automatic(estimator) else "loo"
+    first = listen(KernelRidge(estimator.kernel, criterion=rule, **options), listener).fit(X, target)
     sigma = NORMAL * float(np.median(np.abs(first.loo_residuals_))) or float(np.std(target)) or 1.0
     if optimize == "all":
-        notes.append("the length scales are those that ridge regression chooses by leave-one-out.")
+        what = "kernel is the one" if automatic(estimator) else "length scales are those"
+        how = {"loo": "leave-one-out", "evidence": "the evidence"}[rule]
+        notes.append(f"the {what} that ridge regression chooses by {how}.")
     model = estimator.for_noise(sigma, len(y)).set_params(kernel=first.kernel_, time_budget=budget)
     for name, value in model.get_params(deep=False).items():
         if repr(value) != repr(getattr(estimator, name)) and name not in ("kernel", "time_budget"):
@@ -71,8 +80,8 @@ ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale se
 MOST_SCALES = 50
 
 
-def default_kernel(recipe, n, base=Gaussian):
-    """∏ⱼ exp(−(xⱼ − zⱼ)²/2ℓⱼ²): a length scale for each column of the table, one for all levels of a category.
+def default_kernel(recipe, n, base=Matern32):
+    """Matérn-3/2 with a length scale for each column of numbers, times a Gaussian on the levels of each category.
 
     A Gaussian with one ℓ on the indicators of a column is e^(−1/ℓ²) for any two different categories: the kernel
     `mercer.kernels.Categorical`.
@@ -83,7 +92,7 @@ def default_kernel(recipe, n, base=Gaussian):
         Fitted.
     n : int
         Rows; with fewer than five for each length scale, one serves all columns of numbers.
-    base : class, default=Gaussian
+    base : class, default=Matern32
         The kernel of the numbers.
 
     Returns
@@ -95,7 +104,7 @@ def default_kernel(recipe, n, base=Gaussian):
     >>> import polars as pl
     >>> from mercer.tabular import Recipe, default_kernel
     >>> default_kernel(Recipe().fit(pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 5.0, 1.0]})), 100)
-    Gaussian([1.4142135623730951, 1.4142135623730951])
+    Matern32([1.4142135623730951, 1.4142135623730951])
     """
     blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
     used = {i for place in blocks for i in place}

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelEstimator
 from mercer.exceptions import DataError
-from mercer.kernels import Kernel, Matern32
+from mercer.kernels import Gaussian, Kernel, Matern32
 from mercer.kernels.inputs import named_columns
+from mercer.selection.kernels_search.found import ENDED, in_columns
 from mercer.tabular.columns import is_text
-from mercer.tabular.kernels import default_kernel, listen, prepared
+from mercer.tabular.kernels import automatic, default_kernel, listen, prepared
 from mercer.tabular.objects import check_readable
 from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of, placed
 from mercer.tabular.recipe import Recipe
@@ -30,8 +31,9 @@ class TableModel(KernelEstimator):
     Parameters
     ----------
     estimator : estimator
-        Of `mercer`. A kernel of None is `default_kernel`; a kernel may name columns, ``Gaussian().on("age")``, and
-        read what they hold: ``Spectrum(3).on("sequence")``.
+        Of `mercer`. A kernel of None is `default_kernel`, "auto" what a search over expressions finds
+        (`mercer.selection.search_kernels`); a kernel may name columns, ``Gaussian().on("age")``, and read what they
+        hold: ``Spectrum(3).on("sequence")``.
     recipe : Recipe, default=None
         None is ``Recipe()``.
     target : str, default=None
@@ -125,7 +127,13 @@ class TableModel(KernelEstimator):
             if recipe.has_objects:
                 Z = Z[named_columns(estimator.kernel)]
                 check_readable(estimator.kernel, Z)
-        self.estimator_, self.selection_ = self._chosen(estimator, Z, y, rng, notes, listener)
+        with warnings.catch_warnings():
+            if automatic(estimator):
+                warnings.filterwarnings("ignore", f".*{ENDED}")  # said below, by the names of the columns
+            self.estimator_, self.selection_ = self._chosen(estimator, Z, y, rng, notes, listener)
+        if automatic(estimator) and self.selection_ is not None and self.selection_.candidates:
+            scale = np.array([recipe.units.get(name, (0.0, 1.0))[1] for name in recipe.feature_names_])
+            in_columns(self.selection_, recipe.feature_names_, scale, np.maximum(Z.std(axis=0), 1e-12)).warn()
         self.recipe_, self.target_, self.rows_, self.left_out_ = recipe, target, rows, None
         self.feature_names_ = Z.columns if recipe.has_objects else list(recipe.feature_names_)
         used = [column["name"] for column in recipe.used]
@@ -360,8 +368,10 @@ class TableModel(KernelEstimator):
         """The estimator with a kernel that reads columns of X."""
         kernel = self.estimator.kernel
         if kernel is None:
-            latent = self.estimator.has_evidence
-            kernel = 1.0 * default_kernel(recipe, n, Matern32) if latent else default_kernel(recipe, n)
+            latent = self.estimator.has_evidence  # which sees the amplitude
+            # Lengths that a ridge regression chooses for another loss are to mean something at another λ.
+            base = Matern32 if latent or self.estimator.learns_lengths else Gaussian
+            kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
         elif isinstance(kernel, Kernel):
             kernel = placed(kernel, recipe)
         return clone(self.estimator).set_params(kernel=kernel)

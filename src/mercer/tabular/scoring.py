@@ -60,6 +60,7 @@ def _judged(model, X, y, outer, **options):
     if len(y) < LEAST:
         raise ValueError(f"{len(y)} rows are too few for cross-validation; at least {LEAST} are needed.")
     most = np.unique(y, return_counts=True)[1].max() if is_classifier(model) else len(y)  # folds that have a class
+    outer = int(min(outer, len(y) // 2, most)) if isinstance(outer, int) else outer
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return nested_cv(model, X, y, outer=int(min(outer, len(y) // 2, most)), **options)
+        return nested_cv(model, X, y, outer=outer, **options)

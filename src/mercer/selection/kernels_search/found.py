@@ -3,10 +3,13 @@
 import numpy as np
 
 from mercer.inference.regression import RegressionPosterior
+from mercer.selection.kernels_search.columns import in_units
+from mercer.selection.kernels_search.words import in_words
 from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
 from mercer.solvers.projected import as_resolvent
 
+ENDED, SO_FAR, CHOSEN = "the search was ended by its ", "; so far: ", "; chosen among "
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -74,15 +77,11 @@ class KernelSearch:
 
     def result(self):
         """The `SearchResult` of it, as estimators keep one."""
-        message = f"{self.words_}; chosen among {len(self.candidates_)} kernels on all rows."
-        if self.status != "ok":
-            message = f"the search was ended by its {self.status.replace('_', ' ')}; so far: {message}"
         own = {"criterion": self.criterion, "seconds": self.seconds, "evaluations": self.evaluations}
         found = [SearchResult(one.kernel, one.lam, one.value, message=one.words, **own) for one in self.candidates_]
         best = found[0]
-        best.status, best.message, best.history, best.failed = self.status, message, self._history, self._failed
-        best.candidates = found
-        return best
+        best.status, best.history, best.failed, best.candidates = self.status, self._history, self._failed, found
+        return said(best, self.words_)
 
     def judged(self, rows, folds, search):
         """Itself, with ``optimism_``: in each fold the choice on all rows less a choice without the fold.
@@ -121,6 +120,36 @@ class KernelSearch:
                 f"looks better than it is by {self.optimism_:.3f} nats for each row, by nested cross-validation"
             )
         return "\n".join(lines)
+
+
+def said(best, words):
+    """The result of a search over kernels with its message: the best in words, and how it ended."""
+    best.message = f"{words}{CHOSEN}{len(best.candidates)} kernels on all rows."
+    if best.status != "ok":
+        best.message = f"{ENDED}{best.status.replace('_', ' ')}{SO_FAR}{best.message}"
+    return best
+
+
+def words_of(found):
+    """The kernel in words, of the best or another candidate."""
+    return found.message.split(SO_FAR)[-1].split(CHOSEN)[0]
+
+
+def in_columns(best, names, scale, spread):
+    """The result of a search over kernels with the words of all candidates, for columns of these names.
+
+    Parameters
+    ----------
+    best : SearchResult
+    names : list of str
+    scale : ndarray of shape (d,)
+        The unit of the table in which a column of X was given: periods are said in it.
+    spread : ndarray of shape (d,)
+        Standard deviations of the columns of X.
+    """
+    for one in best.candidates:
+        one.message = in_words(in_units(one.kernel, np.zeros(len(scale)), scale), names, scale * spread)
+    return said(best, best.message)
 
 
 def predicted(kernel, lam, rows, held):

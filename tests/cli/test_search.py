@@ -1,0 +1,92 @@
+"""`mercer fit` without a kernel: a search over expressions, within its time."""
+
+import json
+import re
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+
+from mercer import KernelRidge
+from mercer.tabular import TableModel
+
+
+def test_the_kernel_is_searched_for_and_said_in_words(run, cars):
+    options = ("-t", "dist", "--ignore", "class", "--json", "--no-score")
+    found = json.loads(run("fit", cars, *options)[1])["model"]
+    first, *others = found["candidates"]
+    again = json.loads(run("fit", cars, "-k", "auto", *options)[1])["model"]
+    assert first["kernel"] == found["kernel"] == again["kernel"]
+    assert first["behind"] == 0.0 and others and all(one["behind"] >= 0.0 for one in others)
+    assert "speed" in first["words"] and first["words"] in found["selection"]["message"]
+    quick = json.loads(run("fit", cars, "--quick", *options)[1])["model"]
+    assert quick["candidates"] == [] and quick["kernel"].startswith("Matern32")
+
+
+def test_where_the_kernel_is_not_searched_for(run, cars, tmp_path):
+    def plan(path, *options):
+        return run("fit", path, "-t", "y" if path != cars else "dist", "--dry-run", *options)[1]
+
+    long = tmp_path / "long.csv"
+    long.write_text("x,y\n" + "".join(f"{7 * i % 2003}.5,{i % 11}\n" for i in range(2001)), encoding="utf-8")
+    assert "over kernel expressions, for at most 9 s" in plan(cars) and "over kernel" in plan(long, "-k", "auto")
+    assert "over kernel expressions, for at most 10 s" in plan(cars, "--time-budget", "20s")
+    others = ((cars, "--quick"), (cars, "--criterion", "loo"), (cars, "--fix-kernel"), (cars, "--time-budget", "5s"))
+    for one in (*others, (cars, "--model", "svr"), (long,)):
+        assert "some 50 evaluations each" in plan(*one)
+
+
+@pytest.mark.parametrize("model", ["gp", "svr"])
+def test_a_search_for_other_models(run, cars, model):
+    code, out, _ = run("fit", cars, "-t", "dist", "--model", model, "-k", "auto", "--no-score")
+    assert code == 0
+    assert "that is " in out if model == "gp" else "the kernel is the one that ridge regression chooses" in out
+
+
+USAGE = [
+    (("-t", "dist", "-k", "auto", "--criterion", "gcv"), "by evidence, not by gcv"),
+    (("-t", "dist", "-k", "auto", "--quick"), "--quick"),
+    (("-t", "dist", "-k", "auto", "--fix-kernel"), "--fix-kernel"),
+    (("-t", "class", "-k", "auto"), "targets that are numbers"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), USAGE, ids=[" ".join(a) for a, _ in USAGE])
+def test_what_a_search_is_not(run, cars, arguments, said):
+    code, out, err = run("fit", cars, *arguments)
+    assert (code, out) == (2, "") and said in err
+
+
+def test_rules_are_compared_at_one_kernel(run, cars):
+    assert run("compare", cars, "-t", "dist", "-k", "auto")[0] == 2
+
+
+def test_words_have_the_names_of_the_columns_also_where_time_ends():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"rain": rng.standard_normal(150), "sun": rng.standard_normal(150)})
+    frame = frame.with_columns(y=pl.col("rain").sin() + 0.1 * pl.Series(rng.standard_normal(150)))
+    model = TableModel(KernelRidge("auto", criterion="evidence", time_budget=0.05))
+    with pytest.warns(UserWarning, match="ended by its time budget; so far: .*rain and sun") as said:
+        model.fit(frame)
+    assert len(said) == 1 and model.selection_.status == "time_budget"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = TableModel(KernelRidge("auto", criterion="evidence")).fit(frame)
+    assert "rain" in whole.selection_.message and "x0" not in whole.selection_.message
+    assert whole.selection_.candidates[0] is whole.selection_ and len(whole.selection_.candidates) == 5
+
+
+def test_a_series_is_forecast(run, tmp_path):
+    t = np.arange(96)
+    y = 0.3 * t + 4 * np.sin(2 * np.pi * t / 12) + 0.5 * np.random.default_rng(0).standard_normal(96)
+    for name, rows in (("train.csv", slice(72)), ("test.csv", slice(72, None))):
+        lines = [f"{a / 12},{b}\n" for a, b in zip(t[rows], y[rows], strict=True)]
+        (tmp_path / name).write_text("year,y\n" + "".join(lines), encoding="utf-8")
+    test = ("--test", tmp_path / "test.csv", "--folds", "2", "--report", tmp_path / "r.html")
+    code, out, _ = run("fit", tmp_path / "train.csv", "-t", "y", *test, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["model"]["name"] == "gp" and "series along 'year'" in " ".join(found["notes"])
+    assert found["test"]["r2"] > 0.9 and found["score"]["optimism"] is None
+    season = re.search(r"a season of period ([\d.]+) in year", found["model"]["candidates"][0]["words"])
+    assert abs(float(season[1]) - 1.0) < 0.02
