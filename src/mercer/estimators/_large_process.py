@@ -1,4 +1,4 @@
-"""A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by the bound of the evidence."""
+"""A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by left-out densities."""
 
 from mercer.estimators import _large as large
 from mercer.estimators._protocol import seed_of
@@ -45,9 +45,9 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
     rule = None
     if criterion is not None:
         kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
-        rule = None if estimator.optimize == "kernel" else "elbo"
+        rule = None if estimator.optimize == "kernel" else "density"
         if estimator.optimize != "lam" and source.n > large.SUBSET:
-            kernel = large.stretched(task, kernel, "elbo")
+            kernel = large.stretched(task, kernel, "density")
     found = estimator.selection_ if criterion is not None else None
     grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
     if found is not None:

@@ -8,10 +8,11 @@ import numpy as np
 from mercer import _tiles
 from mercer.gram.landmarks import fill
 from mercer.primal.design import FIRST, Chosen, Design
-from mercer.solvers.normal import NormalEquations, Solution, add_square, whiten_first
+from mercer.solvers.normal import NormalEquations, Solution, add_square, whiten, whiten_first
 from mercer.sources import map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
+ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
 REFINE = 4  # steps at most
 SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
@@ -83,6 +84,7 @@ class SquaredFit:
     solution: Solution
     rows: np.ndarray  # √w [k, h, y] of the rows that are left out one by one
     weight: np.ndarray  # their weights
+    prior: np.ndarray  # their k(x, x)
     single: bool = False  # whether the sums were made in float32
     seconds: dict = field(default_factory=dict)
     history: list = field(default_factory=list)
@@ -105,7 +107,7 @@ def fit_squared(source, kernel, chosen, lam, *, trend, sample, centred=True, rul
     lam : float or None
     trend : callable or None
     sample : Sample
-    rule : {"loo", "gcv", "elbo"}, default=None
+    rule : {"loo", "density", "gcv", "elbo"}, default=None
     single : bool, default=True
         Whether sums may be made in float32, where that is quicker; `refine` finds out whether they were good enough.
     **options
@@ -117,11 +119,12 @@ def fit_squared(source, kernel, chosen, lam, *, trend, sample, centred=True, rul
     sums = Sums.of(source, design, chosen.L, single, **options)
     summed = time.perf_counter()
     normal = equations(sums, chosen.L, design)
-    rows, weight = closely(design, sample.some)
-    fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, single)
+    rows, weight, prior = closely(design, sample.some)
+    fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, prior, single)
     if rule is not None:
         fit.lam, fit.history = choose_lam(fit, rule)
-    if single and normal.shift(fit.lam) > SHIFT:  # sums in float32 are too coarse for this λ
+    # Sums in float32 are too coarse for this λ, or for a smaller one that the rule would rather have.
+    if single and (normal.shift(fit.lam) > SHIFT or (rule is not None and fit.lam <= ABOVE * normal.floor)):
         again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule}
         return fit_squared(source, kernel, chosen, lam, single=False, **again, **options)
     fit.solution = normal.solve(fit.lam)
@@ -135,10 +138,10 @@ def equations(sums, L, design):
 
 
 def closely(design, block):
-    """(F, w) of rows of positive weight."""
+    """(F, w, k(x, x)) of rows of positive weight."""
     w = np.ones(len(block)) if block.weight is None else block.weight
     used = w > 0
-    return design.rows(block)[used], w[used]
+    return design.rows(block)[used], w[used], np.asarray(design.kernel.diag(block.X), dtype=float)[used]
 
 
 # ------------------------------------------------------------------------------------------------ λ
@@ -153,9 +156,9 @@ def choose_lam(fit, rule):
     else:
         tried = [(lam, normal.gcv(lam, n)) for lam in lams]
     lam = min(tried, key=lambda pair: pair[1])[0]
-    if rule == "loo":
-        lams = np.unique(np.clip(lam * AROUND, lams[0], lams[-1]))
-        tried = list(zip(lams, loo_values(fit, lams), strict=True))
+    if rule in ("loo", "density"):
+        lams = np.unique(np.clip(lam * AROUND, lams[0], lams[-1])) if rule == "loo" else lams
+        tried = list(zip(lams, (loo_values if rule == "loo" else density_values)(fit, lams), strict=True))
         lam = min(tried, key=lambda pair: pair[1])[0]
     tried.sort()
     return _vertex(tried, lam), tried
@@ -164,6 +167,27 @@ def choose_lam(fit, rule):
 def loo_values(fit, lams):
     """Mean squared leave-one-out residual at each λ, weighted, over the rows of the sample and all targets."""
     return [float((left.out() ** 2).sum() / fit.weight.sum()) for left in fit.normal.left_out(lams, fit.rows)]
+
+
+def density_values(fit, lams):
+    """−log N(y | f₋ᵢ, v₋ᵢ + λ) at each λ, the mean over the rows of the sample, with the variance that landmarks miss.
+
+    Rows under the model without them have the variance λ/(1 − h) and what the landmarks do not explain of k(x, x). The
+    bound of the evidence would count what they miss as noise; where rows are many, that is most of it.
+    """
+    normal, w = fit.normal, fit.weight
+    k = fit.rows[:, : normal.m] / np.sqrt(w)[:, None] + fit.design.centre
+    explained = np.square(whiten(normal.L, k.T)).sum(axis=0)
+    missing = np.maximum(fit.prior - explained, 0.0)
+    values = []
+    for lam, left in zip(lams, normal.left_out(lams, fit.rows), strict=True):
+        rest = np.maximum(1.0 - left.leverage, 1e-12)
+        variance = np.maximum(missing + lam / w / rest, 1e-300)
+        e2 = (left.residuals / rest[:, None]) ** 2 / w[:, None]
+        values.append(
+            0.5 * float(np.average((np.log(variance)[:, None] + e2 / variance[:, None]).sum(axis=1), weights=w))
+        )
+    return values
 
 
 def _vertex(tried, lam):
