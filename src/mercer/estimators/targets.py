@@ -47,6 +47,10 @@ class Target(ABC):
         """{name: value}: what a file keeps."""
         return dict(vars(self))
 
+    def __repr__(self):
+        parts = (f"{name}={np.round(value, 6)}" for name, value in self.state().items() if np.ndim(value) == 0)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     @classmethod
     def from_state(cls, state):
         """Return the transform that had this state."""
