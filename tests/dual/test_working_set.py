@@ -204,7 +204,7 @@ def test_newton_never_raises_the_objective(rng):
         g = K @ a - y
         store = _store.Stored(K, _plain)
         before = objective(K, dual, a)
-        _face.newton_step(store, programme, a, g, _blocks.Budget())
+        _face.newton_step(store, programme, a, g, _blocks.Effort())
         assert objective(K, dual, a) <= before + 1e-9
         assert_allclose(g, K @ a - y, atol=1e-9)
         assert (np.abs(a) <= 3.0).all() and abs(a.sum()) < 1e-8

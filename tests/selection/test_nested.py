@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.kernels import Gaussian, Matern32, Precomputed
 from mercer.selection import LOO, Discrepancy, GroupKFold, KFold, nested_cv
-from mercer.selection._nested import stored_kernels
+from mercer.selection._folded import stored_kernels
 from mercer.selection.row_kernel import RowKernel, row_kernels
 
 # A few dozen rows may well ask for a λ at the end of its range; what is said then is tested with the search.

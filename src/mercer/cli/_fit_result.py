@@ -1,7 +1,7 @@
 """What `mercer fit` found, as plain values; and the findings of the page about it."""
 
 from mercer.cli import _fit_text
-from mercer.cli._models import LABELS
+from mercer.cli._options import LABELS
 
 MOST_SCORED = 5000  # rows of the cross-validation and of the page
 

@@ -1,7 +1,7 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
 from mercer.cli._budget import FEWEST_FITTED, whole
-from mercer.cli._models import AUTO, check_kernel, kernel_objects, read_kernel, strings_of
+from mercer.cli._options import AUTO, check_kernel, kernel_objects, read_kernel, strings_of
 from mercer.cli._run import Usage
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input

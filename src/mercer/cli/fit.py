@@ -3,7 +3,7 @@
 from mercer.cli import _fit_text
 from mercer.cli._budget import Budget
 from mercer.cli._fit_result import result_of, some_rows
-from mercer.cli._models import (
+from mercer.cli._options import (
     AUTO,
     LABELS,
     TITLES,

@@ -20,7 +20,7 @@ STEPS = 20  # steps in a block, per row
 ROUNDS = 200  # rounds in a block of blocks
 
 
-class Budget:
+class Effort:
     """Steps and seconds that are left; what was done: steps, rounds, Newton steps, work in multiplications, jitter."""
 
     def __init__(self, max_iter=None, seconds=None):

@@ -14,7 +14,7 @@ import numpy as np
 from mercer import _threads, _tiles
 from mercer._machine import gigabytes, within
 from mercer.dual import _plain
-from mercer.dual._blocks import LARGE, NESTED, Budget
+from mercer.dual._blocks import LARGE, NESTED, Effort
 from mercer.dual._programme import Programme
 from mercer.dual._search import EXACT, FEW, Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
@@ -127,7 +127,7 @@ def solve(
     """
     if not tol > 0:
         raise ValueError(f"tol must be positive, got {tol}.")
-    budget = Budget(max_iter, time_budget)
+    budget = Effort(max_iter, time_budget)
     given = Programme.check(dual, K.diag(), bool(intercept))
     programme, bound = given.resolved()
     total = None if nu is None else _total(programme, nu)

@@ -13,7 +13,7 @@ from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
 from mercer.report._factors import find_factors
-from mercer.report.findings import MOST, Budget, all_short, short
+from mercer.report.findings import MOST, Allowance, all_short, short
 from mercer.selection.judging import fair_folds, fit_part, new_part, quietly, refitted
 
 SHOWN = 1000  # rows that are drawn as points
@@ -44,7 +44,7 @@ class Case:
     targets: list
     weight: np.ndarray | None
     weighted: str | None
-    budget: Budget
+    budget: Allowance
     units: dict | None = None
 
     @cached_property
@@ -168,7 +168,7 @@ def make_case(
         targets=targets,
         weight=weight,
         weighted=weighted,
-        budget=Budget(None) if budget is None else budget,
+        budget=Allowance(None) if budget is None else budget,
         units=_by_place(X, names, units),
     )
 

@@ -9,7 +9,7 @@ from mercer.report._rows import rows_section
 from mercer.report._selection import selection_section
 from mercer.report._uncertainty import uncertainty_section
 from mercer.report.checks import run_checks
-from mercer.report.findings import Budget, Findings, plain
+from mercer.report.findings import Allowance, Findings, plain
 from mercer.report.verdict import verdict
 
 
@@ -74,7 +74,7 @@ def collect(
     >>> found["data"]["rows"], found["title"]
     (50, 'distance')
     """
-    budget = Budget(time_budget)
+    budget = Allowance(time_budget)
     case = make_case(estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units)
     every = left_out(case)
     targets, case = targets_section(case, every)

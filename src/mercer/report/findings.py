@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 
-class Budget:
+class Allowance:
     """Seconds that the costly parts of a page may take together, from now on; None is no limit."""
 
     def __init__(self, seconds):

@@ -8,7 +8,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from mercer.selection._nested import (
+from mercer.selection._folded import (
     Run,
     assemble,
     check_folds,
