@@ -34,7 +34,7 @@ def result_of(settings, fitted, scored, facts, budget, frame):
         "mercer": mercer.__version__,
         "command": settings.command,
         "seed": settings.seed,
-        "data": _data(fitted, facts),
+        "data": _data(fitted, facts) | {"id": settings.id},
         "model": _model(fitted, facts),
         "score": None if given is None else {key: given[key] for key in given if key != "predictions"},
         "test": facts["test"],
@@ -42,7 +42,7 @@ def result_of(settings, fitted, scored, facts, budget, frame):
     }
     findings = None
     if settings.report or settings.output:
-        findings = _findings(settings, fitted, given, result, frame, budget)
+        findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
         missing = findings["data"]["left_out"]
         if missing:
             result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
@@ -94,9 +94,10 @@ def _candidates(found):
     ]  # fmt: skip
 
 
-def _findings(settings, fitted, scores, result, frame, budget):
+def _findings(settings, fitted, scores, result, frame, order, budget):
     """What the report says, from the rows of the fit."""
     from mercer.report import collect
+    from mercer.tabular.columns import as_texts
 
     n, notes = len(fitted.rows_), result["notes"]
     some = some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
@@ -104,6 +105,9 @@ def _findings(settings, fitted, scores, result, frame, budget):
         notes = [*notes, f"this page is about {len(some):,} of the {n:,} rows of the fit, drawn at random."]
         scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
     table = frame[fitted.rows_[some]]
+    labels = [str(row + 1) for row in order[fitted.rows_[some]]]
+    if settings.id is not None:
+        labels = [text or f"row {label}" for text, label in zip(as_texts(table[settings.id]), labels, strict=True)]
     return collect(
         fitted.estimator_,
         fitted.inputs(table),
@@ -113,7 +117,7 @@ def _findings(settings, fitted, scores, result, frame, budget):
         scores=scores,
         notes=notes,
         command=settings.command,
-        row_labels=[str(row + 1) for row in fitted.rows_[some]],
+        row_labels=labels,
         units=fitted.recipe_.units,
         time_budget=budget.left,
     )

@@ -1,6 +1,6 @@
 """From the names on the command line to estimators."""
 
-from mercer.cli._app import CRITERIA, MODELS
+from mercer.cli._app import CRITERIA, MODELS, TARGETS
 from mercer.cli._run import Usage
 from mercer.tabular.words import meant
 
@@ -120,6 +120,16 @@ def model_name(settings, column, notes):
         raise Usage(f"--model {name} predicts numbers, but the target {column.name!r} is labels; use --model gpc or "
                     "logistic")  # fmt: skip
     return name
+
+
+def check_transform(settings, name):
+    """The transform of the target, checked against the model."""
+    given = settings.target_transform
+    if given is not None and given not in TARGETS:
+        raise Usage(f"--target-transform: there is no {given!r}{meant(given, TARGETS)} There are {', '.join(TARGETS)}")
+    if given not in (None, "none") and name not in ("ridge", "gp"):
+        raise Usage(f"--target-transform is for --model ridge and gp, not for {name}")
+    return None if given == "none" else given
 
 
 def settled(settings, kernel, name, rows, budget):

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import Stateful
 from mercer._warn import warn
+from mercer.compat._base import RowsMixin
 from mercer.compat._covariance import Covariance
-from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
 from mercer.gram import DenseGram
 from mercer.inference.laplace import laplace
@@ -60,6 +60,11 @@ class TwoClasses(RowsMixin, Stateful, BaseEstimator):
         self._kernel = covariance.kernel(self._theta)
         self._keep(search.posterior(self._theta)[0])
         return self
+
+    @property
+    def our_kernel_(self):
+        """The kernel without its noise, as one of `mercer.kernels`."""
+        return self._kernel
 
     def _keep(self, found):
         """Set what was learnt."""

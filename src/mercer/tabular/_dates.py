@@ -1,5 +1,6 @@
 """Dates and times in columns of text: which form they have, and what they are."""
 
+from datetime import time
 from functools import cache
 
 DAY_FIRST, MONTH_FIRST = "%d/%m/%Y", "%m/%d/%Y"
@@ -17,6 +18,13 @@ def _forms():
         (r"\d{4}-\d{1,2}-\d{1,2}", "%Y-%m-%d"),
         (r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d"),
         (r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y"),
+        (r"\d{1,2}\.\d{1,2}\.\d{2}", "%d.%m.%y"),
+        (r"\d{1,2} [A-Za-z]{3} \d{4}", "%d %b %Y"),
+        (r"\d{1,2} [A-Za-z]{4,9} \d{4}", "%d %B %Y"),
+        (r"\d{1,2}-[A-Za-z]{3}-\d{4}", "%d-%b-%Y"),
+        (r"\d{1,2}-[A-Za-z]{3}-\d{2}", "%d-%b-%y"),
+        (r"[A-Za-z]{3} \d{1,2}, \d{4}", "%b %d, %Y"),
+        (r"[A-Za-z]{4,9} \d{1,2}, \d{4}", "%B %d, %Y"),
     ]
     day = r"\d{4}-\d{2}-\d{2}[T ]"
     clocks = [
@@ -46,13 +54,47 @@ def dates_in(column, notes, styles):
             return _whole(column, _parsed(column, kind, style))
     if present.str.contains(r"^\d{4}-\d{2}$").all():
         return _whole(column, _parsed(column + "-01", pl.Date, "%Y-%m-%d"))
-    if not present.str.contains(SLASHES).all():
-        return None
-    style = styles.get(column.name) or _order(column.name, present, notes)
-    found = _whole(column, _parsed(column, pl.Date, style))
-    if found is not None:
+    slashed = present.filter(present.str.contains(SLASHES))
+    style = styles.get(column.name)
+    if len(slashed) and style is None:
+        style = _order(column.name, slashed, notes if len(slashed) == len(present) else [])
+    if len(slashed) == len(present):
+        found = _whole(column, _parsed(column, pl.Date, style))
+    else:
+        found = _mixed(column, style, len(present), notes)
+    if found is not None and len(slashed):
         styles[column.name] = style
     return found
+
+
+def _mixed(column, style, present, notes):
+    """The column as dates of several forms, or None if a cell has none of them."""
+    import polars as pl
+
+    first = next((cell for cell in column if cell is not None), "")
+    if not any(sign.isdigit() for sign in first):
+        return None
+    found = [(form, made) for form, made in _each(column, style) if made.null_count() < len(column)]
+    if len(found) < 2:
+        return None
+    both = pl.select(pl.coalesce([made for _, made in found])).to_series().alias(column.name)
+    if both.null_count() > column.null_count():
+        return None
+    shown = ", ".join(column.filter(made.is_not_null())[0] for _, made in found)
+    notes.append(f"column {column.name!r}: dates in {len(found)} forms ({shown}), all read.")
+    if style is not None:
+        notes.append(f"column {column.name!r}: those with slashes are read as {ORDERS[style]}.")
+    return both.cast(pl.Date) if (both.drop_nulls().dt.time() == time(0)).all() else both
+
+
+def _each(column, style):
+    """(style, dates and times) of each form that leaves no doubt, null where a cell has another one."""
+    import polars as pl
+
+    forms = [form for form in _forms() if form[2] != pl.Time]
+    for form, made, kind in [*forms, *([(SLASHES, style, pl.Date)] if style else [])]:
+        cells = pl.select(pl.when(column.str.contains(form)).then(column).alias(column.name)).to_series()
+        yield made, _parsed(cells, kind, made).cast(pl.Datetime("us"))
 
 
 def _order(name, present, notes):
@@ -84,10 +126,14 @@ def _whole(column, found):
 
 def not_dates(column, style=None):
     """Rows of a column of text that are no dates, in the form that most of its cells have."""
+    best = min((_any_of(column, order) for order in ([style] if style else ORDERS)), key=lambda made: made.null_count())
+    return (best.is_null() & column.is_not_null()).arg_true().to_list()
+
+
+def _any_of(column, style):
+    """Dates, of whatever form a cell has, or hours of a clock."""
     import polars as pl
 
-    orders = [style] if style else list(ORDERS)
-    forms = [*_forms(), *((SLASHES, order, pl.Date) for order in orders)]
-    found = [_parsed(column, kind, style) for _, style, kind in forms]
-    best = min(found, key=lambda dates: dates.null_count())
-    return (best.is_null() & column.is_not_null()).arg_true().to_list()
+    times = [_parsed(column, kind, form).cast(pl.Int64).cast(pl.Datetime("us")) for _, form, kind in _forms()
+             if kind == pl.Time]  # fmt: skip
+    return pl.select(pl.coalesce([*(made for _, made in _each(column, style)), *times])).to_series()

@@ -6,12 +6,12 @@ import re
 from itertools import islice
 
 from mercer.exceptions import DataError
+from mercer.tabular.repair import NUMBER, unlike_names
 from mercer.tabular.words import count
 
 SEPARATORS = ("\t", ";", "|", ",")  # of two that fit equally well the first: commas are in decimals and in text
 NAMES = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
 SAMPLE, LINES = 1 << 16, 100  # characters and lines that the guess looks at
-NUMBER = re.compile(r"[+-]?(\d[\d.,'\s]*|[.,]\d+)([eE][+-]?\d+)?%?")
 
 
 def decode(data, name, notes):
@@ -25,14 +25,22 @@ def decode(data, name, notes):
             data.decode("utf-8")
         except UnicodeDecodeError as error:
             place = data.count(b"\n", 0, error.start) + 1
-            data = data.decode("latin-1").encode()
-            notes.append(f"{name} is not UTF-8 (line {place}); it was read as Latin-1. Check letters with accents.")
+            data = _windows(data).encode()
+            notes.append(f"{name} is not UTF-8 (line {place}); it was read as cp1252. Check letters with accents.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise DataError(f"{name}, line {line}: a zero byte, so this is no text file; tables are CSV or Parquet.")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data
+
+
+def _windows(data):
+    """The text of bytes of Windows in the west; the five that it does not have are those of Latin-1."""
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _converted(data, encoding, name):
@@ -67,20 +75,19 @@ def check_separator(separator):
 
 
 def separator_of(sample):
-    """The separator with which most lines have as many cells as the first line."""
+    """The separator with which most lines have the same number of cells, two or more."""
     best, chosen = 0.0, ","
     for separator in SEPARATORS:
         widths = [len(row) for _, row in islice(rows_of(sample, separator), LINES)]
-        if not widths or widths[0] < 2:
-            continue
-        share = sum(width == widths[0] for width in widths) / len(widths)
+        width = max(set(widths), key=widths.count, default=0)
+        share = widths.count(width) / len(widths) if width > 1 else 0.0
         if share > best:
             best, chosen = share, separator
     return chosen
 
 
 def header_of(first, name, notes):
-    """The names in the first row; refused if they look like data, or are not different."""
+    """The names in the first row; refused if they look like data."""
     cells = [cell.strip() for cell in first]
     if any(cells) and all(NUMBER.fullmatch(cell) for cell in cells if cell):
         shown = ", ".join(cells[:4])
@@ -94,17 +101,7 @@ def header_of(first, name, notes):
         names.append(cell or f"unnamed_{i}")
     if unnamed:
         notes.append(f"{count(unnamed, 'column')} without a name: called unnamed_ and the number of the column.")
-    refuse_twice(names, name)
-    return names
-
-
-def refuse_twice(names, where):
-    """DataError where a name occurs twice, with the numbers of the columns."""
-    if len(set(names)) == len(names):
-        return
-    twice = next(name for name in names if names.count(name) > 1)
-    places = [str(i) for i, name in enumerate(names, start=1) if name == twice]
-    raise DataError(f"{where} has {len(places)} columns named {twice!r} ({', '.join(places)}); rename all but one.")
+    return unlike_names(names, notes)
 
 
 def whole_rows(data, separator, name):

@@ -8,7 +8,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators import KernelEstimator
+from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
 from mercer.kernels import Gaussian, Kernel, Matern32
 from mercer.kernels.inputs import named_columns
@@ -46,6 +46,8 @@ class TableModel(KernelEstimator):
     optimize : {"all", "lam"}, default="all"
         For losses whose length scales a ridge regression chooses (`SVR`, `KernelMachine`): whether it does, or the
         kernel stays.
+    target_transform : str or Target, default=None
+        The ``target`` of a `mercer.TransformedTarget` around the estimator: "auto", "log", …; None is none.
     random_state : int, default=0
 
     Attributes
@@ -62,6 +64,8 @@ class TableModel(KernelEstimator):
         How the hyper-parameters were chosen.
     text_columns_ : list of str
         Columns, the target among them, that were text: another table of the kind is to be read with these as text.
+    target_spread_ : float
+        Standard deviation of the target; 1 for labels.
     left_out_ : ndarray or None
         Residuals of rows that were left out, set by `calibrate`.
     notes_ : list of str
@@ -83,13 +87,14 @@ class TableModel(KernelEstimator):
     state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe}
 
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
-                 random_state=0):  # fmt: skip
+                 target_transform=None, random_state=0):  # fmt: skip
         self.estimator = estimator
         self.recipe = recipe
         self.target = target
         self.search_rows = search_rows
         self.fit_rows = fit_rows
         self.optimize = optimize
+        self.target_transform = target_transform
         self.random_state = random_state
 
     def fit(self, X, y=None, *, listener=None, dates=None):
@@ -135,6 +140,7 @@ class TableModel(KernelEstimator):
             scale = np.array([recipe.units.get(name, (0.0, 1.0))[1] for name in recipe.feature_names_])
             in_columns(self.selection_, recipe.feature_names_, scale, np.maximum(Z.std(axis=0), 1e-12)).warn()
         self.recipe_, self.target_, self.rows_, self.left_out_ = recipe, target, rows, None
+        self.target_spread_ = 1.0 if y.dtype.kind == "U" else float(np.std(y))
         self.feature_names_ = Z.columns if recipe.has_objects else list(recipe.feature_names_)
         used = [column["name"] for column in recipe.used]
         self.text_columns_ = [name for name in (*used, target) if is_text(frame[name])]
@@ -164,6 +170,11 @@ class TableModel(KernelEstimator):
     def kernel_(self):
         """The kernel on the columns that the recipe makes."""
         return self.estimator_.kernel_
+
+    @property
+    def our_kernel_(self):
+        """The same, as one of `mercer.kernels`."""
+        return self.estimator_.our_kernel_
 
     @property
     def lam_(self):
@@ -383,6 +394,8 @@ class TableModel(KernelEstimator):
             rows = np.sort(rng.choice(len(y), self.search_rows, replace=False))
         options = {"own": self.estimator.kernel is None, "optimize": self.optimize, "listener": listener}
         estimator = prepared(estimator, X[rows], y[rows], notes, **options)
+        if self.target_transform is not None:
+            estimator = TransformedTarget(estimator, self.target_transform)
         first = listen(clone(estimator), listener).fit(X[rows], y[rows])
         first.__dict__.pop("_skl_callbacks", None)  # they do not belong to the model
         if len(rows) == len(y):
