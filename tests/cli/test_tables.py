@@ -69,11 +69,11 @@ def test_lines_to_skip(run, cars):
 def test_a_table_of_the_fit_does_not_judge(run, fitted, tmp_path, table_of):
     code, _, err = run("evaluate", fitted / "model.mercer", fitted / "cars.csv")
     assert code == 0 and "this is the table the model was fitted on" in err
-    text = (fitted / "cars.csv").read_text().splitlines()
-    new = table_of(tmp_path / "new.csv", seed=9).read_text()
-    (tmp_path / "new.csv").write_text(new + text[3] + "\n")
-    err = run("evaluate", fitted / "model.mercer", tmp_path / "new.csv")[2]
-    assert "1 of 25 rows have the inputs of rows that the model was fitted on" in err
+    new = table_of(tmp_path / "new.csv", seed=9)
+    assert "fitted on" not in run("evaluate", fitted / "model.mercer", new)[2]
+    new.write_text((fitted / "cars.csv").read_text() + "car24,99.5,dry,300,far\n")
+    err = run("evaluate", fitted / "model.mercer", new)[2]
+    assert "24 of 25 rows have the inputs of rows that the model was fitted on" in err
 
 
 @pytest.mark.parametrize("sheet", [None, "two"])
