@@ -13,8 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mercer.cli import _budget, _run, _session, main
-from mercer.cli._run import Interrupted, Usage
+from mercer.cli import Interrupted, Usage, _budget, _run, _session, main
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 

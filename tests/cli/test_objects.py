@@ -168,7 +168,7 @@ def test_some_folds(run, data, tmp_path, monkeypatch):
 def test_how_the_time_is_dealt_out(data):
     from types import SimpleNamespace
 
-    from mercer.cli._budget import Budget
+    from mercer.cli._options import Budget
 
     settings = SimpleNamespace(time_budget="100s", report=None, output="m.mercer", memory=None, max_rows=None)
     budget = Budget(settings, SimpleNamespace(seconds=40.0))

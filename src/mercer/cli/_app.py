@@ -5,7 +5,7 @@ import shlex
 from importlib import import_module
 from types import SimpleNamespace
 
-from mercer.cli._run import Usage, interrupted
+from mercer.cli import Usage, interrupted
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 

@@ -6,12 +6,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mercer.cli._run import Usage
+from mercer.cli import Usage
 from mercer.exceptions import DataError
 from mercer.tabular import read
+from mercer.tabular.cells import count, listed, meant
 from mercer.tabular.dialect import check_separator
 from mercer.tabular.types import not_there
-from mercer.tabular.words import count, listed, meant
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
@@ -152,7 +152,7 @@ def check_apart(settings, outputs, inputs):
 
 def write_bytes(data, path, force):
     """Write a file whole or not at all."""
-    from mercer.files.atomic import replacing
+    from mercer._atomic import replacing
 
     with replacing(path, force) as file:
         file.write(data)

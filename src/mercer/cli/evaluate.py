@@ -51,7 +51,7 @@ def _known(model, header, reading):
 
 def measures(model, frame, session):
     """R², RMSE, MAE and coverage; or accuracy and log loss."""
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
 
     notes = []
     rows, y = model.targets(frame, notes)

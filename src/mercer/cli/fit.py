@@ -1,12 +1,11 @@
 """``mercer fit``: read, plan, fit, judge, keep; files are written at the very end, or not at all."""
 
-from mercer.cli import _fit_text
-from mercer.cli._budget import Budget
-from mercer.cli._fit_result import result_of, some_rows
+from mercer.cli import Usage, _fit_text
 from mercer.cli._options import (
     AUTO,
     LABELS,
     TITLES,
+    Budget,
     check_kernel,
     check_transform,
     criterion_name,
@@ -18,8 +17,7 @@ from mercer.cli._options import (
     settled,
     strings_of,
 )
-from mercer.cli._outputs import CARD_ENDINGS, write_outputs
-from mercer.cli._run import Usage
+from mercer.cli._outputs import CARD_ENDINGS, result_of, some_rows, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import (
     as_recipe,
@@ -105,8 +103,8 @@ def _model(settings, frame, kernel, budget):
     import numpy as np
 
     from mercer.tabular import TableModel
-    from mercer.tabular.targets import usable_rows
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
+    from mercer.tabular.columns import usable_rows
 
     notes = []
     name = model_name(settings, frame[settings.target], notes)
@@ -223,7 +221,7 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     from sklearn.model_selection import TimeSeriesSplit
 
     from mercer.tabular import score
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
 
     notes, folds = facts["notes"], facts["folds"]
     if fitted.selection_ is not None and fitted.selection_.status == "time_budget":

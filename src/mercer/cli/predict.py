@@ -1,6 +1,6 @@
 """``mercer predict``: each row of a table, in its order."""
 
-from mercer.cli._run import Usage
+from mercer.cli import Usage
 from mercer.cli._session import Session
 from mercer.cli._tables import (
     ENDINGS,

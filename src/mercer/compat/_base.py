@@ -5,6 +5,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import validation
 
+from mercer._parameters import Parametrised
 from mercer.estimators import KernelEstimator
 from mercer.kernels.collection import refuse_nat
 
@@ -51,7 +52,7 @@ def same_columns(X, Z):
         raise ValueError(f"X has rows of shape {X.shape[1:]}, the training rows have {Z.shape[1:]}; they must agree.")
 
 
-class Compatible(KernelEstimator):
+class Compatible(Parametrised, KernelEstimator):
     """An estimator with the arguments of scikit-learn: its kernel is a name, a function or an object of theirs."""
 
     def frozen(self, rows=None):

@@ -109,7 +109,18 @@ class Whole(Route):
         return np.concatenate([matrix(self.function(part, Z)) @ coef for part in parts])
 
     def as_kernel(self):
-        return Precomputed() if isinstance(self.function, Given) else Pairwise(self.function)
+        return Precomputed() if isinstance(self.function, Given) else Pairwise(OfRows(self.function))
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """(x, z) ↦ k(x, z) of two rows, by a function of collections of them."""
+
+    function: object
+
+    def __call__(self, x, z):
+        one = [np.asarray(row)[None] if isinstance(row, np.ndarray) else [row] for row in (x, z)]
+        return float(matrix(self.function(*one))[0, 0])
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
+from mercer.tabular.cells import count, listed
 from mercer.tabular.columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
-from mercer.tabular.words import count, listed
 
 NUMERIC, CATEGORICAL = "numeric", "categorical"
 

@@ -10,16 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
-from mercer.kernels import Gaussian, Kernel, Matern32
+from mercer.kernels import Kernel
 from mercer.kernels.inputs import named_columns
 from mercer.selection.kernels_search.found import ENDED, in_columns
-from mercer.tabular.columns import is_text
-from mercer.tabular.kernels import automatic, default_kernel, listen, prepared
+from mercer.tabular.cells import listed, meant, numbered
+from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
+from mercer.tabular.kernels import automatic, listen, on_columns, prepared
 from mercer.tabular.objects import check_readable
-from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of, placed
+from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of
 from mercer.tabular.recipe import Recipe
-from mercer.tabular.targets import as_frame, as_values, usable_rows
-from mercer.tabular.words import listed, meant, numbered
 from mercer.uncertainty import split
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
@@ -126,7 +125,7 @@ class TableModel(KernelEstimator):
         with numbered(rows), warnings.catch_warnings():
             recipe = Recipe() if self.recipe is None else clone(self.recipe)
             recipe = recipe.fit(table, objects=self._objects(table, target), dates=dates)
-            estimator = self._with_kernel(recipe, len(y))
+            estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
             if recipe.has_objects:
@@ -374,18 +373,6 @@ class TableModel(KernelEstimator):
             return {}
         check_reads(self.estimator.kernel, table, target)
         return objects_of(self.estimator.kernel)
-
-    def _with_kernel(self, recipe, n):
-        """The estimator with a kernel that reads columns of X."""
-        kernel = self.estimator.kernel
-        if kernel is None:
-            latent = self.estimator.has_evidence  # which sees the amplitude
-            # Lengths that a ridge regression chooses for another loss are to mean something at another λ.
-            base = Matern32 if latent or self.estimator.learns_lengths else Gaussian
-            kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
-        elif isinstance(kernel, Kernel):
-            kernel = placed(kernel, recipe)
-        return clone(self.estimator).set_params(kernel=kernel)
 
     def _chosen(self, estimator, X, y, rng, notes, listener):
         """(fitted estimator, how it chose): with many rows the choice is made on some of them."""

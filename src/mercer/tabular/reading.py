@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from mercer.exceptions import DataError
 from mercer.tabular import dialect
-from mercer.tabular.repair import repaired, without_footnotes, without_titles
+from mercer.tabular.cells import count, listed, meant
+from mercer.tabular.dialect import repaired, without_footnotes, without_titles
 from mercer.tabular.types import decimal_of, typed
-from mercer.tabular.words import count, listed, meant
 
 PARQUET, GZIP, ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
 FOREIGN = {

@@ -10,12 +10,11 @@ from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
-from mercer.tabular.columns import check_mixed, is_text, read_as, why_ignored
+from mercer.tabular.cells import listed, meant
+from mercer.tabular.columns import as_frame, check_mixed, is_text, read_as, why_ignored
 from mercer.tabular.learn import categories_of, features_of, fitted_on, numbers_of, places_of, plain_of, restored
 from mercer.tabular.objects import learnt, values_of
 from mercer.tabular.reads import CATEGORY, NUMBER, STRING, check_column
-from mercer.tabular.targets import as_frame
-from mercer.tabular.words import listed, meant
 
 
 class Recipe(TransformerMixin, Stateful, BaseEstimator):

@@ -1,8 +1,6 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
-from mercer.tabular._dates import dates_in
-from mercer.tabular.units import ABOUT, FRONT, GROUPS, UNIT, digits, measured
-from mercer.tabular.words import count, listed
+from mercer.tabular.cells import ABOUT, FRONT, GROUPS, UNIT, count, dates_in, digits, listed, measured
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil")
 DASHES = ("-", "--", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
