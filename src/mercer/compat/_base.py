@@ -16,11 +16,11 @@ def validate_data(estimator, X=NONE, y=NONE, **options):
     """scikit-learn's own, after NaT was refused: it would be taken as −2⁶³. Targets that are no numbers are named."""
     refuse_nat(X, "Input X")
     refuse_nat(y, "Input y")
-    y = _numbers(y) if options.get("y_numeric") and not isinstance(y, str) else y
+    y = numbers(y) if options.get("y_numeric") and not isinstance(y, str) else y
     return validation.validate_data(estimator, X, y, **options)
 
 
-def _numbers(y):
+def numbers(y):
     """The targets of a regression; text, dates, sparse arrays and numbers beyond float64 are refused in words."""
     if issparse(y):
         raise TypeError("y is sparse, and a model of numbers needs it dense: use y.toarray().")
@@ -31,7 +31,7 @@ def _numbers(y):
         raise ValueError(
             f"y holds dates or times ({array.flat[0]}); make numbers of them first, such as the days after a date."
         )
-    if array.dtype.kind not in "OUSg":
+    if array.dtype.kind not in "OUS" and array.dtype.char != "g":
         return y
     try:
         with np.errstate(over="ignore"):
@@ -41,7 +41,7 @@ def _numbers(y):
     except (TypeError, ValueError):
         bad = next((one for one in array.ravel().tolist() if isinstance(one, str | bytes)), array.flat[0])
         raise ValueError(f"y must be numbers, and holds {bad!r:.40}; labels are for a classifier.") from None
-    if np.isinf(found).any() and not (array.dtype.kind == "g" and np.isinf(array).any()):
+    if np.isinf(found).any() and not (array.dtype.char == "g" and np.isinf(array).any()):
         raise ValueError("y has values that are no float64 numbers (beyond 1.8e308): give it in a larger unit.")
     return found
 
@@ -57,7 +57,7 @@ class Compatible(Parametrised, KernelEstimator):
 
     def frozen(self, rows=None):
         """Return an unfitted clone that chooses nothing; see `KernelEstimator.frozen`."""
-        validation.check_is_fitted(self, "n_features_in_")
+        validation.check_is_fitted(self)
         return clone(self).set_params(**self._learnt(slice(None) if rows is None else rows))
 
     def _learnt(self, rows):

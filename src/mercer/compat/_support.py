@@ -10,7 +10,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer._warn import warn
-from mercer.compat._base import Compatible, validate_data
+from mercer.compat._base import Compatible, numbers, validate_data
 from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route, rows_of
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport
@@ -69,7 +69,7 @@ class SupportVectors(RegressorMixin, Compatible):
             raise TypeError("Sparse precomputed kernels are not supported.")
         if callable(self.kernel):
             check_consistent_length(X, y)
-            y = column_or_1d(y, warn=True, dtype=np.float64)
+            y = column_or_1d(numbers(y), warn=True, dtype=np.float64)
             assert_all_finite(y, input_name="y")
         else:
             form = {"accept_sparse": "csr", "accept_large_sparse": False}
