@@ -1,9 +1,9 @@
 """A Gaussian process by neighbours: each row, and each new input, given the k nearest rows alone.
 
-With the rows in an order, p(y) ≈ Π p(yᵢ | y_N(i)), N(i) the k nearest of the rows before i (Vecchia). What all rows share
-(a trend, and the global part on landmarks, where there is one) is a few coefficients β with features φ: given its
-neighbours a row says (φᵢ − Φ_Nᵀw)ᵀβ = yᵢ − wᵀy_N + N(0, vᵢ), so that β has a posterior by least squares. With k >= n − 1
-nothing of this is an approximation.
+With the rows in an order, p(y) ≈ Π p(yᵢ | y_N(i)), N(i) the k nearest of the rows before i (Vecchia). What all rows
+share (a trend, and the global part on landmarks, where there is one) is a few coefficients β with features φ: given its
+neighbours a row says (φᵢ − Φ_Nᵀw)ᵀβ = yᵢ − wᵀy_N + N(0, vᵢ), so that β has a posterior by least squares. With
+k >= n − 1 nothing of this is an approximation.
 """
 
 import math
@@ -29,7 +29,7 @@ LOG_2PI = math.log(2.0 * math.pi)
 FIELDS = {
     "kernel": Kernel, "rows": Rows, "lam": "number", "k": "size k", "seed": "size s",
     "points": ("rows m d", None), "L": ("float m m", None), "beta": "float f t", "factor": "float f f",
-    "log_evidence": "number",
+    "terms": tuple,
 }  # fmt: skip
 
 
@@ -238,13 +238,14 @@ class NeighbourPosterior:
         Landmarks of the global part and their factor, or None.
     beta, factor : ndarray of shape (f, t), (f, f)
         Mean of the shared coefficients, and the factor of their precision.
-    log_evidence : float
+    terms : tuple of float
+        Fidelity, complexity and constant of log p(y).
     """
 
-    def __init__(self, kernel, rows, lam, k, seed, points, L, beta, factor, log_evidence):
+    def __init__(self, kernel, rows, lam, k, seed, points, L, beta, factor, terms):
         self.kernel, self.rows, self.lam, self.k, self.seed = kernel, rows, lam, k, seed
         self.points, self.L, self.beta, self.factor = points, L, beta, factor
-        self.log_evidence, self._ordered = log_evidence, None
+        self.terms, self._ordered = terms, None
 
     @classmethod
     def fit(cls, kernel, rows, lam, k, seed, criterion, basis=None):
@@ -267,7 +268,7 @@ class NeighbourPosterior:
         shared = Shared(ordered, k, SHARED if basis is None else None)
         found = criterion.terms(shared, shared.quad, rows.weight, **criterion.extras(rows))
         points, L = (None, None) if basis is None else basis
-        self = cls(kernel, rows, lam, k, seed, points, L, shared.beta, shared.L, float(sum(found.values())))
+        self = cls(kernel, rows, lam, k, seed, points, L, shared.beta, shared.L, tuple(found.values()))
         self._ordered = ordered
         return self
 
@@ -284,6 +285,28 @@ class NeighbourPosterior:
         if (state["points"] is None) != (state["L"] is None) or state["beta"].shape != (features, state["rows"].t):
             raise ValueError("NeighbourPosterior.beta is not that of its rows and landmarks.")
         return cls(**state)
+
+    @property
+    def b(self):
+        """Coefficients of the trend."""
+        return self.beta[: self.rows.q]
+
+    @property
+    def log_evidence(self):
+        """log p(y), restricted where there is a trend; estimated from some rows where there are many."""
+        return float(sum(self.terms))
+
+    def rescaled(self, kernel, c):
+        """Return the same mean with all variances times c, for the kernel c·k: nothing is factored again."""
+        q, root = self.rows.q, np.sqrt(c)
+        shrunk = np.append(np.full(q, 1.0 / root), np.ones(len(self.beta) - q))
+        beta = np.vstack([self.beta[:q], self.beta[q:] / root])
+        fidelity, complexity, constant = self.terms
+        count = -2.0 * constant / LOG_2PI  # (N − q) t
+        terms = (fidelity / c, complexity - 0.5 * count * math.log(c), constant)
+        L = None if self.L is None else self.L * root
+        factor = shrunk[:, None] * self.factor
+        return type(self)(kernel, self.rows, self.lam * c, self.k, self.seed, self.points, L, beta, factor, terms)
 
     @property
     def ordered(self):

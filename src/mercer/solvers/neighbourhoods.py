@@ -54,7 +54,7 @@ def conditionals(C, absent, Y=None):
 
 def _stacked(C, absent, Y):
     """The same a column at a time, of all systems together: what NumPy does without compiled loops."""
-    (b, k), before = absent.shape, int(absent.sum())
+    k, before = absent.shape[1], int(absent.sum())
     L = np.zeros_like(C)
     for j in range(k + 1):
         column = C[:, j:, j] - np.einsum("bil,bl->bi", L[:, j:, :j], L[:, j, :j])
