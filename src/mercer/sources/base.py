@@ -98,6 +98,10 @@ class Source(ABC):
         marks = [hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest() for value in values]
         return repr((self.n, self.d, self.t, self.columns, marks))
 
+    def __getstate__(self):
+        """Return what travels: whoever reads the rows there is not who sent them."""
+        return self.__dict__ | {"engine": None}
+
     def portion(self, start, stop):
         """Return what a worker elsewhere needs to read the rows [start, stop): by default all of this source."""
         return self

@@ -129,7 +129,7 @@ class Files(Frames):
         return repr((self.n, self.wanted, stamps))
 
     def __getstate__(self):
-        return self.__dict__ | {"_open": {}}
+        return super().__getstate__() | {"_open": {}}
 
     def stream(self, start=0):
         """Yield blocks of at most 65 536 rows, file after file."""
