@@ -1,4 +1,4 @@
-"""Passes on executors and on Dask: the same bits whoever runs them, lazy predictions, errors that name the partition."""
+"""Passes on executors and on Dask: the same bits whoever runs them, lazy answers, errors that name the partition."""
 
 import subprocess
 import sys
