@@ -84,7 +84,7 @@ $(VENV)/.installed: pyproject.toml | $(PY)
 
 $(VENV)/.installed-%: pyproject.toml | $(PY)
 	@echo "Installing mercer and what '$*' needs into $(VENV): once, about a minute ..."
-	@$(PY) -m pip install --quiet --editable ".[cli,plots,chem]" --group $*
+	@$(PY) -m pip install --quiet --editable ".[all]" --group $*
 	@touch $@
 
 # The peers live in an environment of their own; pykeops compiles at its first use, with the system's C++ compiler.
@@ -98,17 +98,17 @@ $(BENCH)/.installed: pyproject.toml | $(BENCH)/bin/python
 # The tools that make the pages live apart, so that they cannot change what the tests see.
 $(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
 	@echo "Installing mercer and Sphinx into $(DOCS): once, about a minute ..."
-	@$(DOCS)/bin/python -m pip install --quiet --editable ".[cli,plots,chem]" --group docs
+	@$(DOCS)/bin/python -m pip install --quiet --editable ".[all]" --group docs
 	@touch $@
 
 # The oldest versions of everything that pyproject.toml allows, and the newest that can be had.
 $(OLDEST)/.installed: pyproject.toml tests/oldest.py | $(OLDEST)/bin/python
 	@$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/oldest.txt
-	@$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable ".[cli,plots,chem]" --group test
+	@$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable ".[all]" --group test
 	@touch $@
 
 $(NEWEST)/.installed: pyproject.toml | $(NEWEST)/bin/python
-	@$(NEWEST)/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ".[cli,plots,chem]" --group test
+	@$(NEWEST)/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ".[all]" --group test
 	@touch $@
 
 # Debian ships Python without ensurepip; there the interpreter's pip fills the environment. Groups need pip 25.1.
