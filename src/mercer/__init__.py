@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mercer.gram.landmarks import Landmarks
     from mercer.gram.neighbours import Neighbours
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "SVR",
     "BasisRegression",
