@@ -136,14 +136,14 @@ class LinearEstimator(KernelRegressor):
         check_is_fitted(self)
         return self.__dict__.get("landmarks_", self.__dict__.get("neighbours_"))
 
-    def _exact(self, what):
+    def _refuse_if_approximate(self, what):
         """Refuse what an approximation does not have."""
         if self._some_rows() is not None:
             raise ValueError(f"{what} needs one system of all rows: approximation=None.")
 
     def _deleted(self):
         """Every fit without a row, in the unit of the rows; made at the first call."""
-        self._exact("a fit without each row")
+        self._refuse_if_approximate("a fit without each row")
         if "_deletion" not in self.__dict__:
             if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
                 raise ValueError(

@@ -256,7 +256,7 @@ class PosteriorEstimator(LinearEstimator):
         >>> [part.name for part in model.decompose(X)]
         ['Gaussian(0.5)', 'Linear()', 'trend']
         """
-        self._exact("the posterior of each part")
+        self._refuse_if_approximate("the posterior of each part")
         found = zip(self._posterior.part_names, self._process().parts(self._new_rows(X)), strict=True)
         return [Part(name, self._shaped(one.mean), self._per_row(np.sqrt(one.variance), 1)) for name, one in found]
 
@@ -282,7 +282,7 @@ class PosteriorEstimator(LinearEstimator):
         >>> model.derivative([[5.0]])[0].round(4)
         array([[3.]])
         """
-        self._exact("the derivative")
+        self._refuse_if_approximate("the derivative")
         X = self._new_rows(X)
         if not (isinstance(X, np.ndarray) and X.ndim == 2):
             raise TypeError(f"{self.kernel_!r} reads objects, which have no derivative.")

@@ -318,7 +318,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         >>> {name: round(value, 4) for name, value in model.evidence_terms().items()}  # K̃ = 2
         {'fidelity': -1.0, 'complexity': -0.3466, 'constant': -0.9189}
         """
-        self._exact("log p(y) term by term")
+        self._refuse_if_approximate("log p(y) term by term")
         f = self._posterior
         if theta is not None:
             (kernel, lam), rows = hyper.checked(self.kernel_, theta), self._with_values()
@@ -390,7 +390,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _with_values(self):
         """The rows, if the kernel can be evaluated on them, and they are solved for exactly."""
-        self._exact("log p(y) at other hyper-parameters, and their errors,")
+        self._refuse_if_approximate("log p(y) at other hyper-parameters, and their errors,")
         if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
             raise ValueError(f"{self.kernel_!r} keeps no matrix of the rows; only the value of the fit is known.")
         return self._rows
