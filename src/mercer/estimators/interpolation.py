@@ -31,7 +31,7 @@ class KernelInterpolator(KernelRegressor):
     Parameters
     ----------
     kernel : Kernel or list of Kernel, default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
+        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
         best by the criterion is taken.
     criterion : {"loo", "evidence", "kfold"}, int, splitter or Rule, default=None
         What chooses the free hyper-parameters of the kernel, with as little λ as rounding needs: a word, so many folds,
