@@ -17,6 +17,7 @@ from mercer.gram import apply, take
 from mercer.gram.trend import Trend, make_trend
 from mercer.kernels import Features, Gaussian, Kernel, Matern32, as_kernel
 from mercer.selection.search.starts import median_heuristic
+from mercer.sources.lazily import over_partitions
 
 
 def check_kernel(kernel, X):
@@ -120,6 +121,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
         self.fit_report_ = FitReport()
 
+    @over_partitions
     def predict(self, X):
         """f(x) = Σⱼ k(x, xⱼ) αⱼ + b, by tiles in bounded memory.
 

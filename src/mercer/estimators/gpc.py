@@ -23,6 +23,7 @@ from mercer.selection.judging import RowsLeftOut
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.result import best_of
 from mercer.selection.search.latent import search_latent
+from mercer.sources.lazily import over_partitions
 
 BLOCK = 1024  # new rows at once
 
@@ -311,6 +312,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
                 )
         super()._restore(state)
 
+    @over_partitions
     def predict(self, X):
         """Return the likeliest class of each row.
 
@@ -329,6 +331,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             parts.append(labels)
         return self.classes_[np.concatenate(parts)]
 
+    @over_partitions
     def predict_proba(self, X):
         """∫ σ(f) p(f | x, y) df, one column for each of ``classes_``.
 
