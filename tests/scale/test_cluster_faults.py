@@ -1,4 +1,4 @@
-"""Real processes that are killed, added, slow, small or of another version: a pass ends with the same bits, or says why.
+"""Real processes that are killed, added, slow, small or of another version: the same bits in the end, or why not.
 
 The leaf of most of these passes sleeps: what is tested is who does what, and the machine may be busy with other tests.
 """
@@ -169,9 +169,13 @@ def test_chaos(rows, whole):
 def test_a_worker_that_comes_later_and_one_that_is_slow(cluster, rows, whole):
     (slow, *_) = cluster.scheduler_info(n_workers=-1)["workers"]
     cluster.run(os.environ.__setitem__, "SLOWER", "6", workers=[slow])
-    found, _ = timed(collection(rows), Slowly(0.05), progress=when(N // 4, lambda: cluster.cluster.scale(3)))
+
+    def one_more():
+        cluster.cluster.scale(3)
+        cluster.wait_for_workers(3, timeout=100)
+
+    found, _ = timed(collection(rows), Slowly(0.05), progress=when(N // 8, one_more))
     assert same(found, whole)
-    assert len(cluster.scheduler_info(n_workers=-1)["workers"]) == 3
 
 
 def test_another_version_is_refused_in_words(cluster, rows):

@@ -138,8 +138,8 @@ class Workers(Engine):
             return future.result(timeout=60)
         except KilledWorker as error:
             raise EngineLost(
-                f"the workers that took on the rows from {row} ended, one after the other ({error}). More than once that "
-                f"is memory: give them more, or fewer threads, or use fewer landmarks. {REMEDY}"
+                f"the workers that took on the rows from {row} ended, one after the other ({error}). Often "
+                f"that is memory: give them more, or fewer threads, or use fewer landmarks. {REMEDY}"
             ) from error
         except (CommClosedError, CancelledError, TimeoutError) as error:
             raise EngineLost(
