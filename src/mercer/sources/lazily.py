@@ -41,7 +41,7 @@ def _lazy(model, name, X, args, kwargs):
     if kwargs.get("return_cov"):
         raise ValueError("return_cov needs all rows at once: compute() them, or ask for return_std.")
     like = _answer(model, name, _some_row(X), options)  # of one row: what is wrong is told now, not when it is computed
-    plain = type(model).from_state(model.state()) if hasattr(model, "state") else model
+    plain = type(model).from_state(model.state())
     there, ask = delayed(plain, pure=False, traverse=False), delayed(_answer, pure=False)
     if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
