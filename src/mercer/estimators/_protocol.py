@@ -20,6 +20,7 @@ from mercer._state import Stateful
 from mercer.gram import apply
 from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.sources.lazily import over_partitions
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -275,6 +276,7 @@ class KernelEstimator(Stateful, BaseEstimator):
         return row[point >= 0]
 
     @available_if(predicts_numbers)
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="left-out", calibration=None):
         """[f(x) − q, f(x) + q],  q the ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out of the fit.
 
