@@ -96,7 +96,7 @@ class TableModel(KernelEstimator):
         self.target_transform = target_transform
         self.random_state = random_state
 
-    def fit(self, X, y=None, *, listener=None, dates=None):
+    def fit(self, X, y=None, *, listener=None, written=None):
         """Learn the recipe, choose what is open, and fit.
 
         Parameters
@@ -106,8 +106,8 @@ class TableModel(KernelEstimator):
         y : array-like of shape (n,), default=None
         listener : callable, default=None
             Called after each evaluation of a search; a true answer stops it.
-        dates : dict, default=None
-            ``Reading.dates``: how dates with slashes were written in the file.
+        written : dict, default=None
+            ``Reading.written``: how cells were written in the file.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class TableModel(KernelEstimator):
         table = frame[rows].drop(target)
         with numbered(rows), warnings.catch_warnings():
             recipe = Recipe() if self.recipe is None else clone(self.recipe)
-            recipe = recipe.fit(table, objects=self._objects(table, target), dates=dates)
+            recipe = recipe.fit(table, objects=self._objects(table, target), written=written)
             estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
@@ -293,8 +293,8 @@ class TableModel(KernelEstimator):
         return [kept["name"] for kept in objects if kept["kind"] in (STRING, GRAPH)]
 
     @property
-    def dates(self):
-        """{column: how its dates with slashes were written}: another table is to be read alike."""
+    def written(self):
+        """{column: how its dates with slashes, or its units, were written}: another table is to be read alike."""
         check_is_fitted(self)
         return {kept["name"]: kept["style"] for kept in self.recipe_.columns_ if "style" in kept}
 
