@@ -104,8 +104,8 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
             {column: "string", "category", "number" or "graph"} of the columns that a kernel reads as they are. They
             become numbers too where they can, for the simple models that a model is compared with.
         written : dict, default=None
-            ``Reading.written``: how dates with slashes, and units, were written in the file. It is kept, so that another
-            file can be read alike.
+            ``Reading.written``: how dates with slashes, and units, were written in the file. It is kept, so that
+            another file can be read alike.
 
         Returns
         -------
