@@ -101,7 +101,6 @@ def _findings(settings, fitted, scores, result, frame, budget):
     n, notes = len(fitted.rows_), result["notes"]
     some = some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
     if len(some) < n:  # left-out predictions of all of them would take five more fits
-        notes = [*notes, f"this page is about {len(some):,} of the {n:,} rows of the fit, drawn at random."]
         scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
     table = frame[fitted.rows_[some]]
     return collect(
@@ -113,7 +112,17 @@ def _findings(settings, fitted, scores, result, frame, budget):
         scores=scores,
         notes=notes,
         command=settings.command,
-        row_labels=[str(row + 1) for row in fitted.rows_[some]],
+        row_labels=_row_labels(fitted, frame, some),
         units=fitted.recipe_.units,
         time_budget=budget.left,
+        fitted_rows=n,
+        selection=fitted.selection_,
     )
+
+
+def _row_labels(fitted, frame, some):
+    """What rows are called: by a column that was left out because it names them, else by their number from 1."""
+    for name, why in fitted.recipe_.ignored_.items():
+        if "identifier" in why:
+            return [str(value) for value in frame[name][fitted.rows_[some]]]
+    return [str(row + 1) for row in fitted.rows_[some]]
