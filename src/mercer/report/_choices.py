@@ -52,8 +52,8 @@ def _criteria(path, note):
     bottom = -0.11 * (len(order) + 0.8)
     return chart(
         "criteria", "Which λ does each rule choose?",
-        "Each curve is 0 at its best λ. Below, a dot for the choice of each rule (hollow: at an end of the range); dots in one "
-        "column agree, a wide valley says that λ hardly matters.",
+        "Each curve is 0 at its best λ. Below, a dot for the choice of each rule (hollow: at an end); dots in "
+        "one column agree, a wide valley says that λ hardly matters.",
         axis("λ, added to the diagonal of K", [lam], "log", margin=0.02),
         axis("criterion, scaled", [[bottom, 1.3]], margin=0.0, ticks=[[0.0, "best"], [0.5, "0.5"], [1.0, "1"]]), marks,
         _range(path["picks"]), note,

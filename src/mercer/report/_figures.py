@@ -46,7 +46,7 @@ def one_input_charts(s):
     if one["low"]:
         marks.insert(0, band(x, one["low"], one["high"], f"{percent(one['coverage'])} interval of a new row", "sky"))
     return [chart(
-        "curve", f"{s['title']} against {one['name']}", "Dots are the rows, the line is what the model predicts, and the "
+        "curve", f"{s['title']} against {one['name']}", "Dots are the rows, the line is what the model predicts, the "
         "band is where a new row is expected.",
         axis(one["name"], [x, one["at"]], margin=0.02, dates=bool(one["dates"])), y, marks,
         f"The curve goes from {show(min(one['mean']))} to {show(max(one['mean']))}.", size=BROAD,

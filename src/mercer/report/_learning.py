@@ -88,7 +88,7 @@ NEIGHBOURS = 2000  # rows up to which the noise is read off neighbours
 
 
 def learning_section(case, alone):
-    """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what each row left alone brings."""
+    """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what leaving one out brings."""
     if case.n < ENOUGH:
         return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
     if case.pairwise and case.n > ROWS:

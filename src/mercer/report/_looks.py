@@ -263,8 +263,8 @@ def rules_disagree(s):
     cost = max(one.get("loss") or 1.0 for one in sure)
     if high["lam"] > 100 * low["lam"] and cost > 1.02:
         return (
-            f"{low['rule']} chooses λ = {number(low['lam'])}, {high['rule']} λ = {number(high['lam'])}; at the worse of "
-            f"them the leave-one-out error is {cost:.2f} times the least."
+            f"{low['rule']} chooses λ = {number(low['lam'])}, {high['rule']} λ = {number(high['lam'])}; at the "
+            f"worse of them the leave-one-out error is {cost:.2f} times the least."
         )
     return None
 

@@ -27,7 +27,9 @@ def stiff(s):
     """Of a trend that is left."""
     if typed(s):
         auto = "" if s["selection"]["candidates"] else " --kernel auto searches for one;"
-        return f"The model is too stiff there: another kernel may follow.{auto} --time-budget 5m gives a search more time."
+        return (
+            f"The model is too stiff there: another kernel may follow.{auto} --time-budget 5m gives a search more time."
+        )
     chosen = s["selection"]["chosen"]["criterion"]
     more = "" if chosen else ", or let a criterion choose λ (criterion='loo')"
     return f"The model is too stiff there. Add Linear() or a second kernel, shorten the length scale{more}."
@@ -71,7 +73,7 @@ def calibrated(s):
 def follows_noise(s):
     """Of a fit with as many degrees of freedom as rows."""
     if s["selection"]["chosen"]["criterion"]:
-        return "The criterion finds no noise in the target. Is it computed from the columns? Else look for a missing column."
+        return "The criterion finds no noise in the target. Is it computed from these columns?"
     return "Choose a larger λ, or let a criterion choose it: criterion='loo'."
 
 

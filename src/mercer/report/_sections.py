@@ -36,7 +36,9 @@ def _beside_simple(scores):
     key = "rmse" if scores["models"][0].get("rmse") is not None else None
     if key is None and scores["metric"] != "accuracy":
         return None
-    errors = [one.get("rmse") if key else None if one["score"] is None else 1.0 - one["score"] for one in scores["models"]]
+    errors = [
+        one.get("rmse") if key else None if one["score"] is None else 1.0 - one["score"] for one in scores["models"]
+    ]
     top = max([value for value in errors if value is not None], default=0.0) or 1.0
     rows = [[el("strong", name(one["name"])) if k == 0 else name(one["name"]), value, bar(value / top, k == 0)]
             for k, (one, value) in enumerate(zip(scores["models"], errors, strict=True))
@@ -180,14 +182,17 @@ def fit(s):
         charts = figures(_figures.fit_charts(s))
         made, more = panels(charts[:1], shown, *_learning(s)), [*charts[1:], *more, *figures(_figures.column_charts(s))]
         title = "How well it fits, and how sure"
-    return section("fit", title, *words, made, folded("Scores and residuals in detail", panels(_scores(scores), told, more)))
+    return section(
+        "fit", title, *words, made, folded("Scores and residuals in detail", panels(_scores(scores), told, more))
+    )
 
 
 def _optimism(scores):
     """What choosing and judging on the same rows would have seemed to gain, and the score of each fold."""
     said = ""
     if scores["optimism"]:
-        said = f" Without the outer loop the score would be {show(scores['optimism']['value'])} better: that is the optimism."
+        gain = show(scores["optimism"]["value"])
+        said = f" Without the outer loop the score would be {gain} better: that is the optimism."
     if scores["folds"]:
         said += f" {scores['metric']} of the folds: {', '.join(show(value) for value in scores['folds'])}."
     return said

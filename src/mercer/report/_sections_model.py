@@ -56,7 +56,9 @@ def _picks(path):
 
 def _candidates(listed):
     """Kernels that were compared, in words."""
-    rows = [[el("span", one.get("words") or rounded(one["kernel"])), one["value"] - listed[0]["value"]] for one in listed]
+    rows = [
+        [el("span", one.get("words") or rounded(one["kernel"])), one["value"] - listed[0]["value"]] for one in listed
+    ]
     head = ["kernel", "criterion, behind the first"]
     return table("Kernels that were compared, best first", head, rows, classes="wide") if rows else None
 
@@ -92,7 +94,7 @@ def _lengths(e, pairs):
         head = ["column", "length scale\u00a0ℓ", "relevance sd/\u2060ℓ"]
         inside.append(table("Length scales", head, rows))
         inside.append(remark("Relevance says how many length scales one standard deviation of the column spans; near 0 "
-                             "the column hardly matters, or acts almost linearly: importance tells which."))  # fmt: skip
+                             "it hardly matters, or acts almost linearly: importance tells which."))  # fmt: skip
     if "listed" in pairs:
         inside.insert(0, _pairs(pairs))
     return [folded("Interactions and length scales", panels(*inside))] if inside else []
@@ -150,7 +152,9 @@ def _listed(caption, listed, columns, inputs=()):
         cells = [_odd(show(one[key])) if key == "measured" and one.get("odd") else _cell(one[key]) for key in columns]
         there = zip(inputs, one.get("inputs") or (), strict=False)
         body.append([*cells, *(_odd(value) if odd else name(value) for _, (value, odd) in there)])
-    return table(caption, [*columns.values(), *(name(one) for one in inputs)], body, classes="whole" if inputs else None)
+    return table(
+        caption, [*columns.values(), *(name(one) for one in inputs)], body, classes="whole" if inputs else None
+    )
 
 
 def _odd(value):
@@ -223,8 +227,11 @@ def reproduce(s):
         "reproduce",
         "How to do it again",
         *command,
-        folded("In Python, with versions", code(call),
-               table("Versions and data", ["what", "value"], [[label, el("code", value)] for label, value in told])),
+        folded(
+            "In Python, with versions",
+            code(call),
+            table("Versions and data", ["what", "value"], [[label, el("code", value)] for label, value in told]),
+        ),
         _numerics(s),
         remark(_held(s)),
         el("p", el("button", "Save all numbers as JSON", type="button", id="save"), hidden=True, class_="save"),
@@ -234,8 +241,14 @@ def reproduce(s):
 def _held(s):
     """Which of the data are in the file."""
     own = (s.get("whatif") or {}).get("own")
-    inputs = "and the inputs of all rows of the model, which the sliders need" if own else "and the inputs of those rows that it lists"
-    return f"This page holds targets and predictions of up to 1000 rows, {inputs}: do not publish it if they are private."
+    inputs = (
+        "and the inputs of all rows of the model, which the sliders need"
+        if own
+        else "and the inputs of those rows that it lists"
+    )
+    return (
+        f"This page holds targets and predictions of up to 1000 rows, {inputs}: do not publish it if they are private."
+    )
 
 
 # ----------------------------------------------------------------------------------------------- what if
@@ -245,10 +258,14 @@ def whatif(s):
     if "factors" not in w:
         return section("whatif", title, absent(w.get("missing", "There are no sliders.")))
     held = f" Held at their middle: {listed(w['held'], 6)}." if w["held"] else ""
-    how = "These are the model's own numbers." if w["own"] else (
-        f"A small stand-in for the model: at {w['error']['places']} random places it is off by at most "
-        f"{show(w['error']['usual'])} in 95 of 100 ({percent(w['error']['share'])} of the error of the model), and by "
-        f"{show(w['error']['largest'])} at worst."
+    how = (
+        "These are the model's own numbers."
+        if w["own"]
+        else (
+            f"A small stand-in for the model: at {w['error']['places']} random places it is off by at most "
+            f"{show(w['error']['usual'])} in 95 of 100 ({percent(w['error']['share'])} of the error of the model), and "
+            f"by {show(w['error']['largest'])} at worst."
+        )
     )
     if s["task"] == "classification":
         how = how.replace("is off by", "is off by, in the logit,") if not w["own"] else how

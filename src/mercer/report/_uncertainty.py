@@ -33,7 +33,7 @@ def uncertainty_section(case, left, stated, every):
 
 
 def _held_out(case):
-    """Coverage of a process on many rows: a fifth of them is held out of one fit, at the kernel and noise of the fit."""
+    """Coverage of a process on many rows: a fifth is held out of one fit, at the kernel and noise of the fit."""
     train, test = case.folds()[0]
     train, test = (part if len(part) <= most else np.sort(np.random.default_rng(0).choice(part, most, replace=False))
                    for part, most in ((train, LEARNT), (test, HELD)))  # fmt: skip

@@ -1,7 +1,6 @@
-"""What if a column were different? The model in numbers that a page can evaluate: its own, or those of a small stand-in."""
+"""What if a column were different? The model in numbers that a page evaluates: its own, or a small stand-in's."""
 
 import numpy as np
-
 from sklearn.utils import _safe_indexing
 
 from mercer.estimators import KernelRidge
@@ -41,7 +40,7 @@ PLAIN = {Gaussian: "gaussian", Exponential: "exponential", Matern32: "matern32",
 
 
 def whatif_section(case, left):
-    """Sliders of the strongest columns, and the numbers that the script of the page evaluates; or why there are none."""
+    """Sliders of the strongest columns, and the numbers that the script evaluates; or why there are none."""
     every = [factor for factor in case.by_importance if not factor.marks] if case.factors else []
     moving = [factor for factor in every if factor.moves][:SLIDERS]
     if not moving:
@@ -189,8 +188,8 @@ def tree_of(kernel, d):
         return part and {"is": "scaled", "by": float(kernel.scale), "parts": [part]}
     if isinstance(kernel, Standardised):
         part = tree_of(kernel.kernel, d)
-        return part and {"is": "standardised", "parts": [part],
-                         **{name: np.broadcast_to(kernel.get_params()[name], d).tolist() for name in ("centre", "scale")}}  # fmt: skip
+        units = {name: np.broadcast_to(kernel.get_params()[name], d).tolist() for name in ("centre", "scale")}
+        return part and {"is": "standardised", "parts": [part], **units}
     if isinstance(kernel, Columns):
         places = np.arange(d)[kernel.columns if isinstance(kernel.columns, slice) else np.atleast_1d(kernel.columns)]
         part = tree_of(kernel.kernel, len(places))

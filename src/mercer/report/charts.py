@@ -83,14 +83,23 @@ def _round(low, high, most):
 def _dates(low, high, most):
     """The first days of years, months or weeks, or days."""
     days = high - low
-    for unit, length, steps in (("Y", 365.25, (100, 50, 20, 10, 5, 2, 1)), ("M", 30.44, (6, 3, 1)), ("D", 1.0, (14, 7, 2, 1))):
+    for unit, length, steps in (
+        ("Y", 365.25, (100, 50, 20, 10, 5, 2, 1)),
+        ("M", 30.44, (6, 3, 1)),
+        ("D", 1.0, (14, 7, 2, 1)),
+    ):
         fine = [step for step in steps if days / (length * step) <= most]
         if not fine or (unit != "D" and days / (length * fine[-1]) < 1.5):
             continue
-        first, last = (np.datetime64(math.floor(end), "D").astype(f"datetime64[{unit}]").astype(int) for end in (low, high))
+        first, last = (
+            np.datetime64(math.floor(end), "D").astype(f"datetime64[{unit}]").astype(int) for end in (low, high)
+        )
         origin = 1970 if unit == "Y" else 0
         places = [k for k in range(first, last + 2) if (k + origin) % fine[-1] == 0]
-        found = [(float(np.datetime64(k, unit).astype("datetime64[D]").astype(int)), str(np.datetime64(k, unit))) for k in places]
+        found = [
+            (float(np.datetime64(k, unit).astype("datetime64[D]").astype(int)), str(np.datetime64(k, unit)))
+            for k in places
+        ]
         found = [pair for pair in found if low <= pair[0] <= high]
         if found:
             return found
@@ -116,7 +125,11 @@ def _log(low, high, most):
 
 COLOURS = ("blue", "orange", "green", "purple", "yellow", "sky", "ink")
 ROWS, ACROSS = 12, 6  # of the numbers behind a chart
-SIZE, SMALL, BROAD = (360, 256), (300, 236), (640, 290)  # of a chart: one of three in a row, of four, and as wide as two
+SIZE, SMALL, BROAD = (
+    (360, 256),
+    (300, 236),
+    (640, 290),
+)  # of a chart: one of three in a row, of four, and as wide as two
 
 
 def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None, dates=False):

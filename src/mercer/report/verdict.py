@@ -46,7 +46,9 @@ def _explains(s):
     if metric not in ("R²", "accuracy"):
         best = "" if not others else f"; {NAMED.get(others[0]['name'], others[0]['name'])} {show(others[0]['score'])}"
         return f"The {metric} on rows it has not seen is {show(this['score'])}{best}."
-    first = "Explains {} of {} on rows it has not seen" if metric == "R²" else "Tells {} of the rows it has not seen right"
+    first = (
+        "Explains {} of {} on rows it has not seen" if metric == "R²" else "Tells {} of the rows it has not seen right"
+    )
     said = first.format(_share(this["score"]), f"the variation of {s['title']}")
     simple = [one for one in others if one["name"] not in ("mean", "commonest class")] or others
     if simple:
@@ -76,7 +78,9 @@ def _certainty(s):
         found = u["coverage"][u["levels"].index(0.9)]
         return f"Intervals of 90 % hold {100 * found:.0f} % of them."
     if u.get("kind") == "probabilities":
-        return f"Probabilities are off by {100 * u['error']:.1f} points on average ({100 * u['by_chance']:.1f} by chance)."
+        return (
+            f"Probabilities are off by {100 * u['error']:.1f} points on average ({100 * u['by_chance']:.1f} by chance)."
+        )
     if u.get("kind") == "quantiles":
         pairs = [f"{100 * found:.0f} % below the {level:g} quantile"
                  for level, found in zip(u["levels"], u["coverage"], strict=True)]  # fmt: skip
@@ -104,7 +108,9 @@ def _numbers(s):
         out.append([s["scores"]["metric"], _digits(this["score"], this["error"]), note])
     if this.get("rmse") is not None:
         mean = next((one for one in others if one["name"] == "mean" and one.get("rmse") is not None), None)
-        note = f"root mean square, in units of {s['title']}" + (f"; the mean alone {show(mean['rmse'])}" if mean else "")
+        note = f"root mean square, in units of {s['title']}" + (
+            f"; the mean alone {show(mean['rmse'])}" if mean else ""
+        )
         out.append(["usual error", show(this["rmse"]), note])
     u = s["uncertainty"]
     if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"] and u["width"] is not None:
