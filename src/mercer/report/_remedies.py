@@ -19,8 +19,8 @@ def leave_out(why):
 def better_than_simple(s):
     """Of a model that loses against a simple one."""
     if typed(s):
-        return "Use the simple model, or give the search more time: --time-budget 5m."
-    return "Use the simple model, or add its form to the kernel (+ Linear()), and look at the length scales."
+        return "Use that model, or give the search more time: --time-budget 5m."
+    return "Use that model; or, of a line, add its form to the kernel (+ Linear()), and look at the length scales."
 
 
 def stiff(s):

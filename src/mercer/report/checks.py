@@ -122,7 +122,7 @@ CHECKS = (
         look.no_better_than_mean,
     ),
     Check(
-        "M202", WARNING, "A simple model does better",
+        "M202", WARNING, "Another model does better",
         remedy.better_than_simple,
         look.worse_than_simple,
     ),
@@ -152,8 +152,8 @@ CHECKS = (
         look.more_rows,
     ),
     Check(
-        "M208", WARNING, "A simple model does as well",
-        "Take the simple model, unless the curves of this one say something that you know to be true.",
+        "M208", WARNING, "Another model does as well",
+        "If it is a simpler one, take it, unless the curves of this one say something that you know to be true.",
         look.as_good_as_simple,
     ),
     Check(

@@ -8,7 +8,8 @@ WORDS = {
     WARNING: "Usable with care",
     None: "No objection found",
 }
-NAMED = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class"}
+NAMED = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class",
+         "random forest": "a random forest"}  # fmt: skip
 STRONG = 0.25  # of the importance of the first: columns that are named beside it
 
 
@@ -53,7 +54,9 @@ def _explains(s):
     simple = [one for one in others if one["name"] not in ("mean", "commonest class")] or others
     if simple:
         best = max(simple, key=lambda one: one["score"])
-        said += f"; {NAMED.get(best['name'], best['name'])} {_share(best['score'])}"
+        line = [one for one in simple if one["name"] == "linear model" and one is not best]
+        named = [f"{NAMED.get(one['name'], one['name'])} {_share(one['score'])}" for one in [best, *line]]
+        said += f"; {', '.join(named)}"
     return f"{said}."
 
 
