@@ -16,7 +16,7 @@ NAMED = 3  # columns that are named in a label
 def labels(case):
     """{hyper-parameter: its name by the columns that it is about}."""
     every, out = all_columns(case), {}
-    owner = {place: factor.level_of(place) for factor in case.factors for place in factor.columns}
+    owner = {place: factor for factor in case.factors for place in factor.columns}
     for _, columns, prefix in nodes(case.kernel, every):
         for name in case.kernel.names:
             own = name.removeprefix(prefix)
@@ -32,10 +32,11 @@ def _label(own, columns, every, owner):
     if columns is None or not owner:
         return words if index is None else f"{words} {index}"
     if index is not None and plain == "length_scale":
-        return f"{words} of {owner.get(columns[int(index)], columns[int(index)])}" if int(index) < len(columns) else own
+        place = columns[int(index)] if int(index) < len(columns) else None
+        return own if place is None else f"{words} of {owner[place].level_of(place) if place in owner else place}"
     if index is not None:
         return f"{words} {index}"
-    names = list(dict.fromkeys(str(owner.get(place, place)) for place in columns))
+    names = list(dict.fromkeys(owner[place].name if place in owner else str(place) for place in columns))
     if columns == every or not names:
         return words if len(every) > 1 else f"{words} of {names[0]}" if names else words
     more = len(names) - NAMED
