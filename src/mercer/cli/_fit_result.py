@@ -4,6 +4,7 @@ from mercer.cli import _fit_text
 from mercer.cli._options import LABELS
 
 MOST_SCORED = 5000  # rows of the cross-validation and of the page
+RANKED = 400  # rows that say what matters, without a page
 
 
 def some_rows(n, seed):
@@ -46,7 +47,22 @@ def result_of(settings, fitted, scored, facts, budget, frame):
         missing = findings["data"]["left_out"]
         if missing:
             result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
+    result["model"]["importance"] = _importance(fitted, frame, findings)
+    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
     return result | {"seconds": budget.session.seconds}, findings
+
+
+def _importance(fitted, frame, findings):
+    """[[column, importance], …], the strongest first: of the page, or of some rows without one."""
+    from mercer.report import ranked
+
+    if findings is not None and "columns" in findings["effects"]:
+        return [[one["name"], one["rise"]] for one in findings["effects"]["columns"]]
+    if findings is not None:  # objects, or no time
+        return []
+    table = frame[fitted.rows_[:RANKED]]
+    X, y = fitted.inputs(table), fitted.targets(table)[1]
+    return [list(pair) for pair in ranked(fitted.estimator_, X, y, feature_names=fitted.feature_names_)]
 
 
 def _data(fitted, facts):

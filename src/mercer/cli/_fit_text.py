@@ -52,6 +52,8 @@ def _searches(facts):
 def page(result):
     """The whole result, as text."""
     parts = [_data(result), _model(result)]
+    if result.get("verdict"):
+        parts.append("Verdict\n  " + "\n  ".join(result["verdict"]))
     if result["score"]:
         parts.append(_score(result["score"]))
     if result["test"]:
@@ -122,9 +124,10 @@ def _model(result):
         if mixed:
             lines.append("  mixed, by how well they foresee rows that they have not seen")
             lines += [f"  {100 * one['weight']:4.0f} %  {one['name']}" for one in mixed]
-    if model["scales"]:
-        lines.append("  length scales in standard deviations (short: the target changes fast along that column)")
-        lines += ["  " + line for line in table([(name, f"{ell:.3g}") for name, ell in model["scales"]]).splitlines()]
+    if model["importance"]:
+        lines.append("  what matters: how far predictions move when a column is shuffled, in their standard deviations")
+        rows = [(name, f"{rise:.3g}") for name, rise in model["importance"][:MOST]]
+        lines += ["  " + line for line in table(rows).splitlines()]
     return "\n".join(lines)
 
 
