@@ -47,6 +47,7 @@ def models():
         "mixed": (KernelRidge(Gaussian(0.5).on("x") * Categorical().on("<u>site</u>"), lam=0.1), table,
                   np.column_stack([y, y**2])),
         "ridge": (KernelRidge(Gaussian(0.8), lam=0.1), X[:, :1], y),
+        "plain": (KernelRidge(Gaussian(0.8), lam=0.1), X, y),
     }  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -67,6 +68,7 @@ def pages(tmp_path_factory, models):
         "labels": names,
         "mixed": {"target": ["<i>a</i>", "<b>b</b>"]},
         "ridge": {},
+        "plain": {"feature_names": ["rain", "soil", "ph", "height"], "target": "yield"},
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -88,6 +90,9 @@ class Visit:
     def plot(self, key):
         """A chart, in the middle of the window."""
         found = self.page.locator(f"#plot-{key}")
+        found.evaluate(
+            "e => { for (let d = e.closest('details'); d; d = d.parentElement.closest('details')) d.open = true; }"
+        )
         found.evaluate("e => e.scrollIntoView({block: 'center', behavior: 'instant'})")
         return found
 

@@ -76,7 +76,7 @@ def _axes(x, y):
     out = [el("path", class_="axis", d=f"M{_p(x.start)} {TOP}V{y.start}H{x.end}")]
     for v, text in x.ticks:
         half = width(text) / 2
-        out.append(el("text", text, x=_p(min(x(v), wide - half)), y=y.start + 16, class_="mid"))
+        out.append(el("text", text, x=_p(min(x(v), wide - half)), y=y.start + 18, class_="mid"))
     for v, text in y.ticks:
         out.append(el("text", text, x=_p(x.start - 5), y=_p(y(v) + 4), class_="end"))
     middle = (x.start + x.end) / 2
