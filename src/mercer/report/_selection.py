@@ -21,6 +21,7 @@ CURVE = 80  # points of a curve that are kept
 DIRECTIONS = 400
 FACTORS = np.geomspace(0.25, 4.0, 17)  # of all length scales, for the surface
 LAMS, REACH = 25, 18.0
+COUNTED = re.compile(r"all \d+ columns")  # of X: a category is several of them
 RANKED = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # by length scale: on the page importance ranks columns
 LEFT, RIGHT = 1e3, 1e2  # how far the curves go beyond the choices
 
@@ -129,7 +130,7 @@ def words(case, kernel):
         return short(rounded(repr(kernel)), LETTERS)
     scale = np.array([(case.units or {}).get(j, (0.0, 1.0))[1] for j in range(len(case.names))])
     said = in_words(in_units(kernel, np.zeros(len(scale)), scale), case.names)
-    return short(rounded(RANKED.sub("", said)), LETTERS)
+    return short(rounded(COUNTED.sub("all columns", RANKED.sub("", said))), LETTERS)
 
 
 def _tried(case):
