@@ -6,6 +6,7 @@ from mercer.cli._session import table
 from mercer.tabular.words import count
 
 MOST = 12  # columns that are listed
+BY_LENGTH = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # importance ranks columns, below
 SHOWN = 6  # kernels of a leaderboard
 
 
@@ -117,7 +118,7 @@ def _model(result):
         how = f"{chosen['evaluations']} evaluations" if chosen["evaluations"] else "all λ from one factorisation"
         lines.append(f"  by      {chosen['criterion']}, {how}{status}")
     if model["candidates"]:
-        lines.append(f"  that is {model['candidates'][0]['words']}")
+        lines.append(f"  that is {BY_LENGTH.sub('', model['candidates'][0]['words'])}")
         lines.append("  best of the search, and by how many nats the others are behind it")
         lines += [f"  {one['behind']:6.2f}  {one['name']}" for one in model["candidates"][:SHOWN]]
         mixed = sorted((one for one in model["candidates"] if one["weight"]), key=lambda one: -one["weight"])
