@@ -3,7 +3,7 @@
 import re
 
 from mercer.cli._session import table
-from mercer.tabular.words import count
+from mercer.tabular.cells import count
 
 MOST = 12  # columns that are listed
 BY_LENGTH = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # importance ranks columns, below
