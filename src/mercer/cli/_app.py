@@ -21,6 +21,7 @@ Numbers are standardised, categories become indicators, unless the kernel reads 
 Strings: Spectrum, Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment. Molecules as SMILES (extra chem):
 TanimotoOf(AtomEnvironments(2)). Graphs as JSON: WeisfeilerLehman, ShortestPath and others."""
 MODELS = ("auto", "ridge", "gp", "stack", "svr", "huber", "poisson", "gpc", "logistic")
+TRANSFORMS = ("auto", "none", "log", "yeo-johnson", "logit", "rank")
 CRITERIA = ("auto", "loo", "gcv", "evidence", "lcurve", "discrepancy", "kfold")
 
 
@@ -41,13 +42,15 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
     "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. stack is a mixture of the best kernels "
-              "of a search. auto: ridge for numbers, gpc for text."),
+              "of a search. auto: for numbers stack up to 2,000 rows, else ridge (gp for a series); gpc for text."),
     "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
                "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns. auto: what a "
                "search over expressions finds; the default for numbers up to 2,000 rows."),
     "quick": ("--quick", bool, None, "One kernel with its length scales, without a search over expressions."),
     "fix_kernel": ("--fix-kernel", bool, None, "Take the kernel as it is, and choose λ alone."),
     "criterion": ("--criterion", str, "NAME", f"What chooses: {', '.join(CRITERIA)}."),
+    "target_transform": ("--target-transform", str, "NAME", f"Model a function of y: {', '.join(TRANSFORMS)}. "
+                         "auto: what foresees left-out rows best."),
     "test": ("--test", str, "FILE", "Table to judge the model by, which the fit does not see."),
     "time_budget": ("--time-budget", str, "TIME", "Time for the whole command: 60s, 5m, 2h."),
     "memory": ("--memory", str, "SIZE", "Memory the fit may use: 500MB, 8GB."),
@@ -87,9 +90,9 @@ TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
     "fit": ("mercer.cli.fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
-        "criterion": "auto", "test": None, "output": None, "report": None, "card": None, "force": False,
-        "time_budget": None, "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, **ROLES,
-        **READING, "config": None, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
+        "criterion": "auto", "target_transform": None, "test": None, "output": None, "report": None, "card": None,
+        "force": False, "time_budget": None, "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False,
+        **ROLES, **READING, "config": None, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
     "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {
         "model": NEEDED, "data": NEEDED, "output": "-", "interval": None, "std": False, "keep": None, **READING,

@@ -1,12 +1,12 @@
 """From the names on the command line to estimators."""
 
-from mercer.cli._app import CRITERIA, MODELS
+from mercer.cli._app import CRITERIA, MODELS, TRANSFORMS
 from mercer.cli._run import Usage
 from mercer.tabular.words import meant
 
 AUTO = "auto"  # the kernel that a search over expressions finds
 # Models with the log densities that can compare kernels.
-SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo")}
+SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo"), "gpc": ("evidence",)}
 MOST_SEARCHED = 2000  # rows up to which kernels are searched for where nothing is said
 LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
@@ -90,6 +90,7 @@ def check_kernel(kernel, recipe, frame):
 
 
 LABELS = ("gpc", "logistic")
+TRANSFORMED = ("ridge", "gp", "stack")  # models whose densities can tell which transform of y is the best
 TITLES = {
     "ridge": "kernel ridge regression",
     "gp": "Gaussian process regression",
@@ -127,15 +128,13 @@ def model_name(settings, column, notes):
 def settled(settings, kernel, name, rows, budget):
     """The kernel that was asked for; where none was, "auto" if there is time for a search over so many rows."""
     if kernel == AUTO:
-        if name in LABELS:
-            raise Usage("--kernel auto is for targets that are numbers; leave --kernel away")
         if settings.fix_kernel or settings.quick:
             raise Usage(f"--kernel auto is a search, and {'--quick' if settings.quick else '--fix-kernel'} is none")
     if name == "stack":
         if kernel not in (None, AUTO) or settings.quick or settings.fix_kernel:
             raise Usage("--model stack searches for its kernels: leave --kernel, --quick and --fix-kernel away")
         return AUTO
-    if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED:
+    if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED or name in LABELS:
         return kernel
     few = min(rows, budget.most_rows or rows) <= MOST_SEARCHED
     able = few and settings.criterion in ("auto", "evidence")
@@ -190,6 +189,27 @@ def make_estimator(settings, name, criterion, kernel, budget):
     """The estimator of a name, with nothing fitted; its searches have their share of the time."""
     cls, fixed = kind_of(name), settings.fix_kernel or criterion in ("lcurve", "discrepancy")
     options = {"memory": budget.memory, "time_budget": budget.search, "random_state": settings.seed}
+    if settings.target_transform is not None:
+        return _transformed(settings, name, lambda: _plain(cls, name, criterion, kernel, fixed, options), options)
+    return _plain(cls, name, criterion, kernel, fixed, options)
+
+
+def _transformed(settings, name, make, options):
+    """The estimator for g(y); those that are tried share the time of one."""
+    from mercer.estimators import TransformedTarget
+
+    word = settings.target_transform
+    if word not in TRANSFORMS:
+        raise Usage(f"--target-transform: there is no {word!r}{meant(word, TRANSFORMS)}")
+    if name not in TRANSFORMED:
+        raise Usage(f"--target-transform is for --model {', '.join(TRANSFORMED)}, not for {name}")
+    if word == "auto" and options["time_budget"] is not None:
+        options["time_budget"] /= 3.0
+    return TransformedTarget(make(), word)
+
+
+def _plain(cls, name, criterion, kernel, fixed, options):
+    """The estimator for y as it is."""
     if name == "stack":
         return cls(criterion=criterion, **options)
     if name not in ("ridge", "gp", "gpc", "svr"):

@@ -104,7 +104,8 @@ def _model(settings, frame, kernel, budget):
         notes.append(
             f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
         )
-        name = "gp" if settings.model == "auto" else name  # intervals that grow with the distance from what is known
+    if kernel == AUTO and settings.model == "auto":  # of a series, one process: intervals grow with the distance ahead
+        name = "stack" if series is None and settings.criterion == "auto" else "gp" if series is not None else name
     criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)

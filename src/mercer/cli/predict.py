@@ -16,6 +16,8 @@ from mercer.cli._tables import (
 METHODS = {
     "gaussian": "from the posterior of the Gaussian process",
     "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
+    "mixture": "between two quantiles of the mixture of processes",
+    "mapped": "those of the transformed target, mapped back",
     "left-out": "prediction ± a quantile of the residuals of left-out rows",
 }
 

@@ -307,6 +307,10 @@ class KernelEstimator(Stateful, BaseEstimator):
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
 
+    def with_kernel(self, kernel):
+        """Return a clone that reads rows by another kernel."""
+        return clone(self).set_params(kernel=kernel)
+
     def for_noise(self, sigma, n):
         """Return a clone that fits noise of this standard deviation in n rows: the width of a tube, or of a bend."""
         return clone(self)

@@ -329,9 +329,10 @@ class TableModel(KernelEstimator):
 
     @property
     def interval_method(self):
-        """How intervals are made: "gaussian", "conformal" or "left-out"; an error for a classifier.
+        """How intervals are made: "gaussian", "mixture", "conformal", "mapped", "left-out"; an error for a classifier.
 
-        "gaussian": from the posterior of a Gaussian process. "conformal": from the fits without each row (kernel ridge
+        "gaussian", "mixture": from the posterior of a Gaussian process, or of several. "mapped": those of a
+        transformed target, mapped back. "conformal": from the fits without each row (kernel ridge
         regression up to 5000 rows). "left-out": the prediction ± a quantile of the residuals of rows that were left
         out in cross-validation, or without one by the closed form or the approximation that the model has.
         """
@@ -374,7 +375,7 @@ class TableModel(KernelEstimator):
             kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
         elif isinstance(kernel, Kernel):
             kernel = placed(kernel, recipe)
-        return clone(self.estimator).set_params(kernel=kernel)
+        return self.estimator.with_kernel(kernel)
 
     def _chosen(self, estimator, X, y, rng, notes, listener):
         """(fitted estimator, how it chose): with many rows the choice is made on some of them."""
