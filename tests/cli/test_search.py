@@ -112,7 +112,7 @@ def test_a_transform_of_the_target(run, tmp_path, options):
     assert code == 0 and "target  log, by left-out densities the best of 3" in out
     code, out, err = run("predict", model, table, "--interval", "0.9")
     ends = np.array([line.split(",")[1:] for line in out.splitlines()[1:]], dtype=float)
-    assert code == 0 and "mapped back" in err and (ends > 0).all()
+    assert code == 0 and "the transformed target" in err and (ends > 0).all()
 
 
 def test_transforms_that_cannot_be(run, cars):

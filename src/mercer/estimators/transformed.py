@@ -68,25 +68,6 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return GaussianProcessRegressor() if self.estimator is None else self.estimator
 
     @property
-    def kernel(self):
-        """That of the estimator inside."""
-        return self._inner().kernel
-
-    def with_kernel(self, kernel):
-        """Return a clone that reads rows by another kernel."""
-        return type(self)(self._inner().with_kernel(kernel), self.target)
-
-    @property
-    def has_evidence(self):
-        """As the estimator inside."""
-        return self._inner().has_evidence
-
-    @property
-    def learns_lengths(self):
-        """As the estimator inside."""
-        return self._inner().learns_lengths
-
-    @property
     def criterion(self):
         """What the estimator inside chooses by."""
         return self._inner().criterion
