@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._clock import FOREVER, Clock
 from mercer.estimators._protocol import seed_of
 from mercer.selection.kernels_search import search_kernels_rows
 from mercer.selection.progress import reporter
@@ -25,10 +26,9 @@ def searchable(rows):
     return rows.n >= LEAST_ROWS and bool(np.ptp(rows.row_y, axis=0).max() > 1e-13 * np.abs(rows.row_y).max())
 
 
-def searched(estimator, rows, criterion, solver=None, keep=5, share=1.0):
-    """The `KernelSearch` for an estimator with ``time_budget``, ``random_state`` and names of columns."""
-    seconds = share * (SECONDS if estimator.time_budget is None else estimator.time_budget)
+def searched(estimator, rows, criterion, solver=None, keep=5, clock=FOREVER):
+    """The `KernelSearch` for an estimator with ``random_state`` and names of columns, until the clock is spent."""
     names = estimator.__dict__.get("feature_names_in_")
-    options = {"time_budget": seconds, "names": None if names is None else list(names)}
+    options = {"clock": clock if clock.limited else Clock(SECONDS), "names": None if names is None else list(names)}
     options |= {"solver": solver, "callback": reporter(estimator), "random_state": seed_of(estimator.random_state)}
     return search_kernels_rows(rows, criterion=criterion, keep=keep, **options)

@@ -34,6 +34,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         λ >= 0.
     trend : {"constant"} or None, default=None
         Whether an unpenalised constant is added; most bases have their own 1.
+    time_budget : float, default=None
+        Seconds that the fit may take: one that is predicted to take longer is refused.
 
     Attributes
     ----------
@@ -74,13 +76,15 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         "basis": "no_validation",
         "lam": [Interval(Real, 0, None, closed="left")],
         "trend": "no_validation",
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
     }
     leaves_out = "exact"
 
-    def __init__(self, basis=None, lam=0.0, *, trend=None):
+    def __init__(self, basis=None, lam=0.0, *, trend=None, time_budget=None):
         self.basis = basis
         self.lam = lam
         self.trend = trend
+        self.time_budget = time_budget
 
     def fit(self, X, y, sample_weight=None):
         """Minimise Σᵢ wᵢ (yᵢ − φ(xᵢ)ᵀθ)² + λ‖θ‖².
@@ -106,7 +110,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         w = np.ones(len(y)) if w is None else w
         self.basis_ = basis
         design = self._design(X)
-        self.plan_ = plan_features(len(design), design.shape[1])
+        self.plan_ = plan_features(len(design), design.shape[1], self.time_budget)
         scale = power_of_two(y)
         root = np.sqrt(w)[:, None]
         penalty = np.full(design.shape[1], float(self.lam))

@@ -232,6 +232,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
+        options["time_budget"] = self.time_budget
         exact = partial(choose, "cholesky", n, d, **options)
         found = large.plan_process(self, lambda: exact(binding=False)[1], rows, d, targets)
         return exact(binding=binding) if found is None else (None, found)
@@ -240,13 +241,13 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
         learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
         kernels = kernels if isinstance(kernels, list) else [kernels]
-        budget = self.time_budget and self.time_budget / len(kernels)
-        options = {"starts": self.starts, "time_budget": budget, "random_state": seed_of(self.random_state)}
+        options = {"starts": self.starts, "random_state": seed_of(self.random_state)}
         options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
         given, found = None if self.noise is None else lam, []
-        for k in kernels:
+        for i, k in enumerate(kernels):
             prior = learning.make_prior(self.prior, k, rows, criterion)
-            found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, **options))
+            clock = self._search_clock(1.0 / (len(kernels) - i), 1 + self.n_hyper_samples)
+            found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, clock=clock, **options))
         self.selection_ = best_of(found).warn()
         return self.selection_.kernel, self.selection_.lam
 
@@ -278,7 +279,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def _sample_hyper(self, around, rows, bounds, solver):
         """Draw hyper-parameters, and condition on each draw."""
         count, seed = hyper.draws_of(self.n_hyper_samples), seed_of(self.random_state)
-        draws, chains = around.sample(count, bounds, self.time_budget, seed)
+        draws, chains = around.sample(count, bounds, self._clock.part(keep=count * self.plan_.last).budget, seed)
         at = map(around.objective.at, draws)
         self._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
         self.hyper_samples_, self.hyper_names_ = draws, around.names

@@ -216,7 +216,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             check_kernel(kernel, rows.X)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
-        self.plan_ = plan_classes(self.inference, rows.n, rows.d, classes, coupled, self.memory)
+        self.plan_ = plan_classes(self, rows.n, rows.d, classes, coupled)
         self._model = class_model(self, rows, classes, coupled)
         self._model.check(TiledGram(kernels[0], rows.X))
         self.kernel_ = self._learn(kernels, rows)
@@ -234,7 +234,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
         classes = max(2, targets)
         coupled = classes > 2 and self.multi_class == "softmax"
-        return plan_classes(self.inference, n, d, classes, coupled, self.memory, binding=False)
+        return plan_classes(self, n, d, classes, coupled, binding=False)
 
     def _learn(self, kernels, rows):
         """The kernel with the hyper-parameters of the greatest evidence; of a list the best."""
@@ -243,10 +243,10 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             return kernels[0]
         seed = seed_of(self.random_state)
         options = {"rows": rows.n, "order": stratified_order(rows.y[:, 0], seed), "starts": self.starts}
-        options |= {"time_budget": None if self.time_budget is None else self.time_budget / len(kernels)}
         options |= {"callback": reporter(self), "random_state": seed}
         found = []
-        for kernel in kernels:
+        for i, kernel in enumerate(kernels):
+            options["clock"] = self._search_clock(1.0 / (len(kernels) - i))
             prior = kernel_prior(self.prior, kernel, rows)
             found.append(search_latent(kernel, rows.X, self._model.evaluate, prior=prior, **options))
         self.selection_ = best_of(found).warn()

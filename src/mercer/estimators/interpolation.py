@@ -17,6 +17,7 @@ from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.pivoted import pivoted_cholesky, squared_power
 from mercer.solvers.plan import plan_arrays
 
+PIVOTING = 5.0  # times n³: a factor on one core, its inverse, and where K is singular a QR of it
 WHY = "A factor with pivoting finds the rank of K."
 
 
@@ -37,6 +38,8 @@ class KernelInterpolator(KernelRegressor):
         y is in the range of K when its distance to it is at most this, relative to ‖y‖.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
+    time_budget : float, default=None
+        Seconds that the fit may take: one that is predicted to take longer is refused.
 
     Attributes
     ----------
@@ -82,13 +85,15 @@ class KernelInterpolator(KernelRegressor):
         "rank_tol": [Interval(Real, 0, 1, closed="both"), None],
         "feasible_tol": [Interval(Real, 0, None, closed="left")],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, kernel=None, *, rank_tol=None, feasible_tol=1e-6, memory=None):
+    def __init__(self, kernel=None, *, rank_tol=None, feasible_tol=1e-6, memory=None, time_budget=None):
         self.kernel = kernel
         self.rank_tol = rank_tol
         self.feasible_tol = feasible_tol
         self.memory = memory
+        self.time_budget = time_budget
 
     def fit(self, X, y):
         """Find the function of smallest norm through the data.
@@ -109,7 +114,7 @@ class KernelInterpolator(KernelRegressor):
         if self.kernel is None:
             kernel = default_kernel(X, None)
         check_kernel(kernel, X)
-        self.plan_ = plan_arrays("pivoted cholesky", len(X), 3, memory=self.memory, reason=WHY)
+        self.plan_ = self._plan(len(X))
         factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
         scale = power_of_two(y)
         target = factor.project(y / scale)
@@ -128,7 +133,7 @@ class KernelInterpolator(KernelRegressor):
         self._triangle = factor.triangle
         residual = y - target * scale  # of rows that are no pivots: without them nothing changes
         residual[factor.pivots] = (
-            alpha * scale / np.where(factor.inverse_diagonal() > 0, factor.inverse_diagonal(), np.nan)[:, None]
+            alpha * scale / np.where(factor.inverse_diagonal > 0, factor.inverse_diagonal, np.nan)[:, None]
         )
         self.loo_residuals_ = residual[:, 0] if flat else residual
         self.fit_report_.update(
@@ -150,7 +155,11 @@ class KernelInterpolator(KernelRegressor):
             )
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        return plan_arrays("pivoted cholesky", n, 3, memory=self.memory, reason=WHY, binding=False)
+        return self._plan(n, binding=False)
+
+    def _plan(self, n, binding=True):
+        options = {"memory": self.memory, "time_budget": self.time_budget, "reason": WHY, "binding": binding}
+        return plan_arrays("pivoted cholesky", n, 3, operations=PIVOTING * n**3, **options)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.selection.search import box_of
@@ -114,9 +115,9 @@ class Level:
         least = DIGITS * self.rows.n * mean_diagonal(kernel, self.rows.X)
         if lam >= least or self.rows.n > FEW_ROWS:
             return fitted, stop
-        objective.record.time_budget, budget = None, objective.record.time_budget  # one evaluation more
+        self.record.clock, clock = FOREVER, self.record.clock  # one evaluation more, of few rows
         fitted = self.value(replace(fitted, lam=least))
-        objective.record.time_budget = budget
+        self.record.clock = clock
         return fitted, stop
 
     def fresh(self, kernel):
