@@ -3,12 +3,18 @@
 import numpy as np
 
 from mercer._clock import FOREVER, Clock
+from mercer.estimators._labels import stratified_order
 from mercer.estimators._protocol import seed_of
-from mercer.selection.kernels_search import search_kernels_rows
+from mercer.gram import take
+from mercer.selection.judging import quietly
+from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows
 from mercer.selection.progress import reporter
 
 SECONDS = 30.0  # of a search, unless time_budget says otherwise
 LEAST_ROWS = 5
+HALF = 0.5  # of the time, for the kernel of a loss that cannot compare kernels; the rest is for its own λ
+MOST_PROPOSED, FEW_PROPOSED = 2000, 250  # rows by which that kernel is chosen; and where there is no time for more
+HURRY = 5.0  # fits that there is to be time for
 
 
 def automatic(kernel):
@@ -28,7 +34,51 @@ def searchable(rows):
 
 def searched(estimator, rows, criterion, solver=None, keep=5, clock=FOREVER):
     """The `KernelSearch` for an estimator with ``random_state`` and names of columns, until the clock is spent."""
-    names = estimator.__dict__.get("feature_names_in_")
-    options = {"clock": clock if clock.limited else Clock(SECONDS), "names": None if names is None else list(names)}
-    options |= {"solver": solver, "callback": reporter(estimator), "random_state": seed_of(estimator.random_state)}
+    options = {"solver": solver, "random_state": seed_of(estimator.random_state)} | _asked(estimator, clock)
     return search_kernels_rows(rows, criterion=criterion, keep=keep, **options)
+
+
+def searched_classes(estimator, rows, evaluate, order, clock=FOREVER):
+    """The same for labels, by the approximate evidence that ``evaluate`` gives."""
+    return search_classes_rows(rows, evaluate, order, **_asked(estimator, clock))
+
+
+def _asked(estimator, clock):
+    """The clock, names of columns and who listens."""
+    names = estimator.__dict__.get("feature_names_in_")
+    named = {"names": None if names is None else list(names)}
+    return {"clock": clock if clock.limited else Clock(SECONDS), "callback": reporter(estimator), **named}
+
+
+def proposed(estimator, X, y, weight, labels, clock):
+    """The kernel for a loss that has no evidence, as a fitted model chooses it that has one: of labels, or of numbers.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        ``memory`` and ``random_state`` are read.
+    X, y, weight
+        Rows; of many rows some are drawn.
+    labels : bool
+        Whether y are labels.
+    clock : Clock
+        Of the whole fit.
+
+    Returns
+    -------
+    GaussianProcessClassifier or KernelRidge
+    """
+    from mercer.estimators.gpc import GaussianProcessClassifier  # both import this module
+    from mercer.estimators.ridge import KernelRidge
+
+    seconds = clock.part(HALF).budget if clock.limited else HALF * SECONDS
+    options = {"criterion": "evidence", "memory": estimator.memory, "time_budget": seconds}
+    kind, seed = GaussianProcessClassifier if labels else KernelRidge, seed_of(estimator.random_state)
+    model = kind("auto", random_state=estimator.random_state, **options)
+    used, most = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0), MOST_PROPOSED
+    while most > FEW_PROPOSED and HURRY * model.plan(most).last > seconds:
+        most //= 2
+    if len(used) > most:
+        order = stratified_order(y[used], seed) if labels else np.random.default_rng(seed).permutation(len(used))
+        used = np.sort(used[order[:most]])
+    return quietly(model.fit, take(X, used), y[used], None if weight is None else weight[used])

@@ -4,12 +4,18 @@ import math
 
 import numpy as np
 
+from mercer.estimators._auto import LEAST_ROWS, automatic, searched_classes
+from mercer.estimators._criteria import as_rule
+from mercer.estimators._labels import stratified_order
 from mercer.estimators._protocol import seed_of
 from mercer.inference.classes import ClassModel
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.selection.priors import FEW, Priors, as_prior, weak_priors
+from mercer.selection.progress import reporter
+from mercer.selection.result import best_of
+from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
 
 STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0}  # factorisations of a fit, about
@@ -90,3 +96,29 @@ def kernel_prior(prior, kernel, rows):
     if unused:
         raise ValueError(f"prior: {unused[0]!r} fits none of {kernel.names}.")
     return prior
+
+
+def learnt(model, labels, kernels, rows):
+    """How the hyper-parameters of the greatest evidence were found, of several kernels those of the best; or None.
+
+    Parameters
+    ----------
+    model : GaussianProcessClassifier
+        Its parameters.
+    labels : ClassModel
+    kernels : list of Kernel
+    rows : Rows
+    """
+    if as_rule(model, own=False) is None or not any(kernel.n_theta for kernel in kernels):
+        return None
+    seed = seed_of(model.random_state)
+    order = stratified_order(rows.y[:, 0], seed)
+    if automatic(model.kernel) and rows.n >= LEAST_ROWS:
+        return searched_classes(model, rows, labels.evaluate, order, model._search_clock()).result().warn()
+    options = {"rows": rows.n, "order": order, "starts": model.starts}
+    options |= {"callback": reporter(model), "random_state": seed}
+    found = []
+    for i, kernel in enumerate(kernels):
+        prior, clock = kernel_prior(model.prior, kernel, rows), model._search_clock(1.0 / (len(kernels) - i))
+        found.append(search_latent(kernel, rows.X, labels.evaluate, prior=prior, clock=clock, **options))
+    return best_of(found).warn()
