@@ -232,8 +232,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        options["time_budget"] = self.time_budget
-        exact = partial(choose, "cholesky", n, d, **options)
+        exact = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options)
         found = large.plan_process(self, lambda: exact(binding=False)[1], rows, d, targets)
         return exact(binding=binding) if found is None else (None, found)
 

@@ -267,10 +267,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         if rule is not None:
             kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0])
             if model is not None and model.selection_ is not None:
-                self.selection_.candidates, self.selection_.message = (
-                    model.selection_.candidates,
-                    model.selection_.message,
-                )
+                found = model.selection_
+                self.selection_.candidates, self.selection_.message = found.candidates, found.message
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
         if self.plan_.landmarks:
