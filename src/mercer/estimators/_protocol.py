@@ -21,8 +21,9 @@ from mercer.gram import apply
 from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.solvers.plan import CAUTION
+from mercer.sources.lazily import over_partitions
 
-SEARCHED = 0.25  # of the time, before a fit on landmarks
+SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
 
@@ -150,7 +151,7 @@ class KernelEstimator(Stateful, BaseEstimator):
         """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
         if not self._clock.limited:
             return self._clock
-        if self.plan_.landmarks:
+        if self.plan_.landmarks or self.plan_.neighbours:
             return self._clock.part(share * SEARCHED)
         return self._clock.part(share, keep=CAUTION * fits * self.plan_.last)
 
@@ -281,6 +282,7 @@ class KernelEstimator(Stateful, BaseEstimator):
         return row[point >= 0]
 
     @available_if(predicts_numbers)
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="left-out", calibration=None):
         """[f(x) − q, f(x) + q],  q the ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out of the fit.
 
