@@ -77,6 +77,8 @@ class KernelEstimator(Stateful, BaseEstimator):
         λ in every convention of the lectures.
     fit_report_ : dict
         What the fit did, and why.
+    points_ : collection or None
+        The training inputs that the model keeps.
     point_index_ : ndarray of shape (n,)
         The point of each training row; -1 for rows that are none.
     row_weight_ : ndarray of shape (n,), or None
@@ -114,7 +116,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = row_weight_ = row_lam_ = quantile_levels_ = _Unless(None)
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = _Unless(None)
     regularization_ = fit_report_ = _Unless({})
 
     time_budget = None
@@ -190,6 +192,11 @@ class KernelEstimator(Stateful, BaseEstimator):
         return call_repr(self)
 
     # ---------------------------------------------------------------------------------------- after a fit
+    @property
+    def our_kernel_(self):
+        """``kernel_``, as a kernel of `mercer.kernels` where a model keeps it in another form."""
+        return self.kernel_
+
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed: it has the kernel and λ of the fit, and chooses nothing.
 
