@@ -61,7 +61,7 @@ def test_a_transform_of_the_target(run, tmp_path, table_of):
     code, _, err = run("fit", cars, *options, "log", "--force")
     assert code == 3 and "--target-transform: target=" in err
     code, _, err = run("fit", cars, *options, "log", "--model", "svr", "--force")
-    assert code == 2 and "for --model ridge and gp" in err
+    assert code == 2 and "--target-transform is for --model ridge" in err
 
 
 def test_lines_to_skip(run, cars):
