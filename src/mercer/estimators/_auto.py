@@ -4,20 +4,10 @@ import numpy as np
 
 from mercer.estimators._protocol import seed_of
 from mercer.selection.kernels_search import search_kernels_rows
-from mercer.selection.progress import reporter
+from mercer.selection.result import reporter
 
 SECONDS = 30.0  # of a search, unless time_budget says otherwise
 LEAST_ROWS = 5
-
-
-def automatic(kernel):
-    """Whether the kernel is to be chosen."""
-    return isinstance(kernel, str) and kernel == "auto"
-
-
-def is_given(kernel):
-    """Whether there is a kernel, and not something to make one by."""
-    return not (kernel is None or automatic(kernel))
 
 
 def searchable(rows):

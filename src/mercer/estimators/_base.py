@@ -3,20 +3,38 @@
 y is (n, t) inside; only here is it ravelled.
 """
 
+from numbers import Integral, Real
+
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
 from mercer._state import check, check_vectors
-from mercer.estimators._auto import automatic
+from mercer.estimators._criteria import automatic
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_diagonal, check_X, check_X_y
-from mercer.gram import apply, take
+from mercer.estimators.validation import check_diagonal, check_X_y
+from mercer.gram import Landmarks, apply, take
 from mercer.gram.trend import Trend, make_trend
 from mercer.kernels import Features, Gaussian, Kernel, Matern32, as_kernel
 from mercer.selection.search.starts import median_heuristic
+from mercer.solvers import Solver
+
+POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
+CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator; scikit-learn looks at those it has
+    "optimize": [StrOptions({"all", "lam", "kernel"})],
+    "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
+    "prior": [StrOptions({"auto"}), dict, callable, None],
+    "approximation": [StrOptions({"auto"}), Landmarks, None],
+    "merge": ["boolean"],
+    "starts": [COUNT],
+    "max_iter": [COUNT],
+    "tol": [POSITIVE],
+    "memory": [POSITIVE, None],
+    "time_budget": [POSITIVE, None],
+    "random_state": ["random_state"],
+}
 
 
 def check_kernel(kernel, X):
@@ -24,6 +42,12 @@ def check_kernel(kernel, X):
     check_diagonal(np.asarray(kernel.diag(X), dtype=float), X, kernel)
     if not kernel.psd:
         diagnostics.require_psd(kernel, X)
+
+
+def kept(kernel, points, instead):
+    """Refuse to go on where a kernel, such as `Precomputed`, has kept nothing by which K could be made again."""
+    if not np.isfinite(np.asarray(kernel.diag(points), dtype=float)).all():
+        raise ValueError(f"{kernel!r} keeps no matrix of the training rows, so {instead}.")
 
 
 def given_kernels(estimator, auto=False):
@@ -39,6 +63,30 @@ def given_kernels(estimator, auto=False):
     return [
         clone(as_kernel(Gaussian() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
     ]
+
+
+def settled_kernels(estimator, kernels, rows, default):
+    """The kernels, or ``default`` of the rows where none was given; each checked on them."""
+    found = [default(rows.X, rows.weight)] if estimator.kernel is None or automatic(estimator.kernel) else kernels
+    for kernel in found:
+        check_kernel(kernel, rows.X)
+    return found
+
+
+def conventions(lam, n):
+    """λ of K + λI in the other conventions of the lectures.
+
+    ``lam_over_n``: λ′ of K + Nλ′I (004) and of K/N + λ′I (002); ``C``: the box 1/(2Nλ′) of the support vector
+    dual (004); ``noise_variance``: σ² of a Gaussian process (000, 001).
+    """
+    return {"lam": lam, "lam_over_n": lam / n, "C": 1.0 / (2.0 * lam) if lam > 0 else np.inf, "noise_variance": lam}
+
+
+def pairwise_tags(estimator, tags):
+    """scikit-learn's tags, with what the kernel says: whether X is a matrix of its values."""
+    tags.input_tags.pairwise = isinstance(estimator.kernel, Kernel) and estimator.kernel.pairwise
+    tags.input_tags.sparse = False
+    return tags
 
 
 def named_trend(estimator, words=("constant",)):
@@ -88,10 +136,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         super()._restore(state)
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, Kernel) and self.kernel.pairwise
-        tags.input_tags.sparse = False
-        return tags
+        return pairwise_tags(self, super().__sklearn_tags__())
 
     def _prepare(self, X, y, auto=False):
         """Return (kernels, X, y, flat): the kernels resolved, X as they read it, y of shape (n, t)."""
@@ -118,7 +163,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.points_ = kernel.retain(points)
         self.dual_coef_ = coef[:, 0] if flat else coef
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
-        self.fit_report_ = FitReport()
 
     def predict(self, X):
         """f(x) = Σⱼ k(x, xⱼ) αⱼ + b, by tiles in bounded memory.
@@ -131,15 +175,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         ndarray of shape (m,) or (m, t)
         """
+        return self._shaped(self._decision(X))
+
+    def _shaped(self, values):
+        """Values without the axis of targets, if y came without one."""
+        return values[..., 0] if self.dual_coef_.ndim == 1 else values
+
+    def _decision(self, X):
+        """F of every column, of shape (m, t)."""
         check_is_fitted(self)
-        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
-        coef = self.dual_coef_
+        X, coef = self._new_rows(X), self.dual_coef_
         f = apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef)
         f += self.intercept_
         if self._slopes is not None:
             trend, b = self._slopes
             f += np.sum(trend(X)[:, :, None] * b, axis=1)
-        return f[:, 0] if coef.ndim == 1 else f
+        return f
 
 
 def latent_kernel(X, weight=None):

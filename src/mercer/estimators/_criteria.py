@@ -4,12 +4,16 @@ import numbers
 
 import numpy as np
 
-from mercer.estimators._auto import automatic
 from mercer.estimators._protocol import seed_of
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
 
 WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
+
+
+def automatic(kernel):
+    """Whether the kernel is to be searched for."""
+    return isinstance(kernel, str) and kernel == "auto"
 
 
 def is_splitter(criterion):

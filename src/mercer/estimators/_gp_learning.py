@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._warn import warn
-from mercer.estimators._auto import automatic, is_given, searchable, searched
+from mercer.estimators._auto import searchable, searched
 from mercer.estimators._base import latent_kernel
-from mercer.estimators._criteria import as_rule
+from mercer.estimators._criteria import as_rule, automatic
 from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
@@ -25,7 +25,7 @@ OFF = 2.0  # a factor of the variance beyond which a wrong amplitude is worth a 
 
 def prior_model(estimator, X):
     """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
-    if not is_given(estimator.kernel):
+    if estimator.kernel is None or automatic(estimator.kernel):
         X = check_X(estimator, X, reset=True, kernel=Matern32())
         kernel = latent_kernel(X)
     else:

@@ -16,10 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer._parameters import Parametrised
 from mercer._state import Stateful
+from mercer.estimators._report import FitReport
+from mercer.estimators.validation import check_X
 from mercer.gram import apply
 from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.selection.result import begin, end
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -31,7 +35,7 @@ def predicts_numbers(self):
     return True
 
 
-class _Unless:
+class Unless:
     """An attribute that a fitted estimator has all the same, if its fit did not set it."""
 
     def __init__(self, value):
@@ -45,7 +49,7 @@ class _Unless:
         return self.value
 
 
-class _Derived:
+class Derived:
     """A method read as an attribute, unless the fit has set one of that name."""
 
     def __init__(self, function):
@@ -55,12 +59,12 @@ class _Derived:
         return self if estimator is None else self.function(estimator)
 
 
-class KernelEstimator(Stateful, BaseEstimator):
+class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + h(x)ᵀb, however α is found: a model of ours, or of yours.
 
     Reports, model files, tables and the command line ask an estimator for nothing but what is here. A model of your
     own derives from this class and from ``RegressorMixin`` or ``ClassifierMixin``, has ``fit``, which sets ``kernel_``,
-    and ``predict``; the rest has a default.
+    and ``predict``; the rest has a default, and every argument of its ``__init__`` is stored under its name.
 
     Attributes
     ----------
@@ -92,8 +96,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     >>> from mercer.estimators import KernelEstimator
     >>> from mercer.kernels import Gaussian
     >>> class Smoother(RegressorMixin, KernelEstimator):
-    ...     def __init__(self, kernel=None):
-    ...         self.kernel = kernel
+    ...     def __init__(self, kernel=None): ...  # stores its arguments
     ...
     ...     def fit(self, X, y):
     ...         self.kernel_, self.X_, self.y_ = self.kernel or Gaussian(), np.array(X), np.array(y)
@@ -111,8 +114,8 @@ class KernelEstimator(Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = row_weight_ = row_lam_ = quantile_levels_ = _Unless(None)
-    regularization_ = fit_report_ = _Unless({})
+    lam_ = selection_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
+    regularization_ = fit_report_ = Unless({})
 
     criterion = None
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
@@ -123,6 +126,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     interval_method = "left-out"  # the default of ``predict_interval``
     learns_lengths = True  # whether a criterion chooses the free hyper-parameters of the kernel, not only among kernels
     merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
+    remade: tuple = ()  # names of attributes that can be computed again: left out of copies and pickles
 
     @classmethod
     def _get_param_names(cls):
@@ -130,16 +134,39 @@ class KernelEstimator(Stateful, BaseEstimator):
         return list(parameter_names(cls))
 
     # ---------------------------------------------------------------------------------------- fitting
-    def _fit_all_or_nothing(self, *args, **kwargs):
+    def _fit_all_or_nothing(self, X, y, *args):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
         self._validate_params()
         started = time.perf_counter()
+        begin(self, X, y, steps=None if self._searches() else 0)
         fitted = copy.copy(self)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
-        fitted._fit(*args, **kwargs)
-        fitted.fit_report_["seconds"] = time.perf_counter() - started
-        return self._take_over(fitted)
+        fitted.fit_report_ = FitReport()
+        fitted._fit(X, y, *args)
+        fitted._complete_report(started)
+        self._take_over(fitted)
+        end(self, X, y)
+        return self
+
+    def _complete_report(self, started):
+        """What every report says, around what the fit has said."""
+        said = {"estimator": type(self).__name__, **self.fit_report_}
+        if self.selection_ is not None:
+            said["selection"] = self.selection_.to_dict()
+        self.fit_report_ = FitReport(said, seconds=time.perf_counter() - started)
+
+    def _searches(self):
+        """Whether the fit will choose something."""
+        return self.criterion is not None
+
+    def __getstate__(self):
+        """Return the state without what can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name not in self.remade}
+
+    def _new_rows(self, X):
+        """New inputs, checked, as the kernel of the fit reads them."""
+        return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
     def _take_over(self, fitted):
         """Become the other, and nothing else."""
@@ -261,7 +288,7 @@ class KernelEstimator(Stateful, BaseEstimator):
         norm = np.sqrt(np.maximum(np.sum(coef * apply(self.kernel_, self.points_, self.points_, coef), axis=0), 0.0))
         return float(norm[0]) if self.dual_coef_.ndim == 1 else norm
 
-    @_Derived
+    @Derived
     def support_(self):
         """The row of each point; of equal rows that are one point the first."""
         point, row = np.unique(self.point_index_, return_index=True)

@@ -5,24 +5,21 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators import _large_process as large
-from mercer.estimators._base import check_kernel, latent_kernel
+from mercer.estimators._base import CONSTRAINTS, conventions, kept, latent_kernel, settled_kernels
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._protocol import seed_of
-from mercer.estimators._report import FitReport
-from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, shared_noise
-from mercer.gram import Landmarks, Rows
+from mercer.gram import Rows
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection import Evidence
-from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.selection.result import best_of
+from mercer.selection.result import ProgressSupport, best_of, reporter, with_progress
 from mercer.solvers import Cholesky, Span, choose
 from mercer.sources import Arrays
 
@@ -127,55 +124,19 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     True
     """
 
-    _parameter_constraints = {
-        "kernel": "no_validation",
+    _parameter_constraints = CONSTRAINTS | {
         "noise": [Interval(Real, 0, None, closed="left"), "array-like", None],
-        "criterion": "no_validation",
-        "trend": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "prior": [StrOptions({"auto"}), dict, callable, None],
         "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
-        "starts": [Interval(Integral, 1, None, closed="left")],
-        "merge": ["boolean"],
-        "approximation": [StrOptions({"auto"}), Landmarks, None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
     }
     criteria = ("evidence", "loo", "gcv", "kfold")
     has_evidence = True
+    remade = ("_deletion", "_hyper_cov", "_likelihood")
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(
-        self,
-        kernel=None,
-        noise=None,
-        *,
-        criterion="evidence",
-        trend="constant",
-        optimize="all",
-        prior="auto",
-        n_hyper_samples=0,
-        starts=3,
-        merge=True,
-        approximation="auto",
-        memory=None,
-        time_budget=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.noise = noise
-        self.criterion = criterion
-        self.trend = trend
-        self.optimize = optimize
-        self.prior = prior
-        self.n_hyper_samples = n_hyper_samples
-        self.starts = starts
-        self.merge = merge
-        self.approximation = approximation
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+        self, kernel=None, noise=None, *, criterion="evidence", trend="constant", optimize="all", prior="auto",
+        n_hyper_samples=0, starts=3, merge=True, approximation="auto", memory=None, time_budget=None, random_state=0
+    ): ...  # fmt: skip
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -192,10 +153,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
         kernels, X, y, flat = self._prepare(X, y, auto=True)
@@ -205,9 +163,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             weight = relative if weight is None else weight * relative
         with np.errstate(over="ignore"):  # of y whose squares are refused below
             rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
-        kernels = kernels if learning.is_given(self.kernel) else [latent_kernel(rows.X, rows.weight)]
-        for kernel in kernels:
-            check_kernel(kernel, rows.X)
+        kernels = settled_kernels(self, kernels, rows, latent_kernel)
         kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
@@ -268,12 +224,10 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _report(self):
         """Fill ``fit_report_``."""
-        said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "noise": self.lam_, **self._counts()}
-        said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
-        said |= self._posterior.inverse.info
-        self.fit_report_ = FitReport(said)
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
+        said = {"kernel": repr(self.kernel_), "noise": self.lam_, **self._rows.counts()}
+        said |= {"log_marginal_likelihood": self.log_marginal_likelihood_value_, "reasons": list(self.plan_.reasons)}
+        said |= {"memory_predicted": self.plan_.memory_bytes, **self._posterior.inverse.info}
+        self.fit_report_.update(said)
 
     def _sample_hyper(self, around, rows, bounds, solver):
         """Draw hyper-parameters, and condition on each draw."""
@@ -283,10 +237,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
         self.hyper_samples_, self.hyper_names_ = draws, around.names
         self.fit_report_["hyper_samples"] = hyper.told(chains, np.array(around.names)[around.free].tolist())
-
-    def __getstate__(self):
-        """Return the state without what can be computed again."""
-        return {name: v for name, v in super().__getstate__().items() if name not in ("_hyper_cov", "_likelihood")}
 
     def _given_lam(self):
         return self.noise
@@ -395,6 +345,5 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _with_values(self):
         """The rows, if the kernel can be evaluated on them."""
-        if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
-            raise ValueError(f"{self.kernel_!r} keeps no matrix of the rows; only the value of the fit is known.")
+        kept(self.kernel_, self.points_, "only the value of the fit is known")
         return self._rows

@@ -1,32 +1,37 @@
 """KernelMachine: the representer theorem as one estimator, for any convex loss."""
 
 import time
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
-from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
+from mercer.estimators._base import (
+    CONSTRAINTS,
+    POSITIVE,
+    conventions,
+    default_kernel,
+    given_kernels,
+    named_trend,
+    settled_kernels,
+)  # fmt: skip
 from mercer.estimators._criteria import is_splitter
 from mercer.estimators._labels import check_labels, number_labels
 from mercer.estimators._large_machine import fit_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
 from mercer.estimators._protocol import seed_of
-from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NumericalWarning
-from mercer.gram import Landmarks, Rows, take
+from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
-from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.solvers import Solver
+from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers.plan import plan_iteration
 from mercer.sources import Arrays
 
@@ -152,60 +157,20 @@ class KernelMachine(ProgressSupport, FittedMachine):
     array(['up', 'down'], dtype='<U4')
     """
 
-    _parameter_constraints = {
-        "kernel": "no_validation",
+    _parameter_constraints = CONSTRAINTS | {
         "loss": [Loss, StrOptions(set(BY_NAME))],
-        "lam": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "trend": "no_validation",
+        "lam": [POSITIVE, "array-like"],
         "non_crossing": ["boolean"],
         "multi_class": [StrOptions({"one_vs_rest", "softmax"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
-        "approximation": [StrOptions({"auto"}), Landmarks, None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
     }
     criteria = ("loo", "kfold")
     learns_lengths = False
 
     def __init__(
-        self,
-        kernel=None,
-        loss="squared",
-        lam=1.0,
-        *,
-        criterion=None,
-        optimize="all",
-        trend="constant",
-        non_crossing=False,
-        multi_class="one_vs_rest",
-        max_iter=100,
-        tol=1e-6,
-        solver="auto",
-        approximation="auto",
-        time_budget=None,
-        memory=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.non_crossing = non_crossing
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.approximation = approximation
-        self.time_budget = time_budget
-        self.memory = memory
-        self.random_state = random_state
+        self, kernel=None, loss="squared", lam=1.0, *, criterion=None, optimize="all", trend="constant",
+        non_crossing=False, multi_class="one_vs_rest", max_iter=100, tol=1e-6, solver="auto", approximation="auto",
+        time_budget=None, memory=None, random_state=0
+    ): ...  # fmt: skip
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -232,10 +197,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
         deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
@@ -245,10 +207,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         weight = check_weight(sample_weight, len(y))
         Y, flat = self._targets(loss, y, weight)
         rows = Rows(X, Y, weight, merge=False)
-        if self.kernel is None:
-            kernels = [default_kernel(rows.X, rows.weight)]
-        for kernel in kernels:
-            check_kernel(kernel, rows.X)
+        kernels = settled_kernels(self, kernels, rows, default_kernel)
         self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
         joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
         if self.plan_.landmarks:
@@ -369,24 +328,12 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _tell(self, rows, columns, statuses, info):
         """What a report says, on landmarks or not."""
-        self.fit_report_.update(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            loss=repr(self.loss_),
-            lam=self.lam_,
-            rows=rows.given,
-            dropped_rows=rows.given - rows.n,
-            columns=columns,
-            support_vectors=len(self.points_),
-            objective=self.objective_,
-            dual_gap=self.dual_gap_,
-            kkt_violation=self.kkt_violation_,
-            iterations=self.n_iter_,
-            status=", ".join(sorted(set(statuses))),
-            **{key: value for key, value in info.items() if key not in ("iterations", "status")},
-        )
+        said = {"kernel": repr(self.kernel_), "loss": repr(self.loss_), "lam": self.lam_, **rows.counts()}
+        said |= {"columns": columns, "support_vectors": len(self.points_), "objective": self.objective_}
+        said |= {"dual_gap": self.dual_gap_, "kkt_violation": self.kkt_violation_, **info}
+        said |= {"iterations": self.n_iter_, "status": ", ".join(sorted(set(statuses)))}
+        self.fit_report_.update(said)
         if self.criterion is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
             self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
         bad = [status for status in statuses if status != "converged"]
         if bad:

@@ -4,23 +4,30 @@ from functools import partial
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _large as large
-from mercer.estimators._auto import automatic, is_given, searchable, searched
-from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
-from mercer.estimators._criteria import as_rule
+from mercer.estimators._auto import searchable, searched
+from mercer.estimators._base import (
+    CONSTRAINTS,
+    conventions,
+    default_kernel,
+    given_kernels,
+    named_trend,
+    settled_kernels,
+)  # fmt: skip
+from mercer.estimators._criteria import as_rule, automatic
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators.validation import check_weight, shared_noise
-from mercer.gram import Landmarks, Rows
+from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
-from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
+from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.selection.search import search_rows
-from mercer.solvers import Solver, choose
+from mercer.solvers import choose
 from mercer.solvers.accuracy import examine_fit
 from mercer.sources import Arrays, is_source
 from mercer.uncertainty.left_out import constant_model, left_out
@@ -128,47 +135,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     True
     """
 
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "lam": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "trend": "no_validation",
-        "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
-        "merge": ["boolean"],
-        "approximation": [StrOptions({"auto"}), Landmarks, None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = CONSTRAINTS | {"lam": [Interval(Real, 0, None, closed="left"), "array-like"]}
     criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
 
     def __init__(
-        self,
-        kernel=None,
-        lam=1.0,
-        *,
-        criterion=None,
-        optimize="all",
-        trend="constant",
-        solver="auto",
-        merge=True,
-        approximation="auto",
-        memory=None,
-        time_budget=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.solver = solver
-        self.merge = merge
-        self.approximation = approximation
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+        self, kernel=None, lam=1.0, *, criterion=None, optimize="all", trend="constant", solver="auto", merge=True,
+        approximation="auto", memory=None, time_budget=None, random_state=0
+    ): ...  # fmt: skip
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -188,10 +161,10 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if as_rule(self) is None else None)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _searches(self):
+        return as_rule(self) is not None
 
     def _fit(self, X, y, sample_weight):
         if is_source(X):
@@ -200,10 +173,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         rule = as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
-        if not is_given(self.kernel):
-            kernels = [default_kernel(rows.X, rows.weight)]
-        for kernel in kernels:
-            check_kernel(kernel, rows.X)
+        kernels = settled_kernels(self, kernels, rows, default_kernel)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
             if automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
@@ -259,8 +229,6 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.regularization_ = conventions(self.lam_, grown.fit.sums.weight)
         self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
         self.fit_report_.update(large.said(self, grown, source))
-        if found is not None:
-            self.fit_report_["selection"] = found.to_dict()
 
     @available_if(large.has_landmarks)
     def partial_fit(self, X, y, sample_weight=None):
@@ -345,7 +313,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
         self.point_index_ = rows.point_index()
         self.regularization_ = conventions(lam, rows.total)
-        self._report(info, rows)
+        said = {"kernel": repr(kernel), "lam": lam, **rows.counts(), "gram": "TiledGram"}
+        said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes, **info}
+        self.fit_report_.update(said)
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""
@@ -353,35 +323,3 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         if relative is None:
             return shared, weight
         return shared, relative if weight is None else weight * relative
-
-    def _report(self, info, rows):
-        """Fill ``fit_report_``."""
-        self.fit_report_.update(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            lam=self.lam_,
-            rows=rows.given,
-            dropped_rows=rows.given - len(rows.used),
-            merged_rows=rows.merged,
-            points=rows.n,
-            gram="TiledGram",
-            reasons=list(self.plan_.reasons),
-            memory_predicted=self.plan_.memory_bytes,
-            **info,
-        )
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
-
-
-def conventions(lam, n):
-    """λ of K + λI in the other conventions of the lectures.
-
-    ``lam_over_n``: λ′ of K + Nλ′I (004) and of K/N + λ′I (002); ``C``: the box 1/(2Nλ′) of the support vector
-    dual (004); ``noise_variance``: σ² of a Gaussian process (000, 001).
-    """
-    return {
-        "lam": lam,
-        "lam_over_n": lam / n,
-        "C": 1.0 / (2.0 * lam) if lam > 0 else np.inf,
-        "noise_variance": lam,
-    }

@@ -9,10 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.estimators._auto import searchable, searched
-from mercer.estimators._base import check_kernel
+from mercer.estimators._base import check_kernel, conventions
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
@@ -22,7 +21,7 @@ from mercer.inference.stacking import Stack, log_density_of, moments_of, quantil
 from mercer.kernels import Gaussian, Kernel
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search.found import left_out
-from mercer.selection.progress import ProgressSupport, begin, end, with_progress
+from mercer.selection.result import ProgressSupport, with_progress
 from mercer.solvers import choose
 
 LEAST_WEIGHT = 0.01  # below which a kernel is left out
@@ -154,10 +153,10 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=None if self.kernels is None else 0)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _searches(self):
+        return self.kernels is None
 
     def _fit(self, X, y, sample_weight):
         X, y = check_X_y(self, X, y, Gaussian())

@@ -1,17 +1,26 @@
 """SVR: the ε-insensitive loss, whose α is sparse."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
-from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
-from mercer.estimators.ridge import conventions
+from mercer.estimators._base import (
+    CONSTRAINTS,
+    COUNT,
+    POSITIVE,
+    KernelRegressor,
+    check_kernel,
+    conventions,
+    default_kernel,
+    named_trend,
+    settled_kernels,
+)  # fmt: skip
 from mercer.estimators.svm_fit import deadline, fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
@@ -118,63 +127,24 @@ class SVR(KernelRegressor):
     True
     """
 
-    state_extras = {
-        **KernelRegressor.state_extras,
-        "residual": "_residual",
-        "point_weight": "_weight",
-        "copies": "_copies",
-        "point": "_point",
-    }
+    state_extras = {**KernelRegressor.state_extras, "residual": "_residual", "point_weight": "_weight"}
+    state_extras |= {"copies": "_copies", "point": "_point"}
     state_version = 2  # the first had the four without names
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "C": [Interval(Real, 0, None, closed="neither")],
+    _parameter_constraints = CONSTRAINTS | {
+        "C": [POSITIVE],
         "epsilon": [Interval(Real, 0, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "lam": [POSITIVE, None],
         "nu": [Interval(Real, 0, 1, closed="right"), None],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "trend": "no_validation",
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
+        "max_iter": [COUNT, None],
     }
     criteria = ("loo", "kfold")
     learns_lengths = False
     leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
 
     def __init__(
-        self,
-        kernel=None,
-        C=1.0,
-        epsilon=0.1,
-        *,
-        lam=None,
-        nu=None,
-        criterion=None,
-        optimize="all",
-        trend="constant",
-        tol=1e-3,
-        max_iter=None,
-        time_budget=None,
-        memory=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.lam = lam
-        self.nu = nu
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.memory = memory
-        self.random_state = random_state
+        self, kernel=None, C=1.0, epsilon=0.1, *, lam=None, nu=None, criterion=None, optimize="all", trend="constant",
+        tol=1e-3, max_iter=None, time_budget=None, memory=None, random_state=0
+    ): ...  # fmt: skip
 
     def fit(self, X, y, sample_weight=None):
         """Find α and b.
@@ -202,9 +172,9 @@ class SVR(KernelRegressor):
         rows = Rows(X, y, weight, None, "targets")
         if self.criterion is not None:
             kernel, C = self._select(X, y, weight)
-        elif self.kernel is None:
-            kernel = default_kernel(rows.X, rows.weights())
-        check_kernel(kernel, rows.X)
+            check_kernel(kernel, rows.X)
+        else:
+            (kernel,) = settled_kernels(self, [kernel], rows, default_kernel)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
@@ -277,31 +247,16 @@ class SVR(KernelRegressor):
     def _report(self, found, rows):
         """Fill ``fit_report_``."""
         infos = [one.solution.info for one in found]
-        self.fit_report_.update(
-            estimator="SVR",
-            kernel=repr(self.kernel_),
-            C=self.C_,
-            lam=self.lam_,
-            epsilon=self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist(),
-            rows=rows.given,
-            dropped_rows=rows.given - len(rows.used),
-            merged_rows=rows.merged,
-            support_vectors=len(self.support_),
-            bounded=int(np.sum(self.bounded_)),
-            free=int(np.sum(self.free_)),
-            solver=solver_of(found[-1]),
-            gram=infos[-1]["gram"],
-            status=", ".join(sorted({one.solution.status for one in found})),
-            iterations=self.n_iter_,
-            rounds=sum(info["rounds"] for info in infos),
-            interior_steps=sum(info["interior_steps"] for info in infos),
-            newton_steps=sum(info["newton_steps"] for info in infos),
-            jitter=max(info["jitter"] for info in infos),
-            refinements=sum(info["refinements"] for info in infos),
-            kkt_violation=float(np.max(self.kkt_violation_)),
-            dual_gap=float(np.max(self.dual_gap_)),
-            y_unit=[one.unit for one in found],
-        )
+        epsilon = self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist()
+        said = {"kernel": repr(self.kernel_), "C": self.C_, "lam": self.lam_, "epsilon": epsilon, **rows.counts()}
+        said |= {"support_vectors": len(self.support_), "bounded": int(np.sum(self.bounded_))}
+        said |= {"free": int(np.sum(self.free_)), "solver": solver_of(found[-1]), "gram": infos[-1]["gram"]}
+        said |= {"status": ", ".join(sorted({one.solution.status for one in found})), "iterations": self.n_iter_}
+        counted = ("rounds", "interior_steps", "newton_steps", "refinements")
+        said |= {name: sum(info[name] for info in infos) for name in counted}
+        said |= {"jitter": max(info["jitter"] for info in infos), "y_unit": [one.unit for one in found]}
+        said |= {"kkt_violation": float(np.max(self.kkt_violation_)), "dual_gap": float(np.max(self.dual_gap_))}
+        self.fit_report_.update(said)
 
     def _warn(self, found):
         """Say with numbers when a target has not converged."""
@@ -309,10 +264,9 @@ class SVR(KernelRegressor):
             solution = one.solution
             if solution.status == "converged":
                 continue
-            advice = {
-                "max_iter": "Raise max_iter",
-                "time_budget": "Raise time_budget",
-            }.get(solution.status, "Rounding allows no more, or the kernel matrix is not positive semi-definite")
+            otherwise = "Rounding allows no more, or the kernel matrix is not positive semi-definite"
+            limit = solution.status in ("max_iter", "time_budget")
+            advice = f"Raise {solution.status}" if limit else otherwise
             share = one.gap / max(abs(one.primal), np.finfo(float).tiny)
             warn(
                 f"SVR stopped ({solution.status}) after {solution.iterations} steps with a KKT violation of "
@@ -356,6 +310,5 @@ class SVR(KernelRegressor):
         check_is_fitted(self)
         if "_loo" not in self.__dict__:
             left, self.fit_report_["span_jitter"] = span_residuals(self)
-            self._loo = np.where((self._point >= 0)[:, None], left[self._point], np.nan)
-            self._loo = self._loo[:, 0] if self.dual_coef_.ndim == 1 else self._loo
+            self._loo = self._shaped(np.where((self._point >= 0)[:, None], left[self._point], np.nan))
         return self._loo

@@ -134,6 +134,11 @@ class Rows:
         """Σ w."""
         return float(self.row_weight.sum())
 
+    def counts(self):
+        """What a report says: rows given, left out, merged away, and points."""
+        left_out = self.given - len(self.used)
+        return {"rows": self.given, "dropped_rows": left_out, "merged_rows": self.merged, "points": self.n}
+
     def weights(self):
         """c of the points, ones included."""
         return np.ones(self.n) if self.weight is None else self.weight
