@@ -2,7 +2,7 @@
 
 from sklearn.utils import validation
 
-from mercer.kernels.collection import refuse_nat
+from mercer.kernels.base import refuse_nat
 
 NONE = "no_validation"  # scikit-learn's word for what was not given
 

@@ -10,7 +10,7 @@ from mercer.estimators._criteria import as_rule, automatic
 from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
-from mercer.kernels.amplitude import rescale
+from mercer.kernels.algebra import rescale
 from mercer.selection import LOO
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.search import search_rows

@@ -16,12 +16,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
-from mercer._parameters import Parametrised
+from mercer._parameters import Parametrised, call_repr, parameter_names
 from mercer._state import Stateful
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_X
 from mercer.gram import apply
-from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
 

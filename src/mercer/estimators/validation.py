@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from mercer.kernels.collection import refuse_nat
-from mercer.kernels.inputs import as_named, named_columns
+from mercer.kernels.base import refuse_nat
+from mercer.kernels.inputs import as_named
 from mercer.kernels.objects.tables import is_frame, readable
 
 WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
@@ -25,8 +25,8 @@ def check_X(estimator, X, *, reset, kernel):
     kernel : Kernel
         ``domain`` says whether rows are vectors.
     """
-    given, X = X, readable(X)
-    if named_columns(kernel):
+    given, X = X, X if isinstance(X, np.ndarray) else readable(X)
+    if kernel.named_columns():
         return _match_columns(estimator, as_named(kernel, X), reset)
     if kernel.domain == "objects" and not _is_numeric(X):
         if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):

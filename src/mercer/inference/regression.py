@@ -11,7 +11,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows, apply, take
 from mercer.inference.moments import Slopes, clip, draw, noise_at
 from mercer.kernels import Kernel
-from mercer.kernels.amplitude import additive_parts
+from mercer.kernels.algebra import additive_parts
 from mercer.solvers.accuracy import examine_fit
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.projected import Projected, project

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelEstimator
 from mercer.exceptions import DataError
 from mercer.kernels import Gaussian, Kernel, Matern32
-from mercer.kernels.inputs import named_columns
 from mercer.selection.kernels_search.found import ENDED, in_columns
 from mercer.tabular.columns import is_text
 from mercer.tabular.kernels import automatic, default_kernel, listen, prepared
@@ -125,7 +124,7 @@ class TableModel(KernelEstimator):
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
             if recipe.has_objects:
-                Z = Z[named_columns(estimator.kernel)]
+                Z = Z[estimator.kernel.named_columns()]
                 check_readable(estimator.kernel, Z)
         with warnings.catch_warnings():
             if automatic(estimator):
