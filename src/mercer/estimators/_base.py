@@ -1,6 +1,6 @@
-"""What our own kernel regressors share: the kernel, the checked data, the points, and prediction by tiles.
+"""What our own estimators share: what their parameters mean, the checked data, the points, and prediction by tiles.
 
-y is (n, t) inside; only here is it ravelled.
+``kernel``, ``criterion`` and ``trend`` mean the same for all. y is (n, t) inside; only here is it ravelled.
 """
 
 from numbers import Integral, Real
@@ -12,15 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
 from mercer._state import check, check_vectors
-from mercer.estimators._criteria import automatic
-from mercer.estimators._protocol import KernelEstimator
+from mercer.estimators._protocol import KernelEstimator, seed_of
 from mercer.estimators.validation import check_diagonal, check_X_y
 from mercer.gram import Landmarks, apply, take
-from mercer.gram.trend import Trend, make_trend
+from mercer.gram.groundwork import Trend, make_trend
 from mercer.kernels import Features, Gaussian, Kernel, Matern32, as_kernel
+from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
+from mercer.selection.base import Rule
 from mercer.selection.search.starts import median_heuristic
 from mercer.solvers import Solver
 
+WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
+MANY = 10_000  # rows from which landmarks are thought of without being asked for
 POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
 CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator; scikit-learn looks at those it has
     "optimize": [StrOptions({"all", "lam", "kernel"})],
@@ -104,6 +107,76 @@ def named_trend(estimator, words=("constant",)):
         f"trend={trend!r} is none that {type(estimator).__name__} has; it takes "
         f"{', '.join(one if ' ' in one else repr(one) for one in words)} or None."
     )
+
+
+def automatic(kernel):
+    """Whether the kernel is to be searched for."""
+    return isinstance(kernel, str) and kernel == "auto"
+
+
+def is_splitter(criterion):
+    """Whether it is one of scikit-learn's: it splits, and knows how often."""
+    return hasattr(criterion, "get_n_splits") and not isinstance(criterion, type)
+
+
+def as_rule(estimator, y=None, *, own=True, words=None):
+    """The rule that ``estimator.criterion`` means, or None; what its ``criteria`` do not have is refused with the list.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        ``criterion``, ``criteria`` and ``random_state``, the seed of folds, are read.
+    y : ndarray, default=None
+        Targets of all rows, which a splitter may look at.
+    own : bool, default=True
+        Whether a rule written by the caller will do.
+    words : dict, default=None
+        {word: rule} where a word means another one than usual.
+
+    Returns
+    -------
+    Rule
+        Of a splitter, without y, one that stands for it in a plan.
+    """
+    criterion, can = estimator.criterion, estimator.criteria
+    folds = "kfold" in can
+    if criterion is None:  # a kernel that is to be searched for has to be chosen by something
+        return Evidence() if automatic(estimator.get_params(deep=False).get("kernel")) else None
+    if isinstance(criterion, str) and criterion in can:
+        return ({**WORDS, **(words or {})})[criterion]()
+    if isinstance(criterion, Rule) and (criterion.word in can or (own and criterion.word is None)):
+        return criterion
+    if folds and isinstance(criterion, Integral) and not isinstance(criterion, bool) and criterion >= 2:
+        return KFold(int(criterion), random_state=seed_of(estimator.random_state))
+    if folds and is_splitter(criterion):
+        return KFold() if y is None else _as_groups(criterion, y)
+    more = ", a number of folds from 2 on, a splitter of scikit-learn" if folds else ""
+    raise ValueError(
+        f"criterion={criterion!r} is nothing that {type(estimator).__name__} can choose by; it takes "
+        f"{', '.join(map(repr, can))}, the rule of mercer.selection for one of these{more}, or None."
+    )
+
+
+def _as_groups(splitter, y):
+    """The folds of a splitter as groups that are left out one at a time, which needs no refit."""
+    group, count = np.full(len(y), -1), np.zeros(len(y), dtype=int)
+    first = y if y.ndim == 1 else y[:, 0]
+    for k, (train, test) in enumerate(splitter.split(np.zeros((len(y), 1)), first)):
+        group[test], count[test] = k, count[test] + 1
+        if len(train) + len(test) != len(y):
+            count[test] = 2
+    if (count != 1).any():
+        raise ValueError(
+            f"criterion={splitter!r}: folds without a refit leave out each row once, and learn from all others; use "
+            "KFold, GroupKFold or StratifiedKFold, or sklearn.model_selection.GridSearchCV around the model."
+        )
+    return GroupKFold(group)
+
+
+def approximates(estimator, n):
+    """Whether a fit of n rows may be one on landmarks: asked for, or "auto" with rows enough to think of it."""
+    how = estimator.approximation
+    return how is not None and (not isinstance(how, str) or n >= MANY)
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -209,12 +282,10 @@ def latent_kernel(X, weight=None):
 def default_kernel(X, weight):
     """Gaussian with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
     d = X.shape[1]
-    w = np.ones(len(X)) if weight is None else weight
     largest = np.abs(X).max(axis=0, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
     U = X / scale  # so that squares of huge columns stay finite
-    mean = w @ U / w.sum()
-    sd = scale * np.sqrt(w @ (U - mean) ** 2 / w.sum())
+    sd = scale * np.sqrt(np.average((U - np.average(U, axis=0, weights=weight)) ** 2, axis=0, weights=weight))
     sd[~(sd > 1e-12 * largest)] = 1.0  # a constant column has no scale
     ell = np.sqrt(d) * sd
     return Gaussian(float(ell[0]) if d == 1 else ell)

@@ -5,8 +5,7 @@ from sklearn.base import clone
 
 from mercer._warn import warn
 from mercer.estimators._auto import searchable, searched
-from mercer.estimators._base import latent_kernel
-from mercer.estimators._criteria import as_rule, automatic
+from mercer.estimators._base import as_rule, automatic, latent_kernel
 from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel

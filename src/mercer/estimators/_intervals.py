@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import uncertainty
 from mercer._state import check_vectors
 from mercer.estimators._base import KernelRegressor, kept
-from mercer.estimators._protocol import LARGEST, Derived, check_method, held_residuals
+from mercer.estimators._protocol import LARGEST, Derived
+from mercer.estimators.validation import check_method, held_residuals
 from mercer.gram import Rows
 from mercer.selection.judging import RowsLeftOut
 from mercer.uncertainty import Deletion

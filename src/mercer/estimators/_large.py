@@ -31,7 +31,7 @@ DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
 
 
 def landmark_plan(estimator, exact, n, d, targets):
-    """The `Plan` of a fit on landmarks; None where the fit is exact.
+    """The `Plan` of a fit on landmarks; None where the exact one fits. Only for one that `approximates`.
 
     Parameters
     ----------
@@ -42,11 +42,9 @@ def landmark_plan(estimator, exact, n, d, targets):
     n, d, targets : int
     """
     how, why = estimator.approximation, ""
-    if how is None:
-        return None
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
     if isinstance(how, str):
-        why = preferred(exact(), n, **options) if n >= 10_000 else ""
+        why = preferred(exact(), n, **options)
         if not why:
             return None
         how = Landmarks()

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
-from mercer.estimators._criteria import as_rule, is_splitter
+from mercer.estimators._base import as_rule, is_splitter
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 

@@ -8,9 +8,8 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._protocol import generator
 from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_more_rows, check_removed, shared_noise
+from mercer.estimators.validation import check_more_rows, check_removed, generator, shared_noise
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.inference.regression import RegressionPosterior

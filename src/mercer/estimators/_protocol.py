@@ -19,7 +19,7 @@ from mercer import uncertainty
 from mercer._parameters import Parametrised, call_repr, parameter_names
 from mercer._state import Stateful
 from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_X
+from mercer.estimators.validation import check_method, check_X, held_residuals
 from mercer.gram import apply
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
@@ -376,27 +376,3 @@ def seed_of(random_state):
     """A seed: the number given, or one drawn from what scikit-learn takes for a ``random_state``."""
     given = isinstance(random_state, int | np.integer)
     return int(random_state) if given else int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def generator(random_state):
-    """A numpy Generator from a seed, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = seed_of(random_state)
-    return np.random.default_rng(random_state)
-
-
-def check_method(method, methods, calibration):
-    """Refuse a method of intervals that is none, rows set aside where it needs none, and the other way round."""
-    if method not in methods:
-        raise ValueError(f"method must be one of {list(methods)}, got {method!r}.")
-    if (method == "split") != (calibration is not None):
-        raise ValueError('calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.')
-
-
-def held_residuals(model, calibration):
-    """y − f(X) of the rows (X, y) set aside."""
-    X, y = calibration
-    f, y = model.predict(X), np.asarray(y, dtype=float)
-    if y.shape != f.shape or not np.isfinite(y).all():
-        raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
-    return y - f

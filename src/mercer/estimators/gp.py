@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators import _large_process as large
-from mercer.estimators._base import CONSTRAINTS, conventions, kept, latent_kernel, settled_kernels
+from mercer.estimators._base import CONSTRAINTS, approximates, conventions, kept, latent_kernel, settled_kernels
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators.validation import check_weight, shared_noise
@@ -188,8 +188,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        exact = partial(choose, "cholesky", n, d, **options)
-        found = large.plan_process(self, lambda: exact(binding=False)[1], rows, d, targets)
+        exact, found = partial(choose, "cholesky", n, d, **options), None
+        if approximates(self, rows):
+            found = large.plan_process(self, lambda: exact(binding=False)[1], rows, d, targets)
         return exact(binding=binding) if found is None else (None, found)
 
     def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):

@@ -7,8 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import CONSTRAINTS, given_kernels, latent_kernel, pairwise_tags, settled_kernels
-from mercer.estimators._criteria import as_rule
+from mercer.estimators._base import CONSTRAINTS, as_rule, given_kernels, latent_kernel, pairwise_tags, settled_kernels
 from mercer.estimators._gpc_fit import class_model, kernel_prior, known_mean, plan_classes, warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels, stratified_order
 from mercer.estimators._protocol import KernelEstimator, seed_of

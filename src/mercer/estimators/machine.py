@@ -11,17 +11,8 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
+from mercer.estimators import _base as base
 from mercer.estimators import _large as large
-from mercer.estimators._base import (
-    CONSTRAINTS,
-    POSITIVE,
-    conventions,
-    default_kernel,
-    given_kernels,
-    named_trend,
-    settled_kernels,
-)  # fmt: skip
-from mercer.estimators._criteria import is_splitter
 from mercer.estimators._labels import check_labels, number_labels
 from mercer.estimators._large_machine import fit_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
@@ -157,9 +148,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
     array(['up', 'down'], dtype='<U4')
     """
 
-    _parameter_constraints = CONSTRAINTS | {
+    _parameter_constraints = base.CONSTRAINTS | {
         "loss": [Loss, StrOptions(set(BY_NAME))],
-        "lam": [POSITIVE, "array-like"],
+        "lam": [base.POSITIVE, "array-like"],
         "non_crossing": ["boolean"],
         "multi_class": [StrOptions({"one_vs_rest", "softmax"})],
     }
@@ -207,7 +198,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         weight = check_weight(sample_weight, len(y))
         Y, flat = self._targets(loss, y, weight)
         rows = Rows(X, Y, weight, merge=False)
-        kernels = settled_kernels(self, kernels, rows, default_kernel)
+        kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
         self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
         joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
         if self.plan_.landmarks:
@@ -223,14 +214,18 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.loss_, self.lam_ = loss, float(lam)
         self._set_columns(kernel, rows, found, flat and len(found) == 1)
         self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
-        self.regularization_ = conventions(float(lam), rows.total)
+        self.regularization_ = base.conventions(float(lam), rows.total)
         self._report(found, rows)
 
     def _columns(self, loss, Y, weight):
         """The problem of each column."""
         joint = self.multi_class == "softmax" and loss.classification and Y.shape[1] > 1
         options = {name: getattr(self, name) for name in ("tol", "max_iter", "memory", "solver")}
-        options |= {"joint": joint, "stored": self.plan_.gram == "dense", "intercept": named_trend(self) is not None}
+        options |= {
+            "joint": joint,
+            "stored": self.plan_.gram == "dense",
+            "intercept": base.named_trend(self) is not None,
+        }
         return LossColumns(loss, loss.check_target(Y), weight, **options)
 
     def for_noise(self, sigma, n):
@@ -244,7 +239,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         exact = plan_iteration(way, n, d, memory=self.memory)
         if isinstance(self.approximation, str) and (self.criterion is not None or self.solver != "auto"):
             return exact
-        return large.landmark_plan(self, lambda: exact, n, d, targets) or exact
+        found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None
+        return found or exact
 
     def _fit_landmarks(self, loss, rows, kernels, joint, flat):
         """Fit on landmarks, and set everything that is learnt."""
@@ -257,13 +253,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
         b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
         self._set_model(kernels[0], found.chosen.points, found.alpha, b, one)
         self.dual_gap_, self.objective_, self.kkt_violation_ = found.gap, found.objective, found.violation
-        self.n_iter_, self.regularization_ = found.iterations, conventions(self.lam_, rows.total)
+        self.n_iter_, self.regularization_ = found.iterations, base.conventions(self.lam_, rows.total)
         self._tell(rows, found.alpha.shape[1], [found.status], found.info)
         self.fit_report_["approximation"] = said
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
-        kernels = given_kernels(self)
+        kernels = base.given_kernels(self)
         if loss.classification:
             X = check_X(self, X, reset=True, kernel=kernels[0])
             y = check_labels(self, X, y)
@@ -289,7 +285,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _select(self, rule, kernels, rows, columns, target, deadline):
         """(kernel, λ, starts) as the criterion chooses them."""
-        rule = rule if is_splitter(rule) else rule.restrict(rows.used)
+        rule = rule if base.is_splitter(rule) else rule.restrict(rows.used)
         kernels = kernels[:1] if self.optimize == "lam" else kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
         options = {"target": target, "seed": seed_of(self.random_state), "deadline": deadline}

@@ -8,17 +8,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import searchable, searched
-from mercer.estimators._base import (
-    CONSTRAINTS,
-    conventions,
-    default_kernel,
-    given_kernels,
-    named_trend,
-    settled_kernels,
-)  # fmt: skip
-from mercer.estimators._criteria import as_rule, automatic
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators.validation import check_weight, shared_noise
@@ -135,7 +127,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     True
     """
 
-    _parameter_constraints = CONSTRAINTS | {"lam": [Interval(Real, 0, None, closed="left"), "array-like"]}
+    _parameter_constraints = base.CONSTRAINTS | {"lam": [Interval(Real, 0, None, closed="left"), "array-like"]}
     criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
 
     def __init__(
@@ -164,19 +156,19 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _searches(self):
-        return as_rule(self) is not None
+        return base.as_rule(self) is not None
 
     def _fit(self, X, y, sample_weight):
-        if is_source(X):
+        if not isinstance(X, np.ndarray) and is_source(X):
             return self._fit_source(X, y, sample_weight)
         kernels, X, y, flat = self._prepare(X, y, auto=True)
-        rule = as_rule(self, y)
+        rule = base.as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
-        kernels = settled_kernels(self, kernels, rows, default_kernel)
+        kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
-            if automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
+            if base.automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
                 found = searched(self, rows, rule)
                 kernels, lam = [found.kernel_], found.lam_
             return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
@@ -187,11 +179,11 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows."""
-        rule = as_rule(self)
+        rule = base.as_rule(self)
         search = None if rule is None else n if rule.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
-        if able or not isinstance(self.approximation, str):
+        if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
             exact = partial(self._exact, n, d, **options)
             found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets)
             if found is not None:
@@ -205,7 +197,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     def _fit_source(self, X, y, sample_weight):
         """Fit what is read, on landmarks."""
         source, flat = large.read(self, X, y, sample_weight)
-        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in given_kernels(self)]
+        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in base.given_kernels(self)]
         if np.ndim(self.lam):
             raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
         self.plan_ = large.source_plan(self, source)
@@ -213,8 +205,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _fit_landmarks(self, source, kernels, lam, flat, unit=1.0):
         """Fit on landmarks, and set everything that is learnt."""
-        criterion = as_rule(self)
-        task = large.task_of(self, source, self.plan_, named_trend(self) and constant, reporter(self))
+        criterion = base.as_rule(self)
+        task = large.task_of(self, source, self.plan_, base.named_trend(self) and constant, reporter(self))
         kernel, found, rule = kernels[0], None, large.rule_of(criterion)
         if rule is not None:
             options = {"optimize": self.optimize, "merge": self.merge, "seed": seed_of(self.random_state)}
@@ -226,7 +218,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self._set_model(kernel, grown.fit.chosen.points, alpha * unit, b[0] * unit if b.size else b, flat)
         self.lam_, norm = grown.fit.lam, kept.norm(grown.fit) * unit
         self.rkhs_norm_ = float(norm[0]) if flat else norm
-        self.regularization_ = conventions(self.lam_, grown.fit.sums.weight)
+        self.regularization_ = base.conventions(self.lam_, grown.fit.sums.weight)
         self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
         self.fit_report_.update(large.said(self, grown, source))
 
@@ -275,7 +267,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _select(self, kernels, rows, lam, rule, solver):
         """(kernel, λ) as the criterion chooses them."""
-        if automatic(self.kernel) and searchable(rows):
+        if base.automatic(self.kernel) and searchable(rows):
             found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
             self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
@@ -303,7 +295,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             K = rows.gram(kernel)
             Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
             beta, b = Kinv.regress(rows.scaled(rows.y))
-            norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H @ b))
+            norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H), b)
             self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
             info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
@@ -312,7 +304,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.lam_ = lam
         self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
         self.point_index_ = rows.point_index()
-        self.regularization_ = conventions(lam, rows.total)
+        self.regularization_ = base.conventions(lam, rows.total)
         said = {"kernel": repr(kernel), "lam": lam, **rows.counts(), "gram": "TiledGram"}
         said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes, **info}
         self.fit_report_.update(said)

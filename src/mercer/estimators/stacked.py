@@ -15,7 +15,7 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
-from mercer.gram.trend import make_trend
+from mercer.gram.groundwork import make_trend
 from mercer.inference.regression import RegressionPosterior
 from mercer.inference.stacking import Stack, log_density_of, moments_of, quantiles_of, stacking_weights
 from mercer.kernels import Gaussian, Kernel

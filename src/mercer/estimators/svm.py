@@ -10,17 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
-from mercer.estimators._base import (
-    CONSTRAINTS,
-    COUNT,
-    POSITIVE,
-    KernelRegressor,
-    check_kernel,
-    conventions,
-    default_kernel,
-    named_trend,
-    settled_kernels,
-)  # fmt: skip
+from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import deadline, fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
@@ -29,7 +19,7 @@ from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.plan import plan_iteration
 
 
-class SVR(KernelRegressor):
+class SVR(base.KernelRegressor):
     """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
 
     C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
@@ -127,15 +117,15 @@ class SVR(KernelRegressor):
     True
     """
 
-    state_extras = {**KernelRegressor.state_extras, "residual": "_residual", "point_weight": "_weight"}
+    state_extras = {**base.KernelRegressor.state_extras, "residual": "_residual", "point_weight": "_weight"}
     state_extras |= {"copies": "_copies", "point": "_point"}
     state_version = 2  # the first had the four without names
-    _parameter_constraints = CONSTRAINTS | {
-        "C": [POSITIVE],
+    _parameter_constraints = base.CONSTRAINTS | {
+        "C": [base.POSITIVE],
         "epsilon": [Interval(Real, 0, None, closed="left")],
-        "lam": [POSITIVE, None],
+        "lam": [base.POSITIVE, None],
         "nu": [Interval(Real, 0, 1, closed="right"), None],
-        "max_iter": [COUNT, None],
+        "max_iter": [base.COUNT, None],
     }
     criteria = ("loo", "kfold")
     learns_lengths = False
@@ -172,19 +162,19 @@ class SVR(KernelRegressor):
         rows = Rows(X, y, weight, None, "targets")
         if self.criterion is not None:
             kernel, C = self._select(X, y, weight)
-            check_kernel(kernel, rows.X)
+            base.check_kernel(kernel, rows.X)
         else:
-            (kernel,) = settled_kernels(self, [kernel], rows, default_kernel)
+            (kernel,) = base.settled_kernels(self, [kernel], rows, base.default_kernel)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
-        weight, constant = rows.weights(), named_trend(self) is not None
+        weight, constant = rows.weights(), base.named_trend(self) is not None
         found = [fit_target(K, t, weight, C, self.epsilon, self.nu, constant, **options) for t in rows.y.T]
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
-        every = conventions(self.lam_, rows.total)
+        every = base.conventions(self.lam_, rows.total)
         self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
         self._report(found, rows)
         self._warn(found)

@@ -31,9 +31,8 @@ def spread(y, weight, centred):
     """(centre, unit): weighted mean (0 unless centred) and root mean square about it; 1 for a constant y."""
     size = float(power_of_two(y[:, None])[0])
     u = y / size
-    total = weight.sum()
-    centre = float(weight @ u / total) if centred else 0.0
-    unit = float(np.sqrt(weight @ (u - centre) ** 2 / total))
+    centre = float(np.average(u, weights=weight)) if centred else 0.0
+    unit = float(np.sqrt(np.average((u - centre) ** 2, weights=weight)))
     return centre * size, size * (unit if unit > 1e-12 else 1.0)
 
 

@@ -265,3 +265,27 @@ def check_diagonal(diagonal, X, kernel):
     if (diagonal < 0).any():
         row = int(np.argmin(diagonal))
         raise ValueError(f"k(x, x) is {diagonal[row]:.3g} < 0 for row {row}: {kernel!r} is not a kernel.")
+
+
+def generator(random_state):
+    """A numpy Generator from a seed, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31 - 1))
+    return np.random.default_rng(random_state)
+
+
+def check_method(method, methods, calibration):
+    """Refuse a method of intervals that is none, rows set aside where it needs none, and the other way round."""
+    if method not in methods:
+        raise ValueError(f"method must be one of {list(methods)}, got {method!r}.")
+    if (method == "split") != (calibration is not None):
+        raise ValueError('calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.')
+
+
+def held_residuals(model, calibration):
+    """y − f(X) of the rows (X, y) set aside."""
+    X, y = calibration
+    f, y = model.predict(X), np.asarray(y, dtype=float)
+    if y.shape != f.shape or not np.isfinite(y).all():
+        raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
+    return y - f

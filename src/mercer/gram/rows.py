@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._state import check
 from mercer.gram.base import joined, take
+from mercer.gram.groundwork import duplicate_groups, merge_points, merge_rows
 from mercer.gram.matrices import ScaledGram, TiledGram
-from mercer.gram.merge import duplicate_groups, merge_points, merge_rows
 
 FIELDS = {
     "X": "rows n d", "y": "float n t", "weight": ("float n", None), "H": "float n q", "spread": "float n t",

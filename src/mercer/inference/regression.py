@@ -72,7 +72,7 @@ class RegressionPosterior:
         K = rows.gram(kernel)
         inverse = solver.resolvent(K, rows.scaled(rows.H) if span is None else span)(lam)
         self = cls(kernel, rows.retained(kernel), inverse)
-        self.norm, found = examine_fit(K, inverse, self.beta, rows.scaled(rows.y), rows.scaled(rows.H @ self.b))
+        self.norm, found = examine_fit(K, inverse, self.beta, rows.scaled(rows.y), rows.scaled(rows.H), self.b)
         inverse.info["accuracy"] = found and found._asdict()
         return self
 

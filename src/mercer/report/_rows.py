@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.gram.merge import duplicate_groups
+from mercer.gram.groundwork import duplicate_groups
 from mercer.report._case import LEFT_OUT
 from mercer.selection.judging import quietly, root_mean_square
 from mercer.selection.noise import nearest
