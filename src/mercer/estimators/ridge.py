@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._threads import few_threads
 from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import searchable, searched
@@ -293,10 +294,11 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             norm = np.zeros(rows.t)
         else:
             K = rows.gram(kernel)
-            Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
-            beta, b = Kinv.regress(rows.scaled(rows.y))
-            norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H), b)
-            self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
+            with few_threads(rows.n):
+                Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
+                beta, b = Kinv.regress(rows.scaled(rows.y))
+                norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H), b)
+                self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
             info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
         plain = self._set_trend(rows.trend, b * unit, flat)
