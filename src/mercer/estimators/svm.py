@@ -239,7 +239,7 @@ class SVR(base.KernelRegressor):
         infos = [one.solution.info for one in found]
         epsilon = self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist()
         said = {"kernel": repr(self.kernel_), "C": self.C_, "lam": self.lam_, "epsilon": epsilon, **rows.counts()}
-        said |= {"support_vectors": len(self.support_), "bounded": int(np.sum(self.bounded_))}
+        said |= {"support_vectors": len(self.points_), "bounded": int(np.sum(self.bounded_))}
         said |= {"free": int(np.sum(self.free_)), "solver": solver_of(found[-1]), "gram": infos[-1]["gram"]}
         said |= {"status": ", ".join(sorted({one.solution.status for one in found})), "iterations": self.n_iter_}
         counted = ("rounds", "interior_steps", "newton_steps", "refinements")

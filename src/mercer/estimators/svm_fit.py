@@ -31,8 +31,9 @@ def spread(y, weight, centred):
     """(centre, unit): weighted mean (0 unless centred) and root mean square about it; 1 for a constant y."""
     size = float(power_of_two(y[:, None])[0])
     u = y / size
-    centre = float(np.average(u, weights=weight)) if centred else 0.0
-    unit = float(np.sqrt(np.average((u - centre) ** 2, weights=weight)))
+    total = weight.sum()
+    centre = float((weight * u).sum() / total) if centred else 0.0
+    unit = float(np.sqrt((weight * (u - centre) ** 2).sum() / total))
     return centre * size, size * (unit if unit > 1e-12 else 1.0)
 
 

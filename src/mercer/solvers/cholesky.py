@@ -141,11 +141,6 @@ class CholeskyInverse(Inverse):
         return found
 
     @property
-    def jittered(self):
-        """Whether L is the factor of a changed matrix."""
-        return self._original is not None
-
-    @property
     def factor(self):
         """L: what lies above its diagonal has no meaning."""
         return self._L
