@@ -3,6 +3,7 @@
 ``kernel``, ``criterion`` and ``trend`` mean the same for all. y is (n, t) inside; only here is it ravelled.
 """
 
+import inspect
 from numbers import Integral, Real
 
 import numpy as np
@@ -25,7 +26,7 @@ from mercer.solvers import Solver
 WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
 MANY = 10_000  # rows from which landmarks are thought of without being asked for
 POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
-CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator; scikit-learn looks at those it has
+CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator
     "optimize": [StrOptions({"all", "lam", "kernel"})],
     "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
     "prior": [StrOptions({"auto"}), dict, callable, None],
@@ -38,6 +39,12 @@ CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator; sc
     "time_budget": [POSITIVE, None],
     "random_state": ["random_state"],
 }
+
+
+def constraints(init, **own):
+    """{parameter of an ``__init__``: what it may be, as scikit-learn reads it}: its own, or what it is everywhere."""
+    names = [name for name in inspect.signature(init).parameters if name != "self"]
+    return {name: own.get(name, CONSTRAINTS.get(name, "no_validation")) for name in names}
 
 
 def check_kernel(kernel, X):

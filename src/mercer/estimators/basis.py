@@ -7,7 +7,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import conventions, named_trend
+from mercer.estimators._base import constraints, conventions, named_trend
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.gram.rows import power_of_two
@@ -68,10 +68,11 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """
 
     state_fields = {**KernelEstimator.state_fields, "basis_": Features, "coef_": ("float M", "float M t")}
-    _parameter_constraints = {"lam": [Interval(Real, 0, None, closed="left")]}
     leaves_out = "exact"
 
     def __init__(self, basis=None, lam=0.0, *, trend=None): ...
+
+    _parameter_constraints = constraints(__init__, lam=[Interval(Real, 0, None, closed="left")])
 
     def fit(self, X, y, sample_weight=None):
         """Minimise Σᵢ wᵢ (yᵢ − φ(xᵢ)ᵀθ)² + λ‖θ‖².

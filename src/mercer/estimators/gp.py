@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators import _large_process as large
-from mercer.estimators._base import CONSTRAINTS, approximates, conventions, kept, latent_kernel, settled_kernels
+from mercer.estimators._base import approximates, constraints, conventions, kept, latent_kernel, settled_kernels
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators.validation import check_weight, shared_noise
@@ -124,10 +124,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     True
     """
 
-    _parameter_constraints = CONSTRAINTS | {
-        "noise": [Interval(Real, 0, None, closed="left"), "array-like", None],
-        "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
-    }
     criteria = ("evidence", "loo", "gcv", "kfold")
     has_evidence = True
     remade = ("_deletion", "_hyper_cov", "_likelihood")
@@ -137,6 +133,12 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self, kernel=None, noise=None, *, criterion="evidence", trend="constant", optimize="all", prior="auto",
         n_hyper_samples=0, starts=3, merge=True, approximation="auto", memory=None, time_budget=None, random_state=0
     ): ...  # fmt: skip
+
+    _parameter_constraints = constraints(
+        __init__,
+        noise=[Interval(Real, 0, None, closed="left"), "array-like", None],
+        n_hyper_samples=[Interval(Integral, 0, None, closed="left")],
+    )
 
     @with_progress
     def fit(self, X, y, sample_weight=None):

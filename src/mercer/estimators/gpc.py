@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import CONSTRAINTS, as_rule, given_kernels, latent_kernel, pairwise_tags, settled_kernels
+from mercer.estimators import _base as base
 from mercer.estimators._gpc_fit import class_model, kernel_prior, known_mean, plan_classes, warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels, stratified_order
 from mercer.estimators._protocol import KernelEstimator, seed_of
@@ -112,15 +112,6 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     array([[0.26, 0.74]])
     """
 
-    _parameter_constraints = CONSTRAINTS | {
-        "inference": [StrOptions({"laplace", "ep", "mcmc", "quadrature"})],
-        "link": [StrOptions({"logit", "probit"})],
-        "multi_class": [StrOptions({"softmax", "one_vs_rest"})],
-        "optimize": [StrOptions({"all", "kernel"})],
-        "trend": [StrOptions({"constant"}), "boolean", Real, None],
-        "n_samples": [Interval(Integral, 20, None, closed="left")],
-        "temperature": ["boolean"],
-    }
     criteria = ("evidence",)
     has_evidence, leaves_out = True, "exact"
 
@@ -130,8 +121,19 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         tol=1e-8, memory=None, time_budget=None, random_state=0
     ): ...  # fmt: skip
 
+    _parameter_constraints = base.constraints(
+        __init__,
+        inference=[StrOptions({"laplace", "ep", "mcmc", "quadrature"})],
+        link=[StrOptions({"logit", "probit"})],
+        multi_class=[StrOptions({"softmax", "one_vs_rest"})],
+        optimize=[StrOptions({"all", "kernel"})],
+        trend=[StrOptions({"constant"}), "boolean", Real, None],
+        n_samples=[Interval(Integral, 20, None, closed="left")],
+        temperature=["boolean"],
+    )
+
     def __sklearn_tags__(self):
-        return pairwise_tags(self, super().__sklearn_tags__())
+        return base.pairwise_tags(self, super().__sklearn_tags__())
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -152,7 +154,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        kernels = given_kernels(self)
+        kernels = base.given_kernels(self)
         X = check_X(self, X, reset=True, kernel=kernels[0])
         y = check_labels(self, X, y)
         for kernel in kernels:
@@ -160,7 +162,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         weight = check_weight(sample_weight, len(y))
         self.classes_, number = number_labels(y, weight)
         rows = Rows(X, number[:, None].astype(float), weight, merge="labels")
-        kernels = settled_kernels(self, kernels, rows, latent_kernel)
+        kernels = base.settled_kernels(self, kernels, rows, base.latent_kernel)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
         self.plan_ = plan_classes(self.inference, rows.n, rows.d, classes, coupled, self.memory)
@@ -185,7 +187,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
 
     def _learn(self, kernels, rows):
         """The kernel with the hyper-parameters of the greatest evidence; of a list the best."""
-        if as_rule(self, own=False) is None or not any(kernel.n_theta for kernel in kernels):
+        if base.as_rule(self, own=False) is None or not any(kernel.n_theta for kernel in kernels):
             return kernels[0]
         seed = seed_of(self.random_state)
         options = {"rows": rows.n, "order": stratified_order(rows.y[:, 0], seed), "starts": self.starts}

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.estimators._base import CONSTRAINTS, KernelRegressor, check_kernel, conventions, default_kernel
+from mercer.estimators._base import KernelRegressor, check_kernel, constraints, conventions, default_kernel
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import power_of_two
@@ -75,12 +75,14 @@ class KernelInterpolator(KernelRegressor):
     state_extras = {**KernelRegressor.state_extras, "triangle": "_triangle"}
     leaves_out = "exact"
     state_fields = {**KernelRegressor.state_fields, "triangle": "float n n"}
-    _parameter_constraints = CONSTRAINTS | {
-        "rank_tol": [Interval(Real, 0, 1, closed="both"), None],
-        "feasible_tol": [Interval(Real, 0, None, closed="left")],
-    }
 
     def __init__(self, kernel=None, *, rank_tol=None, feasible_tol=1e-6, memory=None): ...
+
+    _parameter_constraints = constraints(
+        __init__,
+        rank_tol=[Interval(Real, 0, 1, closed="both"), None],
+        feasible_tol=[Interval(Real, 0, None, closed="left")],
+    )
 
     def fit(self, X, y):
         """Find the function of smallest norm through the data.

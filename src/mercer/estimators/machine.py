@@ -148,12 +148,6 @@ class KernelMachine(ProgressSupport, FittedMachine):
     array(['up', 'down'], dtype='<U4')
     """
 
-    _parameter_constraints = base.CONSTRAINTS | {
-        "loss": [Loss, StrOptions(set(BY_NAME))],
-        "lam": [base.POSITIVE, "array-like"],
-        "non_crossing": ["boolean"],
-        "multi_class": [StrOptions({"one_vs_rest", "softmax"})],
-    }
     criteria = ("loo", "kfold")
     learns_lengths = False
 
@@ -162,6 +156,14 @@ class KernelMachine(ProgressSupport, FittedMachine):
         non_crossing=False, multi_class="one_vs_rest", max_iter=100, tol=1e-6, solver="auto", approximation="auto",
         time_budget=None, memory=None, random_state=0
     ): ...  # fmt: skip
+
+    _parameter_constraints = base.constraints(
+        __init__,
+        loss=[Loss, StrOptions(set(BY_NAME))],
+        lam=[base.POSITIVE, "array-like"],
+        non_crossing=["boolean"],
+        multi_class=[StrOptions({"one_vs_rest", "softmax"})],
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -128,13 +128,14 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     True
     """
 
-    _parameter_constraints = base.CONSTRAINTS | {"lam": [Interval(Real, 0, None, closed="left"), "array-like"]}
     criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
 
     def __init__(
         self, kernel=None, lam=1.0, *, criterion=None, optimize="all", trend="constant", solver="auto", merge=True,
         approximation="auto", memory=None, time_budget=None, random_state=0
     ): ...  # fmt: skip
+
+    _parameter_constraints = base.constraints(__init__, lam=[Interval(Real, 0, None, closed="left"), "array-like"])
 
     @with_progress
     def fit(self, X, y, sample_weight=None):

@@ -120,13 +120,6 @@ class SVR(base.KernelRegressor):
     state_extras = {**base.KernelRegressor.state_extras, "residual": "_residual", "point_weight": "_weight"}
     state_extras |= {"copies": "_copies", "point": "_point"}
     state_version = 2  # the first had the four without names
-    _parameter_constraints = base.CONSTRAINTS | {
-        "C": [base.POSITIVE],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "lam": [base.POSITIVE, None],
-        "nu": [Interval(Real, 0, 1, closed="right"), None],
-        "max_iter": [base.COUNT, None],
-    }
     criteria = ("loo", "kfold")
     learns_lengths = False
     leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
@@ -135,6 +128,15 @@ class SVR(base.KernelRegressor):
         self, kernel=None, C=1.0, epsilon=0.1, *, lam=None, nu=None, criterion=None, optimize="all", trend="constant",
         tol=1e-3, max_iter=None, time_budget=None, memory=None, random_state=0
     ): ...  # fmt: skip
+
+    _parameter_constraints = base.constraints(
+        __init__,
+        C=[base.POSITIVE],
+        epsilon=[Interval(Real, 0, None, closed="left")],
+        lam=[base.POSITIVE, None],
+        nu=[Interval(Real, 0, 1, closed="right"), None],
+        max_iter=[base.COUNT, None],
+    )
 
     def fit(self, X, y, sample_weight=None):
         """Find α and b.

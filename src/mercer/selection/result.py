@@ -203,7 +203,10 @@ def _remedy(name, side, one=True):
 
 # ---------------------------------------------------------------------- while it runs
 def _wanted(estimator):
-    return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")
+    known = estimator.__dict__
+    return isinstance(estimator, ProgressSupport) and bool(
+        known.get("_skl_callbacks") or "_parent_callback_ctx" in known
+    )
 
 
 def begin(estimator, X, y, *, steps=0):
