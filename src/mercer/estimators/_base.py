@@ -17,13 +17,15 @@ from mercer.estimators._protocol import KernelEstimator, seed_of
 from mercer.estimators.validation import check_diagonal, check_X_y
 from mercer.gram import Landmarks, apply, take
 from mercer.gram.groundwork import Trend, make_trend
-from mercer.kernels import Features, Gaussian, Kernel, Matern32, as_kernel
+from mercer.kernels import Features, Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
+from mercer.selection.priors import LogNormal, Priors
 from mercer.selection.search.starts import median_heuristic
 from mercer.solvers import Solver
 
 WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
+FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
 MANY = 10_000  # rows from which landmarks are thought of without being asked for
 POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
 CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator
@@ -61,7 +63,7 @@ def kept(kernel, points, instead):
 
 
 def given_kernels(estimator, auto=False):
-    """The kernel, or those of a list among which the criterion chooses, copied; a `Gaussian` where none is given.
+    """The kernel, or those of a list among which the criterion chooses, copied; a `Matern32` where none is given.
 
     With ``auto`` the word "auto" is none, too; who does not search for kernels refuses it.
     """
@@ -71,7 +73,7 @@ def given_kernels(estimator, auto=False):
         raise ValueError(f"a list of {len(kernel)} kernels needs at least one, and a criterion to choose by.")
     given = kernel if several else [kernel]
     return [
-        clone(as_kernel(Gaussian() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
+        clone(as_kernel(Matern32() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
     ]
 
 
@@ -286,8 +288,14 @@ def latent_kernel(X, weight=None):
     return 1.0 * Matern32(found, length_scale_bounds=bounds)
 
 
+def default_prior(kernel):
+    """log ℓⱼ ~ N(log of where it begins, 3²): few rows do not send a length that they cannot see to its bound."""
+    begun = zip(kernel.names, np.exp(kernel.theta), strict=True)
+    return Priors({name: LogNormal(float(value), FAR) for name, value in begun})
+
+
 def default_kernel(X, weight):
-    """Gaussian with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
+    """Matérn-3/2 with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
     d = X.shape[1]
     largest = np.abs(X).max(axis=0, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
@@ -295,4 +303,4 @@ def default_kernel(X, weight):
     sd = scale * np.sqrt(np.average((U - np.average(U, axis=0, weights=weight)) ** 2, axis=0, weights=weight))
     sd[~(sd > 1e-12 * largest)] = 1.0  # a constant column has no scale
     ell = np.sqrt(d) * sd
-    return Gaussian(float(ell[0]) if d == 1 else ell)
+    return Matern32(float(ell[0]) if d == 1 else ell)

@@ -32,7 +32,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     Parameters
     ----------
     kernel : Kernel, list of Kernel or "auto", default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
+        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
         best by the criterion is taken. "auto" searches over kernel expressions, and λ, by the evidence (or another log
         density given as ``criterion``): see `mercer.selection.search_kernels`.
     lam : float or array-like of shape (n,), default=1.0
@@ -273,18 +273,12 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
             self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
-        self.selection_ = search_rows(
-            kernels if isinstance(self.kernel, list | tuple) else kernels[0],
-            rows,
-            rule.restrict(rows.used).in_unit(rows.unit),
-            solver=solver,
-            lam=lam,
-            optimize="lam" if self.optimize == "lam" else "all",
-            fixed_lam=self.optimize == "kernel",
-            time_budget=self.time_budget,
-            callback=reporter(self),
-            random_state=seed_of(self.random_state),
-        ).warn()
+        unseen = self.kernel is None and rule.smooth and self.optimize != "lam"
+        options = {"lam": lam, "time_budget": self.time_budget, "fixed_lam": self.optimize == "kernel"}
+        options |= {"optimize": "lam" if self.optimize == "lam" else "all", "random_state": seed_of(self.random_state)}
+        options |= {"callback": reporter(self), "prior": base.default_prior(kernels[0]) if unseen else None}
+        several, rule = isinstance(self.kernel, list | tuple), rule.restrict(rows.used).in_unit(rows.unit)
+        self.selection_ = search_rows(kernels if several else kernels[0], rows, rule, solver=solver, **options).warn()
         return self.selection_.kernel, self.selection_.lam
 
     def _solve(self, kernel, lam, rows, solver, flat):

@@ -120,41 +120,45 @@ class _Problem:
         self.source, self.design, self.L, self.loss, self.lam = source, design, L, loss, lam
         self.options, self.passes = options, 0
         size, free = 8.0 * source.n * (design.m + design.q), _machine.within(memory).bytes
-        self.kept = {} if free is not None and size <= KEPT * free else None
-
-    def features(self, block):
-        """[k − k̄ | h] of a block, evaluated once where all of them fit in memory."""
-        if self.kept is None:
-            return self.design.features(block)
-        if block.start not in self.kept:
-            self.kept[block.start] = self.design.features(block)
-        return self.kept[block.start]
+        near = source.engine is None  # elsewhere nobody would remember them
+        self.kept = {} if near and free is not None and size <= KEPT * free else None
 
     def evaluate(self, theta, hessians):
         """(J, gradient) at (β, b)."""
         m = self.design.m
-        at = np.vstack([hessians.unwhitened(theta[:m]), theta[m:]])
+        leaf = _Slopes(self.design, self.loss, np.vstack([hessians.unwhitened(theta[:m]), theta[m:]]), self.kept)
         self.passes += 1
-
-        def leaf(sums, block):
-            F = self.features(block)
-            value, slope, _ = self.loss(block.y, F @ at)
-            if block.weight is not None:
-                value, slope = block.weight * value, block.weight[:, None] * slope
-            sums[0][:] += value.sum()
-            sums[1][:] += F.T @ slope
-
-        def zero():
-            return np.zeros(1), np.zeros_like(theta)
-
         _tiles.loops(self.source.n * m)
-        value, gradient = map_reduce(leaf, self.source, zero, **self.options)
+        value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
         return self.with_penalty(theta, float(value[0]), np.vstack([hessians.whitened(gradient[:m]), gradient[m:]]))
 
     def with_penalty(self, theta, value, gradient):
         beta = theta[: self.design.m]
         gradient[: self.design.m] += 2.0 * self.lam * beta
         return value + self.lam * float((beta**2).sum()), gradient
+
+
+class _Slopes:
+    """What a leaf adds to Σ w L and its gradient at [α; b]; features are evaluated once where all of them are kept."""
+
+    def __init__(self, design, loss, at, kept):
+        self.design, self.loss, self.at, self.kept = design, loss, at, kept
+
+    def zero(self):
+        """Return the sums before the first leaf."""
+        return np.zeros(1), np.zeros_like(self.at)
+
+    def __call__(self, sums, block):
+        F = None if self.kept is None else self.kept.get(block.start)
+        if F is None:
+            F = self.design.features(block)
+            if self.kept is not None:
+                self.kept[block.start] = F
+        value, slope, _ = self.loss(block.y, F @ self.at)
+        if block.weight is not None:
+            value, slope = block.weight * value, block.weight[:, None] * slope
+        sums[0][:] += value.sum()
+        sums[1][:] += F.T @ slope
 
 
 class _OnSample:

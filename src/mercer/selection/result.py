@@ -10,13 +10,24 @@ from dataclasses import dataclass, field
 from math import isfinite, isnan
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin as ProgressSupport
-from sklearn.callback import with_callbacks as with_progress
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._state import check
 from mercer._warn import warn
 from mercer.kernels.base import Kernel
+
+try:
+    from sklearn.callback import CallbackSupportMixin as ProgressSupport
+    from sklearn.callback import with_callbacks as with_progress
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class ProgressSupport:  # type: ignore[no-redef]
+        """Nothing: there is nobody to tell."""
+
+    def with_progress(fit):
+        """``fit`` as it is."""
+        return fit
+
 
 __all__ = ["ProgressSupport", "SearchResult", "begin", "end", "reporter", "with_progress"]
 FIELDS = {
