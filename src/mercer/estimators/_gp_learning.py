@@ -10,7 +10,7 @@ from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.kernels.algebra import rescale
-from mercer.selection import LOO
+from mercer.selection import LOO, Evidence
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.search import search_rows
 from mercer.selection.search.starts import mean_diagonal
@@ -39,6 +39,11 @@ def as_criterion(estimator, precisions, y=None):
     """The criterion as an object, or None; noise given row by row makes weights precisions, not copies."""
     found = as_rule(estimator, y, words={"loo": lambda: LOO("log_density")})
     return found.with_precisions() if precisions and found is not None else found
+
+
+def evidence_of(precisions):
+    """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
+    return Evidence(weights="precision" if precisions else "repeats")
 
 
 def is_likelihood(criterion):

@@ -79,18 +79,18 @@ class LinearEstimator(KernelRegressor):
 
     @property
     def linear(self):
-        """Whether all rows are kept, so that paths of λ and the influence of rows can be computed: not on landmarks."""
+        """Whether there is one system of all rows, for paths of λ and influence: not in an approximation."""
         return "_rows" in self.__dict__
 
     @property
     def leaves_out(self):
-        """How good ``left_out()`` is; None on landmarks, which keep no rows."""
+        """How good ``left_out()`` is; None in an approximation, which leaves out some rows only."""
         return "exact" if self.linear else None
 
     @property
     def row_lam_(self):
         """λ of each row given to ``fit``, with the common factor that was learnt; None where all rows share it."""
-        if not self.linear:
+        if not {"_rows", "neighbours_"} & set(self.__dict__):
             return None
         given, weight = np.asarray(self._given_lam(), dtype=float), self.row_weight_
         if not given.ndim:
@@ -104,30 +104,42 @@ class LinearEstimator(KernelRegressor):
         """λ as it was given: one, or one for each row."""
         return self.lam
 
+    @property
+    def _flat(self):
+        """Whether y came without an axis of targets."""
+        return self.__dict__["neighbours_"].flat if "neighbours_" in self.__dict__ else self.dual_coef_.ndim == 1
+
+    def _shaped(self, values):
+        return values[..., 0] if self._flat else values
+
     @Derived
     def _rows(self):
         """The `Rows` of the fit; a fit on landmarks has none, and says so."""
-        some = self._on_landmarks()
-        raise AttributeError(
-            "there is no fit" if some is None else "a fit on landmarks keeps no rows: use approximation=None"
-        )
+        if "neighbours_" in self.__dict__:
+            return self.__dict__["neighbours_"].posterior.rows
+        exact = self._some_rows() is None
+        raise AttributeError("there is no fit" if exact else "a fit on landmarks keeps no rows: use approximation=None")
 
-    def _on_landmarks(self):
-        """What is kept of the rows of a fit on landmarks; None for an exact one."""
+    def _some_rows(self):
+        """The rows left out one by one by a fit on landmarks or by neighbours; None for an exact one."""
         check_is_fitted(self)
-        return self.__dict__.get("landmarks_")
+        return self.__dict__.get("landmarks_", self.__dict__.get("neighbours_"))
+
+    def _refuse_if_approximate(self, what):
+        """Refuse what an approximation does not have."""
+        if self._some_rows() is not None:
+            raise ValueError(f"{what} needs one system of all rows: approximation=None.")
 
     def _deleted(self):
         """Every fit without a row, in the unit of the rows; made at the first call."""
-        if self._on_landmarks() is not None:
-            raise ValueError("a fit on landmarks keeps no rows: this needs approximation=None.")
+        self._refuse_if_approximate("a fit without each row")
         if "_deletion" not in self.__dict__:
             use = 'use the kernel itself, or predict_interval(..., method="split")'
             kept(self.kernel_, self.points_, f"there are no fits without a row; {use}")
             # λ = ∞ is the constant model, which is also that of a vanishing kernel at any λ
             finite = np.isfinite(self.lam_)
             kernel, lam = (self.kernel_, self.lam_) if finite else (1e-300 * self.kernel_, 1.0)
-            self._deletion = Deletion(kernel, self._rows, lam, self.dual_coef_.ndim == 1, self.memory, self._inverse())
+            self._deletion = Deletion(kernel, self._rows, lam, self._flat, self.memory, self._inverse())
         return self._deletion
 
     def _inverse(self):
@@ -152,7 +164,7 @@ class LinearEstimator(KernelRegressor):
     @property
     def loo_residuals_(self):  # type: ignore[override]
         """yᵢ − f₋ᵢ(xᵢ), of shape (n,) or (n, t): under the model without row i; nan for rows of weight 0."""
-        some = self._on_landmarks()
+        some = self._some_rows()
         if some is not None:
             return self._shaped(some.to_rows(some.residuals * some.unit))
         return self._shaped(self._rows.to_rows(self._left_out().residuals * self._rows.unit))
@@ -160,7 +172,7 @@ class LinearEstimator(KernelRegressor):
     @property
     def leverage_(self):
         """∂f(xᵢ)/∂yᵢ; nan for rows of weight 0."""
-        some = self._on_landmarks()
+        some = self._some_rows()
         if some is not None:
             return some.to_rows(some.leverage)
         return self._rows.to_rows(self._left_out().leverage)
@@ -168,7 +180,7 @@ class LinearEstimator(KernelRegressor):
     @property
     def dof_(self):
         """Σ ∂f(xᵢ)/∂yᵢ: the degrees of freedom of the fit."""
-        some = self._on_landmarks()
+        some = self._some_rows()
         return some.dof if some is not None else float(self._left_out().leverage.sum())
 
     # ---------------------------------------------------------------------- intervals
@@ -232,7 +244,7 @@ class LinearEstimator(KernelRegressor):
             )
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
-        if self._on_landmarks() is not None:
+        if self._some_rows() is not None:
             return self._from_some_rows(X, coverage, method, normalise)
         options = {"folds": folds} if method == "cv+" else {}
         found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
@@ -249,18 +261,21 @@ class LinearEstimator(KernelRegressor):
         return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **scales))
 
     def _from_some_rows(self, X, coverage, method, normalise):
-        """Conformal from the rows of a fit on landmarks that were left out one by one."""
-        some = self._on_landmarks()
+        """Conformal from the rows of an approximation that were left out one by one."""
+        some = self._some_rows()
         if method != "conformal" or not len(some.residuals):
-            raise ValueError('with landmarks method is "conformal", from the rows left out in the fit, or "split".')
+            raise ValueError(
+                'in an approximation method is "conformal", from the rows left out in the fit, or "split".'
+            )
         scale, new = some.scales(X) if normalise else (1.0, 1.0)
-        options = {"scale": scale, "new_scale": new}
-        return self._shaped(uncertainty.split(some.residuals * some.unit, self._decision(X), coverage, **options))
+        f, options = self.predict(X), {"scale": scale, "new_scale": new}
+        ends = uncertainty.split(some.residuals * some.unit, f.reshape(len(f), -1), coverage, **options)
+        return self._shaped(ends)
 
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""
-        if self._on_landmarks() is not None:
-            return self._on_landmarks().scales(X)[1]
+        if self._some_rows() is not None:
+            return self._some_rows().scales(X)[1]
         return np.sqrt(np.concatenate([kappa for *_, kappa in self._deleted().tiles(X, weight)] or [np.zeros(0)]))
 
     def influence(self):

@@ -116,6 +116,10 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
         """Return the columns that the kernel reads by name, in order; empty if it reads none by name."""
         return list(dict.fromkeys(name for _, part in self._named_parts() for name in part.named_columns()))
 
+    def metric(self, X):
+        """(U, p) where k(x, z) falls with ‖u − v‖ₚ and depends on nothing else; None where there are none such."""
+        return None
+
     def retain(self, X):
         """Return what prediction must keep of the training inputs X: all of them, unless a kernel knows better."""
         return X
