@@ -23,10 +23,10 @@ from mercer.selection.base import Rule
 from mercer.selection.priors import LogNormal, Priors
 from mercer.selection.search.starts import median_heuristic
 from mercer.solvers import Solver
+from mercer.solvers.plan_landmarks import LEAST
 
 WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
 FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
-MANY = 10_000  # rows from which landmarks are thought of without being asked for
 POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
 CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator
     "optimize": [StrOptions({"all", "lam", "kernel"})],
@@ -183,9 +183,9 @@ def _as_groups(splitter, y):
 
 
 def approximates(estimator, n):
-    """Whether a fit of n rows may be one on landmarks: asked for, or "auto" with rows enough to think of it."""
+    """Whether a fit of n rows may be an approximation: asked for, or "auto" with many rows or a limit to the time."""
     how = estimator.approximation
-    return how is not None and (not isinstance(how, str) or n >= MANY)
+    return how is not None and (not isinstance(how, str) or n >= LEAST or estimator.time_budget is not None)
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
