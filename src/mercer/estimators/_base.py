@@ -21,9 +21,11 @@ from mercer.kernels import Features, Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
 from mercer.selection.priors import LogNormal, Priors
+from mercer.selection.search import search_rows
 from mercer.selection.search.starts import median_heuristic
 from mercer.solvers import Solver
 from mercer.solvers.plan_landmarks import LEAST
+from mercer.sources.lazily import over_partitions
 
 WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
 FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
@@ -166,6 +168,21 @@ def as_rule(estimator, y=None, *, own=True, words=None):
     )
 
 
+def chosen(estimator, kernels, rows, rule, solver, lam, **options):
+    """The `SearchResult` of a rule on rows, told where it is unsure: which kernel and λ, as ``optimize`` asks."""
+    return search_rows(
+        kernels,
+        rows,
+        rule.restrict(rows.used).in_unit(rows.unit),
+        solver=solver,
+        lam=lam,
+        optimize="lam" if estimator.optimize == "lam" else "all",
+        time_budget=estimator.time_budget,
+        random_state=seed_of(estimator.random_state),
+        **{"fixed_lam": estimator.optimize == "kernel", **options},
+    ).warn()
+
+
 def _as_groups(splitter, y):
     """The folds of a splitter as groups that are left out one at a time, which needs no refit."""
     group, count = np.full(len(y), -1), np.zeros(len(y), dtype=int)
@@ -246,6 +263,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.dual_coef_ = coef[:, 0] if flat else coef
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
 
+    @over_partitions
     def predict(self, X):
         """f(x) = Σⱼ k(x, xⱼ) αⱼ + b, by tiles in bounded memory.
 

@@ -15,6 +15,7 @@ from mercer.estimators.validation import check_method
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
 from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.sources.lazily import over_partitions
 
 CLOSE = "approximate leave-one-out at the kernel and λ of the fit"
 
@@ -112,6 +113,7 @@ class FittedMachine(KernelRegressor):
         return (y[:, None] if f.ndim > y.ndim else y) - f
 
     @available_if(predicts_numbers)
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="left-out", calibration=None):
         """[f(x) − q, f(x) + q] as for any regressor; of several quantiles [lowest − q, highest + q].
 
@@ -155,6 +157,7 @@ class FittedMachine(KernelRegressor):
         reach = uncertainty.split((beyond - low)[:, None], np.zeros((1, 1)), coverage)[0, 1, 0] + low
         return np.column_stack([f.min(axis=1) - reach, f.max(axis=1) + reach])
 
+    @over_partitions
     def predict(self, X):
         """f(x), its mean under the link of the loss (e^f for counts), or the class with the largest f.
 
@@ -179,6 +182,7 @@ class FittedMachine(KernelRegressor):
         return self._shaped(F)
 
     @available_if(_classifies)
+    @over_partitions
     def decision_function(self, X):
         """f(x): positive for the second of two classes; one column for each of three or more.
 
@@ -194,6 +198,7 @@ class FittedMachine(KernelRegressor):
         return F[:, 0] if F.shape[1] == 1 else F
 
     @available_if(_has_probabilities)
+    @over_partitions
     def predict_proba(self, X):
         """p(class | x): 1/(1 + e^(−f)), for three or more classes brought to the sum 1, or the softmax of all f.
 

@@ -15,6 +15,7 @@ from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.inference.regression import RegressionPosterior
 from mercer.solvers import choose
+from mercer.sources.lazily import over_partitions
 from mercer.uncertainty.left_out import left_out
 
 
@@ -59,6 +60,7 @@ class PosteriorEstimator(LinearEstimator):
         super()._restore(state)
 
     # ---------------------------------------------------------------------- at new inputs
+    @over_partitions
     def predict(self, X, return_std=False, return_cov=False, noisy=False):
         """m(x) = kₓᵀα + h(x)ᵀb, and on request √v(x) or the covariance of all rows.
 
@@ -127,6 +129,7 @@ class PosteriorEstimator(LinearEstimator):
         found, C = f.covariance(X) if cov else (f.moments(X), None)
         return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self._flat, C)
 
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="gaussian", noisy=True, **options):
         """[m(x) − z s(x), m(x) + z s(x)], z the normal quantile: holds a new target with probability ``coverage``.
 

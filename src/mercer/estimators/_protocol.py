@@ -24,6 +24,7 @@ from mercer.estimators.validation import check_method, check_X, held_residuals
 from mercer.gram import apply
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
+from mercer.sources.lazily import over_partitions
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -78,6 +79,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         λ in every convention of the lectures.
     fit_report_ : dict
         What the fit did, and why.
+    points_ : collection or None
+        The training inputs that the model keeps.
     point_index_ : ndarray of shape (n,)
         The point of each training row; -1 for rows that are none.
     row_weight_ : ndarray of shape (n,), or None
@@ -114,7 +117,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
     regularization_ = fit_report_ = Unless({})
 
     criterion = None
@@ -209,6 +212,11 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         return call_repr(self)
 
     # ---------------------------------------------------------------------------------------- after a fit
+    @property
+    def our_kernel_(self):
+        """``kernel_``, as a kernel of `mercer.kernels` where a model keeps it in another form."""
+        return self.kernel_
+
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed: it has the kernel and λ of the fit, and chooses nothing.
 
@@ -301,6 +309,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         return row[point >= 0]
 
     @available_if(predicts_numbers)
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="left-out", calibration=None):
         """[f(x) − q, f(x) + q],  q the ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out of the fit.
 

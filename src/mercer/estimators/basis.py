@@ -3,18 +3,19 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import constraints, conventions, named_trend
-from mercer.estimators._protocol import KernelEstimator
+from mercer.estimators._base import as_rule, chosen, constraints, conventions, named_trend
+from mercer.estimators._protocol import LARGEST, KernelEstimator
 from mercer.estimators.validation import check_weight, check_X, check_X_y
-from mercer.gram.rows import power_of_two
+from mercer.gram.groundwork import make_trend
+from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.least_squares import predicted, weighted_fit
-from mercer.solvers.plan import plan_features
+from mercer.solvers.plan import choose, plan_features
 
 
 class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -25,13 +26,24 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     Parameters
     ----------
-    basis : Features or callable, default=None
+    basis : Features, callable or list of them, default=None
         φ: a basis of `mercer.kernels`, or a function of a collection that returns (n, M) features.
-        None is ``PolynomialBasis(1)``: (1, x).
+        None is ``PolynomialBasis(1)``: (1, x). Of a list the best by the criterion is taken.
     lam : float, default=0.0
-        λ >= 0.
+        λ >= 0. With a criterion, where the search starts; 0 starts at 1.
+    criterion : {"loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy"}, int, splitter or Rule, default=None
+        What chooses λ and the free hyper-parameters of the basis, as `KernelRidge` with the kernel φ(x)ᵀφ(z) does.
+        None takes ``basis`` and ``lam`` as they are.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is chosen: hyper-parameters of the basis and λ, or one of them alone.
     trend : {"constant"} or None, default=None
         Whether an unpenalised constant is added; most bases have their own 1.
+    memory : float, default=None
+        Bytes the search may use; None is what the machine has.
+    time_budget : float, default=None
+        Seconds the search may take; the best point found by then is used.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds, and of the rows and starts a search looks at first.
 
     Attributes
     ----------
@@ -53,6 +65,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Effective degrees of freedom, Σ hᵢ.
     rank_ : int
         Numerical rank of the design.
+    selection_ : SearchResult
+        With a criterion: how the basis and λ were chosen, and how surely.
     fit_report_ : FitReport
         Rank, condition, time.
 
@@ -68,9 +82,13 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """
 
     state_fields = {**KernelEstimator.state_fields, "basis_": Features, "coef_": ("float M", "float M t")}
+    criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
     leaves_out = "exact"
 
-    def __init__(self, basis=None, lam=0.0, *, trend=None): ...
+    def __init__(
+        self, basis=None, lam=0.0, *, criterion=None, optimize="all", trend=None, memory=None, time_budget=None,
+        random_state=0,
+    ): ...  # fmt: skip
 
     _parameter_constraints = constraints(__init__, lam=[Interval(Real, 0, None, closed="left")])
 
@@ -90,11 +108,12 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        self.basis_ = self._basis()
-        X, y = check_X_y(self, X, y, self.basis_)
+        bases = self._bases()
+        X, y = check_X_y(self, X, y, bases[0])
         flat, y = y.ndim == 1, y.reshape(len(y), -1)
-        w, lam = check_weight(sample_weight, len(y)), float(self.lam)
+        w, rule = check_weight(sample_weight, len(y)), as_rule(self, y)
         w = np.ones(len(y)) if w is None else w
+        self.basis_, lam = (bases[0], float(self.lam)) if rule is None else self._select(bases, X, y, w, rule)
         design, scale = self._design(X), power_of_two(y)
         penalised = design.shape[1] - self._constants
         self.plan_ = plan_features(*design.shape)
@@ -124,16 +143,32 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         said = {"basis": repr(self.basis_), "lam": lam, "rows": len(y), "dropped_rows": int(np.count_nonzero(w == 0))}
         self.fit_report_.update(said, features=design.shape[1], **found.info)
 
+    def _bases(self):
+        """The basis, or those of a list among which the criterion chooses."""
+        several = isinstance(self.basis, list | tuple)
+        if several and (self.criterion is None or not len(self.basis)):
+            raise ValueError(f"a list of {len(self.basis)} bases needs at least one, and a criterion to choose by.")
+        given = [PolynomialBasis(1) if one is None else one for one in (self.basis if several else [self.basis])]
+        return [clone(one, safe=False) if isinstance(one, Features) else FeatureMap(one) for one in given]
+
+    def _select(self, bases, X, y, w, rule):
+        """(basis, λ) as the criterion chooses them, by the kernel φ(x)ᵀφ(z)."""
+        for basis in bases:
+            X = basis.validate(X)
+        rows = Rows(X, y, w, make_trend(named_trend(self), X), True, safe_unit(y))
+        solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        several = bases if isinstance(self.basis, list | tuple) else bases[0]
+        self.selection_ = chosen(self, several, rows, rule, solver, float(self.lam) or 1.0)
+        return self.selection_.kernel, min(self.selection_.lam, LARGEST)
+
+    def _learnt(self, rows):
+        return {"basis": self.basis_} | super()._learnt(rows)
+
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n rows will do; the features are counted on one row of ones."""
-        basis = self._basis()
+        basis = self._bases()[0]
         count = 1 if d is None else np.shape(basis.features(basis.validate(np.ones((1, d)))))[1]
         return plan_features(n, count + self._constants)
-
-    def _basis(self):
-        """φ as `Features`."""
-        basis = PolynomialBasis(1) if self.basis is None else self.basis
-        return basis if isinstance(basis, Features) else FeatureMap(basis)
 
     @property
     def _constants(self):

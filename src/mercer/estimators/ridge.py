@@ -19,7 +19,6 @@ from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
 from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.selection.search import search_rows
 from mercer.solvers import choose
 from mercer.solvers.accuracy import examine_fit
 from mercer.sources import Arrays, is_source
@@ -273,12 +272,10 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
             self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
+        several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
         unseen = self.kernel is None and rule.smooth and self.optimize != "lam"
-        options = {"lam": lam, "time_budget": self.time_budget, "fixed_lam": self.optimize == "kernel"}
-        options |= {"optimize": "lam" if self.optimize == "lam" else "all", "random_state": seed_of(self.random_state)}
-        options |= {"callback": reporter(self), "prior": base.default_prior(kernels[0]) if unseen else None}
-        several, rule = isinstance(self.kernel, list | tuple), rule.restrict(rows.used).in_unit(rows.unit)
-        self.selection_ = search_rows(kernels if several else kernels[0], rows, rule, solver=solver, **options).warn()
+        options = {"callback": reporter(self), "prior": base.default_prior(kernels[0]) if unseen else None}
+        self.selection_ = base.chosen(self, several, rows, rule, solver, lam, **options)
         return self.selection_.kernel, self.selection_.lam
 
     def _solve(self, kernel, lam, rows, solver, flat):
