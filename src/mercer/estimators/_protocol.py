@@ -5,7 +5,6 @@ the estimator as it was.
 """
 
 import copy
-import time
 from abc import abstractmethod
 from functools import cached_property
 
@@ -17,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
 from mercer.estimators._report import FitReport
@@ -24,8 +24,10 @@ from mercer.estimators.validation import check_method, check_X, held_residuals
 from mercer.gram import apply
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
+from mercer.solvers.plan import CAUTION
 from mercer.sources.lazily import over_partitions
 
+SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
 
@@ -120,6 +122,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
     regularization_ = fit_report_ = Unless({})
 
+    time_budget = None
+    _clock = FOREVER  # of a fit that is under way
     criterion = None
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
@@ -146,24 +150,25 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def _fit_all_or_nothing(self, X, y, *args):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
         self._validate_params()
-        started = time.perf_counter()
         begin(self, X, y, steps=None if self._searches() else 0)
         fitted = copy.copy(self)
+        fitted._clock = clock = Clock(self.time_budget)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted.fit_report_ = FitReport()
         fitted._fit(X, y, *args)
-        fitted._complete_report(started)
+        fitted._complete_report(clock)
         self._take_over(fitted)
         end(self, X, y)
         return self
 
-    def _complete_report(self, started):
+    def _complete_report(self, clock):
         """What every report says, around what the fit has said."""
         said = {"estimator": type(self).__name__, **self.fit_report_}
         if self.selection_ is not None:
             said["selection"] = self.selection_.to_dict()
-        self.fit_report_ = FitReport(said, seconds=time.perf_counter() - started)
+        self.fit_report_ = FitReport(said, seconds=clock.seconds)
+        del self._clock
 
     def _searches(self):
         """Whether the fit will choose something."""
@@ -176,6 +181,14 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def _new_rows(self, X):
         """New inputs, checked, as the kernel of the fit reads them."""
         return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+
+    def _search_clock(self, share=1.0, fits=1):
+        """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
+        if not self._clock.limited:
+            return self._clock
+        if self.plan_.landmarks or self.plan_.neighbours:
+            return self._clock.part(share * SEARCHED)
+        return self._clock.part(share, keep=CAUTION * fits * self.plan_.last)
 
     def _take_over(self, fitted):
         """Become the other, and nothing else."""

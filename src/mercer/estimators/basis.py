@@ -41,7 +41,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     memory : float, default=None
         Bytes the search may use; None is what the machine has.
     time_budget : float, default=None
-        Seconds the search may take; the best point found by then is used.
+        Seconds that the fit may take. The best point that a search has found by then is used; what is predicted to take
+        longer is refused.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the rows and starts a search looks at first.
 
@@ -116,7 +117,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.basis_, lam = (bases[0], float(self.lam)) if rule is None else self._select(bases, X, y, w, rule)
         design, scale = self._design(X), power_of_two(y)
         penalised = design.shape[1] - self._constants
-        self.plan_ = plan_features(*design.shape)
+        self.plan_ = plan_features(*design.shape, self.time_budget)
         found = weighted_fit(design, y / scale, w, np.where(np.arange(design.shape[1]) < penalised, lam, 0.0))
         theta, residual = found.theta * scale, y - found.fitted * scale
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of y beyond 1e154, σ² is no float64
@@ -156,7 +157,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         for basis in bases:
             X = basis.validate(X)
         rows = Rows(X, y, w, make_trend(named_trend(self), X), True, safe_unit(y))
-        solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        solver, self.plan_ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
         several = bases if isinstance(self.basis, list | tuple) else bases[0]
         self.selection_ = chosen(self, several, rows, rule, solver, float(self.lam) or 1.0)
         return self.selection_.kernel, min(self.selection_.lam, LARGEST)

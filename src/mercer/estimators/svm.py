@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
 from mercer.estimators import _base as base
-from mercer.estimators.svm_fit import deadline, fit_target, solver_of, span_residuals
+from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.plan import plan_iteration
+
+CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
 
 
 class SVR(base.KernelRegressor):
@@ -171,7 +173,7 @@ class SVR(base.KernelRegressor):
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
+        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "clock": self._clock}
         weight, constant = rows.weights(), base.named_trend(self) is not None
         found = [fit_target(K, t, weight, C, self.epsilon, self.nu, constant, **options) for t in rows.y.T]
         self._keep(kernel, rows, C, found, flat)
@@ -187,8 +189,8 @@ class SVR(base.KernelRegressor):
             raise ValueError("criterion chooses C for a given epsilon; with nu, use GridSearchCV.")
         from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
 
-        names = ("kernel", "criterion", "optimize", "trend", "time_budget", "memory", "random_state")
-        options = {name: getattr(self, name) for name in names}
+        names = ("kernel", "criterion", "optimize", "trend", "memory", "random_state")
+        options = {name: getattr(self, name) for name in names} | {"time_budget": self._clock.part(CHOOSING).budget}
         lam = 1.0 / (2.0 * self.C) if self.lam is None else self.lam
         found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options)
         found = found.fit(X, y if y.shape[1] > 1 else y[:, 0], weight)

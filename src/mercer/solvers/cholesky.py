@@ -56,15 +56,13 @@ def examined(K, lam, jitter="auto"):
     started = time.perf_counter()
     lam = check_lam(lam)
     check_memory(8.0 * K.n**2, f"Cholesky for n = {K.n}")
-    probe = L = None
+    probe = first = None
     if K.n <= FEW:  # evaluated once: looked at, then factored where it is
         A = K.dense()
         probe = Probe(DenseGram.from_matrix(A, K))
         A.reshape(-1)[:: K.n + 1] += lam
-        L, bad = lower(A)
-        L, added = (None, 0.0) if bad else (L, 0.0)
-    if L is None:
-        L, added = factor(K, lam, np.float64, jitter)
+        first = lower(A)
+    L, added = factor(K, lam, np.float64, jitter, first)
     probe = Probe(K) if probe is None else probe
     norm, condition = norm_and_condition(probe, L, lam, added)
     info = {
