@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._clock import FOREVER, Clock
 from mercer.estimators._labels import stratified_order
-from mercer.estimators._protocol import seed_of
+from mercer.estimators.validation import seed_of
 from mercer.gram import take
 from mercer.selection.judging import quietly
 from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows

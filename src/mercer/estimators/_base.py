@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
 from mercer._state import check, check_vectors
-from mercer.estimators._protocol import KernelEstimator, seed_of
-from mercer.estimators.validation import check_diagonal, check_X_y
+from mercer.estimators._protocol import KernelEstimator
+from mercer.estimators.validation import check_diagonal, check_X_y, seed_of
 from mercer.gram import Landmarks, apply, take
 from mercer.gram.groundwork import Trend, make_trend
 from mercer.kernels import Features, Kernel, Matern32, as_kernel

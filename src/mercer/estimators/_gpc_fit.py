@@ -9,7 +9,7 @@ from mercer._warn import warn
 from mercer.estimators._auto import LEAST_ROWS, searched_classes
 from mercer.estimators._base import as_rule, automatic
 from mercer.estimators._labels import stratified_order
-from mercer.estimators._protocol import seed_of
+from mercer.estimators.validation import seed_of
 from mercer.inference.classes import ClassModel
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS

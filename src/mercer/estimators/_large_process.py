@@ -3,8 +3,8 @@
 from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import conventions
-from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
+from mercer.estimators.validation import seed_of
 from mercer.gram import Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.kept import KeptLandmarks

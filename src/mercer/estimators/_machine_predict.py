@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import uncertainty
 from mercer.estimators._base import KernelRegressor
 from mercer.estimators._machine_search import left_out_decision, refuse_left_out
-from mercer.estimators._protocol import predicts_numbers
-from mercer.estimators.validation import check_method
+from mercer.estimators.validation import check_method, predicts_numbers
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
 from mercer.selection.judging import RowsLeftOut, refitted

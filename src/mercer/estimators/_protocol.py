@@ -9,8 +9,7 @@ from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +19,7 @@ from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
 from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_method, check_X, held_residuals
+from mercer.estimators.validation import check_method, check_X, held_residuals, predicts_numbers
 from mercer.gram import apply
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
@@ -29,13 +28,6 @@ from mercer.sources.lazily import over_partitions
 
 SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
-
-
-def predicts_numbers(self):
-    """Whether the estimator is no classifier; AttributeError, as for any missing method, where it is one."""
-    if is_classifier(self):
-        raise AttributeError(f"{type(self).__name__} is a classifier: it has probabilities, not intervals.")
-    return True
 
 
 class Unless:
@@ -399,9 +391,3 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         from mercer import files  # the one arrow upwards: the method is sugar, files does the work
 
         files.save(self, path, force=force, note=note, names=names)
-
-
-def seed_of(random_state):
-    """A seed: the number given, or one drawn from what scikit-learn takes for a ``random_state``."""
-    given = isinstance(random_state, int | np.integer)
-    return int(random_state) if given else int(check_random_state(random_state).randint(2**31 - 1))

@@ -14,8 +14,7 @@ from mercer.estimators import _large_neighbours as local
 from mercer.estimators import _large_process as large
 from mercer.estimators._base import approximates, constraints, conventions, kept, latent_kernel, settled_kernels
 from mercer.estimators._posterior import PosteriorEstimator
-from mercer.estimators._protocol import seed_of
-from mercer.estimators.validation import check_weight, shared_noise
+from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Landmarks, Neighbours, Rows
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection.result import ProgressSupport, best_of, reporter, with_progress

@@ -16,8 +16,7 @@ from mercer.estimators._labels import check_labels, signs
 from mercer.estimators._large_machine import fit_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
-from mercer.estimators._protocol import seed_of
-from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.estimators.validation import check_weight, check_X, check_X_y, seed_of
 from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss

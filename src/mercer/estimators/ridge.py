@@ -13,8 +13,7 @@ from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import searchable, searched
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._protocol import seed_of
-from mercer.estimators.validation import check_weight, shared_noise
+from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept

@@ -3,6 +3,8 @@
 import warnings
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from mercer.kernels.base import refuse_nat
@@ -272,7 +274,7 @@ def check_diagonal(diagonal, X, kernel):
 def generator(random_state):
     """A numpy Generator from a seed, a RandomState or a Generator."""
     if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(2**31 - 1))
+        random_state = seed_of(random_state)
     return np.random.default_rng(random_state)
 
 
@@ -291,3 +293,16 @@ def held_residuals(model, calibration):
     if y.shape != f.shape or not np.isfinite(y).all():
         raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
     return y - f
+
+
+def seed_of(random_state):
+    """A seed: the number given, or one drawn from what scikit-learn takes for a ``random_state``."""
+    given = isinstance(random_state, int | np.integer)
+    return int(random_state) if given else int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def predicts_numbers(self):
+    """Whether the estimator is no classifier; AttributeError, as for any missing method, where it is one."""
+    if is_classifier(self):
+        raise AttributeError(f"{type(self).__name__} is a classifier: it has probabilities, not intervals.")
+    return True
