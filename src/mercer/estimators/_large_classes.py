@@ -34,6 +34,7 @@ def fit_classes(estimator, rows, kernels):
     kernels : list of Kernel
     """
     how, classes = estimator.approximation, len(estimator.classes_)
+    estimator.plan_ = plan_classes_near(estimator, rows.n, rows.d)
     if estimator.inference != "laplace" or how.landmarks is not None:
         raise ValueError("a classifier by neighbours has inference='laplace', and no landmarks.")
     some = rows.take(np.sort(stratified_order(rows.y[:, 0], how.random_state)[:SUBSET]))
@@ -91,4 +92,4 @@ def _publish(estimator, rows, f, judged):
     )  # fmt: skip
     if estimator.selection_ is not None:
         estimator.fit_report_["selection"] = estimator.selection_.to_dict()
-    estimator.n_iter_ = 1
+    estimator._posterior, estimator.n_iter_ = f, 1

@@ -232,10 +232,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
         if self.approximation is not None:
-            self.plan_ = plan_classes_near(self, rows.n, rows.d)
-            fit_classes(self, rows, kernels)
-            self._posterior = self.neighbours_
-            return
+            return fit_classes(self, rows, kernels)
         self.plan_ = plan_classes(self.inference, rows.n, rows.d, classes, coupled, self.memory)
         self._model = class_model(self, rows, classes, coupled)
         self._model.check(TiledGram(kernels[0], rows.X))
@@ -247,7 +244,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         losses = self._set_results(rows)
         self._posterior.release()
         self._report(rows, losses, coupled)
-        warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
+        return warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
 
     merges_rows = "labels"  # equal inputs of one class are one point
 
