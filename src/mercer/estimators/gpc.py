@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import _base as base
 from mercer.estimators._gpc_fit import class_model, known_mean, learnt, plan_classes, warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels
+from mercer.estimators._large_classes import fit_classes, plan_classes_near
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X
-from mercer.gram import Rows, TiledGram, take
+from mercer.gram import Neighbours, Rows, TiledGram, take
 from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.selection.judging import RowsLeftOut
@@ -64,6 +65,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     tol : float, default=1e-8
         When an approximation has converged: the last change of f relative to 1 + max |f|; with "quadrature" the
         last change of the log evidence.
+    approximation : Neighbours or None, default=None
+        None is exact; `Neighbours` have Laplace's approximation within the nearest rows of each input: see the report.
     memory : float, default=None
         Bytes that may be used; None is what the machine has.
     time_budget : float, default=None
@@ -114,12 +117,21 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     """
 
     criteria = ("evidence",)
-    has_evidence, leaves_out = True, "exact"
+
+    @property
+    def has_evidence(self):
+        """Whether log p(y) is known: not by neighbours, each of which has its own."""
+        return "neighbours_" not in self.__dict__
+
+    @property
+    def leaves_out(self):
+        """How good ``left_out()`` is; None by neighbours, which leave out some rows only."""
+        return "exact" if self.has_evidence else None
 
     def __init__(
         self, kernel=None, *, inference="laplace", link="logit", multi_class="softmax", criterion="evidence",
         optimize="all", trend="constant", prior="auto", n_samples=1000, temperature=False, starts=3, max_iter=100,
-        tol=1e-8, memory=None, time_budget=None, random_state=0
+        tol=1e-8, approximation=None, memory=None, time_budget=None, random_state=0
     ): ...  # fmt: skip
 
     _parameter_constraints = base.constraints(
@@ -131,6 +143,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         trend=[StrOptions({"constant"}), "boolean", Real, None],
         n_samples=[Interval(Integral, 20, None, closed="left")],
         temperature=["boolean"],
+        approximation=[Neighbours, None],
     )
 
     def __sklearn_tags__(self):
@@ -166,6 +179,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         kernels = base.settled_kernels(self, kernels, rows, base.latent_kernel)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
+        if self.approximation is not None:
+            return fit_classes(self, rows, kernels)
         self.plan_ = plan_classes(self, rows.n, rows.d, classes, coupled)
         self._model = class_model(self, rows, classes, coupled)
         self._model.check(TiledGram(kernels[0], rows.X))
@@ -177,12 +192,14 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         losses = self._set_results(rows)
         self._posterior.release()
         self._report(rows, losses, coupled)
-        warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
+        return warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
 
     merges_rows = "labels"  # equal inputs of one class are one point
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
+        if self.approximation is not None:
+            return plan_classes_near(self, n, d)
         classes = max(2, targets)
         coupled = classes > 2 and self.multi_class == "softmax"
         return plan_classes(self, n, d, classes, coupled, binding=False)
@@ -218,11 +235,13 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     def state(self):
         """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps."""
         state = super().state()
-        if "classes_" in state:
+        if "classes_" in state and "neighbours_" not in state:
             state |= {"model": self._model.state(), "posterior": self._posterior.state()}
         return state
 
     def _restore(self, state):
+        if "neighbours_" in state:
+            self._posterior = state["neighbours_"]
         if "posterior" in state:
             self._model = ClassModel.from_state(state.pop("model"))
             self._posterior = ClassPosterior.from_state(state.pop("posterior"))
@@ -298,6 +317,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         float, or (float, ndarray of shape (p,))
         """
         check_is_fitted(self)
+        if not self.has_evidence:
+            raise ValueError("log p(y) needs one system of all rows: approximation=None.")
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_
         kernel = self.kernel_ if theta is None else self.kernel_.with_theta(theta)
@@ -316,7 +337,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             raise ValueError("Found array with 0 sample(s): X has no row, but a minimum of 1 is required.")
         for i in range(0, len(X), BLOCK):
             part = take(X, range(i, min(i + BLOCK, len(X))))
-            yield part, self.kernel_(part, self.points_)
+            yield part, self._posterior.cross(self.kernel_, part, self.points_)
 
     def _diagonal(self, rows):
         """Return k(x, x)."""
