@@ -32,7 +32,7 @@ N = 12_000  # so few that no worker loads compiled loops
 
 @pytest.fixture
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found, Client(found) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as found, Client(found) as client:
         yield client
 
 
