@@ -101,7 +101,7 @@ class Workers(Engine):
         return min(shares, default=None)
 
     def sums(self, job, source, trees, deadline=None):
-        """Yield the sum of each subtree in order; each is fetched as soon as it is there: then no worker can lose it."""
+        """Yield the sum of each subtree in order; each is fetched as soon as it is there, and cannot be lost then."""
         pending, fetched = {}, {}
         try:
             for i, root in enumerate(_roots(job, source, trees, self._task)):
@@ -152,7 +152,7 @@ class Workers(Engine):
 
 
 def _roots(job, source, trees, shared):
-    """Yield a delayed sum for each subtree: its tasks, and the sums of its tree; what they share is a task by itself."""
+    """Yield a delayed sum for each subtree: its tasks, and the sums of its tree; what they share is a task too."""
     from dask import delayed
 
     job, whole = shared(job), shared(source) if source.anywhere else None
