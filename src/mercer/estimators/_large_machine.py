@@ -7,11 +7,14 @@ from mercer.estimators import _large as large
 from mercer.estimators._base import named_trend
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
+from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
 from mercer.sources import Arrays
 
+CHOOSING = 0.3  # of the time, for finding out how many landmarks are enough
 
-def fit_machine(estimator, source, kernel, loss, joint, report=None):
+
+def fit_machine(estimator, source, kernel, lam, loss, joint, report=None):
     """(`SmoothFit`, what is known of the approximation).
 
     Parameters
@@ -21,37 +24,39 @@ def fit_machine(estimator, source, kernel, loss, joint, report=None):
     source : Source
         y as the columns of the loss.
     kernel : Kernel
+    lam : float
     loss : Loss
     joint : bool
         Whether one softmax joins the columns.
     report : callable, default=None
         Told of progress.
     """
-    if estimator.criterion is not None:
+    if estimator.criterion is not None and not isinstance(estimator.approximation, str):
         raise ValueError("with landmarks a KernelMachine takes lam as it is: criterion=None, or approximation=None.")
     trend = named_trend(estimator) and constant
     task = large.task_of(estimator, source, estimator.plan_, trend, report)
     sample, chosen, points = _enough(task, kernel)
     started = time.perf_counter()
-    options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "deadline": task.deadline, "joint": joint}
+    options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "clock": task.clock, "joint": joint}
     options["memory"] = estimator.memory
     if "progress" in task.options:
         options["progress"] = task.options["progress"]
-    found = fit_smooth(source, kernel, chosen, loss, float(estimator.lam), trend=trend, sample=sample, **options)
+    found = fit_smooth(source, kernel, chosen, loss, lam, trend=trend, sample=sample, **options)
     seconds = time.perf_counter() - started
     return found, _said(chosen, points, len(sample.candidates), source.n, seconds)
 
 
 def _enough(task, kernel):
     """(sample, landmarks, curve): those of the first stage whose least-squares error on the sample no longer falls."""
+    clock = task.clock.part(CHOOSING)
     for m in task.sizes:
+        began = clock.seconds
         sample, chosen = task.choose(kernel, m)
         rows = sample.candidates
         near = large.Task(Arrays(rows.X, rows.y, rows.weight), task.how, [m], task.trend, True, task.seed)
         fit = near.stage(kernel, m, None, "gcv", again=(sample, chosen))[1]
         points = proof.curve(fit)[0]
-        late = task.deadline is not None and time.monotonic() > task.deadline
-        if chosen.m < m or proof.flat(points) or late:
+        if chosen.m < m or proof.flat(points) or not clock.fits(SLOWER * (clock.seconds - began)):
             break
     return sample, chosen, points
 

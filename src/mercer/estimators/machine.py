@@ -1,6 +1,5 @@
 """KernelMachine: the representer theorem as one estimator, for any convex loss."""
 
-import time
 from numbers import Integral, Real
 
 import numpy as np
@@ -240,7 +239,6 @@ class KernelMachine(ProgressSupport, FittedMachine):
         return self
 
     def _fit(self, X, y, sample_weight):
-        deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
         loss = resolve(self.loss)
         rule = fold_rule(self)
         kernels, X, y = self._inputs(loss, X, y)
@@ -257,24 +255,25 @@ class KernelMachine(ProgressSupport, FittedMachine):
             check_kernel(kernel, rows.X)
         self.plan_, model = self.plan(rows.n, rows.d, targets=rows.t), None
         if automatic(self.kernel):
-            model = proposed(self, X, np.log1p(y) if loss.positive_only else y, weight, loss.classification)
+            model = proposed(
+                self, X, np.log1p(y) if loss.positive_only else y, weight, loss.classification, self._clock
+            )
             kernels = [model.kernel_]
         joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
-        if self.plan_.landmarks:
-            return self._fit_landmarks(loss, rows, kernels, joint, flat)
         columns = self._columns(loss, rows.y, rows.weights())
-        columns.refuse_beyond_memory()
+        if not self.plan_.landmarks:
+            columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
         if rule is not None:
-            kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0], deadline)
+            kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0])
             if model is not None and model.selection_ is not None:
-                self.selection_.candidates, self.selection_.message = (
-                    model.selection_.candidates,
-                    model.selection_.message,
-                )
+                found = model.selection_
+                self.selection_.candidates, self.selection_.message = found.candidates, found.message
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
-        found = columns.fit(columns.gram(kernel, rows.X), lam, starts, deadline)
+        if self.plan_.landmarks:
+            return self._fit_landmarks(loss, rows, kernel, float(lam), joint, flat)
+        found = columns.fit(columns.gram(kernel, rows.X), lam, starts, self._clock)
         self.loss_, self.lam_ = loss, float(lam)
         self._set_columns(kernel, rows, found, flat and len(found) == 1)
         self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
@@ -297,20 +296,19 @@ class KernelMachine(ProgressSupport, FittedMachine):
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
         way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
         exact = plan_iteration(way, n, d, memory=self.memory)
-        if isinstance(self.approximation, str) and (self.criterion is not None or self.solver != "auto"):
+        chosen = self.criterion is not None and self.time_budget is None  # else λ is chosen on as many rows as can be
+        if isinstance(self.approximation, str) and (chosen or self.solver != "auto"):
             return exact
         return large.landmark_plan(self, lambda: exact, n, d, targets) or exact
 
-    def _fit_landmarks(self, loss, rows, kernels, joint, flat):
+    def _fit_landmarks(self, loss, rows, kernel, lam, joint, flat):
         """Fit on landmarks, and set everything that is learnt."""
-        if np.ndim(self.lam):
-            raise ValueError(f"lam is a list of {np.size(self.lam)} values; give one.")
         source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
-        found, said = fit_machine(self, source, kernels[0], loss, joint, reporter(self))
-        self.loss_, self.lam_ = loss, float(self.lam)
+        found, said = fit_machine(self, source, kernel, lam, loss, joint, reporter(self))
+        self.loss_, self.lam_ = loss, lam
         one = flat and found.alpha.shape[1] == 1
         b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
-        self._set_model(kernels[0], found.chosen.points, found.alpha, b, one)
+        self._set_model(kernel, found.chosen.points, found.alpha, b, one)
         self.dual_gap_, self.objective_, self.kkt_violation_ = found.gap, found.objective, found.violation
         self.n_iter_, self.regularization_ = found.iterations, conventions(self.lam_, rows.total)
         self._tell(rows, found.alpha.shape[1], [found.status], found.info)
@@ -329,12 +327,12 @@ class KernelMachine(ProgressSupport, FittedMachine):
             X = kernel.validate(X)
         return kernels, X, y
 
-    def _select(self, rule, kernels, rows, columns, target, deadline):
+    def _select(self, rule, kernels, rows, columns, target):
         """(kernel, λ, starts) as the criterion chooses them."""
         rule = rule if is_splitter(rule) else rule.restrict(rows.used)
         kernels = kernels[:1] if self.optimize == "lam" else kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
-        options = {"target": target, "seed": seed_of(self.random_state), "deadline": deadline}
+        options = {"target": target, "seed": seed_of(self.random_state), "clock": self._clock}
         found = choose_column_lam(rule, kernels, rows, columns, lam, **options, report=reporter(self))
         self.selection_ = found.result.warn()
         self._trial_warnings = found.warnings
