@@ -166,7 +166,7 @@ class ClassPosterior:
     inference : str
         How they were made.
     constant : float
-        c.
+        c, the constant that is added to the latent function.
     """
 
     def __init__(self, parts, inference, constant):
