@@ -5,7 +5,7 @@ from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.engines import EngineLost, OutOfTime
 from mercer.sources.mapped import MappedTable
 from mercer.sources.passes import map_reduce
-from mercer.sources.recoded import Recoded, distinct
+from mercer.sources.relabelled import Recoded, distinct
 
 __all__ = [
     "Arrays", "Block", "Checkpoint", "EngineLost", "MappedTable", "OutOfTime", "Recoded", "Source", "as_source",
