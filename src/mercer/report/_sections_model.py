@@ -22,6 +22,13 @@ def selection(s):
         words.append(absent(surface["missing"]))
     charts = figures(_choices.selection_charts(s))
     shown, more = charts[:3], charts[3:]
+    mixed = [one for one in sel["candidates"] if one.get("weight")]
+    if mixed:
+        rows = [[el("span", one["words"]), one["lam"], percent(one["weight"]), bar(one["weight"])]
+                for one in sorted(mixed, key=lambda one: -one["weight"])]  # fmt: skip
+        head = ["kernel", "λ", "weight", ""]
+        shown.append(table("Kernels that are mixed, by how well they foresee rows they have not seen", head, rows,
+                           classes="wide"))  # fmt: skip
     hyper = [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
     inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
     return section(
