@@ -276,6 +276,8 @@ def whatif(s):
     )
     if s["task"] == "classification":
         how = how.replace("is off by", "is off by, in the logit,") if not w["own"] else how
+    if (w["width"] or {}).get("is") == "model":
+        how += f" The width of the interval is a stand-in's, off by at most {percent(w['width']['off'])} in 95 of 100."
     return section(
         "whatif", title,
         el("div", el("div", el("p", w["what"], class_="what"), el("output", show(w["typical"]), class_="now"),
