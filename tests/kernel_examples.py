@@ -3,7 +3,6 @@
 import numpy as np
 
 from mercer.kernels import Columns, GaussianMeasure, Graph, parse_kernel
-from mercer.kernels.inputs import named_columns
 from mercer.kernels.objects.letters import alphabet_letters
 
 
@@ -135,6 +134,8 @@ SlicedWasserstein(20, 30, 3)
 Spectrum(2)
 Spectrum([1, 2, 3], [1.0, 0.5, 2.0])
 Spectrum(3, alphabet='dna')
+Sphere(Gaussian(0.5), 57.29577951308232)
+Sphere(2.0 * Matern32([100.0, 200.0, 50.0, 1.0]))
 Standardised(Gaussian(1.0), 1.0, 2.0)
 Standardised(Linear(), [1.0, 0.0, 2.0], [0.5, 2.0, 3.0])
 Standardised(Polynomial(2), [1.0, 0.0, 2.0], [0.5, 2.0, 3.0])
@@ -183,7 +184,7 @@ def sample(kernel, n, rng):
 
 def _columns(kernel, n, rng):
     """Rows of numbers, or a dict with the columns by name."""
-    names = named_columns(kernel)
+    names = kernel.named_columns()
     if isinstance(kernel, Columns) and kernel.kernel.domain == "objects" and len(names) == 1:
         return {names[0]: sample(kernel.kernel, n, rng)}
     return {name: rng.standard_normal(n) for name in names} if names else rng.standard_normal((n, 3))

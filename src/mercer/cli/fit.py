@@ -117,7 +117,8 @@ def _model(settings, frame, kernel, budget):
         check_kernel(kernel, recipe, frame[rows])
     kernel = settled(settings, kernel, name, len(rows), budget)
     budget.searching = kernel == AUTO
-    series = series_along(recipe, frame[rows].drop(settings.target)) if kernel == AUTO else None
+    choosing = kernel == AUTO and not labels
+    series = series_along(recipe, frame[rows].drop(settings.target)) if choosing else None
     if series is not None:
         notes.append(
             f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
@@ -127,7 +128,7 @@ def _model(settings, frame, kernel, budget):
         notes.append(
             f"rows are in the order of {series!r}: folds are of the second half, each predicted from what was before."
         )
-    if kernel == AUTO and settings.model == "auto" and not labels:
+    if choosing and settings.model == "auto":
         name = default_model(settings, name, series)
     criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel
-from mercer.kernels.inputs import named_columns
 from mercer.selection.kernels_search.found import ENDED, in_columns
 from mercer.tabular.cells import listed, meant, numbered
 from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
@@ -129,7 +128,7 @@ class TableModel(KernelEstimator):
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
             if recipe.has_objects:
-                Z = Z[named_columns(estimator.kernel)]
+                Z = Z[estimator.kernel.named_columns()]
                 check_readable(estimator.kernel, Z)
         with warnings.catch_warnings():
             if automatic(estimator):
