@@ -27,20 +27,20 @@ class Recoded(Source):
     """
 
     def __init__(self, source, change, t):
-        self._source, self._change, self.t = source, change, t
+        self._source, self._coded, self.t = source, change, t
         self.n, self.d, self.columns, self.parts = source.n, source.d, source.columns, source.parts
         self.engine, self.anywhere = source.engine, source.anywhere
 
     def _changed(self, block):
-        return Block(block.start, block.X, self._change(block.y), block.weight)
+        return Block(block.start, block.X, self._coded(block.y), block.weight)
 
     def stream(self, start=0):
         """Yield the blocks of the source with other targets."""
-        return map(self._changed, self._source.stream(start))
+        return map(self._codedd, self._source.stream(start))
 
     def take(self, index):
         """Return the rows of an index with other targets."""
-        return self._changed(self._source.take(index))
+        return self._codedd(self._source.take(index))
 
     def portion(self, start, stop):
         """Return the portion of the source, with other targets."""
@@ -48,10 +48,10 @@ class Recoded(Source):
         if rows is self._source:
             return self
         if not is_dask(rows):
-            return Recoded(rows, self._change, self.t)
+            return Recoded(rows, self._coded, self.t)
         from dask import delayed
 
-        return delayed(Recoded, pure=False)(rows, self._change, self.t)
+        return delayed(Recoded, pure=False)(rows, self._coded, self.t)
 
 
 def distinct(source):
