@@ -36,11 +36,11 @@ class Recoded(Source):
 
     def stream(self, start=0):
         """Yield the blocks of the source with other targets."""
-        return map(self._codedd, self._source.stream(start))
+        return map(self._changed, self._source.stream(start))
 
     def take(self, index):
         """Return the rows of an index with other targets."""
-        return self._codedd(self._source.take(index))
+        return self._changed(self._source.take(index))
 
     def portion(self, start, stop):
         """Return the portion of the source, with other targets."""
