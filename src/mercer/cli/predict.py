@@ -1,5 +1,6 @@
 """``mercer predict``: each row of a table, in its order."""
 
+from mercer.cli import _large_predict
 from mercer.cli._run import Usage
 from mercer.cli._session import Session
 from mercer.cli._tables import (
@@ -8,6 +9,7 @@ from mercer.cli._tables import (
     check_free,
     check_target,
     load_model,
+    missing_words,
     read_for,
     say_differences,
     write_table,
@@ -29,6 +31,10 @@ def run(settings):
     with Session(settings) as session:
         model, header = load_model(settings.model)
         keep = tuple(dict.fromkeys(settings.keep or ()))
+        pages = _large_predict.pages_of(settings, missing_words(header))
+        if pages is not None:
+            rows = _large_predict.write(settings, pages, model, keep, _columns, _beside, session)
+            return _written(settings, rows, session)
         reading = read_for(model, header, settings, session, keep)
         frame = reading.frame
         for name in keep:
@@ -37,9 +43,14 @@ def run(settings):
         columns = _columns(settings, model, frame, session)
         session.flush()
         write_table(_beside(reading.raw, columns), settings.output, settings.force)
-        if settings.output != "-":
-            settings.written = [settings.output]
-            session.say(f"{frame.height:,} rows written to {settings.output}.")
+        return _written(settings, frame.height, session)
+
+
+def _written(settings, rows, session):
+    """Say what was written."""
+    if settings.output != "-":
+        settings.written = [settings.output]
+        session.say(f"{rows:,} rows written to {settings.output}.")
     return 0
 
 
@@ -65,7 +76,7 @@ def _columns(settings, model, frame, session):
         from mercer.cli.evaluate import quiet_interval
 
         method = model.interval_method
-        session.say(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
+        session.once(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
     return found

@@ -1,6 +1,9 @@
 """A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by left-out densities."""
 
+import numpy as np
+
 from mercer.estimators import _large as large
+from mercer.estimators._base import given_kernels
 from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
@@ -9,6 +12,7 @@ from mercer.gram.landmarks import drawn
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.progress import reporter
+from mercer.sources import is_source
 
 
 def plan_process(estimator, exact, n, d, targets):
@@ -19,6 +23,29 @@ def plan_process(estimator, exact, n, d, targets):
             raise ValueError("n_hyper_samples needs the exact fit: approximation=None.")
         return None
     return large.landmark_plan(estimator, exact, n, d, targets)
+
+
+def prepared(estimator, X, y, sample_weight):
+    """(source, kernels, (X, y, w), flat): of data that are read some rows, on which all is learnt before the passes."""
+    if not is_source(X):
+        kernels, X, y, flat = estimator._prepare(X, y, auto=True)
+        return None, kernels, (X, y, sample_weight), flat
+    if np.ndim(estimator.noise):
+        raise ValueError("noise must be one number for data that are read; a noise for each row is a weight 1/noise.")
+    source, flat = large.read(estimator, X, y, sample_weight)
+    kernels = given_kernels(estimator, auto=True)
+    some = source.take(drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2))
+    Z = some.X
+    for kernel in kernels:
+        Z = kernel.validate(Z)
+    return source, kernels, (Z, some.y, some.weight), flat
+
+
+def plan_read(estimator, source):
+    """The `Plan` for data that are read."""
+    if estimator.n_hyper_samples:
+        raise ValueError("n_hyper_samples needs the exact fit, and data that are read have none.")
+    return large.source_plan(estimator, source)
 
 
 def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):

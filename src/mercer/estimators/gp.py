@@ -183,7 +183,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or a sequence of objects
+        X : array-like of shape (n, d), a sequence of objects, or what is read, as for `KernelRidge`
         y : array-like of shape (n,) or (n, t)
         sample_weight : array-like of shape (n,), default=None
             wᵢ >= 0; a whole number is a repeated row, 0 a removed one. With an array of noise variances: σᵢ²/wᵢ.
@@ -198,7 +198,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
-        kernels, X, y, flat = self._prepare(X, y, auto=True)
+        source, kernels, (X, y, sample_weight), flat = large.prepared(self, X, y, sample_weight)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
@@ -214,11 +214,13 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if self.n_hyper_samples:
             is_likelihood = learning.is_likelihood(criterion)
             hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
-        solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
+        sizes = rows.n, rows.d, rows.t, len(rows.index)
+        solver, self.plan_ = self._choose(*sizes) if source is None else (None, large.plan_read(self, source))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         if self.plan_.landmarks:
             learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
-            return large.fit_process(self, Arrays(X, y, weight), rows.trend, kernel, lam, criterion, learn, flat)
+            every = source or Arrays(X, y, weight)
+            return large.fit_process(self, every, rows.trend, kernel, lam, criterion, learn, flat)
         if criterion is not None:
             kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
@@ -270,8 +272,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Fill ``fit_report_``."""
         said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "noise": self.lam_, **self._counts()}
         said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
-        said |= self._posterior.inverse.info
-        self.fit_report_ = FitReport(said)
+        self.fit_report_ = FitReport(said | self._posterior.inverse.info)
         if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
@@ -284,8 +285,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self.hyper_samples_, self.hyper_names_ = draws, around.names
         self.fit_report_["hyper_samples"] = hyper.told(chains, np.array(around.names)[around.free].tolist())
 
-    def __getstate__(self):
-        """Return the state without what can be computed again."""
+    def __getstate__(self):  # without what can be computed again
         return {name: v for name, v in super().__getstate__().items() if name not in ("_hyper_cov", "_likelihood")}
 
     def _given_lam(self):

@@ -16,7 +16,7 @@ from mercer.estimators import _large as large
 from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
 from mercer.estimators._criteria import is_splitter
 from mercer.estimators._labels import check_labels, number_labels
-from mercer.estimators._large_machine import fit_machine
+from mercer.estimators._large_machine import fit_machine, read_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
 from mercer.estimators._protocol import seed_of
@@ -28,7 +28,7 @@ from mercer.losses import BY_NAME, Loss
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.solvers import Solver
 from mercer.solvers.plan import plan_iteration
-from mercer.sources import Arrays
+from mercer.sources import Arrays, is_source
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
 
@@ -222,9 +222,10 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or a sequence of objects
+        X : array-like of shape (n, d), a sequence of objects, or what is read
+            Files, as for `KernelRidge`: these are fitted on landmarks, in bounded memory.
         y : array-like of shape (n,) or (n, t)
-            Numbers, or labels where the loss is one for labels.
+            Numbers, or labels where the loss is one for labels. Of data that are read the name of the column.
         sample_weight : array-like of shape (n,), default=None
             wᵢ >= 0; a whole number is a repeated row, 0 a removed one.
 
@@ -239,8 +240,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _fit(self, X, y, sample_weight):
         deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
-        loss = resolve(self.loss)
-        rule = fold_rule(self)
+        loss, rule = resolve(self.loss), fold_rule(self)
+        if is_source(X):
+            return fit_machine(self, *read_machine(self, loss, X, y, sample_weight), loss, rule)
         kernels, X, y = self._inputs(loss, X, y)
         weight = check_weight(sample_weight, len(y))
         Y, flat = self._targets(loss, y, weight)
@@ -250,9 +252,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
-        joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
         if self.plan_.landmarks:
-            return self._fit_landmarks(loss, rows, kernels, joint, flat)
+            source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
+            return fit_machine(self, source, kernels, flat, loss, rule)
         columns = self._columns(loss, rows.y, rows.weights())
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
@@ -283,24 +285,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
         way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
         exact = plan_iteration(way, n, d, memory=self.memory)
-        if isinstance(self.approximation, str) and (self.criterion is not None or self.solver != "auto"):
+        if isinstance(self.approximation, str) and self.solver != "auto":
             return exact
         return large.landmark_plan(self, lambda: exact, n, d, targets) or exact
-
-    def _fit_landmarks(self, loss, rows, kernels, joint, flat):
-        """Fit on landmarks, and set everything that is learnt."""
-        if np.ndim(self.lam):
-            raise ValueError(f"lam is a list of {np.size(self.lam)} values; give one.")
-        source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
-        found, said = fit_machine(self, source, kernels[0], loss, joint, reporter(self))
-        self.loss_, self.lam_ = loss, float(self.lam)
-        one = flat and found.alpha.shape[1] == 1
-        b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
-        self._set_model(kernels[0], found.chosen.points, found.alpha, b, one)
-        self.dual_gap_, self.objective_, self.kkt_violation_ = found.gap, found.objective, found.violation
-        self.n_iter_, self.regularization_ = found.iterations, conventions(self.lam_, rows.total)
-        self._tell(rows, found.alpha.shape[1], [found.status], found.info)
-        self.fit_report_["approximation"] = said
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
@@ -358,7 +345,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _report(self, columns, rows):
         """Fill ``fit_report_``, and warn where a column is not at its minimum."""
-        self._tell(rows, len(columns), [column.status for column in columns], columns[0].info)
+        self._tell(rows.given, rows.n, len(columns), [column.status for column in columns], columns[0].info)
         lost = sum(column.info["rounding"] for column in columns)
         if lost > ROUNDED * abs(self.objective_):
             warn(
@@ -367,15 +354,15 @@ class KernelMachine(ProgressSupport, FittedMachine):
                 NumericalWarning,
             )
 
-    def _tell(self, rows, columns, statuses, info):
+    def _tell(self, given, used, columns, statuses, info):
         """What a report says, on landmarks or not."""
         self.fit_report_.update(
             estimator=type(self).__name__,
             kernel=repr(self.kernel_),
             loss=repr(self.loss_),
             lam=self.lam_,
-            rows=rows.given,
-            dropped_rows=rows.given - rows.n,
+            rows=given,
+            dropped_rows=given - used,
             columns=columns,
             support_vectors=len(self.points_),
             objective=self.objective_,
@@ -387,7 +374,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         )
         if self.criterion is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
-            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
+            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings", [])
         bad = [status for status in statuses if status != "converged"]
         if bad:
             warn(

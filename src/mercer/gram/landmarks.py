@@ -95,8 +95,19 @@ def drawn(n, size, seed):
     """
     if size >= n:
         return np.arange(n)
-    x = np.arange(n, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (2 * int(seed) + 1) % 2**64)
+    return np.sort(np.argpartition(row_hash(0, n, seed), size)[:size])
+
+
+def row_hash(start, stop, seed):
+    """A number in 0, …, 2⁶⁴ − 1 for each row from start to stop, of the row and the seed alone.
+
+    Examples
+    --------
+    >>> from mercer.gram.landmarks import row_hash
+    >>> bool((row_hash(0, 9, 1)[4:] == row_hash(4, 9, 1)).all())
+    True
+    """
+    x = np.arange(start, stop, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (2 * int(seed) + 1) % 2**64)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the mixing of splitmix64
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
-    return np.sort(np.argpartition(x, size)[:size])
+    return x ^ (x >> np.uint64(31))

@@ -167,17 +167,27 @@ class Design:
         """Whether features can be made in float32: of vectors, by a kernel of their differences."""
         return self.kernel.stationary and isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
 
-    def in_single(self, L):
-        """Return block ↦ (√w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, √w [h | y]): see `whiten_first`."""
+    def whitened_first(self, L):
+        """Return (block, columns) ↦ [a₁ | k₂ − L₂₁a₁ | room] in float32: see `whiten_first`."""
         first, middle = min(FIRST, self.m), self.points.mean(axis=0)
         L32, points = L.astype(np.float32), (self.points - middle).astype(np.float32)
         centre = self.centre.astype(np.float32)
 
-        def rows(block):
-            F = np.empty((len(block), self.width), dtype=np.float32)
+        def features(block, columns):
+            F = np.empty((len(block), columns), dtype=np.float32)
             fill(self.kernel, (block.X - middle).astype(np.float32), points, F[:, : self.m])
             F[:, : self.m] -= centre
             whiten_first(F, L32, first)
+            return F
+
+        return features
+
+    def in_single(self, L):
+        """Return block ↦ (√w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, √w [h | y])."""
+        features = self.whitened_first(L)
+
+        def rows(block):
+            F = features(block, self.width)
             tail = np.hstack([self.trend(block.X) if self.q else np.zeros((len(block), 0)), block.y - self.shift])
             F[:, self.m :] = tail
             if block.weight is not None:

@@ -4,6 +4,7 @@ from mercer.report._case import left_out, make_case
 from mercer.report._data import data_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
 from mercer.report._fit import fit_section, targets_section
+from mercer.report._landmarks import landmarks_section
 from mercer.report._learning import given_scores, learning_section, own_scores
 from mercer.report._rows import rows_section
 from mercer.report._selection import selection_section
@@ -15,7 +16,7 @@ from mercer.report.verdict import verdict
 
 def collect(
     estimator, X, y, *, feature_names=None, target=None, scores=None, notes=(), command=None, row_labels=None,
-    sample_weight=None, units=None, time_budget=None,
+    sample_weight=None, units=None, time_budget=None, unseen=False,
 ):  # fmt: skip
     """Look at a fitted model from all sides, and return what a page says about it.
 
@@ -50,6 +51,9 @@ def collect(
     time_budget : float, default=None
         Seconds after which no costly part is begun: learning curve, effects, evidence surface. The page says what
         was left out. None does all; each part has bounds of its own.
+    unseen : bool, default=False
+        Whether the fit has not seen these rows, as after a fit on landmarks of more rows than a page can hold: they are
+        then judged as they are, and nothing is fitted again.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def collect(
     (50, 'distance')
     """
     budget = Allowance(time_budget)
-    case = make_case(estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units)
+    case = make_case(estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, unseen)
     every = left_out(case)
     targets, case = targets_section(case, every)
     left = case.about_target(every)
@@ -97,6 +101,7 @@ def collect(
         "uncertainty": uncertainty_section(case, left, every.predicted),
         "rows": rows_section(case, left, predicted),
         "numerics": numerics_section(estimator),
+        "landmarks": landmarks_section(estimator),
         "reproduce": reproduce_section(case, command),
         # what costs comes last: the time budget may end before it
         "selection": selection_section(case),

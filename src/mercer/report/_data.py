@@ -111,7 +111,8 @@ def numerics_section(model):
     """The fit report as it is, cut at a bound."""
     report = dict(model.fit_report_)
     search = report.pop("selection", None)
-    report.pop("selection_warnings", None)
+    for name in ("selection_warnings", "approximation", "stages"):  # the last two have a place of their own
+        report.pop(name, None)
     out = {"entries": {}, "search": None}
     for key in list(report)[:ENTRIES]:
         value = plain(report[key])

@@ -89,6 +89,8 @@ NEIGHBOURS = 2000  # rows up to which the noise is read off neighbours
 
 def learning_section(case, left):
     """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what another row would bring."""
+    if case.unseen:
+        return missing("No learning curve: these rows are not those of the fit.")
     if case.n < ENOUGH:
         return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
     if case.pairwise and case.n > ROWS:

@@ -2,6 +2,7 @@
 
 from mercer.report import _figures
 from mercer.report._html import el, listed, name, rounded, show, size_text, table
+from mercer.report._landmarks import landmarks
 from mercer.report._panels import absent, bar, code, figures, panels, remark, section
 
 
@@ -23,7 +24,8 @@ def selection(s):
     if "missing" in surface and surface != path:
         words.append(absent(surface["missing"]))
     tables = [_hyper(chosen), _picks(path), _candidates(sel["candidates"])]
-    return section("selection", "Why this λ and kernel", *words, panels(tables, figures(_figures.selection_charts(s))))
+    made = panels(tables, figures(_figures.selection_charts(s)))
+    return section("selection", "Why this λ and kernel", *words, made, *landmarks(s))
 
 
 def _hyper(chosen):

@@ -31,7 +31,7 @@ def selection_section(case):
     }
     if not model.linear:
         out["path"] = missing(_why_not(model))
-        out["surface"] = _label_surface(case) if model.has_evidence else out["path"]
+        out["surface"] = _label_surface(case) if model.has_evidence and not case.unseen else out["path"]
         out["tried"] = _tried(model)
         return out
     if not _constant(model):
@@ -69,6 +69,8 @@ def _why_not(model):
         return "λ is 0: the function of smallest norm through all rows has no λ to choose."
     if model.lam_ is None:
         return f"{type(model).__name__} has no λ to choose."
+    if model.fit_report_.get("approximation"):
+        return "The L-curve, the Picard plot and the surface of the criterion need all of K; see Landmarks below."
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
 
 

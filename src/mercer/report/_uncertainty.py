@@ -25,6 +25,8 @@ def uncertainty_section(case, left, every):
         return _quantiles(case, every)
     if left.std is not None:
         return _gaussian(case, left)
+    if case.unseen:
+        return _of_new_rows(case)
     if not case.pairwise and (model.leaves_out is not None or model.interval_method != "left-out"):
         if case.n > FOLD_ROWS:
             return missing(f"intervals are tried on held-out folds up to {FOLD_ROWS} rows; there are {case.n}. "
@@ -97,6 +99,19 @@ def _intervals(case):
         "coverage": [average(row, case.weight) for row in inside],
         "width": float(np.median(width)),
     }
+
+
+def _of_new_rows(case):
+    """Coverage of the intervals of the model itself, at rows that its fit has not seen."""
+    model, coverage, width = case.model, [], None
+    for level in LEVELS:
+        ends = quietly(model.predict_interval, case.X, level)
+        ends = ends if ends.ndim == 2 else ends[:, :, case.column or 0]
+        coverage.append(average((ends[:, 0] <= case.y) & (case.y <= ends[:, 1])))
+        width = float(np.median(ends[:, 1] - ends[:, 0])) if level == 0.9 else width
+    how = f"{model.interval_method} intervals at rows that the fit has not seen"
+    found = {"kind": "intervals", "how": how, "rows": case.n, "equal": float(case.n), "levels": list(LEVELS)}
+    return found | {"coverage": coverage, "width": width}
 
 
 def _quantiles(case, every):

@@ -76,6 +76,19 @@ def whiten(L, B):
     return solve_triangular(L, B, lower=True, check_finite=False)
 
 
+def unwhiten(L, B):
+    """L⁻ᵀ B of a lower triangle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import unwhiten
+    >>> unwhiten(np.array([[2.0]]), np.array([[4.0]]))
+    array([[2.]])
+    """
+    return solve_triangular(L, B, lower=True, trans="T", check_finite=False)
+
+
 class Left(NamedTuple):
     """Rows under the model without them: residuals (r, t) and leverages (r,), both of rows scaled by √w."""
 
@@ -236,8 +249,7 @@ class NormalEquations:
         return float(np.sqrt(max(float((beta * (self.S @ beta)).sum()), 0.0) / weight))
 
     def _back(self, beta, rh):
-        alpha = solve_triangular(self.L, beta, lower=True, trans="T", check_finite=False)
-        return Solution(alpha, self._hh @ (rh - self._ah.T @ beta))
+        return Solution(unwhiten(self.L, beta), self._hh @ (rh - self._ah.T @ beta))
 
     def _factor(self, lam):
         """The factor of S + λI; kept for the last λ."""
