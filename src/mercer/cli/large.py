@@ -59,12 +59,14 @@ def run(settings, kernel, pages):
         check_names(settings, found.frame, labels=True)
         notes = list(found.notes)
         name = model_name(settings, found.frame[settings.target], notes)
-        name = "logistic" if name == "gpc" else name
+        if name == "gpc":
+            name, notes[-1] = "logistic", f"the target {settings.target!r} is labels: kernel logistic regression."
         with numbered(found.index):
             recipe = as_recipe(settings).fit(found.frame.drop(settings.target), dates=found.styles)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
-                 "searched": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows, "recipe": recipe, "notes": notes,
-                 "features": len(recipe.feature_names_), "file": settings.data, "search_rows": SEARCHED}  # fmt: skip
+                 "searched": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows,
+                 "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_), "file": settings.data,
+                 "search_rows": SEARCHED}  # fmt: skip
         estimator = _estimator(settings, facts, kernel, budget)
         if settings.dry_run:
             facts["plan"] = estimator.plan(found.rows, facts["features"])

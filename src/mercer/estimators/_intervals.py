@@ -221,7 +221,8 @@ class LinearEstimator(KernelRegressor):
         folds : int or list of index arrays, default=10
             Folds of "cv+": rows of positive weight, counted from 0.
         calibration : (X, y), default=None
-            Rows for "split" that the fit, and every choice before it, has not seen.
+            Rows for "split" that the fit, and every choice before it, has not seen; with
+            ``approximation=Landmarks(held=...)`` they are there already.
 
         Returns
         -------
@@ -240,7 +241,9 @@ class LinearEstimator(KernelRegressor):
         (2, 2)
         """
         check_is_fitted(self)
-        check_method(method, (*METHODS, "left-out", "split"), calibration)
+        held = self._on_landmarks() is not None and method == "split" and calibration is None
+        if not held:
+            check_method(method, (*METHODS, "left-out", "split"), calibration)
         if method == "left-out":
             return super().predict_interval(X, coverage)
         X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
@@ -249,6 +252,8 @@ class LinearEstimator(KernelRegressor):
                 f"sample_weight must be one number, or one for each of the {len(X)} new rows; got shape "
                 f"{np.shape(sample_weight)}."
             )
+        if held:
+            return self._from_held_rows(X, coverage, normalise)
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
         if self._on_landmarks() is not None:
@@ -278,6 +283,13 @@ class LinearEstimator(KernelRegressor):
         ends = uncertainty.split(
             some.residuals * some.unit, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new
         )
+        return ends[..., 0] if one else ends
+
+    def _from_held_rows(self, X, coverage, normalise):
+        """Split conformal from the rows that a fit on landmarks has not seen."""
+        residuals, scale, new = self._on_landmarks().split(X, normalise)
+        f, one = self.predict(X), self.dual_coef_.ndim == 1
+        ends = uncertainty.split(residuals, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new)
         return ends[..., 0] if one else ends
 
     def _deviation(self, X, weight):

@@ -19,6 +19,8 @@ from mercer.primal.smooth import fit_smooth
 from mercer.selection.progress import reporter
 from mercer.sources import Arrays, Block, Source
 
+SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
+
 
 class Labelled(Source):
     """Rows of a source whose labels are columns of ±1: one for two classes, else one for each.
@@ -88,6 +90,8 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     kernel, lam = _chosen(estimator, source, kernels, loss, rule, joint)
     trend = named_trend(estimator) and constant
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator))
+    if task.how.held:
+        raise ValueError("Landmarks(held=...) is for the squared loss; set rows aside, and give calibration=(X, y).")
     sample, chosen, points = _enough(task, kernel)
     started = time.perf_counter()
     options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "deadline": task.deadline, "joint": joint}
@@ -112,7 +116,7 @@ def _chosen(estimator, source, kernels, loss, rule, joint):
             raise ValueError(f"lam is a list of {np.size(estimator.lam)} values; give one, or a criterion.")
         return kernels[0], float(estimator.lam)
     seed, budget = seed_of(estimator.random_state), estimator.time_budget
-    block = source.take(drawn(source.n, large.SUBSET, seed + 2))
+    block = source.take(drawn(source.n, SUBSET, seed + 2))
     rows = Rows(block.X, block.y, block.weight, merge=False)
     options = {name: getattr(estimator, name) for name in ("tol", "max_iter", "memory", "solver")}
     options |= {"joint": joint, "stored": True, "intercept": named_trend(estimator) is not None}

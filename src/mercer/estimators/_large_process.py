@@ -34,11 +34,16 @@ def prepared(estimator, X, y, sample_weight):
         raise ValueError("noise must be one number for data that are read; a noise for each row is a weight 1/noise.")
     source, flat = large.read(estimator, X, y, sample_weight)
     kernels = given_kernels(estimator, auto=True)
-    some = source.take(drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2))
+    some = source.take(some_rows(estimator, source))
     Z = some.X
     for kernel in kernels:
         Z = kernel.validate(Z)
     return source, kernels, (Z, some.y, some.weight), flat
+
+
+def some_rows(estimator, source):
+    """The rows that hyper-parameters are learnt on."""
+    return drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2)
 
 
 def plan_read(estimator, source):
@@ -66,15 +71,17 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
     flat : bool
         Whether y is one column.
     """
-    some = source.take(drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2))
+    some = source.take(some_rows(estimator, source))
     centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator), centred)
     rule = None
     if criterion is not None:
+        some = some if task.source is source else task.source.take(some_rows(estimator, source))
         kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
         rule = None if estimator.optimize == "kernel" else "density"
         if estimator.optimize != "lam" and source.n > large.SUBSET:
             kernel = large.stretched(task, kernel, "density")
+    task.near = lam
     found = estimator.selection_ if criterion is not None else None
     grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
     if found is not None:

@@ -333,6 +333,9 @@ def _two_loops(gradient, pairs, hessians):
         q -= a * y
         kept.append((rho, a, s, y))
     r = hessians.solve(q)
+    if pairs:  # the Hessians are of other rows, and at another point: the last step says how large they are here
+        s, y = pairs[-1]
+        r *= float((s * y).sum()) / float((y * hessians.solve(y)).sum())
     for rho, a, s, y in reversed(kept):
         r += (a - rho * float((y * r).sum())) * s
     return r
