@@ -26,6 +26,9 @@ def folder(tmp_path, rows, monkeypatch):
     monkeypatch.setattr(large, "LEAST", 500)
     monkeypatch.setattr(_large_predict, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.pages.BATCH", 512)
+    monkeypatch.setattr(large, "SEARCHED", 200)
+    for place in ("_large", "_large_machine"):
+        monkeypatch.setattr(f"mercer.estimators.{place}.SUBSET", 200)
     rows[:1500].write_parquet(tmp_path / "a.parquet")
     rows[1500:].write_parquet(tmp_path / "b.parquet")
     rows.write_csv(tmp_path / "all.csv")

@@ -51,7 +51,7 @@ def test_a_process_fits_files_as_arrays(folder):
     path, X, y, _ = folder
     model = GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Landmarks(60), starts=1)
     a = quiet(model, files(path, "y"), None)
-    means = a.predict(X, return_std=True)
+    means = a.predict(pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}), return_std=True)
     b = quiet(model, X, y)
     for one, other in zip(means, b.predict(X, return_std=True), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -62,7 +62,8 @@ def test_a_process_fits_files_as_arrays(folder):
 def test_a_classifier_fits_files_as_arrays(folder):
     path, X, _, label = folder
     model = KernelMachine(Gaussian(1.0), loss="logistic", lam=0.1, approximation=Landmarks(60))
-    a = quiet(model, files(path, "label"), None).predict_proba(X)
+    named = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    a = quiet(model, files(path, "label"), None).predict_proba(named)
     b = quiet(model, X, label)
     np.testing.assert_array_equal(a, b.predict_proba(X))
     assert b.classes_.tolist() == [0, 1, 2]

@@ -1,5 +1,7 @@
 """A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by left-out densities."""
 
+import time
+
 import numpy as np
 
 from mercer.estimators import _large as large
@@ -9,10 +11,13 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
 from mercer.gram import Rows
 from mercer.gram.landmarks import drawn
+from mercer.primal.bound import Bound, climb
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.progress import reporter
-from mercer.sources import is_source
+from mercer.sources import Arrays, is_source
+
+CLIMBED, STEPS = 50_000, 12  # rows that the bound of the evidence is climbed on, and how often it is evaluated
 
 
 def plan_process(estimator, exact, n, d, targets):
@@ -80,13 +85,26 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
         kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
         rule = None if estimator.optimize == "kernel" else "density"
         if estimator.optimize != "lam" and source.n > large.SUBSET:
-            kernel = large.stretched(task, kernel, "density")
+            kernel = large.stretched(task, _climbed(task, kernel, lam), "density")
     task.near = lam
     found = estimator.selection_ if criterion is not None else None
     grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
     if found is not None:
         estimator.selection_ = found
     _publish(estimator, grown, LandmarkPosterior.of(grown.fit), source, flat)
+
+
+def _climbed(task, kernel, lam):
+    """The kernel after some steps up the bound of the evidence on more rows, if left-out densities like it better."""
+    m = min(large.TRIED, max(task.sizes))
+    sample, chosen = task.choose(kernel, m)
+    block = task.source.take(drawn(task.source.n, CLIMBED, task.seed + 5))
+    bound = Bound(Arrays(block.X, block.y, block.weight), chosen.points, task.trend, sample.some, task.centred)
+    now = time.monotonic()
+    deadline = None if task.deadline is None else now + (task.deadline - now) / 4
+    better = climb(bound, kernel, lam, STEPS, deadline)[0]
+    values = [min(pair[1] for pair in task.stage(one, m, None, "density")[1].history) for one in (kernel, better)]
+    return better if values[1] < values[0] else kernel
 
 
 def _publish(estimator, grown, f, source, flat):
