@@ -6,6 +6,8 @@
 VENV ?= .venv
 BENCH ?= .venv-bench
 DOCS ?= .venv-docs
+OLDEST ?= .venv-oldest
+NEWEST ?= .venv-newest
 PYTEST_ARGS ?=
 # A process for each core; `make test PYTEST_ARGS="-n 0"` runs in one, as a debugger needs.
 WORKERS := -n auto --maxprocesses 4 --dist worksteal
@@ -26,12 +28,12 @@ export SCIPY_ARRAY_API = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-browser breaks lint docs bench bench-quick clean
+.PHONY: help demo test test-all test-browser test-oldest test-newest breaks lint docs bench bench-quick clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-demo: $(VENV)/.installed-plots  ## install into .venv and run the main job on bundled data
+demo: $(VENV)/.installed  ## install into .venv and run the main job on bundled data
 	@$(PY) -m mercer demo --force
 
 test: $(VENV)/.installed-test  ## install into .venv and run the tests, doctests included
@@ -43,6 +45,12 @@ test-all: $(VENV)/.installed-test  ## the tests, with the slow ones
 test-browser: $(VENV)/.installed-browser  ## the report in a real browser; chromium is the system's, installed as root if missing
 	@{ $(chromium); } >/dev/null
 	@$(PY) -m pytest -m browser tests/browser $(PYTEST_ARGS)
+
+test-oldest: $(OLDEST)/.installed  ## the quick tests with the oldest dependencies that are allowed
+	@$(OLDEST)/bin/python -m pytest -m "not slow and not browser" --ignore tests/test_rules.py $(WORKERS) $(PYTEST_ARGS)
+
+test-newest: $(NEWEST)/.installed  ## the quick tests with the newest dependencies there are
+	@$(NEWEST)/bin/python -m pytest -m "not slow and not browser" $(WORKERS) $(PYTEST_ARGS)
 
 breaks: $(VENV)/.installed-test  ## break the source in seven ways, one at a time: the tests must notice each
 	@$(PY) tests/breaks.py
@@ -64,41 +72,53 @@ bench-quick: $(BENCH)/.installed  ## the short tasks, in under 3 minutes
 	@$(BENCH)/bin/python benchmarks/run.py --quick $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and what the commands wrote
-	@rm -rf $(VENV) $(BENCH) $(DOCS) docs/_build docs/auto_examples docs/generated build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
+	@rm -rf $(VENV) $(BENCH) $(DOCS) $(OLDEST) $(NEWEST) docs/_build docs/auto_examples docs/generated build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
 	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One stamp for each extra. It is newer than pyproject.toml once the install went through, so the next run starts at once.
+# A stamp is newer than pyproject.toml once the install went through, so the next run starts at once.
 # The install is editable: a change of the source needs none.
+$(VENV)/.installed: pyproject.toml | $(PY)
+	@echo "Installing mercer into $(VENV): once, about a minute ..."
+	@$(PY) -m pip install --quiet --editable ".[cli,plots]"
+	@touch $@
+
 $(VENV)/.installed-%: pyproject.toml | $(PY)
-	@echo "Installing mercer[$*] into $(VENV): once, about a minute ..."
-	@$(call pip,$(VENV),install --quiet --editable ".[$*]")
+	@echo "Installing mercer and what '$*' needs into $(VENV): once, about a minute ..."
+	@$(PY) -m pip install --quiet --editable ".[all]" --group $*
 	@touch $@
 
 # The peers live in an environment of their own; pykeops compiles at its first use, with the system's C++ compiler.
 # torch comes first and in this version: another choice may bring gigabytes for graphics cards.
 $(BENCH)/.installed: pyproject.toml | $(BENCH)/bin/python
 	@echo "Installing mercer and its peers into $(BENCH): once, a few minutes ..."
-	@$(call pip,$(BENCH),install --quiet torch==2.13.0)
-	@$(call pip,$(BENCH),install --quiet --editable ".[bench]")
+	@$(BENCH)/bin/python -m pip install --quiet torch==2.13.0
+	@$(BENCH)/bin/python -m pip install --quiet --editable ".[cli,chem]" --group bench
 	@touch $@
 
 # The tools that make the pages live apart, so that they cannot change what the tests see.
 $(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
 	@echo "Installing mercer and Sphinx into $(DOCS): once, about a minute ..."
-	@$(call pip,$(DOCS),install --quiet --editable ".[docs]")
+	@$(DOCS)/bin/python -m pip install --quiet --editable ".[all]" --group docs
 	@touch $@
 
-# Debian ships Python without ensurepip; there the environment has no pip of its own and the interpreter's pip fills it.
-$(PY) $(BENCH)/bin/python $(DOCS)/bin/python: %/bin/python:
+# The oldest versions of everything that pyproject.toml allows, and the newest that can be had.
+$(OLDEST)/.installed: pyproject.toml tests/oldest.py | $(OLDEST)/bin/python
+	@$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/oldest.txt
+	@$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable ".[all]" --group test
+	@touch $@
+
+$(NEWEST)/.installed: pyproject.toml | $(NEWEST)/bin/python
+	@$(NEWEST)/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ".[all]" --group test
+	@touch $@
+
+# Debian ships Python without ensurepip; there the interpreter's pip fills the environment. Groups need pip 25.1.
+%/bin/python:
 	@$(PYTHON) -c "$(NEW_ENOUGH)" 2>/dev/null || { \
 	  version=$$($(PYTHON) --version 2>/dev/null) || version="not a working interpreter"; \
 	  echo "mercer needs Python 3.11 or newer; '$(PYTHON)' is $$version." >&2; \
 	  echo "Name another interpreter, for example: make $(or $(MAKECMDGOALS),demo) PYTHON=python3.12" >&2; exit 1; }
-	@if $(PYTHON) -c "import ensurepip" 2>/dev/null; then $(PYTHON) -m venv $*; \
-	 else $(PYTHON) -m venv --without-pip $*; fi
-
-pip = if $(1)/bin/python -c "import pip" 2>/dev/null; then $(1)/bin/python -m pip $(2); \
-      else $(PYTHON) -m pip --python $(1)/bin/python $(2); fi
+	@if $(PYTHON) -c "import ensurepip" 2>/dev/null; then $(PYTHON) -m venv $* && $*/bin/python -m pip install --quiet "pip>=25.1"; \
+	 else $(PYTHON) -m venv --without-pip $* && $(PYTHON) -m pip --python $*/bin/python install --quiet "pip>=25.1"; fi
 
 # A browser is a system package, not one of pip's.
 chromium = if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \

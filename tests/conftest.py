@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it for a job in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Reasons that may stand even in CI: array libraries and devices that the test extra cannot bring.
+# Reasons that may stand even in CI: array libraries and devices that the test group cannot bring.
 ACCEPTED_SKIPS = (
     "cupy is not installed",
     "dpnp is not installed",

@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import pkgutil
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,11 +57,6 @@ def test_works_without_asserts():
     plain, optimised = python(code), python(code, "-O")
     assert plain.startswith("True ")
     assert optimised == plain.replace("True ", "False ", 1)
-
-
-def test_version_is_the_one_of_the_project_file():
-    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
-    assert mercer.__version__ == version[1]
 
 
 def modules():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mercer.files import load, save
     from mercer.gram.landmarks import Landmarks
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "SVR",
     "BasisRegression",

@@ -68,7 +68,6 @@ def test_with_a_given_gamma_weights_are_repeated_rows(model, name):
         SVR(gamma=0.1, tol=1e-10),
         GaussianProcessRegressor(normalize_y=True, alpha=0.1, optimizer=None),
     ],
-    xfail_strict=True,
 )
 def test_common_checks_of_other_settings(estimator, check):
     assert_passes(check, estimator)

@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer import GaussianProcessClassifier
-from mercer.estimators import _gpc_warnings, gpc
+from mercer.estimators import _gpc_fit, _gpc_warnings, gpc
 from mercer.estimators._labels import stratified_order
 from mercer.exceptions import NotEnoughMemory
 from mercer.inference.temperature import left_out_losses
@@ -369,7 +369,7 @@ def test_too_many_rows_are_refused_before_the_search(data, monkeypatch):
     def search(*args, **options):
         raise AssertionError("the search has begun")
 
-    monkeypatch.setattr(gpc, "search_latent", search)
+    monkeypatch.setattr(_gpc_fit, "search_latent", search)
     with pytest.raises(ValueError, match="at most 8 rows, there are 50"):
         GaussianProcessClassifier(1.0 * Gaussian(0.5), inference="quadrature").fit(*data)
 

@@ -26,13 +26,13 @@ REST = [
 ]
 
 
-@parametrize_with_checks(QUICK, xfail_strict=True)
+@parametrize_with_checks(QUICK)
 def test_common_checks(estimator, check):
     assert_passes(check, estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(REST, xfail_strict=True)
+@parametrize_with_checks(REST)
 def test_common_checks_of_the_other_losses(estimator, check):
     assert_passes(check, estimator)
 

@@ -35,7 +35,7 @@ ESTIMATORS = [
 # the checks' data are not chosen to be feasible or of full rank, and the estimators say so
 @pytest.mark.filterwarnings("ignore::mercer.exceptions.InfeasibleWarning")
 @pytest.mark.filterwarnings("ignore::mercer.exceptions.NumericalWarning")
-@parametrize_with_checks(ESTIMATORS, xfail_strict=True)
+@parametrize_with_checks(ESTIMATORS)
 def test_common_checks(estimator, check):
     assert_passes(check, estimator)
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from golden import data
-from golden.registry import ERROR, Table, weights
+from golden.registry import ERROR, Table, spread_kernel, weights
 from mercer import SVR, KernelMachine, losses, svr_path
 from mercer.kernels import Exponential, Gaussian, Matern32
 
@@ -15,7 +15,8 @@ def svr(name, kernel=None, weighted=False, target=None, **options):
     """Support vectors to the last digits: objectives, f, b, ε, Σ|α|, the span rule."""
     X, y, new = data.load(name)
     y = y if target is None else y[:, target]
-    model = SVR(kernel, tol=1e-10, **options).fit(X, y, weights(y) if weighted else None)
+    weight = weights(y) if weighted else None
+    model = SVR(spread_kernel(X, weight) if kernel is None else kernel, tol=1e-10, **options).fit(X, y, weight)
     out = {"dual": model.dual_objective_, "predict": model.predict(new), "b": model.intercept_}
     out |= {"epsilon": model.epsilon_, "mass": np.abs(model.dual_coef_).sum(axis=0), "loo": model.loo_residuals_[:8]}
     return out | {"jackknife+": model.predict_interval(new, 0.8), "tube": model.decision_tube(new)}
@@ -48,7 +49,8 @@ def machine(name, loss, labels=None, weighted=False, target=None, **options):
     y = y if target is None else y[:, target]
     y = y if labels is None else (data.label(y) if labels == "median" else (y == labels).astype(int))
     options = {"tol": 1e-10, "lam": 0.1, **options}
-    model = KernelMachine(loss=loss, **options).fit(X, y, weights(y) if weighted else None)
+    weight = weights(y) if weighted else None
+    model = KernelMachine(spread_kernel(X, weight), loss=loss, **options).fit(X, y, weight)
     out = {"objective": model.objective_, "b": model.intercept_}
     if hasattr(model, "classes_"):
         out["decision"] = model.decision_function(new)
@@ -61,6 +63,7 @@ def machine_chosen(name, loss, criterion, labels=None, lam=1.0, **options):
     """λ by the approximate left-out loss, or by folds: it tries a list of λ, so its value is the same or better."""
     X, y, new = data.load(name)
     y = y if labels is None else (y == labels).astype(int)
+    options = {"kernel": spread_kernel(X), **options}
     model = KernelMachine(loss=loss, criterion=criterion, lam=lam, tol=1e-8, **options).fit(X, y)
     value = model.selection_.value
     out = {"value": value, "allow": ERROR * abs(value), "theta": [np.log(model.lam_)], "spread": float(np.std(y))}

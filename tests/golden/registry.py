@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer.kernels import Gaussian
+
 NATS, ERROR = 1e-3, 1e-4  # how much worse a search may end: nats of a log density, a share of an error
 
 
@@ -23,6 +25,13 @@ class Table(dict):
         if name in self:
             raise ValueError(f"two cases are called {name!r}")
         self[name] = Case(kind, lambda: run(*arguments), tol)
+
+
+def spread_kernel(X, weight=None):
+    """Gaussian with ℓⱼ = √d · sd(xⱼ): a kernel of every unit, whatever the default of an estimator is."""
+    mean = np.average(X, axis=0, weights=weight)
+    ell = np.sqrt(X.shape[1] * np.average((X - mean) ** 2, axis=0, weights=weight))
+    return Gaussian(float(ell[0]) if len(ell) == 1 else ell)
 
 
 def weights(y):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from golden import data
-from golden.registry import ERROR, NATS, Table, weights
+from golden.registry import ERROR, NATS, Table, spread_kernel, weights
 from mercer import BasisRegression, KernelInterpolator, KernelRidge
 from mercer.kernels import (
     Constant,
@@ -27,7 +27,8 @@ def ridge(name, kernel, lam, weighted=False, target=None, intervals=True, **opti
     """A fit at a given λ: f, α, b, ‖f‖, leverages, left-out residuals, intervals, calibration."""
     X, y, new = data.load(name)
     y = y if target is None else y[:, target]
-    model = KernelRidge(kernel, lam, **options).fit(X, y, weights(y) if weighted else None)
+    weight = weights(y) if weighted else None
+    model = KernelRidge(spread_kernel(X, weight) if kernel is None else kernel, lam, **options).fit(X, y, weight)
     out = {"predict": model.predict(new), "alpha": model.dual_coef_[:6], "b": model.intercept_}
     out |= {"norm": model.rkhs_norm_, "score": model.score(X, y)}
     found = model.influence()
@@ -44,7 +45,9 @@ def chosen(name, criterion, kernel=None, weighted=False, allow=None, **options):
     """λ and θ by a criterion: its value, where it ended, and what follows."""
     X, y, new = data.load(name)
     y = y if y.ndim == 1 or options.pop("targets", 1) > 1 else y[:, 0]
-    model = KernelRidge(kernel, criterion=criterion, **options).fit(X, y, weights(y) if weighted else None)
+    weight = weights(y) if weighted else None
+    kernel = spread_kernel(X, weight) if kernel is None else kernel
+    model = KernelRidge(kernel, criterion=criterion, **options).fit(X, y, weight)
     value = model.selection_.value
     if isinstance(criterion, LCurve | Discrepancy):
         value = None  # they choose λ where something holds, not where something is least

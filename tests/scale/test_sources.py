@@ -128,7 +128,7 @@ def test_a_budget_ends_a_pass(rng):
 def test_progress_is_told_in_rows(rng):
     told = []
     summed(Arrays(rng.standard_normal((5000, 3)), np.zeros((5000, 1))), workers=2, progress=lambda *at: told.append(at))
-    assert told == [(4096, 5000), (5000, 5000)]
+    assert told == [(2048, 5000), (4096, 5000), (5000, 5000)]
 
 
 def test_a_pass_goes_on_where_it_was_interrupted(rng, tmp_path):

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from mercer import GaussianProcessRegressor, KernelInterpolator, KernelRidge
+from mercer import (
+    SVR,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelInterpolator,
+    KernelMachine,
+    KernelRidge,
+)
 from mercer.kernels import Anova, Gaussian, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
 from mercer.selection import GCV, kernels_search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
@@ -167,3 +174,37 @@ def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):
     X = rng.standard_normal((950, 2))
     found = search_kernels(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(950), time_budget=600.0, keep=1)
     assert found.status == "time_budget" and found.candidates_[0].rows == 950
+
+
+# ------------------------------------------------------------------------------------------------ labels, other losses
+def test_labels_choose_a_kernel_by_the_evidence():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (120, 3))
+    y = np.where(np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(120) > 0, "yes", "no")
+    model = GaussianProcessClassifier("auto", time_budget=60).fit(X, y)
+    found = model.selection_
+    assert len(found.candidates) == 5 and found.kernel is found.candidates[0].kernel
+    assert "x0" in found.message and found.status == "ok"
+    default = GaussianProcessClassifier().fit(X, y)
+    assert (
+        model.log_marginal_likelihood_value_ > default.log_marginal_likelihood_value_ - 1.5
+    )  # lengths are drawn together
+    for one in found.candidates:  # the leaderboard is what each kernel has by itself
+        alone = GaussianProcessClassifier(one.kernel, criterion=None).fit(X, y)
+        assert -alone.log_marginal_likelihood_value_ == pytest.approx(one.value, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "huber"])
+def test_a_loss_without_an_evidence_has_a_kernel_proposed(loss):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-2, 2, (60, 2))
+    f = np.sin(2 * X[:, 0])
+    model = KernelMachine("auto", loss=loss, time_budget=60).fit(X, np.sign(f) if loss == "hinge" else f)
+    assert model.score(X, np.sign(f) if loss == "hinge" else f) > 0.95
+    assert len(model.selection_.candidates) == 5 and model.selection_.lam == model.lam_
+
+
+def test_support_vectors_with_a_kernel_that_is_searched_for():
+    X = np.linspace(0, 6, 25)[:, None]
+    model = SVR("auto", epsilon=0.05, time_budget=60).fit(X, np.sin(X[:, 0]))
+    assert np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.15

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal, norm
 
 from mercer.gram import Rows
 from mercer.kernels import Gaussian, Linear
-from mercer.selection import LOO, Evidence, LogNormal, Priors, search, weak_priors
+from mercer.selection import LOO, Evidence, LCurve, LogNormal, Priors, search, weak_priors
 from mercer.selection.search.latent import search_latent
 from mercer.selection.search.objective import Objective, Record
 from mercer.solvers import Cholesky
@@ -83,9 +83,15 @@ def test_the_gradient_with_prior_and_trend_is_that_of_differences(problem):
         assert gradient[j] == pytest.approx((objective.value(z + e) - objective.value(z - e)) / 2e-5, abs=1e-7)
 
 
-def test_a_prior_needs_a_log_density(problem):
-    with pytest.raises(ValueError, match="log density"):
-        search(Gaussian(), *problem, LOO(), prior=Priors({}))
+def test_a_prior_beside_an_error_counts_as_beside_its_log_density(problem):
+    rows, prior = Rows(problem[0], problem[1][:, None]), Priors({"length_scale": LogNormal(1.0, 0.5)})
+    plain, drawn = (Objective(Gaussian(), rows, LOO(), Record(), prior=one) for one in (None, prior))
+    z = plain.start(Gaussian(3.0), 0.1)
+    assert drawn.value(z) == pytest.approx(plain.value(z) + 2 * prior(plain.names, z)[0] / rows.n)
+    slope = [(drawn.value(z + e) - drawn.value(z - e)) / 2e-5 for e in 1e-5 * np.eye(2)]
+    assert drawn(z)[1] == pytest.approx(slope, abs=1e-6)
+    with pytest.raises(ValueError, match="has a value"):
+        search(Gaussian(), *problem, LCurve(), prior=Priors({}))
 
 
 def test_a_given_trend_replaces_the_intercept(problem):

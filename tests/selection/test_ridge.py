@@ -186,6 +186,7 @@ class Listener:
 
 
 def test_scikit_learn_callbacks_see_and_stop_the_search(data):
+    pytest.importorskip("sklearn.callback")  # from scikit-learn 1.9 on
     X, y = data
     listener = Listener()
     model = KernelRidge(Gaussian(1.0), criterion=LOO()).set_callbacks(listener).fit(X, y)

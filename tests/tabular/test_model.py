@@ -178,6 +178,7 @@ def test_scores_of_labels_and_rows_without_a_target(frame):
 
 
 def test_the_listener_hears_of_evaluations_and_folds(frame):
+    pytest.importorskip("sklearn.callback")  # from scikit-learn 1.9 on
     heard = []
     model = TableModel(KernelRidge(Gaussian().on("x"), criterion=LOO()), target="y")
     score(model, frame, fitted=model.fit(frame), outer=2, listener=lambda *step: heard.append(step))

@@ -20,7 +20,7 @@ Numbers are standardised, categories become indicators, unless the kernel reads 
 
 Strings: Spectrum, Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment. Molecules as SMILES (extra chem):
 TanimotoOf(AtomEnvironments(2)). Graphs as JSON: WeisfeilerLehman, ShortestPath and others."""
-MODELS = ("auto", "ridge", "gp", "svr", "huber", "poisson", "gpc", "logistic")
+MODELS = ("auto", "ridge", "gp", "stack", "svr", "huber", "poisson", "gpc", "logistic")
 CRITERIA = ("auto", "loo", "gcv", "evidence", "lcurve", "discrepancy", "kfold")
 
 
@@ -40,7 +40,8 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "data": ("", str, "DATA", "CSV (any usual dialect, gzipped or not) or Parquet; - is standard input."),
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
-    "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. auto: ridge for numbers, gpc for text."),
+    "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. stack is a mixture of the best kernels "
+              "of a search. auto: ridge for numbers, gpc for text."),
     "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
                "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns. auto: what a "
                "search over expressions finds; the default for numbers up to 2,000 rows."),

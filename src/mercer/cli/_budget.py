@@ -48,7 +48,8 @@ SEARCH = 0.5  # of the time, at most, for choosing the model
 FOLDS_END = 0.85  # of the time, when folds must have ended if there is a page to be made; without one, all of it
 FIT = 0.25  # of the time, for one fit at given hyper-parameters
 LONG = 600.0  # seconds: a fit that is predicted to take longer has fewer rows, unless --time-budget says otherwise
-COST = {"ridge": 1.0, "gp": 3.0, "svr": 3.0}  # of a fit, in fits of a ridge regression; of the other models:
+# Of a fit, in fits of a ridge regression; ITERATED of the other models.
+COST = {"ridge": 1.0, "gp": 3.0, "stack": 10.0, "svr": 3.0}
 ITERATED = 20.0
 EVALUATIONS, GRADIENT = 30, 3.0  # of a search, at least; and the cost of each, in fits
 FEWEST = 250  # rows of a search

@@ -75,21 +75,24 @@ def _model(fitted, facts):
         "lam": None if lam is None else float(lam),
         "criterion": facts["criterion"],
         "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
-        "candidates": _candidates(fitted.selection_) if facts["searched"] else [],
+        "candidates": _candidates(fitted.selection_, estimator.fit_report_) if facts["searched"] else [],
         "scales": _fit_text.scales(estimator, fitted.recipe_),
         "fit_report": dict(estimator.fit_report_),
     }
 
 
-def _candidates(found):
-    """The leaderboard of a search over kernels, the best first: by the criterion and half a nat for each parameter."""
+def _candidates(found, report):
+    """The leaderboard of a search over kernels, the best first: by the criterion and half a nat for each parameter.
+
+    Of a mixture, with the weight that a kernel has in it.
+    """
     from mercer.selection.kernels_search.found import words_of
 
     listed = [] if found is None else found.candidates
     score = [one.value + 0.5 * one.kernel.n_theta for one in listed]
     return [
         {"name": _fit_text.shape(one.kernel), "words": words_of(one), "kernel": repr(one.kernel), "lam": one.lam,
-         "value": one.value, "behind": behind - score[0]}
+         "value": one.value, "behind": behind - score[0], "weight": report.get("kernels", {}).get(repr(one.kernel))}
         for one, behind in zip(listed, score, strict=True)
     ]  # fmt: skip
 

@@ -6,6 +6,7 @@ from mercer.cli._session import table
 from mercer.tabular.words import count
 
 MOST = 12  # columns that are listed
+SHOWN = 6  # kernels of a leaderboard
 
 
 def announcement(facts):
@@ -116,7 +117,11 @@ def _model(result):
     if model["candidates"]:
         lines.append(f"  that is {model['candidates'][0]['words']}")
         lines.append("  best of the search, and by how many nats the others are behind it")
-        lines += [f"  {one['behind']:6.2f}  {one['name']}" for one in model["candidates"]]
+        lines += [f"  {one['behind']:6.2f}  {one['name']}" for one in model["candidates"][:SHOWN]]
+        mixed = sorted((one for one in model["candidates"] if one["weight"]), key=lambda one: -one["weight"])
+        if mixed:
+            lines.append("  mixed, by how well they foresee rows that they have not seen")
+            lines += [f"  {100 * one['weight']:4.0f} %  {one['name']}" for one in mixed]
     if model["scales"]:
         lines.append("  length scales in standard deviations (short: the target changes fast along that column)")
         lines += ["  " + line for line in table([(name, f"{ell:.3g}") for name, ell in model["scales"]]).splitlines()]
@@ -169,5 +174,8 @@ def _score(score):
         lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")
     best = max(score["baselines"], key=lambda one: one["score"])
     if best["score"] > score["mean"]:
-        lines.append(f"  A simpler model is better: {best['name']}, {best['score']:.3f} against {score['mean']:.3f}.")
+        lines.append(f"  Another model is better: {best['name']}, {best['score']:.3f} against {score['mean']:.3f}.")
+    elif has and best["rmse"] > score["rmse"] > 0:
+        less = f"{100 * (1 - score['rmse'] / best['rmse']):.0f} %"
+        lines.append(f"  Its RMSE is {less} below that of the best of the others, {best['name']}.")
     return "\n".join(lines)

@@ -5,7 +5,8 @@ from mercer.cli._run import Usage
 from mercer.tabular.words import meant
 
 AUTO = "auto"  # the kernel that a search over expressions finds
-SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo")}  # models with the log densities that can compare kernels
+# Models with the log densities that can compare kernels.
+SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo")}
 MOST_SEARCHED = 2000  # rows up to which kernels are searched for where nothing is said
 LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
@@ -92,6 +93,7 @@ LABELS = ("gpc", "logistic")
 TITLES = {
     "ridge": "kernel ridge regression",
     "gp": "Gaussian process regression",
+    "stack": "a mixture of Gaussian processes",
     "svr": "support vector regression",
     "huber": "kernel regression with Huber's loss",
     "poisson": "kernel regression of counts (Poisson)",
@@ -129,6 +131,10 @@ def settled(settings, kernel, name, rows, budget):
             raise Usage("--kernel auto is for targets that are numbers; leave --kernel away")
         if settings.fix_kernel or settings.quick:
             raise Usage(f"--kernel auto is a search, and {'--quick' if settings.quick else '--fix-kernel'} is none")
+    if name == "stack":
+        if kernel not in (None, AUTO) or settings.quick or settings.fix_kernel:
+            raise Usage("--model stack searches for its kernels: leave --kernel, --quick and --fix-kernel away")
+        return AUTO
     if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED:
         return kernel
     few = min(rows, budget.most_rows or rows) <= MOST_SEARCHED
@@ -173,6 +179,7 @@ def kind_of(name):
     classes = {
         "ridge": "KernelRidge",
         "gp": "GaussianProcessRegressor",
+        "stack": "StackedKernels",
         "gpc": "GaussianProcessClassifier",
         "svr": "SVR",
     }
@@ -183,6 +190,8 @@ def make_estimator(settings, name, criterion, kernel, budget):
     """The estimator of a name, with nothing fitted; its searches have their share of the time."""
     cls, fixed = kind_of(name), settings.fix_kernel or criterion in ("lcurve", "discrepancy")
     options = {"memory": budget.memory, "time_budget": budget.search, "random_state": settings.seed}
+    if name == "stack":
+        return cls(criterion=criterion, **options)
     if name not in ("ridge", "gp", "gpc", "svr"):
         options["loss"] = name
     if fixed and name == "gpc":  # it has no λ

@@ -15,8 +15,11 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_diagonal, check_X, check_X_y
 from mercer.gram import apply, take
 from mercer.gram.trend import Trend, make_trend
-from mercer.kernels import Features, Gaussian, Kernel, Matern32, as_kernel
+from mercer.kernels import Features, Kernel, Matern32, as_kernel
+from mercer.selection.priors import LogNormal, Priors
 from mercer.selection.search.starts import median_heuristic
+
+FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
 
 
 def check_kernel(kernel, X):
@@ -27,7 +30,7 @@ def check_kernel(kernel, X):
 
 
 def given_kernels(estimator, auto=False):
-    """The kernel, or those of a list among which the criterion chooses, copied; a `Gaussian` where none is given.
+    """The kernel, or those of a list among which the criterion chooses, copied; a `Matern32` where none is given.
 
     With ``auto`` the word "auto" is none, too; who does not search for kernels refuses it.
     """
@@ -37,7 +40,7 @@ def given_kernels(estimator, auto=False):
         raise ValueError(f"a list of {len(kernel)} kernels needs at least one, and a criterion to choose by.")
     given = kernel if several else [kernel]
     return [
-        clone(as_kernel(Gaussian() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
+        clone(as_kernel(Matern32() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
     ]
 
 
@@ -155,8 +158,14 @@ def latent_kernel(X, weight=None):
     return 1.0 * Matern32(found, length_scale_bounds=bounds)
 
 
+def default_prior(kernel):
+    """log ℓⱼ ~ N(log of where it begins, 3²): few rows do not send a length that they cannot see to its bound."""
+    begun = zip(kernel.names, np.exp(kernel.theta), strict=True)
+    return Priors({name: LogNormal(float(value), FAR) for name, value in begun})
+
+
 def default_kernel(X, weight):
-    """Gaussian with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
+    """Matérn-3/2 with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
     d = X.shape[1]
     w = np.ones(len(X)) if weight is None else weight
     largest = np.abs(X).max(axis=0, initial=0.0)
@@ -166,4 +175,4 @@ def default_kernel(X, weight):
     sd = scale * np.sqrt(w @ (U - mean) ** 2 / w.sum())
     sd[~(sd > 1e-12 * largest)] = 1.0  # a constant column has no scale
     ell = np.sqrt(d) * sd
-    return Gaussian(float(ell[0]) if d == 1 else ell)
+    return Matern32(float(ell[0]) if d == 1 else ell)

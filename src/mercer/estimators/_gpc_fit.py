@@ -4,12 +4,18 @@ import math
 
 import numpy as np
 
+from mercer.estimators._auto import LEAST_ROWS, automatic, searched_classes
+from mercer.estimators._criteria import as_rule
+from mercer.estimators._labels import stratified_order
 from mercer.estimators._protocol import seed_of
 from mercer.inference.classes import ClassModel
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.selection.priors import FEW, Priors, as_prior, weak_priors
+from mercer.selection.progress import reporter
+from mercer.selection.result import best_of
+from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
 
 
@@ -85,3 +91,30 @@ def kernel_prior(prior, kernel, rows):
     if unused:
         raise ValueError(f"prior: {unused[0]!r} fits none of {kernel.names}.")
     return prior
+
+
+def learnt(model, labels, kernels, rows):
+    """How the hyper-parameters of the greatest evidence were found, of several kernels those of the best; or None.
+
+    Parameters
+    ----------
+    model : GaussianProcessClassifier
+        Its parameters.
+    labels : ClassModel
+    kernels : list of Kernel
+    rows : Rows
+    """
+    if as_rule(model, own=False) is None or not any(kernel.n_theta for kernel in kernels):
+        return None
+    seed = seed_of(model.random_state)
+    order = stratified_order(rows.y[:, 0], seed)
+    if automatic(model.kernel) and rows.n >= LEAST_ROWS:
+        return searched_classes(model, rows, labels.evaluate, order).result().warn()
+    options = {"rows": rows.n, "order": order, "starts": model.starts}
+    options |= {"time_budget": None if model.time_budget is None else model.time_budget / len(kernels)}
+    options |= {"callback": reporter(model), "random_state": seed}
+    found = []
+    for kernel in kernels:
+        prior = kernel_prior(model.prior, kernel, rows)
+        found.append(search_latent(kernel, rows.X, labels.evaluate, prior=prior, **options))
+    return best_of(found).warn()

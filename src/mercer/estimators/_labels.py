@@ -67,6 +67,13 @@ def number_labels(y, weight=None):
     return classes, number
 
 
+def signs(y, weight):
+    """(classes, Y, two): labels as ±1, one column for two classes (+1 is the second), else one for each of them."""
+    classes, number = number_labels(y, weight)
+    two = len(classes) == 2
+    return classes, np.where(number[:, None] == ([1] if two else np.arange(len(classes))), 1.0, -1.0), two
+
+
 def stratified_order(y, seed):
     """A permutation whose beginnings have every class about as often as all rows have it, and at least twice."""
     rng, key = np.random.default_rng(seed), np.empty(len(y))

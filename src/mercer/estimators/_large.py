@@ -76,7 +76,7 @@ def read(estimator, X, y, sample_weight):
         estimator.n_features_in_ = source.d
     if source.columns:
         estimator.feature_names_in_ = np.array(source.columns, dtype=object)
-    return source, source.t == 1 and not isinstance(y, list | tuple)
+    return source, source.t == 1 and not isinstance(y, list | tuple) and np.ndim(y) < 2
 
 
 def task_of(estimator, source, plan, trend, report=None, centred=True):
@@ -186,6 +186,7 @@ def said(estimator, grown, source):
     """What ``fit_report_`` says of a fit on landmarks."""
     report = {"estimator": type(estimator).__name__, "kernel": repr(estimator.kernel_), "lam": estimator.lam_}
     report |= {"rows": source.n, "points": grown.fit.design.m, "gram": "landmarks", "solver": "normal equations"}
+    report["engine"] = "threads" if source.engine is None else source.engine.name
     report |= {"reasons": list(estimator.plan_.reasons), "memory_predicted": estimator.plan_.memory_bytes}
     return report | grown.solver | {"stages": grown.stages, "approximation": grown.certificate}
 

@@ -23,7 +23,7 @@ SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
 
 
 class Labelled(Source):
-    """Rows of a source whose labels are columns of ±1: one for two classes, else one for each.
+    """Rows of a source whose labels are columns of ±1: one for two classes, else one for each; summed in this process.
 
     Parameters
     ----------

@@ -9,7 +9,9 @@ import numpy as np
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
+from mercer.estimators._auto import automatic
 from mercer.estimators._criteria import as_rule, is_splitter
+from mercer.selection import LOO, KFold
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 
@@ -181,8 +183,13 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
 
 
 def fold_rule(estimator):
-    """What ``estimator.criterion`` means: LOO, KFold, a splitter as it is, or None."""
+    """What ``estimator.criterion`` means: LOO, KFold, a splitter as it is, or None.
+
+    λ for a kernel that is searched for has to be chosen by something: leave-one-out, or folds where there is none.
+    """
     criterion = estimator.criterion
+    if criterion is None and automatic(estimator.kernel):
+        return KFold() if estimator.multi_class == "softmax" else LOO()
     return criterion if is_splitter(criterion) else as_rule(estimator, own=False)
 
 

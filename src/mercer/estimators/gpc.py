@@ -7,12 +7,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators._auto import is_given
 from mercer.estimators._base import check_kernel, given_kernels, latent_kernel
-from mercer.estimators._criteria import as_rule
-from mercer.estimators._gpc_fit import class_model, kernel_prior, known_mean, plan_classes
+from mercer.estimators._gpc_fit import class_model, known_mean, learnt, plan_classes
 from mercer.estimators._gpc_warnings import warn_of_fit
-from mercer.estimators._labels import check_labels, number_labels, stratified_order
-from mercer.estimators._protocol import KernelEstimator, seed_of
+from mercer.estimators._labels import check_labels, number_labels
+from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_X
 from mercer.gram import Rows, TiledGram, take
@@ -20,9 +20,7 @@ from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
-from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.selection.result import best_of
-from mercer.selection.search.latent import search_latent
+from mercer.selection.progress import ProgressSupport, begin, end, with_progress
 
 BLOCK = 1024  # new rows at once
 
@@ -32,9 +30,10 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
 
     Parameters
     ----------
-    kernel : Kernel, or list of Kernel, default=None
+    kernel : Kernel, list of Kernel or "auto", default=None
         k; of a list the best by the criterion is taken. None is ``1.0 * Matern32`` with one length
-        scale for each column, started by the median heuristic.
+        scale for each column, started by the median heuristic. "auto" searches over kernel expressions by the
+        evidence: see `mercer.selection.search_kernels`.
     inference : {"laplace", "ep", "mcmc", "quadrature"}, default="laplace"
         How the integral over the latent function is done. Laplace's approximation at the mode is quickest; expectation
         propagation is closer to the truth, at some ten times the price; elliptical slice sampling is right up to its
@@ -203,7 +202,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         return self
 
     def _fit(self, X, y, sample_weight):
-        kernels = given_kernels(self)
+        kernels = given_kernels(self, auto=True)
         X = check_X(self, X, reset=True, kernel=kernels[0])
         y = check_labels(self, X, y)
         for kernel in kernels:
@@ -211,7 +210,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         weight = check_weight(sample_weight, len(y))
         self.classes_, number = number_labels(y, weight)
         rows = Rows(X, number[:, None].astype(float), weight, merge="labels")
-        kernels = [latent_kernel(rows.X, rows.weight)] if self.kernel is None else kernels
+        kernels = kernels if is_given(self.kernel) else [latent_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
         classes = len(self.classes_)
@@ -219,7 +218,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         self.plan_ = plan_classes(self.inference, rows.n, rows.d, classes, coupled, self.memory)
         self._model = class_model(self, rows, classes, coupled)
         self._model.check(TiledGram(kernels[0], rows.X))
-        self.kernel_ = self._learn(kernels, rows)
+        self.selection_ = learnt(self, self._model, kernels, rows)
+        self.kernel_ = kernels[0] if self.selection_ is None else self.selection_.kernel
         self.row_weight_ = rows.to_rows(rows.row_weight, 0.0)
         self.points_, self.point_index_ = self.kernel_.retain(rows.X), rows.point_index()
         self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X), self.memory)
@@ -235,22 +235,6 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         classes = max(2, targets)
         coupled = classes > 2 and self.multi_class == "softmax"
         return plan_classes(self.inference, n, d, classes, coupled, self.memory, binding=False)
-
-    def _learn(self, kernels, rows):
-        """The kernel with the hyper-parameters of the greatest evidence; of a list the best."""
-        self.selection_ = None
-        if as_rule(self, own=False) is None or not any(kernel.n_theta for kernel in kernels):
-            return kernels[0]
-        seed = seed_of(self.random_state)
-        options = {"rows": rows.n, "order": stratified_order(rows.y[:, 0], seed), "starts": self.starts}
-        options |= {"time_budget": None if self.time_budget is None else self.time_budget / len(kernels)}
-        options |= {"callback": reporter(self), "random_state": seed}
-        found = []
-        for kernel in kernels:
-            prior = kernel_prior(self.prior, kernel, rows)
-            found.append(search_latent(kernel, rows.X, self._model.evaluate, prior=prior, **options))
-        self.selection_ = best_of(found).warn()
-        return self.selection_.kernel
 
     def _set_results(self, rows):
         """Coefficients, evidence, leave-one-out probabilities and the temperature; returns the losses left out."""

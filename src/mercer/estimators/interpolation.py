@@ -30,7 +30,7 @@ class KernelInterpolator(KernelRegressor):
     Parameters
     ----------
     kernel : Kernel, default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column.
+        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column.
     rank_tol : float, default=None
         A pivot below ``rank_tol`` times the largest k(x, x) counts as zero; None is n times the unit roundoff.
     feasible_tol : float, default=1e-6

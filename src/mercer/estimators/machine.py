@@ -13,9 +13,10 @@ from sklearn.utils.validation import column_or_1d
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
+from mercer.estimators._auto import automatic, is_given, proposed
 from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
 from mercer.estimators._criteria import is_splitter
-from mercer.estimators._labels import check_labels, number_labels
+from mercer.estimators._labels import check_labels, signs
 from mercer.estimators._large_machine import fit_machine, read_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
@@ -42,9 +43,10 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     Parameters
     ----------
-    kernel : Kernel, or list of Kernel, default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
-        best by the criterion is taken.
+    kernel : Kernel, list of Kernel or "auto", default=None
+        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
+        best by the criterion is taken. "auto" is what a search over expressions finds by the evidence, of a Gaussian
+        process of these labels or numbers; λ is then chosen for the loss.
     loss : Loss or str, default="squared"
         L, from `mercer.losses`, or its name in small letters: "absolute", "epsilon_insensitive", "expectile", "hinge",
         "huber", "logistic", "poisson", "quantile", "squared", "squared_epsilon_insensitive", "squared_hinge".
@@ -245,13 +247,20 @@ class KernelMachine(ProgressSupport, FittedMachine):
             return fit_machine(self, *read_machine(self, loss, X, y, sample_weight), loss, rule)
         kernels, X, y = self._inputs(loss, X, y)
         weight = check_weight(sample_weight, len(y))
-        Y, flat = self._targets(loss, y, weight)
+        Y, flat = y.reshape(len(y), -1), y.ndim == 1
+        if loss.classification:
+            if self.multi_class == "softmax" and not loss.softmax:
+                raise ValueError(f"multi_class='softmax' is for the logistic loss; got loss={self.loss!r}.")
+            self.classes_, Y, flat = signs(y, weight)
         rows = Rows(X, Y, weight, merge=False)
-        if self.kernel is None:
+        if not is_given(self.kernel):
             kernels = [default_kernel(rows.X, rows.weight)]
         for kernel in kernels:
             check_kernel(kernel, rows.X)
-        self.plan_ = self.plan(rows.n, rows.d, targets=rows.t)
+        self.plan_, model = self.plan(rows.n, rows.d, targets=rows.t), None
+        if automatic(self.kernel):
+            model = proposed(self, X, np.log1p(y) if loss.positive_only else y, weight, loss.classification)
+            kernels = [model.kernel_]
         if self.plan_.landmarks:
             source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
             return fit_machine(self, source, kernels, flat, loss, rule)
@@ -260,6 +269,11 @@ class KernelMachine(ProgressSupport, FittedMachine):
         kernel, lam, starts = kernels[0], self.lam, None
         if rule is not None:
             kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0], deadline)
+            if model is not None and model.selection_ is not None:
+                self.selection_.candidates, self.selection_.message = (
+                    model.selection_.candidates,
+                    model.selection_.message,
+                )
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
         found = columns.fit(columns.gram(kernel, rows.X), lam, starts, deadline)
@@ -291,7 +305,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
-        kernels = given_kernels(self)
+        kernels = given_kernels(self, auto=True)
         if loss.classification:
             X = check_X(self, X, reset=True, kernel=kernels[0])
             y = check_labels(self, X, y)
@@ -301,19 +315,6 @@ class KernelMachine(ProgressSupport, FittedMachine):
         for kernel in kernels:
             X = kernel.validate(X)
         return kernels, X, y
-
-    def _targets(self, loss, y, weight):
-        """(Y, flat): the columns to be fitted, of shape (n, t), and whether there is one only.
-
-        Labels are ±1: one column for two classes (+1 is the second), else one for each class against the rest.
-        """
-        if not loss.classification:
-            return y.reshape(len(y), -1), y.ndim == 1
-        if self.multi_class == "softmax" and not loss.softmax:
-            raise ValueError(f"multi_class='softmax' is for the logistic loss; got loss={self.loss!r}.")
-        self.classes_, number = number_labels(y, weight)
-        two = len(self.classes_) == 2
-        return np.where(number[:, None] == ([1] if two else np.arange(len(self.classes_))), 1.0, -1.0), two
 
     def _select(self, rule, kernels, rows, columns, target, deadline):
         """(kernel, λ, starts) as the criterion chooses them."""
@@ -372,7 +373,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
             status=", ".join(sorted(set(statuses))),
             **{key: value for key, value in info.items() if key not in ("iterations", "status")},
         )
-        if self.criterion is not None:
+        if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
             self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings", [])
         bad = [status for status in statuses if status != "converged"]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _large as large
 from mercer.estimators._auto import automatic, is_given, searchable, searched
-from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
+from mercer.estimators._base import check_kernel, default_kernel, default_prior, given_kernels, named_trend
 from mercer.estimators._criteria import as_rule
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._protocol import seed_of
@@ -32,7 +32,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     Parameters
     ----------
     kernel : Kernel, list of Kernel or "auto", default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
+        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
         best by the criterion is taken. "auto" searches over kernel expressions, and λ, by the evidence (or another log
         density given as ``criterion``): see `mercer.selection.search_kernels`.
     lam : float or array-like of shape (n,), default=1.0
@@ -322,6 +322,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             time_budget=self.time_budget,
             callback=reporter(self),
             random_state=seed_of(self.random_state),
+            prior=default_prior(kernels[0]) if self.kernel is None and rule.smooth and self.optimize != "lam" else None,
         ).warn()
         return self.selection_.kernel, self.selection_.lam
 

@@ -4,11 +4,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.estimators._auto import searchable, searched
+from mercer.estimators._auto import automatic, searchable, searched
 from mercer.estimators._base import check_kernel
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
@@ -41,12 +41,12 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     Parameters
     ----------
-    kernels : list of Kernel, default=None
-        What is mixed, as they are; None searches for kernels.
+    kernel : "auto" or list of Kernel, default="auto"
+        "auto" searches for kernels; a list is what is mixed, as it is.
     lam : list of float, default=None
-        λ of each of ``kernels``.
+        λ of each kernel of a list.
     weights : list of float, default=None
-        Of each of ``kernels``; None takes those of the best left-out density.
+        Of each kernel of a list; None takes those of the best left-out density.
     n_models : int, default=6
         How many kernels are kept at most.
     criterion : {"evidence", "loo"} or Criterion, default="evidence"
@@ -94,7 +94,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     """
 
     _parameter_constraints = {
-        "kernels": [list, tuple, None],
+        "kernel": [StrOptions({"auto"}), list, tuple],
         "lam": ["array-like", None],
         "weights": ["array-like", None],
         "n_models": [Interval(Integral, 1, None, closed="left")],
@@ -120,7 +120,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     def __init__(
         self,
-        kernels=None,
+        kernel="auto",
         lam=None,
         *,
         weights=None,
@@ -130,7 +130,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         time_budget=None,
         random_state=0,
     ):
-        self.kernels = kernels
+        self.kernel = kernel
         self.lam = lam
         self.weights = weights
         self.n_models = n_models
@@ -154,7 +154,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=None if self.kernels is None else 0)
+        begin(self, X, y, steps=None if automatic(self.kernel) else 0)
         self._fit_all_or_nothing(X, y, sample_weight)
         end(self, X, y)
         return self
@@ -165,7 +165,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             raise ValueError(f"StackedKernels has one target, got {y.shape[1]}; fit one for each.")
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
         solver, self.plan_ = self._choose(rows.n, rows.d, binding=True)
-        kernels, lams, words = self._given(rows) if self.kernels is not None else self._search(rows, solver)
+        kernels, lams, words = self._search(rows, solver) if automatic(self.kernel) else self._given(rows)
         kernels, lams, words, found = _usable(kernels, lams, words, rows, solver)
         weights, kept = self._weigh(np.array([density for *_, density in found]), rows)
         self.kernels_, self.lams_, self.words_ = ([one[k] for k in kept] for one in (kernels, lams, words))
@@ -178,21 +178,22 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return self._choose(n, d, binding=False)[1]
 
     def _choose(self, n, d, binding):
-        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if self.kernels is None else None}
+        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
         return choose("cholesky", n, d, binding=binding, **limits)
 
     def _given(self, rows):
         """Kernels, λ and words as they were given."""
-        if self.lam is None or len(self.lam) != len(self.kernels) or not len(self.kernels):
-            raise ValueError(f"{len(self.kernels)} kernels need as many lam, got {self.lam!r:.80}.")
-        for kernel in self.kernels:
+        kernels = list(self.kernel)
+        if self.lam is None or len(self.lam) != len(kernels) or not kernels:
+            raise ValueError(f"{len(kernels)} kernels need as many lam, got {self.lam!r:.80}.")
+        for kernel in kernels:
             check_kernel(kernel, rows.X)
-        return list(self.kernels), [float(lam) for lam in self.lam], [repr(kernel) for kernel in self.kernels]
+        return kernels, [float(lam) for lam in self.lam], [repr(kernel) for kernel in kernels]
 
     def _search(self, rows, solver):
         """Kernels, λ and words as a search proposes them; a constant target needs none."""
         if self.criterion is None:
-            raise ValueError("criterion=None chooses nothing; give kernels and lam.")
+            raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
         tried = next((count for most, count in TRIED if rows.n <= most), FEW_TRIED)
@@ -248,7 +249,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             self.fit_report_["selection"] = self.selection_.to_dict()
 
     def _learnt(self, rows):
-        return {"kernels": self.kernels_, "lam": self.lams_, "weights": self.weights_.tolist()}
+        return {"kernel": self.kernels_, "lam": self.lams_, "weights": self.weights_.tolist()}
 
     def _left_out_rows(self):
         return RowsLeftOut(self._left[0], std=self._left[1])

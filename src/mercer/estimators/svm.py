@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
+from mercer.estimators._auto import automatic
 from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
 from mercer.estimators.ridge import conventions
 from mercer.estimators.svm_fit import deadline, fit_target, solver_of, span_residuals
@@ -28,9 +29,9 @@ class SVR(KernelRegressor):
 
     Parameters
     ----------
-    kernel : Kernel, or list of Kernel, default=None
-        k; None is a `Gaussian` whose length scales are √d times the standard deviation of each column. Of a list the
-        best by the criterion is taken.
+    kernel : Kernel, list of Kernel or "auto", default=None
+        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
+        best by the criterion is taken. "auto" is what a search over expressions finds; C is then chosen too.
     C : float, default=1.0
         The box, as in libsvm: large C follows the data closely.
     epsilon : float, default=0.1
@@ -194,13 +195,13 @@ class SVR(KernelRegressor):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        (kernel, *_), X, y, flat = self._prepare(X, y)
+        (kernel, *_), X, y, flat = self._prepare(X, y, auto=True)
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
         if not np.isfinite(C) or not np.isfinite(self.epsilon):
             raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
         self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
         rows = Rows(X, y, weight, None, "targets")
-        if self.criterion is not None:
+        if self.criterion is not None or automatic(self.kernel):
             kernel, C = self._select(X, y, weight)
         elif self.kernel is None:
             kernel = default_kernel(rows.X, rows.weights())

@@ -49,18 +49,27 @@ class Bound:
         normal = equations(sums, L, design)
         parts = BoundParts(normal, lam, sums.counts, design.centre)
 
-        def leaf(total, block):
-            rows = design.rows(block)
-            W = parts.rows(rows, design.centre, 1.0 if block.weight is None else np.sqrt(block.weight)[:, None])
-            total[0][:] += kernel.grad(block.X, self.points, W)
-            total[1][:] += _diagonal_slopes(kernel, block)
-
-        def zero():
-            return np.zeros(kernel.n_theta), np.zeros(kernel.n_theta)
-
-        cross, diagonal = map_reduce(leaf, self.source, zero, **self.options)
+        leaf = _Contractions(design, parts)
+        cross, diagonal = map_reduce(leaf, self.source, leaf.zero, **self.options)
         slope = cross + kernel.grad(self.points, self.points, parts.points()) - parts.t / (2.0 * lam) * diagonal
         return parts.value, slope, parts.in_log_lam()
+
+
+class _Contractions:
+    """What a leaf adds to Σ ∂F/∂k ∂k/∂log θ over its rows and the landmarks, and to Σ w ∂k(x, x)/∂log θ."""
+
+    def __init__(self, design, parts):
+        self.design, self.parts = design, parts
+
+    def zero(self):
+        """Return the sums before the first leaf."""
+        return np.zeros(self.design.kernel.n_theta), np.zeros(self.design.kernel.n_theta)
+
+    def __call__(self, sums, block):
+        design, root = self.design, 1.0 if block.weight is None else np.sqrt(block.weight)[:, None]
+        W = self.parts.rows(design.rows(block), design.centre, root)
+        sums[0][:] += design.kernel.grad(block.X, design.points, W)
+        sums[1][:] += _diagonal_slopes(design.kernel, block)
 
 
 def _diagonal_slopes(kernel, block):

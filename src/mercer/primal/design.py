@@ -167,37 +167,6 @@ class Design:
         """Whether features can be made in float32: of vectors, by a kernel of their differences."""
         return self.kernel.stationary and isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
 
-    def whitened_first(self, L):
-        """Return (block, columns) ↦ [a₁ | k₂ − L₂₁a₁ | room] in float32: see `whiten_first`."""
-        first, middle = min(FIRST, self.m), self.points.mean(axis=0)
-        L32, points = L.astype(np.float32), (self.points - middle).astype(np.float32)
-        centre = self.centre.astype(np.float32)
-
-        def features(block, columns):
-            F = np.empty((len(block), columns), dtype=np.float32)
-            fill(self.kernel, (block.X - middle).astype(np.float32), points, F[:, : self.m])
-            F[:, : self.m] -= centre
-            whiten_first(F, L32, first)
-            return F
-
-        return features
-
-    def in_single(self, L):
-        """Return block ↦ (√w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, √w [h | y])."""
-        features = self.whitened_first(L)
-
-        def rows(block):
-            F = features(block, self.width)
-            tail = np.hstack([self.trend(block.X) if self.q else np.zeros((len(block), 0)), block.y - self.shift])
-            F[:, self.m :] = tail
-            if block.weight is not None:
-                root = np.sqrt(block.weight)[:, None]
-                F *= root.astype(np.float32)
-                tail = tail * root
-            return F, tail
-
-        return rows
-
     def diagonal(self, block):
         """Σ w k(x, x)."""
         diagonal = np.asarray(self.kernel.diag(block.X), dtype=float)
@@ -209,3 +178,39 @@ class Design:
         if self.centred and self.q:
             b[0] += self.shift - self.centre @ solution.alpha
         return solution.alpha, b
+
+
+class InSingle:
+    """block ↦ (√w [a₁ | k₂ − L₂₁a₁ | h | y] in float32, √w [h | y]): see `whiten_first`."""
+
+    def __init__(self, design, L):
+        self.design, self.middle = design, design.points.mean(axis=0)
+        self.L, self.points = L.astype(np.float32), (design.points - self.middle).astype(np.float32)
+        self.centre = design.centre.astype(np.float32)
+
+    def __call__(self, block):
+        """Return the features of a block of rows."""
+        design, m, F = self.design, self.design.m, self._filled(block, self.design.width)
+        tail = np.hstack([design.trend(block.X) if design.q else np.zeros((len(block), 0)), block.y - design.shift])
+        F[:, m:] = tail
+        if block.weight is not None:
+            root = np.sqrt(block.weight)[:, None]
+            F *= root.astype(np.float32)
+            tail = tail * root
+        return F, tail
+
+    def features(self, block):
+        """[a₁ | k₂ − L₂₁a₁ | h] of a block, without its weights."""
+        design, m = self.design, self.design.m
+        F = self._filled(block, m + design.q)
+        if design.q:
+            F[:, m:] = design.trend(block.X)
+        return F
+
+    def _filled(self, block, columns):
+        """[a₁ | k₂ − L₂₁a₁ | room] in float32."""
+        m, F = self.design.m, np.empty((len(block), columns), dtype=np.float32)
+        fill(self.design.kernel, (block.X - self.middle).astype(np.float32), self.points, F[:, :m])
+        F[:, :m] -= self.centre
+        whiten_first(F, self.L, self.L.shape[1])
+        return F

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import _machine, _tiles
-from mercer.primal.design import FIRST, Chosen, Design
+from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.solvers.normal import add_square, unwhiten, whiten
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import map_reduce
@@ -129,54 +129,26 @@ class _Problem:
 
     def set_precision(self, single):
         """Choose float32 or float64 for the features; those of the other are forgotten."""
-        design, L = self.design, self._L
-        self.single, first = single, min(FIRST, design.m) if single else 0
-        self.rest = L if not single else np.eye(design.m)
+        design, first = self.design, min(FIRST, self.design.m)
+        self.halves, self.rest = None, self._L
         if single:
-            self.rest[first:, first:] = L[first:, first:]
-            self._halves = design.whitened_first(L)
-        size = (4.0 if single else 8.0) * self.source.n * (design.m + design.q)
-        free = _machine.within(self.memory).bytes
-        self.kept = {} if free is not None and size <= KEPT * free else None
-
-    def _features(self, block):
-        """[k − k̄ | h] of a block; in float32 the first k are features."""
-        if not self.single:
-            return self.design.features(block)
-        m = self.design.m
-        F = self._halves(block, m + self.design.q)
-        if self.design.q:
-            F[:, m:] = self.design.trend(block.X)
-        return F
-
-    def features(self, block):
-        """The same, evaluated once where all of them fit in memory."""
-        if self.kept is None:
-            return self._features(block)
-        if block.start not in self.kept:
-            self.kept[block.start] = self._features(block)
-        return self.kept[block.start]
+            self.halves, self.rest = InSingle(design, self._L[:, :first].copy()), np.eye(design.m)
+            self.rest[first:, first:] = self._L[first:, first:]
+        size, free = (
+            (4.0 if single else 8.0) * self.source.n * (design.m + design.q),
+            _machine.within(self.memory).bytes,
+        )
+        near = self.source.engine is None  # elsewhere nobody would remember them
+        self.kept = {} if near and free is not None and size <= KEPT * free else None
 
     def evaluate(self, theta, hessians):
         """(J, gradient) at (β, b)."""
         m = self.design.m
         at = np.vstack([unwhiten(self.rest, theta[:m]), theta[m:]])
-        at = at.astype(np.float32) if self.single else at
+        leaf = _Slopes(self.design, self.loss, at, self.kept, self.halves)
         self.passes += 1
-
-        def leaf(sums, block):
-            F = self.features(block)
-            value, slope, _ = self.loss(block.y, (F @ at).astype(float, copy=False))
-            if block.weight is not None:
-                value, slope = block.weight * value, block.weight[:, None] * slope
-            sums[0][:] += value.sum()
-            sums[1][:] += F.T @ slope.astype(F.dtype, copy=False)
-
-        def zero():
-            return np.zeros(1), np.zeros_like(theta)
-
         _tiles.loops(self.source.n * m)
-        value, gradient = map_reduce(leaf, self.source, zero, **self.options)
+        value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
         return self.with_penalty(theta, float(value[0]), gradient)
 
@@ -184,6 +156,30 @@ class _Problem:
         beta = theta[: self.design.m]
         gradient[: self.design.m] += 2.0 * self.lam * beta
         return value + self.lam * float((beta**2).sum()), gradient
+
+
+class _Slopes:
+    """What a leaf adds to Σ w L and its gradient at [α; b]; features are evaluated once where all of them are kept."""
+
+    def __init__(self, design, loss, at, kept, halves=None):
+        self.design, self.loss, self.kept, self.halves = design, loss, kept, halves
+        self.at = at if halves is None else at.astype(np.float32)
+
+    def zero(self):
+        """Return the sums before the first leaf."""
+        return np.zeros(1), np.zeros(self.at.shape)
+
+    def __call__(self, sums, block):
+        F = None if self.kept is None else self.kept.get(block.start)
+        if F is None:
+            F = self.design.features(block) if self.halves is None else self.halves.features(block)
+            if self.kept is not None:
+                self.kept[block.start] = F
+        value, slope, _ = self.loss(block.y, (F @ self.at).astype(float, copy=False))
+        if block.weight is not None:
+            value, slope = block.weight * value, block.weight[:, None] * slope
+        sums[0][:] += value.sum()
+        sums[1][:] += F.T @ slope.astype(F.dtype, copy=False)
 
 
 class _OnSample:
@@ -259,7 +255,7 @@ def fit_smooth(
         theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE)[0]
     near.hessians(theta, hessians, shared=losses[0].t > SHARED)
     limits, steps = {"tol": tol, "deadline": deadline}, 0
-    if problem.single:
+    if problem.halves is not None:
         theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=max_iter, **limits)
         problem.set_precision(False)
     most = max(max_iter - steps, 1)

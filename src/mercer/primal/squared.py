@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer import _tiles
 from mercer.gram.landmarks import fill
-from mercer.primal.design import FIRST, Chosen, Design
+from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.solvers.normal import NormalEquations, Solution, add_square, whiten, whiten_first
 from mercer.sources import map_reduce
 
@@ -35,29 +35,8 @@ class Sums:
     def of(cls, source, design, L, single=False, **options):
         """One pass over a source, with the factor L of the landmarks; ``single`` where features are in float32."""
         _tiles.loops(source.n * design.m)
-        inner, width = design.m, design.width
-        rows, first = design.in_single(L) if single else None, min(FIRST, design.m)
-
-        def leaf(sums, block):
-            w = block.weight
-            alone = float(len(block)), float(len(block))
-            sums[1][:] += (design.diagonal(block), *(alone if w is None else (w.sum(), np.count_nonzero(w))))
-            if rows is None:
-                F = design.rows(block)
-                whiten_first(F, L, first)
-                add_square(sums[0], F)
-                return
-            F, tail = rows(block)
-            part = np.zeros((width, width), dtype=np.float32)
-            add_square(part, F)
-            part[inner:, inner:] = 0.0
-            sums[0][:] += part
-            sums[0][inner:, inner:] += tail.T @ tail  # y and the trend in float64
-
-        def zero():
-            return np.zeros((width, width)), np.zeros(3)
-
-        return cls(*map_reduce(leaf, source, zero, **options))
+        leaf = _Squares(design, L, single)
+        return cls(*map_reduce(leaf, source, leaf.zero, **options))
 
     def plus(self, other, sign=1.0):
         """Return these sums and those of further rows; with sign −1 without them."""
@@ -72,6 +51,34 @@ class Sums:
     def weight(self):
         """Σ w."""
         return float(self.counts[1])
+
+
+class _Squares:
+    """What a leaf adds to `Sums`; of L it needs the columns of the first landmarks."""
+
+    def __init__(self, design, L, single):
+        self.design, self.L = design, L[:, : min(FIRST, design.m)].copy()
+        self.rows = InSingle(design, self.L) if single else None
+
+    def zero(self):
+        """Return the sums before the first leaf."""
+        return np.zeros((self.design.width,) * 2), np.zeros(3)
+
+    def __call__(self, sums, block):
+        w, inner = block.weight, self.design.m
+        alone = float(len(block)), float(len(block))
+        sums[1][:] += (self.design.diagonal(block), *(alone if w is None else (w.sum(), np.count_nonzero(w))))
+        if self.rows is None:
+            F = self.design.rows(block)
+            whiten_first(F, self.L, self.L.shape[1])
+            add_square(sums[0], F)
+            return
+        F, tail = self.rows(block)
+        part = np.zeros(sums[0].shape, dtype=np.float32)
+        add_square(part, F)
+        part[inner:, inner:] = 0.0
+        sums[0][:] += part
+        sums[0][inner:, inner:] += tail.T @ tail  # y and the trend in float64
 
 
 @dataclass
@@ -249,23 +256,31 @@ class Remainder:
         """Evaluate the fit at all rows, and put its residuals back through the exact kernel at the rows X."""
         design, (alpha, b) = fit.design, fit.solution
         _tiles.loops(source.n * (design.m + len(X)))
-        theta, inner = np.vstack([alpha, b]), design.m + design.q
-
-        def leaf(sums, block):
-            F = design.rows(block)
-            e = F[:, inner:] - F[:, :inner] @ theta
-            sums[0][:] += F[:, :inner].T @ e
-            sums[1][:] += np.einsum("it,it->t", e, e)
-            if len(X):
-                k = fill(design.kernel, block.X, X, np.empty((len(block), len(X))))
-                sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
-
-        def zero():
-            return np.zeros((inner, design.t)), np.zeros(design.t), np.zeros((len(X), design.t))
-
-        found = cls(*map_reduce(leaf, source, zero, **options))
+        leaf = _Residuals(design, np.vstack([alpha, b]), X)
+        found = cls(*map_reduce(leaf, source, leaf.zero, **options))
         found.gradient[: design.m] -= fit.lam * (fit.chosen.L @ (fit.chosen.L.T @ alpha))
         return found
+
+
+class _Residuals:
+    """What a leaf adds to `Remainder`, at θ = [α; b]."""
+
+    def __init__(self, design, theta, X):
+        self.design, self.theta, self.X = design, theta, X
+
+    def zero(self):
+        """Return the sums before the first leaf."""
+        t = self.design.t
+        return np.zeros((len(self.theta), t)), np.zeros(t), np.zeros((len(self.X), t))
+
+    def __call__(self, sums, block):
+        F, inner, X = self.design.rows(block), len(self.theta), self.X
+        e = F[:, inner:] - F[:, :inner] @ self.theta
+        sums[0][:] += F[:, :inner].T @ e
+        sums[1][:] += np.einsum("it,it->t", e, e)
+        if len(X):
+            k = fill(self.design.kernel, block.X, X, np.empty((len(block), len(X))))
+            sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
 
 
 def refine(source, fit, X, error, **options):

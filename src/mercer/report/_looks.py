@@ -107,7 +107,7 @@ def no_better_than_mean(s):
 
 
 def worse_than_simple(s):
-    """A linear model or neighbours do better."""
+    """A linear model, neighbours or trees do better."""
     this, others = _models(s)
     if this["score"] is None:
         return None

@@ -105,8 +105,8 @@ CHECKS = (
         look.no_better_than_mean,
     ),
     Check(
-        "M202", WARNING, "A simple model does better",
-        "Use the simple model, or add its form to the kernel (+ Linear()), and look at the length scales.",
+        "M202", WARNING, "Another model does better",
+        "Use that model; or, of a line, add its form to the kernel (+ Linear()), and look at the length scales.",
         look.worse_than_simple,
     ),
     Check(

@@ -50,6 +50,7 @@ def _baselines(s):
     if this.get(key) is None or not known:
         return None
     words = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class"}
+    words["random forest"] = "a random forest"
     named = [f"{show(one[key])} for {words.get(one['name'], one['name'])}" for one in known]
     if key == "score":
         return f"It is {_and(named)}."

@@ -12,6 +12,8 @@ from sklearn.utils.validation import has_fit_parameter
 FOLDS = 5
 FEW = 60  # rows up to which each one is left out alone
 NEIGHBOURS = 5
+LEAST_TREES = 100  # rows from which trees are worth a comparison
+TREES, TREE_ROWS = 50, 2000  # of a forest, and most rows that each of them is grown on
 DRAWS = 200  # of the bootstrap behind a standard error
 SEARCH = 0.6  # of the time of a fold: the rest is for the fits themselves
 EXACT = "leave-one-out at the kernel and λ of the fit"
@@ -230,7 +232,28 @@ def simple_models(labels, n, d):
     count = min(NEIGHBOURS, n)
     linear = LogisticRegression(max_iter=1000) if labels else RidgeCV(np.logspace(-3, 3, 13))
     near = (KNeighborsClassifier if labels else KNeighborsRegressor)(count)
-    return {name: first, "linear model": linear, f"{count} neighbours": near}
+    return {name: first, "linear model": linear, f"{count} neighbours": near} | _trees(labels, n)
+
+
+def _trees(labels, n):
+    """{name: estimator}: what trees would reach, of n rows that are enough for them."""
+    if n < LEAST_TREES:
+        return {}
+    from sklearn.ensemble import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
+
+    boosted = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
+    options = {"max_samples": min(n, TREE_ROWS), "random_state": 0}
+    forest = (
+        RandomForestClassifier(TREES, **options)
+        if labels
+        else RandomForestRegressor(TREES, max_features=1 / 3, **options)
+    )
+    return {"boosted trees": boosted(random_state=0, early_stopping=False), "random forest": forest}
 
 
 def beside(X, y, labels, folds, weight=None):

@@ -5,8 +5,18 @@ An estimator inherits `ProgressSupport` and decorates ``fit`` with `with_progres
 set on the estimator (or on one around it) nothing is called and nothing is kept.
 """
 
-from sklearn.callback import CallbackSupportMixin as ProgressSupport
-from sklearn.callback import with_callbacks as with_progress
+try:
+    from sklearn.callback import CallbackSupportMixin as ProgressSupport
+    from sklearn.callback import with_callbacks as with_progress
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class ProgressSupport:  # type: ignore[no-redef]
+        """Nothing: there is nobody to tell."""
+
+    def with_progress(fit):
+        """``fit`` as it is."""
+        return fit
+
 
 __all__ = ["ProgressSupport", "begin", "end", "reporter", "with_progress"]
 

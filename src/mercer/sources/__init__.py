@@ -2,6 +2,9 @@
 
 from mercer.sources.base import Arrays, Block, Source, as_source, is_source
 from mercer.sources.checkpoint import Checkpoint
-from mercer.sources.passes import OutOfTime, map_reduce
+from mercer.sources.engines import EngineLost, OutOfTime
+from mercer.sources.passes import map_reduce
 
-__all__ = ["Arrays", "Block", "Checkpoint", "OutOfTime", "Source", "as_source", "is_source", "map_reduce"]
+__all__ = [
+    "Arrays", "Block", "Checkpoint", "EngineLost", "OutOfTime", "Source", "as_source", "is_source", "map_reduce",
+]  # fmt: skip

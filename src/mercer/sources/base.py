@@ -1,5 +1,7 @@
 """Source: rows in a fixed order, read from first to last as often as it takes; what they lie in is its own affair."""
 
+import copy
+import hashlib
 import os
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
@@ -7,8 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.gram import joined, take
+from mercer.gram.landmarks import drawn
+from mercer.sources.cluster import engine_here, is_dask
+from mercer.sources.engines import Pool
 
 BATCH = 2**16  # rows that are read at once
+SOME = 256  # rows that tell one source from another
 
 
 class Block(NamedTuple):
@@ -67,8 +73,12 @@ class Source(ABC):
         Names of the columns of X.
     parts : list of (name, rows)
         What an error message names.
+    engine : Engine or None
+        Who runs a pass over these rows; None is the threads of this process.
     """
 
+    engine: Any = None
+    anywhere = False  # whether a worker elsewhere can read these rows by itself, from any row on
     n: int
     d: int | None
     t: int
@@ -81,8 +91,20 @@ class Source(ABC):
 
     @property
     def fingerprint(self):
-        """What tells these rows from others without reading them: a resumed pass must be over the same."""
-        return repr((self.n, self.d, self.t, self.columns, [tuple(map(str, part)) for part in self.parts]))
+        """What tells these rows from others: a resumed pass must be over the same, whoever cut them into parts."""
+        some = self.take(drawn(self.n, SOME, 0))
+        X = some.X if isinstance(some.X, np.ndarray) else np.array([repr(x) for x in some.X])
+        values = [X, some.y] + ([] if some.weight is None else [some.weight])
+        marks = [hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest() for value in values]
+        return repr((self.n, self.d, self.t, self.columns, marks))
+
+    def __getstate__(self):
+        """Return what travels: whoever reads the rows there is not who sent them."""
+        return self.__dict__ | {"engine": None}
+
+    def portion(self, start, stop):
+        """Return what a worker elsewhere needs to read the rows [start, stop): by default all of this source."""
+        return self
 
     def leaves(self, start, stop, size):
         """Yield the rows [start, stop) as blocks of ``size`` rows, the last of what is left.
@@ -94,7 +116,11 @@ class Source(ABC):
         >>> [len(leaf) for leaf in Arrays(np.zeros((10, 1)), np.zeros((10, 1))).leaves(0, 10, 4)]
         [4, 4, 2]
         """
-        return Reader(self, start).leaves(stop, size)
+        return self.reader(start).leaves(stop, size)
+
+    def reader(self, start=0):
+        """Return one reading from a row on, whose ``leaves(stop, size)`` goes on where it was."""
+        return Reader(self, start)
 
     def take(self, index):
         """Return the rows of an index, in its order, as a `Block`: one reading, unless a source knows better."""
@@ -180,6 +206,8 @@ class Arrays(Source):
     X : ndarray of shape (n, d), memory map, or a collection of objects
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,), default=None
+    first : int, default=0
+        The number of the first row, where these are some of the rows of another source.
 
     Examples
     --------
@@ -190,8 +218,8 @@ class Arrays(Source):
     (3, 2, array([[4., 5.]]))
     """
 
-    def __init__(self, X, y, weight=None):
-        self._X, self._y, self._weight = X, y, weight
+    def __init__(self, X, y, weight=None, first=0):
+        self._X, self._y, self._weight, self._first = X, y, weight, first
         self.n, self.t = y.shape
         vectors = isinstance(X, np.ndarray) and X.ndim == 2
         self.d, self.parts = X.shape[1] if vectors else None, [("the arrays", len(y))]
@@ -200,12 +228,17 @@ class Arrays(Source):
 
     def stream(self, start=0):
         """Yield blocks of 65 536 rows; of a collection of objects all at once."""
-        whole = Block(0, self._X, self._y, self._weight)
-        step = BATCH if self.d is not None else self.n
-        for first in range(start, self.n, step):
-            block = whole.cut(first, min(first + step, self.n))
+        whole = Block(self._first, self._X, self._y, self._weight)
+        step, end = BATCH if self.d is not None else self.n, self._first + self.n
+        for first in range(max(start, self._first), end, step):
+            block = whole.cut(first, min(first + step, end))
             X = block.X if self.d is None else np.asarray(block.X, dtype=float)
             yield self.checked(first, X, np.asarray(block.y, dtype=float), block.weight)
+
+    def portion(self, start, stop):
+        """Return these rows alone."""
+        block = Block(self._first, self._X, self._y, self._weight).cut(start, stop)
+        return Arrays(block.X, block.y, block.weight, start)
 
     def take(self, index):
         """Return the rows of an index: they are at hand."""
@@ -217,7 +250,7 @@ class Arrays(Source):
 
 
 class Without(Source):
-    """The rows of a source, some of which have weight 0: they are read, and do not count.
+    """The rows of a source, some of which have weight 0: they are read, and do not count; summed in this process.
 
     Parameters
     ----------
@@ -263,7 +296,7 @@ class Without(Source):
 
 
 def is_source(X):
-    """Whether X is no array but something that is read: a `Source`, a path or glob, an Arrow dataset, a function.
+    """Whether X is no array but something that is read: a `Source`, a path, a dataset, a function, Dask's collections.
 
     Examples
     --------
@@ -272,15 +305,18 @@ def is_source(X):
     (True, False)
     """
     dataset = hasattr(X, "to_batches") and hasattr(X, "count_rows")
-    return isinstance(X, Source | str | os.PathLike) or dataset or callable(X)
+    return isinstance(X, Source | str | os.PathLike) or dataset or callable(X) or is_dask(X)
 
 
-def as_source(X, y=None, weight=None, columns=None):
+def as_source(X, y=None, weight=None, columns=None, executor=None):
     """`Source` of what can be read: a path or glob of Parquet or CSV files, a dataset of Arrow, a function, arrays.
+
+    Each pass over a collection of Dask runs where Dask runs. So does one over files, if a client of `distributed` is
+    open: its workers read them.
 
     Parameters
     ----------
-    X : Source, str or os.PathLike, pyarrow.dataset.Dataset, callable, or array
+    X : Source, str or os.PathLike, pyarrow.dataset.Dataset, callable, collection of Dask, or array
         A function is called for each pass and returns an iterable of batches: record batches or tables of Arrow, data
         frames of polars or pandas.
     y : str or list of str
@@ -289,6 +325,8 @@ def as_source(X, y=None, weight=None, columns=None):
         The column of the weights; for arrays the weights.
     columns : list of str, default=None
         The columns of X; None is all that are left.
+    executor : concurrent.futures.Executor, default=None
+        Whose processes run each pass; the caller starts it, and shuts it down. None is the threads of this process.
 
     Returns
     -------
@@ -301,14 +339,28 @@ def as_source(X, y=None, weight=None, columns=None):
     >>> as_source(np.zeros((3, 2)), np.zeros(3)).n
     3
     """
+    source = _source(X, y, weight, columns)
+    if executor is not None:
+        source = copy.copy(source)
+        source.engine = Pool(executor)
+    return source
+
+
+def _source(X, y, weight, columns):
     if isinstance(X, Source):
         return X
     if not is_source(X):
         y = np.asarray(y)
         return Arrays(X, y.reshape(len(y), -1), weight)
-    from mercer.sources.frames import Batches, Files
+    if is_dask(X):
+        from mercer.sources.partitions import Partitions
+
+        return Partitions(X, y, weight, columns)
+    from mercer.sources.frames import Files, of_dataset
 
     if not isinstance(y, str | list | tuple) or not (weight is None or isinstance(weight, str)):
         raise TypeError(f"of data that are read the target is the name of a column, or a list of names; got {y!r:.80}.")
     chosen = ([y] if isinstance(y, str) else list(y), weight, columns)
-    return Files(X, *chosen) if isinstance(X, str | os.PathLike) else Batches(X, *chosen)
+    source = Files(X, *chosen) if isinstance(X, str | os.PathLike) else of_dataset(X, *chosen)
+    source.engine = engine_here() if source.anywhere else None
+    return source

@@ -1,5 +1,6 @@
 """Sources of named columns: Parquet and CSV files, datasets of Arrow, and functions that return batches."""
 
+import copy
 import glob
 import os
 from itertools import chain
@@ -40,12 +41,21 @@ class Frames(Source):
 
     def _block(self, frame, start, part):
         """A batch as a `Block`."""
-        X = np.empty((len(frame), self.d))
-        for j, name in enumerate(self.columns):
+        return self.checked(start, *self.arrays(frame, part))
+
+    def arrays(self, frame, part):
+        """(X, y, weight) of a batch."""
+        y, weight = self.matrix(frame, self.target, part), None
+        if self.weight:
+            weight = np.array(self._numbers(frame, self.weight, part), dtype=float)
+        return self.matrix(frame, self.columns, part), y, weight
+
+    def matrix(self, frame, names, part):
+        """Some columns of a batch, as floats."""
+        X = np.empty((len(frame), len(names)))
+        for j, name in enumerate(names):
             X[:, j] = self._numbers(frame, name, part)
-        y = np.column_stack([self._numbers(frame, name, part) for name in self.target])
-        weight = np.array(self._numbers(frame, self.weight, part), dtype=float) if self.weight else None
-        return self.checked(start, X, np.asarray(y, dtype=float), weight)
+        return X
 
     def _numbers(self, frame, name, part):
         try:
@@ -97,9 +107,11 @@ class Files(Frames):
            [3.]]))
     """
 
+    anywhere = True
+
     def __init__(self, path, target, weight=None, columns=None):
         self.paths = paths_of(path)
-        self._open = {p: _opened(p) for p in self.paths}
+        self._open = {p: _opened(p) for p in self.paths}  # stays here when the source travels
         for number, p in enumerate(self.paths):
             names = self._read(p, lambda file: file.names())
             if number == 0:
@@ -114,7 +126,10 @@ class Files(Frames):
     def fingerprint(self):
         """The rows, the columns, and for each file its size and when it was last changed."""
         stamps = [(p, os.stat(p).st_size, os.stat(p).st_mtime_ns) for p in self.paths]
-        return repr((super().fingerprint, self.target, self.weight, stamps))
+        return repr((self.n, self.wanted, stamps))
+
+    def __getstate__(self):
+        return super().__getstate__() | {"_open": {}}
 
     def stream(self, start=0):
         """Yield blocks of at most 65 536 rows, file after file."""
@@ -140,6 +155,8 @@ class Files(Frames):
     def _read(self, path, ask):
         """What is asked of a file; an error of the reader names the part."""
         try:
+            if path not in self._open:
+                self._open[path] = _opened(path)
             return ask(self._open[path])
         except (DataError, MemoryError):
             raise
@@ -187,6 +204,13 @@ class Batches(Frames):
         wanted = {"columns": self.wanted} if "names" in self.__dict__ else {}
         return self._make.to_batches(batch_size=BATCH, **wanted)
 
+    def portion(self, start, stop):
+        """Refuse: batches come one after the other, to one reader."""
+        raise DataError(
+            "batches come one after the other, and cannot be read by several processes: give Parquet files, a dataset "
+            "of them or a collection of Dask, or no executor."
+        )
+
     def stream(self, start=0):
         """Yield a block for each batch that reaches beyond ``start``."""
         at = 0
@@ -197,6 +221,68 @@ class Batches(Frames):
             at += rows
         if at != self.n:
             raise DataError(f"there were {self.n} rows when they were counted, and {at} now: batches must come again.")
+
+
+class Fragments(Frames):
+    """A dataset of Arrow whose files can be read from anywhere in them: a part is a row group.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+    target, weight, columns
+        As for `Files`.
+    """
+
+    anywhere = True
+
+    def __init__(self, dataset, target, weight=None, columns=None):
+        self._schema = dataset.schema
+        self._choose([str(name) for name in dataset.schema.names], target, weight, columns)
+        pieces = list(_pieces(dataset))
+        self._pieces = [(i, piece) for i, (piece, _) in enumerate(pieces)]
+        self.parts = [(f"row group {i}", rows) for i, (_, rows) in enumerate(pieces)]
+        self.n = sum(rows for _, rows in self.parts)
+        if not self.n:
+            raise DataError("the dataset has columns, but no row.")
+
+    def portion(self, start, stop):
+        """Return the same with the row groups of these rows alone."""
+        found, ends = copy.copy(self), np.cumsum([rows for _, rows in self.parts])
+        reached = (ends > start) & (ends - [rows for _, rows in self.parts] < stop)
+        found._pieces = [(i, piece) for i, piece in self._pieces if reached[i]]
+        return found
+
+    def stream(self, start=0):
+        """Yield blocks of at most 65 536 rows, row group after row group."""
+        firsts = np.cumsum([0, *(rows for _, rows in self.parts)])
+        for i, piece in self._pieces:
+            at = int(firsts[i])
+            if firsts[i + 1] > start:
+                for batch in piece.to_batches(schema=self._schema, columns=self.wanted, batch_size=BATCH):
+                    if len(batch) and at + len(batch) > start:
+                        yield self._block(batch, at, f"row group {i}")
+                    at += len(batch)
+
+
+def _pieces(dataset):
+    """(piece, rows) of the row groups of a dataset, where it is of Parquet; else of its files."""
+    for fragment in dataset.get_fragments():
+        if hasattr(fragment, "split_by_row_group"):
+            for group in fragment.split_by_row_group():
+                yield group, sum(info.num_rows for info in group.row_groups)  # its count_rows() is that of the file
+        else:
+            yield fragment, fragment.count_rows()
+
+
+def of_dataset(make, target, weight=None, columns=None):
+    """`Source` of a dataset, by row groups; of a function, or a dataset with a filter, batch after batch."""
+    if hasattr(make, "get_fragments"):
+        try:
+            return Fragments(make, target, weight, columns)
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+    return Batches(make, target, weight, columns)
 
 
 # ---------------------------------------------------------------------------------------------- files

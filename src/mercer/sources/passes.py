@@ -1,28 +1,16 @@
 """A pass over a source: leaves of a fixed size, tasks of consecutive leaves, and a fixed tree that adds them.
 
 Where a leaf begins, which leaves a task has and which sums are added when depends on the number of rows alone, and a
-leaf runs with BLAS on one thread: the sum has the same bits for any number of threads, and after an interruption.
+leaf runs with BLAS on one thread: the sum has the same bits for any number of threads, processes or machines, and after
+an interruption. Who runs the tasks is the affair of the source's engine.
 """
 
 import hashlib
-import time
 
-from mercer import _threads
-from mercer.sources.base import Reader
+from mercer.sources.engines import Job, Threads, added, push
 
 LEAF = 2048  # rows of a leaf: enough for a product at full speed, few enough to stay small beside m²
 TASKS = 256  # at most; log₂ of it sums wait at a time
-
-
-class OutOfTime(Exception):
-    """The time budget ended before the pass."""
-
-
-def added(a, b):
-    """a + b in place, array by array."""
-    for one, other in zip(a, b, strict=True):
-        one += other
-    return a
 
 
 def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, checkpoint=None, key="", workers=None):
@@ -31,7 +19,8 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
     Parameters
     ----------
     leaf : callable
-        leaf(sums, block): adds a `Block` of at most 2048 rows to a tuple of arrays.
+        leaf(sums, block): adds a `Block` of at most 2048 rows to a tuple of arrays. Where the source has an engine,
+        leaf, zero and add travel: they are functions of a module, or objects.
     source : Source
     zero : callable
         Return a fresh tuple of arrays of zeros.
@@ -40,12 +29,12 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
     deadline : float, default=None
         ``time.monotonic()`` after which `OutOfTime` is raised.
     progress : callable, default=None
-        progress(rows done, rows) after each round of tasks.
+        progress(rows done, rows) after each part of the tree.
     checkpoint : Checkpoint, default=None
     key : str
         What else tells this pass from another: a checkpoint of another pass is not taken up.
     workers : int, default=None
-        Threads; None is what the process may use. The sum does not depend on it.
+        Threads, where the source has no engine; None is what the process may use. The sum does not depend on it.
 
     Returns
     -------
@@ -61,49 +50,24 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
     >>> map_reduce(leaf, source, lambda: (np.zeros(2),))
     (array([5000., 5000.]),)
     """
-    spans = tasks(source.n)
-    mark = hashlib.sha256(f"{source.fingerprint} {key}".encode()).hexdigest()
+    spans, engine = tasks(source.n), source.engine or Threads(workers)
+    mark = hashlib.sha256(f"{source.fingerprint} {key}".encode()).hexdigest() if checkpoint else ""
     done, stack = (checkpoint and checkpoint.load(mark)) or (0, [])
-    workers = workers or _threads.threads()
-    with _threads.one_blas_thread():
-        reader = Reader(source, spans[done][0] if done < len(spans) else source.n)
-        while done < len(spans):
-            if deadline is not None and time.monotonic() > deadline:
-                raise OutOfTime(f"{spans[done][0]} of {source.n} rows were done.")
-            group = spans[done : done + workers]
-            for sums in _group(leaf, zero, [list(reader.leaves(stop, LEAF)) for _, stop in group], workers):
-                push(stack, sums, add)
-            done += len(group)
+    trees = list(subtrees(done, len(spans), engine.parts))
+    found = engine.sums(Job(leaf, zero, add, LEAF), source, [spans[a:b] for a, b, _ in trees], deadline)
+    try:
+        for (_, last, level), sums in zip(trees, found, strict=True):
+            push(stack, sums, add, level)
             if progress is not None:
-                progress(group[-1][1], source.n)
-            if checkpoint is not None and done < len(spans) and checkpoint.due():
-                checkpoint.save(mark, done, stack)
+                progress(spans[last - 1][1], source.n)
+            if checkpoint is not None and last < len(spans) and checkpoint.due():
+                checkpoint.save(mark, last, stack)
+    finally:
+        found.close()
     while len(stack) > 1:
         (_, later), (level, earlier) = stack.pop(), stack.pop()
         stack.append((level, add(earlier, later)))
     return stack[0][1]
-
-
-def _group(leaf, zero, groups, workers):
-    """The sums of some tasks, side by side."""
-    sums = [None] * len(groups)
-
-    def work(i, worker):
-        sums[i] = zero()
-        for block in groups[i]:
-            leaf(sums[i], block)
-
-    _threads.run(work, len(groups), min(workers, len(groups)))
-    return sums
-
-
-def push(stack, sums, add):
-    """Lay the sum of the next task on the stack; two of the same level become one of the next."""
-    level = 0
-    while stack and stack[-1][0] == level:
-        sums = add(stack.pop()[1], sums)
-        level += 1
-    stack.append((level, sums))
 
 
 def tasks(n):
@@ -118,3 +82,20 @@ def tasks(n):
     leaves = -(-n // LEAF)
     size = -(-leaves // TASKS) * LEAF
     return [(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def subtrees(done, count, parts):
+    """Yield (first, last, level): the tasks [done, count) as whole subtrees of the fixed tree, some ``parts`` of them.
+
+    Examples
+    --------
+    >>> from mercer.sources.passes import subtrees
+    >>> list(subtrees(0, 11, 3)), list(subtrees(3, 8, 2))
+    ([(0, 4, 2), (4, 8, 2), (8, 10, 1), (10, 11, 0)], [(3, 4, 0), (4, 8, 2)])
+    """
+    most = max(0, (-(-count // parts) - 1).bit_length())
+    while done < count:
+        level = most if done == 0 else min(most, (done & -done).bit_length() - 1)
+        level = min(level, (count - done).bit_length() - 1)
+        yield done, done + 2**level, level
+        done += 2**level

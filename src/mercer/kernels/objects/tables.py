@@ -275,8 +275,10 @@ def readable(X):
     """Return X; a table of Arrow, whose columns have no names of their own, as the frame that narwhals makes of it."""
     if not hasattr(X, "column_names") or not hasattr(X, "schema") or hasattr(X, "dtypes"):
         return X
-    import narwhals  # which scikit-learn brings
-
+    try:
+        import narwhals  # which scikit-learn brings from 1.9 on
+    except ImportError as error:
+        raise ImportError("a table of Arrow is read with narwhals: pip install narwhals, or X.to_pandas().") from error
     return narwhals.from_native(X, eager_only=True)
 
 

@@ -10,7 +10,7 @@ from mercer.gram.rows import constant
 from mercer.selection.base import Criterion, rows_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search import grow
-from mercer.selection.kernels_search.candidate import Candidate, Level
+from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, LatentLevel
 from mercer.selection.kernels_search.columns import in_units, periods, time_column, unit_of
 from mercer.selection.kernels_search.found import KernelSearch
 from mercer.selection.kernels_search.words import in_words
@@ -18,7 +18,7 @@ from mercer.selection.search import Record
 from mercer.selection.search.objective import Stop
 from mercer.solvers import Cholesky
 
-__all__ = ["Candidate", "KernelSearch", "search_kernels", "search_kernels_rows"]
+__all__ = ["Candidate", "KernelSearch", "search_classes_rows", "search_kernels", "search_kernels_rows"]
 
 FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the next one has
 MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
@@ -105,10 +105,39 @@ def search_kernels_rows(
         raise ValueError(f"there is nothing to choose a kernel by with {len(rows.index)} rows; give one.")
     if rows.n - rows.q < 2:
         raise ValueError("all rows of X are equal: there is nothing to choose a kernel by.")
-    record = Record(time_budget, callback)
+    record, solver = Record(time_budget, callback), Cholesky() if solver is None else solver
+
+    def level(rows, some):
+        return DensityLevel(rows, record, criterion if some is None else criterion.restrict(some), solver)
+
     rows = rows if criterion.merges else rows.apart()
+    order = np.random.default_rng(random_state).permutation(rows.n)
+    return _searched(rows, level, order, record, criterion.name, names, keep, True)
+
+
+def search_classes_rows(rows, evaluate, order, *, time_budget=30.0, names=None, keep=5, callback=None):
+    """The same for targets that are labels, by an approximate evidence: what `GaussianProcessClassifier` calls.
+
+    Parameters
+    ----------
+    rows : Rows
+    evaluate, order
+        See `mercer.selection.search.latent.search_latent`.
+    """
+    if rows.d is None:
+        raise ValueError('kernel="auto" reads columns of numbers; give a kernel for other inputs.')
+    record = Record(time_budget, callback)
+
+    def level(rows, some):
+        return LatentLevel(rows, record, evaluate, np.arange(rows.n) if some is None else some)
+
+    return _searched(rows, level, order, record, "evidence", names, keep, False)
+
+
+def _searched(rows, level, order, record, criterion, names, keep, in_time):
+    """The `KernelSearch` on rows, whose levels ``level`` makes."""
     centre, scale = unit_of(rows.X, rows.weight)
-    search = _Search(rows, (centre, scale), criterion, record, Cholesky() if solver is None else solver, random_state)
+    search = _Search(rows, (centre, scale), level, order, record, in_time)
     with few_threads(min(rows.n, FIRST * TIMES)):
         candidates, status = search.run(keep)
     for one in candidates:
@@ -116,7 +145,7 @@ def search_kernels_rows(
         one.words = in_words(one.kernel, names, scale)
     series = search.time is not None
     found = [float(p * scale[search.time]) for p in search.periods] if series else []
-    return KernelSearch(candidates, criterion.name, record, status, series, found)
+    return KernelSearch(candidates, criterion, record, status, series, found)
 
 
 def _with_inputs(rows, X):
@@ -129,11 +158,10 @@ def _with_inputs(rows, X):
 class _Search:
     """The levels of one search, and what was found on them."""
 
-    def __init__(self, rows, unit, criterion, record, solver, random_state):
+    def __init__(self, rows, unit, level, order, record, in_time):
         self.rows = _with_inputs(rows, (rows.X - unit[0]) / unit[1])
-        self.criterion, self.record, self.solver, self.d = criterion, record, solver, rows.d
-        self.time = time_column(self.rows.X)
-        self.order = np.random.default_rng(random_state).permutation(rows.n)
+        self.level, self.order, self.record, self.d = level, order, record, rows.d
+        self.time = time_column(self.rows.X) if in_time else None
         if self.time is not None:  # rows at random of a series would be another one: the last it is
             self.order = np.arange(rows.n)[::-1]
         self.periods, self.found, self.budget = [], [], record.time_budget
@@ -159,9 +187,9 @@ class _Search:
 
     def _level(self, size):
         if size == self.rows.n:
-            return Level(self.rows, self.criterion, self.record, self.solver)
+            return self.level(self.rows, None)
         some = np.sort(self.order[:size])
-        return Level(self.rows.take(some), self.criterion.restrict(some), self.record, self.solver)
+        return self.level(self.rows.take(some), some)
 
     def _within(self, share, work, *arguments):
         """Do something until a share of the time is spent; the status."""

@@ -1,5 +1,6 @@
 """One kernel expression of a search: its hyper-parameters on some of the rows, and what they are worth there."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,6 +9,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.selection.search import box_of
 from mercer.selection.search.descent import begin, descend
+from mercer.selection.search.latent import AMPLITUDES, LatentObjective
 from mercer.selection.search.objective import Objective, Stop
 from mercer.selection.search.starts import mean_diagonal, variance_of, with_amplitude
 
@@ -63,30 +65,43 @@ def shrink(names, z):
     return value, gradient
 
 
-class Level:
+class Level(ABC):
     """Some of the rows, on which candidates are fitted and compared.
 
     Parameters
     ----------
     rows : Rows
-    criterion : Criterion
     record : Record
         The clock of the whole search.
-    solver : Solver
     """
 
-    def __init__(self, rows, criterion, record, solver):
-        self.rows, self.criterion, self.record, self.solver = rows, criterion, record, solver
-        self.variance = variance_of(rows)
+    def __init__(self, rows, record):
+        self.rows, self.record, self.variance = rows, record, 1.0
 
+    @abstractmethod
     def objective(self, kernel):
         """(log θ, log λ) ↦ the criterion on these rows, lengths drawn together."""
-        return Objective(kernel, self.rows, self.criterion, self.record, solver=self.solver, prior=shrink)
+
+    @abstractmethod
+    def fresh(self, kernel):
+        """[(kernel, λ), …]: starts without a warm one."""
+
+    @abstractmethod
+    def _start(self, objective, kernel, lam):
+        """z of a kernel and λ."""
+
+    @abstractmethod
+    def _end(self, objective):
+        """(kernel, λ) of the best z."""
+
+    @abstractmethod
+    def _box(self, kernel):
+        """Bounds of z."""
 
     def value(self, candidate):
         """The candidate as it is, on these rows."""
         objective = self.objective(candidate.kernel)
-        objective.value(objective.start(candidate.kernel, candidate.lam))
+        objective.value(self._start(objective, candidate.kernel, candidate.lam))
         return replace(
             candidate, value=objective.best_value if objective.best_z is not None else np.inf, rows=self.rows.n
         )
@@ -96,28 +111,61 @@ class Level:
 
         ``stop`` is None, or the `Stop` that ended them.
         """
-        objective = self.objective(candidate.kernel)
-        limits = [ratio * self.variance for ratio in NOISE_RANGE]
-        box = box_of(candidate.kernel, self.rows, self.criterion, bounds=limits)
-        stop = None
+        objective, box, stop = self.objective(candidate.kernel), self._box(candidate.kernel), None
         try:
             for kernel, lam in starts:
-                descend(objective, begin(objective, objective.start(kernel, lam), box), box, tolerance)
+                descend(objective, begin(objective, self._start(objective, kernel, lam), box), box, tolerance)
         except Stop as reason:
             stop = reason
         except (NotPositiveDefinite, np.linalg.LinAlgError):  # e.g. a polynomial of columns that are no numbers
             pass
         if objective.best_z is None:
             return candidate, stop
-        kernel, lam = objective.at(objective.best_z)
-        fitted = replace(candidate, kernel=kernel, lam=lam, value=objective.best_value, rows=self.rows.n)
-        least = DIGITS * self.rows.n * mean_diagonal(kernel, self.rows.X)
-        if lam >= least or self.rows.n > FEW_ROWS:
-            return fitted, stop
-        objective.record.time_budget, budget = None, objective.record.time_budget  # one evaluation more
+        kernel, lam = self._end(objective)
+        return self._settled(
+            replace(candidate, kernel=kernel, lam=lam, value=objective.best_value, rows=self.rows.n)
+        ), stop
+
+    def _settled(self, fitted):
+        """The candidate as it is kept."""
+        return fitted
+
+
+class DensityLevel(Level):
+    """Rows whose targets are numbers, under a log density that reads an inverse.
+
+    Parameters
+    ----------
+    rows, record
+        See `Level`.
+    criterion : Criterion
+    solver : Solver
+    """
+
+    def __init__(self, rows, record, criterion, solver):
+        super().__init__(rows, record)
+        self.criterion, self.solver, self.variance = criterion, solver, variance_of(rows)
+
+    def objective(self, kernel):
+        return Objective(kernel, self.rows, self.criterion, self.record, solver=self.solver, prior=shrink)
+
+    def _start(self, objective, kernel, lam):
+        return objective.start(kernel, lam)
+
+    def _end(self, objective):
+        return objective.at(objective.best_z)
+
+    def _box(self, kernel):
+        return box_of(kernel, self.rows, self.criterion, bounds=[ratio * self.variance for ratio in NOISE_RANGE])
+
+    def _settled(self, fitted):
+        least = DIGITS * self.rows.n * mean_diagonal(fitted.kernel, self.rows.X)
+        if fitted.lam >= least or self.rows.n > FEW_ROWS:
+            return fitted
+        self.record.time_budget, budget = None, self.record.time_budget  # one evaluation more
         fitted = self.value(replace(fitted, lam=least))
-        objective.record.time_budget = budget
-        return fitted, stop
+        self.record.time_budget = budget
+        return fitted
 
     def fresh(self, kernel):
         """Starts without a warm one: a tenth of the variance is noise, and all of it.
@@ -126,3 +174,37 @@ class Level:
         """
         kernel = with_amplitude(kernel, self.variance, mean_diagonal(kernel, self.rows.X))
         return [(kernel, 0.1 * self.variance), (kernel, self.variance)]
+
+
+class LatentLevel(Level):
+    """Rows whose targets are behind a link, under an approximate evidence: there is no λ.
+
+    Parameters
+    ----------
+    rows, record
+        See `Level`.
+    evaluate : callable
+        (K, index, gradient) ↦ (C, ∂C/∂K or None); see `mercer.selection.search.latent.search_latent`.
+    index : ndarray of int
+        Which rows these are to ``evaluate``.
+    """
+
+    def __init__(self, rows, record, evaluate, index):
+        super().__init__(rows, record)
+        self.evaluate, self.index = evaluate, index
+
+    def objective(self, kernel):
+        return LatentObjective(kernel, self.rows.X, self.evaluate, self.index, self.record, shrink)
+
+    def _start(self, objective, kernel, lam):
+        return objective.start(kernel)
+
+    def _end(self, objective):
+        return objective.at(objective.best_z), np.nan
+
+    def _box(self, kernel):
+        return kernel.theta_bounds
+
+    def fresh(self, kernel):
+        level = mean_diagonal(kernel, self.rows.X)
+        return [(with_amplitude(kernel, amplitude, level), np.nan) for amplitude in AMPLITUDES]

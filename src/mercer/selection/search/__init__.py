@@ -82,7 +82,7 @@ def search(
         Unpenalised columns, in the place of the intercept.
     prior : callable, default=None
         (names, log values) ↦ (−log density, its gradient), as `mercer.selection.priors` makes them; the point found is
-        then the maximum a posteriori. Needs a criterion that is a log density.
+        then the maximum a posteriori. Beside an error C, such as that of LOO, it counts as beside ½ n log C.
     fixed_lam : bool, default=False
         Whether λ stays what ``lam`` says.
     solver : Solver, default=None
@@ -179,8 +179,8 @@ def check_options(criterion, solver, optimize="all", prior=None):
     """Refuse, before the first trial, what cannot be: a solver that does not give what a criterion needs, in words."""
     if optimize not in ("all", "lam"):
         raise ValueError(f"optimize must be 'all' or 'lam', got {optimize!r}.")
-    if prior is not None and (not isinstance(criterion, Criterion) or criterion.positive):
-        raise ValueError(f"prior needs a criterion that is a log density, such as Evidence, not {criterion.name}.")
+    if prior is not None and not isinstance(criterion, Criterion):
+        raise ValueError(f"prior needs a criterion that has a value, such as Evidence or LOO, not {criterion.name}.")
     needs = criterion.needs | (frozenset({"dense"}) if criterion.smooth else frozenset())
     if not needs <= solver.gives:
         missing = ", ".join(NEEDED[name] for name in sorted(needs - solver.gives))

@@ -264,10 +264,14 @@ class Objective(Trials):
         return (float(self.rows.weight.sum()) if counted else len(self.rows.index)) * self.rows.t
 
     def _transformed(self, value, gradient, prior):
-        """log C of a positive criterion, the mean over rows and targets of a summed one; the prior is a sum."""
-        if self.criterion.positive:
-            return (np.log(value), gradient / value) if value != 0 else (LOG_ZERO, np.zeros_like(gradient))
+        """log C of a positive criterion, the mean over rows and targets of a summed one; the prior is a sum.
+
+        Beside an error C a prior counts as beside the density of rows whose variance it is, ½ n log C.
+        """
         size = self._size()
+        if self.criterion.positive:
+            value, gradient = (np.log(value), gradient / value) if value != 0 else (LOG_ZERO, np.zeros_like(gradient))
+            return value + 2.0 * prior[0] / size, gradient + 2.0 * prior[1] / size
         if self.criterion.summed:
             value, gradient = value / size, gradient / size
         return value + prior[0] / size, gradient + prior[1] / size

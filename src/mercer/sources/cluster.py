@@ -1,0 +1,165 @@
+"""Passes on Dask: tasks and the sums inside a subtree run on its workers, with lineage; subtrees come back here.
+
+A worker that dies takes at most the subtrees under way with it: what came back is kept by the caller. Nothing is
+scattered: what tasks need is a task of the graph itself, made again wherever it is lost.
+"""
+
+import sys
+import time
+from contextlib import contextmanager
+
+import numpy as np
+
+from mercer import _threads
+from mercer._machine import Memory
+from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, push
+
+SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
+SILENT = 5.0  # seconds without a scheduler after which it is lost
+GRAPH = "distributed.admin.large-graph-warning-threshold"
+
+
+def is_dask(X):
+    """Whether X is a collection of Dask, by its protocol: nothing is imported to find out.
+
+    Examples
+    --------
+    >>> from mercer.sources.cluster import is_dask
+    >>> is_dask([1.0]), is_dask("rows/*.parquet")
+    (False, False)
+    """
+    return hasattr(X, "__dask_graph__") and hasattr(X, "__dask_keys__")
+
+
+def open_client():
+    """The client of `distributed` that is open here, or None; it is not imported to find out."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def engine_here():
+    """The `Workers` of an open client, or None."""
+    client = open_client()
+    return None if client is None else Workers(client)
+
+
+@contextmanager
+def cluster(address=None):
+    """A client inside the block: of the scheduler at an address, or of processes of this machine."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError("Dask is not installed: pip install 'mercer[dask]'.") from error
+    here = {"address": address} if address else {"threads_per_worker": 1, "dashboard_address": None}
+    with Client(**here) as client:
+        yield client
+
+
+class Scheduler(Engine):
+    """Dask without a cluster: the scheduler that is configured, by default threads of this process."""
+
+    name = "dask"
+
+    def sums(self, job, source, trees, deadline=None):
+        """Yield the sum of each subtree; some of them are computed at a time."""
+        import dask
+
+        together = _threads.threads()
+        with _threads.one_blas_thread():
+            for i in range(0, len(trees), together):
+                if deadline is not None and time.monotonic() > deadline:
+                    raise OutOfTime(f"{trees[i][0][0]} of {source.n} rows were done.")
+                yield from map(_own, dask.compute(*_roots(job, source, trees[i : i + together])))
+
+
+class Workers(Engine):
+    """The workers of a client of `distributed`."""
+
+    def __init__(self, client):
+        self._client = client
+        workers = self._workers()
+        self.name = f"dask: {len(workers)} workers at {client.scheduler.address}" if client.scheduler else "dask"
+
+    def _workers(self):
+        return self._client.scheduler_info(n_workers=-1)["workers"]
+
+    def room(self):
+        """Memory of the worker that has least for each of its threads; None where none has a limit."""
+        shares = [
+            Memory(int(one["memory_limit"]) // max(1, one["nthreads"]), f"the worker {name}, {one['nthreads']} threads")
+            for name, one in self._workers().items()
+            if one["memory_limit"]
+        ]
+        return min(shares, default=None)
+
+    def sums(self, job, source, trees, deadline=None):
+        """Yield the sum of each subtree as it comes back, in order."""
+        import dask
+
+        with dask.config.set({GRAPH: "1 GiB"}):  # landmarks may be more than the 10 MB that Dask expects
+            futures = self._client.compute(_roots(job, source, trees))
+        try:
+            for i, tree in enumerate(trees):
+                yield _own(self._result(futures[i], deadline, tree[0][0], source))
+                futures[i] = None  # and the worker may forget it
+        finally:
+            self._client.cancel([future for future in futures if future is not None])
+
+    def _result(self, future, deadline, row, source):
+        from distributed import CancelledError, wait
+        from distributed.comm import CommClosedError
+
+        since = None
+        try:
+            while not future.done():
+                if deadline is not None and time.monotonic() > deadline:
+                    raise OutOfTime(f"{row} of {source.n} rows were done.")
+                since = None if self._client.status == "running" else since or time.monotonic()
+                if since is not None and time.monotonic() - since > SILENT:
+                    raise CommClosedError(f"nothing was heard of it for {SILENT:.0f} s")
+                try:
+                    wait(future, timeout=SLICE)
+                except TimeoutError:
+                    pass
+            return future.result(timeout=60)
+        except (CommClosedError, CancelledError, TimeoutError) as error:
+            raise EngineLost(
+                f"the scheduler of Dask is gone, after {row} of {source.n} rows ({error}). {REMEDY}"
+            ) from error
+
+
+def _roots(job, source, trees):
+    """A delayed sum for each subtree: its tasks, and the sums of its tree."""
+    from dask import delayed
+
+    shared = delayed(job, pure=False, traverse=False)
+    task, add = delayed(_task, pure=False), delayed(_sum, pure=False)
+    whole, roots = None, []
+    for tree in trees:
+        stack = []
+        for start, stop in tree:
+            rows = source.portion(start, stop)
+            if rows is source:
+                rows = whole = delayed(source, pure=False, traverse=False) if whole is None else whole
+            push(stack, task(shared, rows, start, stop), lambda a, b: add(shared, a, b))
+        roots.append(stack[0][1])
+    return roots
+
+
+def _task(job, source, start, stop):
+    return job.subtree(source, [(start, stop)])
+
+
+def _sum(job, a, b):
+    """a + b in arrays of their own: those of a task may be asked for again."""
+    return job.add(tuple(map(np.array, a)), b)
+
+
+def _own(sums):
+    """Sums that can be added to: what came over a wire may be read-only."""
+    return tuple(np.require(array, requirements="W") for array in sums)

@@ -1,0 +1,167 @@
+"""Who runs the tasks of a pass: our threads, or the processes of any executor."""
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from concurrent.futures import BrokenExecutor, wait
+
+from mercer import _threads, _tiles
+
+PARTS = 64  # subtrees that others sum up: as many results come back, and as many of them can be under way
+
+
+class OutOfTime(Exception):
+    """The time budget ended before the pass."""
+
+
+class EngineLost(ConnectionError):
+    """The workers of a pass, or the way to them, are gone."""
+
+
+def added(a, b):
+    """a + b in place, array by array."""
+    for one, other in zip(a, b, strict=True):
+        one += other
+    return a
+
+
+def push(stack, sums, add, level=0):
+    """Lay the sum of the next subtree on the stack; two of the same level become one of the next."""
+    while stack and stack[-1][0] == level:
+        sums = add(stack.pop()[1], sums)
+        level += 1
+    stack.append((level, sums))
+
+
+def version():
+    """The version of this package."""
+    return sys.modules["mercer"].__version__
+
+
+class Job:
+    """What is done with rows, as it travels to a worker: the leaf, the sums it begins with, and how sums are added."""
+
+    def __init__(self, leaf, zero, add, size):
+        self.leaf, self.zero, self.add, self.size = leaf, zero, add, size
+        self.version, self.compiled = version(), _tiles.loops() is not None
+
+    def task(self, blocks):
+        """Return the sums of consecutive leaves."""
+        sums = self.zero()
+        for block in blocks:
+            self.leaf(sums, block)
+        return sums
+
+    def subtree(self, source, spans):
+        """Return the sum of some tasks, in their tree, as a worker makes it: it alone, BLAS on one thread."""
+        self.ready()
+        stack = []
+        with _threads.one_blas_thread():
+            for start, stop in spans:
+                push(stack, self.task(source.leaves(start, stop, self.size)), self.add)
+        return stack[0][1]
+
+    def ready(self):
+        """Refuse another version of this package, and load what the caller has loaded: other loops have other bits."""
+        if version() != self.version:
+            raise EngineLost(
+                f"a worker has mercer {version()}, and this is mercer {self.version}: sums of two versions are not "
+                "added. Install the same version on every worker."
+            )
+        if self.compiled:
+            _tiles.loops(_tiles.WORTH_COMPILING)
+
+
+class Engine(ABC):
+    """Who sums up the subtrees of a pass.
+
+    Attributes
+    ----------
+    parts : int
+        About how many subtrees it wants: results that come back to the caller.
+    name : str
+        As a report says it.
+    """
+
+    parts: int = PARTS
+    name = ""
+
+    @abstractmethod
+    def sums(self, job, source, trees, deadline=None):
+        """Yield the sum of each subtree, a list of (start, stop), in order; `OutOfTime` after the deadline."""
+
+    def room(self):
+        """Return the `Memory` of the smallest worker; None where that is the caller's."""
+        return None
+
+
+class Threads(Engine):
+    """The threads of this process; rows are read once, in order, by the caller."""
+
+    parts = sys.maxsize  # each task by itself
+
+    def __init__(self, workers=None):
+        self.workers = workers
+
+    def sums(self, job, source, trees, deadline=None):
+        """Yield the sum of each task, some of them side by side."""
+        spans = [span for tree in trees for span in tree]
+        workers = self.workers or _threads.threads()
+        with _threads.one_blas_thread():
+            reader = source.reader(spans[0][0] if spans else source.n)
+            for i in range(0, len(spans), workers):
+                in_time(deadline, spans[i][0], source)
+                group = [list(reader.leaves(stop, job.size)) for _, stop in spans[i : i + workers]]
+                yield from self._side_by_side(job, group)
+
+    @staticmethod
+    def _side_by_side(job, groups):
+        sums = [None] * len(groups)
+
+        def work(i, worker):
+            sums[i] = job.task(groups[i])
+
+        _threads.run(work, len(groups), len(groups))
+        return sums
+
+
+class Pool(Engine):
+    """Any `concurrent.futures.Executor`: processes of this machine, of MPI, of Ray.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        It is used, and neither started nor shut down.
+    """
+
+    def __init__(self, executor):
+        self.executor, self.name = executor, type(executor).__name__
+
+    def sums(self, job, source, trees, deadline=None):
+        """Submit each subtree with what a worker needs to read its rows; yield the sums as they come, in order."""
+        futures = []
+        try:
+            for tree in trees:
+                rows = source.portion(tree[0][0], tree[-1][1])
+                futures.append(self.executor.submit(job.subtree, rows, tree))
+            for tree, future in zip(trees, futures, strict=True):
+                wait([future], None if deadline is None else max(0.0, deadline - time.monotonic()))
+                if not future.done():
+                    raise OutOfTime(f"{tree[0][0]} of {source.n} rows were done.")
+                yield future.result()
+        except BrokenExecutor as error:
+            raise EngineLost(f"a process of the {self.name} ended while it was at work ({error}). {REMEDY}") from error
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+REMEDY = (
+    "With approximation=Landmarks(m, checkpoint='sums.npz') the same fit, started again, goes on from what was summed."
+)
+
+
+def in_time(deadline, row, source):
+    """Raise `OutOfTime` after the deadline."""
+    if deadline is not None and time.monotonic() > deadline:
+        raise OutOfTime(f"{row} of {source.n} rows were done.")

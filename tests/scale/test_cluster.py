@@ -1,0 +1,235 @@
+"""Passes on executors and on Dask: the same bits whoever runs them, lazy answers, errors that name the partition."""
+
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from distributed import Client, LocalCluster
+
+from mercer import KernelRidge, Landmarks
+from mercer.exceptions import DataError
+from mercer.gram.rows import constant
+from mercer.kernels import Gaussian
+from mercer.primal.design import Design, choose_landmarks
+from mercer.primal.squared import Sums
+from mercer.sources import Arrays, Block, Checkpoint, EngineLost, OutOfTime, as_source
+from mercer.sources.passes import subtrees
+
+N = 12_000  # so few that no worker loads compiled loops
+
+
+@pytest.fixture
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found, Client(found) as client:
+        yield client
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.uniform(-2, 2, (N, 3))
+    return X, np.sin(X[:, 0]) + 0.3 * rng.standard_normal(N), rng.random(N)
+
+
+def frame_of(data):
+    X, y, w = data
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y, "w": w})
+
+
+def model(m=150, **options):
+    return KernelRidge(Gaussian(4.0), lam=0.3, approximation=Landmarks(m, **options))
+
+
+def sums(source, **options):
+    some = source.take(np.arange(64))
+    chosen = choose_landmarks(Gaussian(0.9), some, 30, Landmarks(), 0)
+    design = Design(Gaussian(0.9), chosen.points, constant, Block(0, some.X, some.y, some.weight))
+    return Sums.of(source, design, chosen.L, **options)
+
+
+def same(one, other):
+    return np.array_equal(one.C, other.C) and np.array_equal(one.counts, other.counts)
+
+
+def cuts(n, pieces, rng):
+    """Sizes of pieces, some of them 0."""
+    ends = np.sort(rng.integers(0, n + 1, pieces - 1))
+    return tuple(int(size) for size in np.diff([0, *ends, n]))
+
+
+def chunked(data, pieces, rng):
+    """(X, y, w) of Dask, each in its own chunks of any sizes."""
+    X, y, w = data
+    return (
+        da.from_array(X, chunks=(cuts(N, pieces, rng), (2, 1))),
+        da.from_array(y, chunks=(cuts(N, pieces + 1, rng),)),
+        da.from_array(w, chunks=(cuts(N, 2, rng),)),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ the tree
+def test_subtrees_add_up_to_the_same_tree():
+    for count in (1, 2, 3, 15, 64, 65, 200, 256):
+        for parts in (1, 3, 64, 1000):
+            for done in range(0, count, 7):
+                found = list(subtrees(done, count, parts))
+                assert [a for a, _, _ in found] == [done, *(b for _, b, _ in found)][:-1]
+                assert found[-1][1] == count
+                assert all(b - a == 2**level and a % 2**level == 0 for a, b, level in found)
+        assert len(list(subtrees(0, count, 64))) <= 70
+
+
+# ------------------------------------------------------------------------------------------------ executors
+def test_any_executor_gives_the_same_bits(data):
+    X, y, w = data
+    source = Arrays(X, y[:, None], w)
+    one = sums(source, workers=1)
+    with ThreadPoolExecutor(3) as pool:
+        assert same(one, sums(as_source(source, executor=pool)))
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert same(one, sums(as_source(X, y, w, executor=pool)))
+
+
+def test_files_are_read_by_the_executor(data, tmp_path):
+    import pyarrow.dataset
+
+    frame = pl.DataFrame(frame_of(data).to_dict("list"))
+    frame[:5_000].write_parquet(tmp_path / "0.parquet", row_group_size=1500)
+    frame[5_000:].write_parquet(tmp_path / "1.parquet", row_group_size=1500)
+    one = sums(as_source(tmp_path, "y", "w"))
+    with ThreadPoolExecutor(2) as pool:
+        assert same(one, sums(as_source(tmp_path, "y", "w", executor=pool)))
+        groups = as_source(pyarrow.dataset.dataset(tmp_path), "y", "w", executor=pool)
+        assert len(groups.parts) == 9
+        assert same(one, sums(groups))
+        some = pyarrow.dataset.dataset(tmp_path).filter(pyarrow.dataset.field("a") > 0)
+        assert as_source(some, "y", "w").n == int((data[0][:, 0] > 0).sum())
+        with pytest.raises(DataError, match="cannot be read by several processes"):
+            sums(as_source(lambda: [frame], "y", "w", executor=pool))
+
+
+class Dying(ThreadPoolExecutor):
+    """An executor that breaks after some calls."""
+
+    left = 3
+
+    def submit(self, *args, **kwargs):
+        from concurrent.futures.process import BrokenProcessPool
+
+        self.left -= 1
+        if self.left < 0:
+            raise BrokenProcessPool("a process was killed")
+        return super().submit(*args, **kwargs)
+
+
+def test_an_executor_that_breaks_is_told_and_the_fit_goes_on_from_its_checkpoint(data, tmp_path):
+    X, y, _ = data
+    with Dying(1) as pool, pytest.raises(EngineLost, match="of the Dying ended.*checkpoint"):
+        sums(as_source(X, y, executor=pool))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(OutOfTime, match="0 of 12000 rows"):
+        sums(as_source(X, y, executor=pool), deadline=0.0)
+    path, seen = tmp_path / "sums.npz", []
+
+    def stop(done, n):
+        if done >= 8_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sums(as_source(X, y), checkpoint=Checkpoint(path, every=0), progress=stop)
+    with ThreadPoolExecutor(1) as pool:
+        source = as_source(X, y, executor=pool)
+        again = sums(source, checkpoint=Checkpoint(path), progress=lambda done, n: seen.append(done))
+    assert same(again, sums(as_source(X, y))) and min(seen) > 6_000
+    other = sums(as_source(X, 2 * y), checkpoint=Checkpoint(path))  # other targets: it begins anew
+    assert same(other, sums(as_source(X, 2 * y)))
+
+
+# ------------------------------------------------------------------------------------------------ Dask
+def test_chunks_of_any_sizes_give_the_same_bits(data, rng):
+    X, y, w = data
+    one = sums(Arrays(X, y[:, None], w))
+    for pieces in (3, 300):
+        assert same(one, sums(as_source(*chunked(data, pieces, rng))))
+    frame = dd.from_pandas(frame_of(data), npartitions=7)
+    assert same(one, sums(as_source(frame, "y", "w")))
+    kept = frame[frame.a > 0]  # of unknown sizes
+    some = X[:, 0] > 0
+    few = sums(Arrays(X[some], y[some, None], w[some]))
+    assert same(few, sums(as_source(kept, "y", "w")))
+    assert same(few, sums(as_source(kept[["a", "b", "c"]], kept["y"], kept["w"])))
+    assert same(few, sums(as_source(kept[["a", "b", "c"]].to_dask_array(), kept["y"].to_dask_array(), w[some])))
+    none = frame.partitions[:3].map_partitions(lambda part: part[:0] if part["a"].iloc[0] == X[0, 0] else part)
+    assert as_source(none, "y").parts[0] == ("partition 0", 0)
+    index = [9000, 3, 4500, 3]
+    np.testing.assert_array_equal(as_source(frame, "y", "w").take(index).X, X[index])
+
+
+def test_a_cluster_gives_the_same_model(cluster, data, rng, tmp_path):
+    X, y, w = data
+    plain = model().fit(X, y, w)
+    assert plain.fit_report_["engine"] == "threads"
+    dX, dy, dw = chunked(data, 40, rng)
+    there = model().fit(dX, dy, dw)
+    for name in ("dual_coef_", "points_", "intercept_", "loo_residuals_"):
+        np.testing.assert_array_equal(getattr(there, name), getattr(plain, name))
+    assert there.fit_report_["engine"].startswith("dask: 2 workers")
+    there.save(tmp_path / "there")
+    code = "import sys, mercer; mercer.load(sys.argv[1]); assert not {'dask', 'distributed'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "there")], check=True)
+    pl.DataFrame(frame_of(data).to_dict("list")).write_parquet(tmp_path / "rows.parquet")
+    read = model().fit(tmp_path / "rows.parquet", "y", "w")  # the workers read it
+    np.testing.assert_array_equal(read.dual_coef_, plain.dual_coef_)
+    assert read.fit_report_["engine"].startswith("dask: 2 workers")
+
+
+# ----------------------------------------------------------------------------------------- what is wrong, and where
+def test_a_nan_is_named_by_partition_and_row(data):
+    X, y, _ = data
+    X = X.copy()
+    X[17 * 300 + 3, 1] = np.nan
+    dX = da.from_array(X, chunks=(300, 3))
+    with pytest.raises(ValueError, match=r"X contains NaN: row 3 of part 17 \(partition 17\), column 1"):
+        sums(as_source(dX, y))
+    with pytest.raises(ValueError, match="row 3 of part 17"):
+        as_source(dX, y).take([17 * 300 + 3])
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")).assign(y=y), npartitions=40)
+    with pytest.raises(ValueError, match=r"row 3 of part 17 \(partition 17\), column 'b'"):
+        sums(as_source(frame, "y"))
+
+
+def test_partitions_that_differ_are_named(data):
+    frame = frame_of(data)
+    parts = [dask.delayed(frame[:100]), dask.delayed(frame[100:200].rename(columns={"b": "B"}))]
+    with pytest.raises(DataError, match="partition 1 has other columns: no 'b' and 'B'"):
+        as_source(dd.from_delayed(parts, meta=frame[:0], verify_meta=False), "y")
+    blocks = [da.from_delayed(dask.delayed(np.ones((5, d))), (5, 2), float) for d in (2, 3)]
+    with pytest.raises(DataError, match="partition 1 of X has 3 columns; it should have 2"):
+        as_source(da.concatenate(blocks), np.ones(10)).take([7])
+    text = dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "y": [1.0, 2.0]}), npartitions=1)
+    with pytest.raises(DataError, match="column 'a' of partition 0 does not hold numbers"):
+        as_source(text, "y").take([0])
+    X = da.ones((10, 2), chunks=5)
+    with pytest.raises(ValueError, match="X has 10 rows, y has 9"):
+        as_source(X, da.ones(9))
+    with pytest.raises(ValueError, match="2 dimensions"):
+        as_source(X[:, 0], da.ones(10))
+    for y in (None, "y"):
+        with pytest.raises(TypeError):
+            as_source(X, y)
+
+
+def test_dask_is_not_imported_for_others():
+    code = (
+        "import sys, numpy as np, mercer, mercer.sources\n"
+        "X = np.linspace(0, 1, 30)[:, None]\n"
+        "mercer.KernelRidge(approximation=mercer.Landmarks(5)).fit(X, X[:, 0]).predict(X)\n"
+        "assert not {'dask', 'distributed'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
