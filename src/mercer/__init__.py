@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mercer.features import empirical_feature_map
     from mercer.files import load, save
     from mercer.gram.landmarks import Landmarks
+    from mercer.gram.neighbours import Neighbours
 
 __version__ = "0.2.0"
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "KernelMachine",
     "KernelRidge",
     "Landmarks",
+    "Neighbours",
     "StackedKernels",
     "TransformedTarget",
     "empirical_feature_map",
@@ -45,7 +47,7 @@ __all__ = [
 
 # Where a name is, if not in estimators; and the parts that can be asked for as attributes.
 _HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning", "save": "files"}
-_HOMES["Landmarks"] = "gram.landmarks"
+_HOMES |= {"Landmarks": "gram.landmarks", "Neighbours": "gram.neighbours"}
 _PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
 _PARTS |= {"selection", "solvers", "sources", "uncertainty"}
 

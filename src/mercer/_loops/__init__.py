@@ -5,10 +5,10 @@ Nothing here is imported before a problem is large enough to pay for a compiler 
 so a result does not depend on how the tiles fall.
 """
 
-from mercer._loops import dual, pairs, strings, tasks, transport, walking
+from mercer._loops import dual, neighbourhoods, pairs, strings, tasks, transport, walking
 from mercer._loops.core import OPTIONS, clear_lower
 
-__all__ = ["clear_lower", "dual", "pairs", "strings", "tasks", "transport", "walking"]
+__all__ = ["clear_lower", "dual", "neighbourhoods", "pairs", "strings", "tasks", "transport", "walking"]
 
 CACHED = OPTIONS["cache"]
 COMPLETE = True  # the last line: a module that another thread is still importing does not have it

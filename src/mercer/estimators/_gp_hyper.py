@@ -5,7 +5,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
 from mercer._warn import warn
+from mercer.estimators._protocol import seed_of
 from mercer.inference.hyper_sampling import axes_of, covariance_of, slice_sample
+from mercer.inference.mixture import PosteriorMixture
+from mercer.inference.regression import RegressionPosterior
 from mercer.selection.search import box_of
 from mercer.selection.search.objective import Objective, Record
 
@@ -173,3 +176,13 @@ def told(chains, names):
         "ess": dict(zip(names, map(float, chains.ess), strict=True)),
         "rhat": dict(zip(names, map(float, chains.rhat), strict=True)),
     }
+
+
+def draw_posteriors(estimator, around, rows, bounds, solver):
+    """Draw hyper-parameters, and condition on each draw."""
+    count, seed = draws_of(estimator.n_hyper_samples), seed_of(estimator.random_state)
+    draws, chains = around.sample(count, bounds, estimator.time_budget, seed)
+    at = map(around.objective.at, draws)
+    estimator._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
+    estimator.hyper_samples_, estimator.hyper_names_ = draws, around.names
+    estimator.fit_report_["hyper_samples"] = told(chains, np.array(around.names)[around.free].tolist())

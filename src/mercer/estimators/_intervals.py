@@ -83,18 +83,18 @@ class LinearEstimator(KernelRegressor):
 
     @property
     def linear(self):
-        """Whether all rows are kept, so that paths of λ and the influence of rows can be computed: not on landmarks."""
+        """Whether there is one system of all rows, for paths of λ and influence: not in an approximation."""
         return "_rows" in self.__dict__
 
     @property
     def leaves_out(self):
-        """How good ``left_out()`` is; None on landmarks, which keep no rows."""
+        """How good ``left_out()`` is; None in an approximation, which leaves out some rows only."""
         return "exact" if self.linear else None
 
     @property
     def row_lam_(self):
         """λ of each row given to ``fit``, with the common factor that was learnt; None where all rows share it."""
-        if not self.linear:
+        if not {"_rows", "neighbours_"} & set(self.__dict__):
             return None
         given, weight = np.asarray(self._given_lam(), dtype=float), self.row_weight_
         if not given.ndim:
@@ -108,19 +108,22 @@ class LinearEstimator(KernelRegressor):
         """λ as it was given: one, or one for each row."""
         return self.lam
 
+    @property
+    def _flat(self):
+        """Whether y came without an axis of targets."""
+        return self.__dict__["neighbours_"].flat if "neighbours_" in self.__dict__ else self.dual_coef_.ndim == 1
+
     def _shaped(self, values):
         """Values without the axis of targets, if y came without one."""
-        return values[..., 0] if self.dual_coef_.ndim == 1 else values
+        return values[..., 0] if self._flat else values
 
     @property
     def _rows(self):
         """The `Rows` of the fit; a fit on landmarks has none, and says so."""
+        if "neighbours_" in self.__dict__:
+            return self.__dict__["neighbours_"].posterior.rows
         if "_rows" not in self.__dict__:
-            why = (
-                "a fit on landmarks keeps no rows: use approximation=None"
-                if self._on_landmarks()
-                else "there is no fit"
-            )
+            why = "a fit on landmarks keeps no rows: use approximation=None" if self._some_rows() else "there is no fit"
             raise AttributeError(why)
         return self.__dict__["_rows"]
 
@@ -128,15 +131,19 @@ class LinearEstimator(KernelRegressor):
     def _rows(self, rows):
         self.__dict__["_rows"] = rows
 
-    def _on_landmarks(self):
-        """What is kept of the rows of a fit on landmarks; None for an exact one."""
+    def _some_rows(self):
+        """The rows left out one by one by a fit on landmarks or by neighbours; None for an exact one."""
         check_is_fitted(self)
-        return self.__dict__.get("landmarks_")
+        return self.__dict__.get("landmarks_", self.__dict__.get("neighbours_"))
+
+    def _refuse_if_approximate(self, what):
+        """Refuse what an approximation does not have."""
+        if self._some_rows() is not None:
+            raise ValueError(f"{what} needs one system of all rows: approximation=None.")
 
     def _deleted(self):
         """Every fit without a row, in the unit of the rows; made at the first call."""
-        if self._on_landmarks() is not None:
-            raise ValueError("a fit on landmarks keeps no rows: this needs approximation=None.")
+        self._refuse_if_approximate("a fit without each row")
         if "_deletion" not in self.__dict__:
             if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
                 raise ValueError(
@@ -146,7 +153,7 @@ class LinearEstimator(KernelRegressor):
             # λ = ∞ is the constant model, which is also that of a vanishing kernel at any λ
             finite = np.isfinite(self.lam_)
             kernel, lam = (self.kernel_, self.lam_) if finite else (1e-300 * self.kernel_, 1.0)
-            self._deletion = Deletion(kernel, self._rows, lam, self.dual_coef_.ndim == 1, self.memory, self._inverse())
+            self._deletion = Deletion(kernel, self._rows, lam, self._flat, self.memory, self._inverse())
         return self._deletion
 
     def _inverse(self):
@@ -171,7 +178,7 @@ class LinearEstimator(KernelRegressor):
     @property
     def loo_residuals_(self):  # type: ignore[override]
         """yᵢ − f₋ᵢ(xᵢ), of shape (n,) or (n, t): under the model without row i; nan for rows of weight 0."""
-        some = self._on_landmarks()
+        some = self._some_rows()
         if some is not None:
             return self._shaped(some.to_rows(some.residuals * some.unit))
         return self._shaped(self._rows.to_rows(self._left_out().residuals * self._rows.unit))
@@ -179,7 +186,7 @@ class LinearEstimator(KernelRegressor):
     @property
     def leverage_(self):
         """∂f(xᵢ)/∂yᵢ; nan for rows of weight 0."""
-        some = self._on_landmarks()
+        some = self._some_rows()
         if some is not None:
             return some.to_rows(some.leverage)
         return self._rows.to_rows(self._left_out().leverage)
@@ -187,7 +194,7 @@ class LinearEstimator(KernelRegressor):
     @property
     def dof_(self):
         """Σ ∂f(xᵢ)/∂yᵢ: the degrees of freedom of the fit."""
-        some = self._on_landmarks()
+        some = self._some_rows()
         return some.dof if some is not None else float(self._left_out().leverage.sum())
 
     # ---------------------------------------------------------------------- intervals
@@ -256,7 +263,7 @@ class LinearEstimator(KernelRegressor):
             return self._from_held_rows(X, coverage, normalise)
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
-        if self._on_landmarks() is not None:
+        if self._some_rows() is not None:
             return self._from_some_rows(X, coverage, method, normalise)
         options = {"folds": folds} if method == "cv+" else {}
         found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
@@ -269,17 +276,19 @@ class LinearEstimator(KernelRegressor):
         if normalise:
             held = self.kernel_.validate(check_X(self, calibration[0], reset=False, kernel=self.kernel_))
             scales = {"scale": self._deviation(held, None), "new_scale": self._deviation(X, weight)}
-        one = self.dual_coef_.ndim == 1
+        one = self._flat
         ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage, **scales)
         return ends[..., 0] if one else ends
 
     def _from_some_rows(self, X, coverage, method, normalise):
-        """Conformal from the rows of a fit on landmarks that were left out one by one."""
-        some = self._on_landmarks()
+        """Conformal from the rows of an approximation that were left out one by one."""
+        some = self._some_rows()
         if method != "conformal" or not len(some.residuals):
-            raise ValueError('with landmarks method is "conformal", from the rows left out in the fit, or "split".')
+            raise ValueError(
+                'in an approximation method is "conformal", from the rows left out in the fit, or "split".'
+            )
         scale, new = some.scales(X) if normalise else (1.0, 1.0)
-        f, one = self.predict(X), self.dual_coef_.ndim == 1
+        f, one = self.predict(X), self._flat
         ends = uncertainty.split(
             some.residuals * some.unit, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new
         )
@@ -294,8 +303,8 @@ class LinearEstimator(KernelRegressor):
 
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""
-        if self._on_landmarks() is not None:
-            return self._on_landmarks().scales(X)[1]
+        if self._some_rows() is not None:
+            return self._some_rows().scales(X)[1]
         return np.sqrt(np.concatenate([kappa for *_, kappa in self._deleted().tiles(X, weight)] or [np.zeros(0)]))
 
     def influence(self):

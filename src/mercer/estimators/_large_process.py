@@ -5,29 +5,38 @@ import time
 import numpy as np
 
 from mercer.estimators import _large as large
+from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import given_kernels
 from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
-from mercer.gram import Rows
+from mercer.gram import Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.bound import Bound, climb
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.progress import reporter
+from mercer.solvers.plan_neighbours import COLUMNS
 from mercer.sources import Arrays, is_source
 
 CLIMBED, STEPS = 50_000, 12  # rows that the bound of the evidence is climbed on, and how often it is evaluated
 
 
-def plan_process(estimator, exact, n, d, targets):
-    """The `Plan` on landmarks, or None where the fit is exact: sampling of hyper-parameters is."""
+def plan_process(estimator, criterion, exact, n, d, targets, rows):
+    """The `Plan` by neighbours or on landmarks, or None where the fit is exact: sampling of hyper-parameters is."""
     how = estimator.approximation
     if estimator.n_hyper_samples:
         if how is not None and not isinstance(how, str):
             raise ValueError("n_hyper_samples needs the exact fit: approximation=None.")
         return None
-    return large.landmark_plan(estimator, exact, n, d, targets)
+    if isinstance(how, Neighbours):
+        return local.plan_for(estimator, criterion, n, d, targets)
+    found = large.landmark_plan(estimator, exact, rows, d, targets)
+    near = isinstance(how, str) and d is not None and d <= COLUMNS
+    if found is None or not near or (criterion is not None and criterion.by_neighbours is None):
+        return found
+    why = f"{found.reasons[0]} Of {d} columns neighbours are near, and a process is asked for uncertainty."
+    return local.plan_for(estimator, criterion, n, d, targets, why)
 
 
 def prepared(estimator, X, y, sample_weight):

@@ -8,6 +8,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators._intervals import LinearEstimator
+from mercer.estimators._large_neighbours import changed
 from mercer.estimators._protocol import generator
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_removed, check_X, shared_noise
@@ -123,13 +124,15 @@ class PosteriorEstimator(LinearEstimator):
         """What predictions are asked of: the posterior, or that of all draws of the hyper-parameters."""
         if "landmark_posterior_" in self.__dict__:
             return self.landmark_posterior_
+        if "neighbours_" in self.__dict__:
+            return self.neighbours_.posterior
         return self._posterior if self._mixture is None else self._mixture
 
     def _moments(self, X, cov):
         """The `PosteriorMoments` at checked inputs."""
         f = self._process()
         found, C = f.covariance(X) if cov else (f.moments(X), None)
-        return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self.dual_coef_.ndim == 1, C)
+        return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self._flat, C)
 
     def _new_rows(self, X):
         return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
@@ -224,12 +227,12 @@ class PosteriorEstimator(LinearEstimator):
         (50, 3)
         """
         rng = generator(random_state)
-        if not {"_posterior", "landmark_posterior_"} & set(self.__dict__):
+        if not {"_posterior", "landmark_posterior_", "neighbours_"} & set(self.__dict__):
             kernel, X, noise = self._prior_model(X)
             C = np.asarray(kernel(X), dtype=float)
             return draw(np.zeros((len(X), 1)), C, n_samples, rng, noise_at(noisy, noise, len(X)))[:, 0]
         found = self._process().sample(self._new_rows(X), n_samples, rng, noisy)
-        return found[:, 0] if self.dual_coef_.ndim == 1 else found
+        return found[:, 0] if self._flat else found
 
     def decompose(self, X):
         """f = f₁ + f₂ + … + trend: the posterior of each additive part of the kernel; the means sum to the mean.
@@ -253,7 +256,7 @@ class PosteriorEstimator(LinearEstimator):
         >>> [part.name for part in model.decompose(X)]
         ['Gaussian(0.5)', 'Linear()', 'trend']
         """
-        check_is_fitted(self)
+        self._refuse_if_approximate("the posterior of each part")
         found = zip(self._posterior.part_names, self._process().parts(self._new_rows(X)), strict=True)
         return [Part(name, self._shaped(one.mean), self._per_row(np.sqrt(one.variance), 1)) for name, one in found]
 
@@ -279,7 +282,7 @@ class PosteriorEstimator(LinearEstimator):
         >>> model.derivative([[5.0]])[0].round(4)
         array([[3.]])
         """
-        check_is_fitted(self)
+        self._refuse_if_approximate("the derivative")
         X = self._new_rows(X)
         if not (isinstance(X, np.ndarray) and X.ndim == 2):
             raise TypeError(f"{self.kernel_!r} reads objects, which have no derivative.")
@@ -358,11 +361,13 @@ class PosteriorEstimator(LinearEstimator):
 
     def _change(self, rows, points):
         """Take over other rows, all or nothing; ``points`` of those of now are the first ones of them."""
+        if "neighbours_" in self.__dict__:
+            return self._take_over(changed(self, rows))
         fitted, solver = copy.copy(self), choose("cholesky", rows.n, rows.d, **self._limits(rows))[0]
         fitted._posterior, afresh = self._posterior.changed(rows, points, solver)
         if self._mixture is not None:
             fitted._mixture = self._mixture.changed(rows, points, solver)[0]
-        fitted._publish(self.dual_coef_.ndim == 1, np.ndim(self.noise_) == 1)
+        fitted._publish(self._flat, np.ndim(self.noise_) == 1)
         fitted.fit_report_ = FitReport(self.fit_report_)
         updates = {"updates": self.fit_report_.get("updates", 0) + 1, "factored_afresh": afresh}
         fitted.fit_report_.update(**fitted._counts(), **updates)

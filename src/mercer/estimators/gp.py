@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
+from mercer.estimators import _large_neighbours as local
 from mercer.estimators import _large_process as large
 from mercer.estimators._base import check_kernel, latent_kernel
 from mercer.estimators._posterior import PosteriorEstimator
@@ -17,10 +18,8 @@ from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, shared_noise
-from mercer.gram import Landmarks, Rows
-from mercer.inference.mixture import PosteriorMixture
+from mercer.gram import Landmarks, Neighbours, Rows
 from mercer.inference.regression import RegressionPosterior
-from mercer.selection import Evidence
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.result import best_of
 from mercer.solvers import Cholesky, Span, choose
@@ -61,8 +60,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         How many starts of the search are followed; with more than one, two with much noise replace the last.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
-    approximation : {"auto"}, Landmarks or None, default="auto"
-        None is exact; `Landmarks` stand for all rows; "auto" is exact where that fits memory and time budget.
+    approximation : {"auto"}, Neighbours, Landmarks or None, default="auto"
+        None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 20 columns `Landmarks`.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -85,7 +84,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     trend_centre_ : ndarray of shape (d,) or None
         Where a linear trend is centred.
     log_marginal_likelihood_value_ : float
-        log p(y) at the hyper-parameters of the fit; on landmarks a lower bound of it.
+        log p(y) at the hyper-parameters of the fit; on landmarks a lower bound, by neighbours an estimate of it.
     selection_ : SearchResult or None
     hyper_std_ : dict
         {name: standard error of the log of a hyper-parameter}, from the Hessian of the criterion; nan where it is flat
@@ -137,7 +136,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
         "starts": [Interval(Integral, 1, None, closed="left")],
         "merge": ["boolean"],
-        "approximation": [StrOptions({"auto"}), Landmarks, None],
+        "approximation": [StrOptions({"auto"}), Landmarks, Neighbours, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -217,8 +216,10 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         sizes = rows.n, rows.d, rows.t, len(rows.index)
         solver, self.plan_ = self._choose(*sizes) if source is None else (None, large.plan_read(self, source))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
+        learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
+        if self.plan_.neighbours:
+            return local.fit_neighbours(self, rows, kernels, lam, criterion, learn, bounds, flat, relative is not None)
         if self.plan_.landmarks:
-            learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
             every = source or Arrays(X, y, weight)
             return large.fit_process(self, every, rows.trend, kernel, lam, criterion, learn, flat)
         if criterion is not None:
@@ -227,7 +228,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self._publish(flat, relative is not None)
         self._report()
         if self.n_hyper_samples:
-            self._sample_hyper(self._around(criterion, rows), rows, bounds, solver)
+            hyper.draw_posteriors(self, self._around(criterion, rows), rows, bounds, solver)
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""
@@ -235,7 +236,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
         exact = partial(choose, "cholesky", n, d, **options)
-        found = large.plan_process(self, lambda: exact(binding=False)[1], rows, d, targets)
+        found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)
         return exact(binding=binding) if found is None else (None, found)
 
     def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
@@ -256,17 +257,19 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Set the public attributes from the posterior."""
         f, self._left = self._posterior, None
         self.__dict__.pop("rkhs_norm_", None)
-        self._rows = rows = f.rows
-        self.kernel_, self.lam_, self.points_ = f.kernel, f.lam, rows.X
-        self.noise_ = rows.to_rows(f.lam / rows.row_weight) if precisions else f.lam
-        self.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
-        plain = self._set_trend(rows.trend, f.b, flat)
+        self._rows, self.dual_coef_ = f.rows, f.alpha[:, 0] if flat else f.alpha
+        self._set_process(f, flat, precisions, sum(f.evidence(local.evidence_of(precisions)).values()))
+
+    def _set_process(self, f, flat, precisions, evidence):
+        """Set what every posterior knows that keeps its rows."""
+        self.kernel_, self.lam_, self.points_ = f.kernel, f.lam, f.rows.X
+        self.noise_ = f.rows.to_rows(f.lam / f.rows.row_weight) if precisions else f.lam
+        plain = self._set_trend(f.rows.trend, f.b, flat)
         if plain.size:
             self.intercept_ = float(plain[0]) if flat else plain
-        self.trend_centre_ = None if rows.trend is None else rows.trend.centre
-        self.point_index_ = rows.point_index()
-        self.regularization_ = conventions(f.lam, rows.total)
-        self.log_marginal_likelihood_value_ = float(sum(f.evidence(self._evidence()).values()))
+        self.trend_centre_ = None if f.rows.trend is None else f.rows.trend.centre
+        self.point_index_ = f.rows.point_index()
+        self.regularization_, self.log_marginal_likelihood_value_ = conventions(f.lam, f.rows.total), float(evidence)
 
     def _report(self):
         """Fill ``fit_report_``."""
@@ -275,15 +278,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self.fit_report_ = FitReport(said | self._posterior.inverse.info)
         if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
-
-    def _sample_hyper(self, around, rows, bounds, solver):
-        """Draw hyper-parameters, and condition on each draw."""
-        count, seed = hyper.draws_of(self.n_hyper_samples), seed_of(self.random_state)
-        draws, chains = around.sample(count, bounds, self.time_budget, seed)
-        at = map(around.objective.at, draws)
-        self._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
-        self.hyper_samples_, self.hyper_names_ = draws, around.names
-        self.fit_report_["hyper_samples"] = hyper.told(chains, np.array(around.names)[around.free].tolist())
 
     def __getstate__(self):  # without what can be computed again
         return {name: v for name, v in super().__getstate__().items() if name not in ("_hyper_cov", "_likelihood")}
@@ -324,12 +318,12 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         >>> {name: round(value, 4) for name, value in model.evidence_terms().items()}  # K̃ = 2
         {'fidelity': -1.0, 'complexity': -0.3466, 'constant': -0.9189}
         """
-        check_is_fitted(self)
+        self._refuse_if_approximate("log p(y) term by term")
         f = self._posterior
         if theta is not None:
             (kernel, lam), rows = hyper.checked(self.kernel_, theta), self._with_values()
             f = RegressionPosterior.fit(kernel, rows, lam, choose("cholesky", rows.n, **self._limits(rows))[0])
-        return f.evidence(self._evidence())
+        return f.evidence(local.evidence_of(np.ndim(self.noise_) > 0))
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False):
         """log p(y | θ) = log N(y; Hb, K + σ²I), restricted where there is a trend, and its gradient.
@@ -360,7 +354,12 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             return self.log_marginal_likelihood_value_
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
-        around = hyper.likelihood(self, self._with_values(), self.lam_ or float(theta is not None), self._evidence())
+        around = hyper.likelihood(
+            self,
+            self._with_values(),
+            self.lam_ or float(theta is not None),
+            local.evidence_of(np.ndim(self.noise_) > 0),
+        )
         z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
         value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
@@ -389,12 +388,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         prior = learning.make_prior(self.prior, self.kernel_, rows, criterion)
         return hyper.HyperPosterior(self.kernel_, rows, self.lam_, criterion, self.optimize, prior)
 
-    def _evidence(self):
-        """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
-        return Evidence(weights="precision" if np.ndim(self.noise_) else "repeats")
-
     def _with_values(self):
-        """The rows, if the kernel can be evaluated on them."""
+        """The rows, if the kernel can be evaluated on them, and they are solved for exactly."""
+        self._refuse_if_approximate("log p(y) at other hyper-parameters, and their errors,")
         if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
             raise ValueError(f"{self.kernel_!r} keeps no matrix of the rows; only the value of the fit is known.")
         return self._rows

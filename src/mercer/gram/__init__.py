@@ -3,6 +3,9 @@
 from mercer.gram.base import Gram, joined, take
 from mercer.gram.landmarks import Landmarks
 from mercer.gram.matrices import DenseGram, ScaledGram, TiledGram, apply
+from mercer.gram.neighbours import Neighbours
 from mercer.gram.rows import Rows
 
-__all__ = ["DenseGram", "Gram", "Landmarks", "Rows", "ScaledGram", "TiledGram", "apply", "joined", "take"]
+__all__ = [
+    "DenseGram", "Gram", "Landmarks", "Neighbours", "Rows", "ScaledGram", "TiledGram", "apply", "joined", "take",
+]  # fmt: skip

@@ -172,6 +172,10 @@ class Scaled(FromParts):
         """c · k(x, x)."""
         return float(self._positive("scale")) * self.kernel.diag(X)
 
+    def metric(self, X):
+        """That of k."""
+        return self.kernel.metric(X)
+
     def _dx(self, X, Z):
         return float(self.scale) * self.kernel.dx(X, Z)
 

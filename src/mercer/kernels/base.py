@@ -114,6 +114,10 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
             return X
         return as_vectors(X, type(self).__name__)
 
+    def metric(self, X):
+        """(U, p) where k(x, z) falls with ‖u − v‖ₚ and depends on nothing else; None where there are none such."""
+        return None
+
     def retain(self, X):
         """Return what prediction must keep of the training inputs X: all of them, unless a kernel knows better."""
         return X

@@ -197,6 +197,10 @@ class Transformed(FromParts):
         """k(g(x), g(x))."""
         return self.kernel.diag(self._inside(X))
 
+    def metric(self, X):
+        """That of k at g(x)."""
+        return self.kernel.metric(self._inside(X))
+
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.transform({show(self.function)})"
 
@@ -279,6 +283,10 @@ class Columns(FromParts):
     def diag(self, X):
         """k at the chosen columns."""
         return self.kernel.diag(self._chosen(X))
+
+    def metric(self, X):
+        """That of k on the chosen columns."""
+        return self.kernel.metric(self._chosen(X))
 
     def _dx(self, X, Z):
         out = np.zeros((len(X), len(Z), X.shape[1]))

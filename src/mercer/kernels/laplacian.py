@@ -40,6 +40,10 @@ class Laplacian(PreparedKernel):
         """k(x, x) = 1."""
         return np.ones(len(X), dtype=X.dtype)
 
+    def metric(self, X):
+        """x/ℓ, by the sum norm."""
+        return X / self._positive("length_scale", X.shape[1]), 1
+
     def _dx(self, X, Z):
         """−k sign(xⱼ − zⱼ)/ℓⱼ."""
         pairs = self.prepare(X, Z)

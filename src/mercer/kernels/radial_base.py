@@ -102,6 +102,10 @@ class Radial(Kernel):
         """φ(0) = 1."""
         return np.ones(len(X), dtype=X.dtype)
 
+    def metric(self, X):
+        """x/ℓ, by the Euclidean norm."""
+        return X / self._positive("length_scale", X.shape[1]), 2
+
     def _grad(self, X, Z, W):
         """∂s/∂ℓⱼ = −2 (xⱼ − zⱼ)²/ℓⱼ³; all d columns from one product with V = W ∘ φ′(s)."""
         _, in_logs = RadialPrepared(self, X, Z).contract(EVERYTHING, EVERYTHING, W, list(self.hyper))

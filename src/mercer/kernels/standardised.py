@@ -52,6 +52,10 @@ class Standardised(FromParts):
         """k at (x − m)/s."""
         return self.kernel.diag(self._inside(X))
 
+    def metric(self, X):
+        """That of k at (x − m)/s."""
+        return self.kernel.metric(self._inside(X))
+
     def _dx(self, X, Z):
         return self.kernel.dx(self._inside(X), self._inside(Z)) / np.asarray(self.scale, dtype=float)
 

@@ -86,6 +86,7 @@ class Rule(BaseEstimator, ABC):
     density = False
     weights = "repeats"
     needs: frozenset = frozenset()
+    by_neighbours: str | None = None  # whom a row is given in its place: those "before" it in an order, or all "others"
     on_landmarks: str | None = None  # what chooses λ on landmarks in its place: "loo", "gcv", "elbo"
 
     @property

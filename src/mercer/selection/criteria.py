@@ -56,6 +56,11 @@ class LOO(SmoothCriterion):
         return "loo" if self.score == "squared" else None
 
     @property
+    def by_neighbours(self):
+        """Of the log density; errors say nothing of the amplitude."""
+        return "others" if self.score == "log_density" else None
+
+    @property
     def positive(self):
         """Whether the score is an error, not a log density."""
         return self.score != "log_density"
@@ -250,7 +255,7 @@ class Evidence(SmoothCriterion):
     summed = True
     density = True
     needs = frozenset({"logdet"})
-    on_landmarks = "elbo"
+    on_landmarks, by_neighbours = "elbo", "before"
 
     @property
     def merges(self):

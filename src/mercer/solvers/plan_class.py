@@ -17,6 +17,7 @@ FIELDS = {
     "available_bytes": ("number", None),
     "work": dict,
     "landmarks": "size m",
+    "neighbours": "size k",
 }
 
 
@@ -31,7 +32,8 @@ class Plan:
     solver : str
         "cholesky", "mixed", "spectral", "cg", another way of solving, or the class name of another solver.
     gram : str
-        "dense": K is stored; "tiled": it is evaluated where it is needed; "landmarks": K ≈ AᵀA.
+        "dense": K is stored; "tiled": it is evaluated where it is needed; "landmarks": K ≈ AᵀA;
+        "neighbours": small systems of k rows.
     memory_bytes : float
         Predicted peak of the solver, and of K where it is stored.
     compiled : bool
@@ -46,6 +48,8 @@ class Plan:
         Counted operations: "float64" and "float32" of factorisations and products, "entries" of the kernel.
     landmarks : int
         With gram "landmarks": how many there are, at most.
+    neighbours : int
+        With gram "neighbours": of how many a prediction is made.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class Plan:
     available_bytes: int | None = field(default=None, compare=False)
     work: dict = field(default_factory=dict, compare=False)
     landmarks: int = 0
+    neighbours: int = 0
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -73,7 +78,7 @@ class Plan:
     @classmethod
     def from_state(cls, state):
         """Return the plan that had this state."""
-        state = {"landmarks": 0, **state}  # plans of older files have none
+        state = {"landmarks": 0, "neighbours": 0, **state}  # plans of older files have none
         check(state, FIELDS, "Plan")
         return cls(**state)
 
@@ -87,14 +92,20 @@ class Plan:
         free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
         loops = "compiled loops" if self.compiled else "NumPy"
         lines = [
-            f"n = {self.n}: solver {self.solver!r} on a {self.gram} Gram matrix"
-            if not self.landmarks
-            else f"n = {self.n}: normal equations on at most {self.landmarks} landmarks",
+            f"n = {self.n}: {self._how()}",
             f"memory  {_machine.gigabytes(self.memory_bytes)} of {free}",
             f"time    about {duration(self.seconds)} ({loops}, {self.threads} thread{'s' * (self.threads > 1)})",
             *(f"- {reason}" for reason in self.reasons),
         ]
         return "\n".join(lines)
+
+    def _how(self):
+        """What is solved, in a few words."""
+        if self.neighbours:
+            return f"each prediction from the {self.neighbours} nearest rows"
+        if self.landmarks:
+            return f"normal equations on at most {self.landmarks} landmarks"
+        return f"solver {self.solver!r} on a {self.gram} Gram matrix"
 
     def __repr__(self):
         memory, seconds = _machine.gigabytes(self.memory_bytes), duration(self.seconds)

@@ -1,0 +1,142 @@
+"""A Gaussian process by neighbours: hyper-parameters from some rows, then by batches; recalibrated on rows left out."""
+
+import copy
+import time
+
+import numpy as np
+
+from mercer import _tiles
+from mercer.estimators import _gp_learning as learning
+from mercer.estimators._report import FitReport
+from mercer.gram.landmarks import drawn
+from mercer.gram.neighbours import Neighbours
+from mercer.inference.neighbours import NeighbourPosterior
+from mercer.inference.neighbours_kept import KeptNeighbours, mean_square
+from mercer.kernels.amplitude import rescale
+from mercer.primal.design import choose_landmarks
+from mercer.selection import Evidence
+from mercer.selection.local_search import search_neighbours
+from mercer.selection.progress import reporter
+from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
+from mercer.sources.base import Block
+
+CANDIDATES = 20  # rows for each landmark of the global part
+GLOBAL = 256  # landmarks of the global part where none are said
+
+
+def plan_for(estimator, criterion, n, d, targets, why=""):
+    """The `Plan` by neighbours."""
+    how = _how(estimator)
+    if criterion is not None and criterion.by_neighbours is None:
+        raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
+    learnt, m = criterion is not None, how.chosen()
+    m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, n)
+    return plan_neighbours(n, d, how.k, m=m, memory=estimator.memory, targets=targets, learnt=learnt, why=why)
+
+
+def _how(estimator):
+    how = estimator.approximation
+    return how.check() if isinstance(how, Neighbours) else Neighbours()
+
+
+def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat, precisions):
+    """Fit by neighbours, and set everything that is learnt.
+
+    Parameters
+    ----------
+    estimator : GaussianProcessRegressor
+        With its plan.
+    rows : Rows
+    kernels : list of Kernel
+    lam : float
+        Noise variance: the value, or where a search starts.
+    criterion : Criterion or None
+    learn : callable
+        learn(kernels, rows, λ) returns the kernel and λ that the criterion chooses on some rows, exactly.
+    bounds : pair of float
+        Of λ in a search.
+    flat, precisions : bool
+        Whether y is one column, and whether each row has a noise variance of its own.
+    """
+    how, started, kernel = _how(estimator), time.perf_counter(), kernels[0]
+    _tiles.loops(rows.n * how.k**2)  # before the first k: compiled loops have other last bits
+    if criterion is not None:
+        some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
+        kernel, lam = learn(kernels, some, lam)
+        if rows.n > SUBSET:
+            kernel, lam = _refined(estimator, kernel, rows, lam, how, criterion, bounds, started)
+    if not lam >= 0:
+        raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
+    basis = _global_part(kernel, rows, how)
+    f = NeighbourPosterior.fit(kernel, rows, lam, how.k, how.random_state, evidence_of(precisions), basis)
+    kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
+    if how.recalibrate and criterion is not None and estimator.optimize == "all":
+        f, factor = _recalibrated(f, kept)
+        kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
+    publish(estimator, kept, precisions)
+
+
+def _refined(estimator, kernel, rows, lam, how, criterion, bounds, started):
+    """(kernel, λ) by batches of rows of all; what was found on some rows is where they begin."""
+    prior = learning.make_prior(estimator.prior, kernel, rows, criterion)
+    names, optimize = [*kernel.names, "lam"], estimator.optimize
+    box = np.vstack([kernel.theta_bounds, [np.log(bounds)]])
+    free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
+    budget = estimator.time_budget and max(estimator.time_budget - (time.perf_counter() - started), 0.0)
+    counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
+    found = search_neighbours(
+        kernel, rows, lam, how.k, how.random_state, ordered=criterion.by_neighbours == "before", names=names, box=box,
+        free=free, counts=counts, prior=prior, time_budget=budget, callback=reporter(estimator),
+    )  # fmt: skip
+    first, estimator.selection_ = estimator.selection_, found
+    found.criterion, found.candidates = first.criterion, first.candidates
+    found.history = [*first.history, *found.history]
+    found.evaluations, found.seconds = len(found.history), time.perf_counter() - started
+    found.warn()
+    return found.kernel, found.lam
+
+
+def _global_part(kernel, rows, how):
+    """(landmarks, L) that carry what is smooth, or None."""
+    chosen = how.chosen()
+    if chosen is None:
+        return None
+    m = GLOBAL if isinstance(chosen.m, str) else min(chosen.m, rows.n)
+    some = rows.take(drawn(rows.n, CANDIDATES * m, how.random_state + 3))
+    found = choose_landmarks(kernel, Block(0, some.X, some.y, None), m, chosen, how.random_state)
+    return found.points, found.L
+
+
+def _recalibrated(f, kept):
+    """(posterior, factor) with variances times the mean z² of rows left out; None where no amplitude may be changed."""
+    c = mean_square(kept.residuals, kept.variance)
+    kernel = rescale(f.kernel, c) if 0 < c < np.inf else None
+    return (f, None) if kernel is None else (f.rescaled(kernel, c), c)
+
+
+def publish(estimator, kept, precisions):
+    """Set the public attributes of a fit by neighbours."""
+    f, estimator.neighbours_ = kept.posterior, kept
+    estimator._set_process(f, kept.flat, precisions, f.log_evidence)
+    said = {"estimator": type(estimator).__name__, "kernel": repr(f.kernel), "noise": f.lam, **estimator._counts()}
+    said |= {"gram": "neighbours", "solver": "neighbours", "reasons": list(estimator.plan_.reasons)}
+    said |= {"memory_predicted": estimator.plan_.memory_bytes, "approximation": kept.report}
+    estimator.fit_report_ = FitReport(said)
+    if estimator.selection_ is not None:
+        estimator.fit_report_["selection"] = estimator.selection_.to_dict()
+
+
+def evidence_of(precisions):
+    """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
+    return Evidence(weights="precision" if precisions else "repeats")
+
+
+def changed(estimator, rows):
+    """The estimator with other rows at the same hyper-parameters: equal to a new fit of these."""
+    was, flat = estimator.neighbours_.posterior, estimator.neighbours_.flat
+    precisions, fitted = np.ndim(estimator.noise_) == 1, copy.copy(estimator)
+    basis = None if was.points is None else (was.points, was.L)
+    f = NeighbourPosterior.fit(was.kernel, rows, was.lam, was.k, was.seed, evidence_of(precisions), basis)
+    publish(fitted, KeptNeighbours.of(f, was.seed, flat), precisions)
+    fitted.fit_report_["updates"] = estimator.fit_report_.get("updates", 0) + 1
+    return fitted

@@ -1,0 +1,259 @@
+"""Neighbours: each prediction from the k nearest rows, in the metric that the kernel has learnt."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from mercer import _threads, _tiles
+from mercer.gram.base import joined, take
+from mercer.gram.landmarks import Landmarks
+from mercer.kernels import distance
+
+QUERIES = 512  # that one thread looks up at a time
+TREE_UP_TO = 3  # columns up to which a tree is faster than looking at all rows
+TREE_ALSO = 8  # and up to these, where there are more rows than
+TREE_FROM = 300_000
+ENTRIES = 2**22  # of a block of distances without compiled loops: 32 MB
+SPARE = 16  # neighbours asked for beyond those expected, where some come too late in the order
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """f(x) from the k nearest rows: what ``approximation=`` asks of a Gaussian process with many rows.
+
+    m(x) = kₓᵀ(K_NN + λI)⁻¹y_N and its variance, N the k rows nearest to x: k³ operations for a prediction, n k memory
+    and no matrix of all rows. Right for rough functions, maps and uncertainty, where landmarks smooth too much.
+
+    Parameters
+    ----------
+    k : int, default=64
+        How many. Smooth kernels with little noise need more.
+    landmarks : int, Landmarks or None, default=None
+        With it f = g + r: m landmarks carry the global part g, and neighbours the rest r, whose kernel is
+        k(x, z) − aₓᵀa_z. For gaps and for inputs far outside, which neighbours alone see from one side.
+    recalibrate : bool, default=True
+        Whether amplitude and noise that were learnt are multiplied by the mean z² of rows left out.
+    random_state : int, default=0
+        Seed of the order of the rows, and of those that hyper-parameters are learnt on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GaussianProcessRegressor, Neighbours
+    >>> from mercer.kernels import Matern32
+    >>> X = np.linspace(0, 10, 2000)[:, None]
+    >>> model = GaussianProcessRegressor(Matern32(1.0), 0.01, criterion=None, approximation=Neighbours(32))
+    >>> mean, std = model.fit(X, np.sin(X[:, 0])).predict([[1.0], [50.0]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.0)) < 1e-2), std.round(2)
+    (True, array([0.03, 1.  ]))
+    """
+
+    k: int = 64
+    landmarks: Any = None
+    recalibrate: bool = True
+    random_state: int = 0
+
+    def check(self):
+        """Return self, or raise ValueError for what cannot be."""
+        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
+            raise ValueError(f"k must be a whole number >= 1, got {self.k!r}.")
+        self.chosen()
+        return self
+
+    def chosen(self):
+        """`Landmarks` of the global part, or None."""
+        if self.landmarks is None or isinstance(self.landmarks, Landmarks):
+            return None if self.landmarks is None else self.landmarks.check()
+        return Landmarks(self.landmarks, random_state=self.random_state).check()
+
+
+class NearestRows:
+    """The k nearest of n inputs in the metric of a kernel: by a tree in few dimensions, else by looking at all of them.
+
+    A kernel that falls with a distance is asked for the coordinates (``kernel.metric``); any other, of strings or
+    graphs, for its own distance √(k(x, x) + k(z, z) − 2k(x, z)).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection of n inputs
+        In the order that ``before`` means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram.neighbours import NearestRows
+    >>> from mercer.kernels import Gaussian
+    >>> near = NearestRows(Gaussian(), np.array([[0.0], [3.0], [1.0], [7.0]]))
+    >>> near.among(np.array([[0.9]]), 2), near.others(np.array([0]), 2), near.before(np.array([2]), 2)
+    (array([[2, 0]]), array([[2, 1]]), array([[0, 1]]))
+    """
+
+    def __init__(self, kernel, X):
+        self.kernel, self.X, self.n = kernel, X, len(X)
+        found = kernel.metric(X)
+        self.U, self.p = (None, 2) if found is None else (np.ascontiguousarray(found[0], dtype=float), found[1])
+        d = 0 if self.U is None else self.U.shape[1]
+        few = d <= TREE_UP_TO or (d <= TREE_ALSO and self.n > TREE_FROM)
+        self.tree = self.U is not None and (few or self.p != 2)
+        self._trees = {}
+
+    # ------------------------------------------------------------------ what is asked
+    def among(self, Q, k):
+        """Index (m, k) of the nearest rows of new inputs, nearest first; −1 where there are fewer."""
+        at = Q if self.U is None else np.ascontiguousarray(self.kernel.metric(Q)[0], dtype=float)
+        whole, none = np.full(len(Q), self.n), np.full(len(Q), -1)
+        return self._search(at, k, whole, none)
+
+    def others(self, rows, k):
+        """Those of rows of X, without themselves."""
+        return self._search(self._at(rows), k, np.full(len(rows), self.n), rows)
+
+    def before(self, rows, k):
+        """Those of rows of X among the rows before each."""
+        return self._search(self._at(rows), k, rows, np.full(len(rows), -1))
+
+    def _at(self, rows):
+        return take(self.X, rows) if self.U is None else self.U[rows]
+
+    # ------------------------------------------------------------------ how
+    def _search(self, at, k, upto, own):
+        upto, own = np.asarray(upto, dtype=np.int64), np.asarray(own, dtype=np.int64)
+        out = np.full((len(upto), k), -1, dtype=np.int64)
+        loops = _tiles.loops(len(upto) * self.n if self.U is not None else 0)
+        if self.tree:
+            jobs = [(level, part) for level, rows in self._levels(upto) for part in _parts(rows, QUERIES)]
+            for level in {level for level, _ in jobs}:
+                self._tree(level)
+        else:
+            size = 32 if loops is not None and self.U is not None else max(1, ENTRIES // max(self.n, 1))
+            jobs = [(None, part) for part in _parts(np.arange(len(upto)), size)]
+
+        def work(i, worker):
+            level, rows = jobs[i]
+            some = take(at, rows) if len(rows) < len(upto) else at
+            if level is not None:
+                out[rows] = self._in_tree(level, some, k, upto[rows], own[rows])
+            elif self.U is not None and loops is not None:
+                out[rows] = self._in_all(loops, some, k, upto[rows], own[rows])
+            else:
+                out[rows] = self._in_blocks(some, k, upto[rows], own[rows])
+
+        _threads.run(work, len(jobs))
+        return out
+
+    def _levels(self, upto):
+        """[(rows of a tree, those that ask it)]: trees of 1, 2, 4, … of the first rows, so that half of each counts."""
+        level = np.minimum(2 ** np.ceil(np.log2(np.maximum(upto, 1))).astype(np.int64), self.n)
+        return [(int(size), np.flatnonzero(level == size)) for size in np.unique(level)]
+
+    def _tree(self, size):
+        """The tree of the first rows."""
+        if size not in self._trees:
+            from scipy.spatial import cKDTree
+
+            self._trees[size] = cKDTree(self.U[:size])
+        return self._trees[size]
+
+    def _in_tree(self, size, at, k, upto, own):
+        """The first k that come early enough of as many as it takes."""
+        tree, out = self._tree(size), np.full((len(at), k), -1, dtype=np.int64)
+        asked, left = min(size, k + 1 if (upto == size).all() else 2 * k + SPARE), np.arange(len(at))
+        while len(left):
+            found = tree.query(at[left], np.arange(1, asked + 1), p=self.p)[1]
+            good = (found < upto[left, None]) & (found != own[left, None])
+            place = np.cumsum(good, axis=1) - 1
+            rows, columns = np.nonzero(good & (place < k))
+            out[left[rows], place[rows, columns]] = found[rows, columns]
+            if asked == size:
+                break
+            left = left[good.sum(axis=1) < np.minimum(k, upto[left] - (own[left] >= 0))]
+            asked = min(size, 2 * asked)
+        return out
+
+    @cached_property
+    def _transposed(self):
+        return np.ascontiguousarray(self.U.T)
+
+    def _in_all(self, loops, at, k, upto, own):
+        """By a compiled loop over all rows."""
+        s, found = np.full((len(at), k), np.inf), np.full((len(at), k), -1, dtype=np.int64)
+        loops.neighbourhoods.nearest(np.ascontiguousarray(at), self._transposed, upto, own, s, found)
+        return np.take_along_axis(found, np.lexsort((found, s), axis=1), axis=1)
+
+    def _in_blocks(self, at, k, upto, own):
+        """By a block of distances, or of kernel distances."""
+        if self.U is not None:
+            S = distance.squared(at, self.U)
+        else:
+            K = np.asarray(self.kernel.prepare(at, self.X).tile(slice(0, len(at)), slice(0, self.n)), dtype=float)
+            S = self._diagonal - 2.0 * K
+        S[np.arange(self.n) >= upto[:, None]] = np.inf
+        mine = np.flatnonzero(own >= 0)
+        S[mine, own[mine]] = np.inf
+        found = np.argpartition(S, k - 1, axis=1)[:, :k] if k < self.n else np.tile(np.arange(self.n), (len(S), 1))
+        s = np.take_along_axis(S, found, axis=1)
+        order = np.lexsort((found, s), axis=1)
+        found, s = (np.take_along_axis(part, order, axis=1) for part in (found, s))
+        out = np.full((len(S), k), -1, dtype=np.int64)
+        out[:, : found.shape[1]] = np.where(np.isfinite(s), found, -1)
+        return out
+
+    @cached_property
+    def _diagonal(self):
+        return np.asarray(self.kernel.diag(self.X), dtype=float)
+
+
+def _parts(rows, size):
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+class Clouds:
+    """k on b clouds of m inputs each: b matrices, and the contraction of b weight matrices with ∂k/∂log θ.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection
+    index : ndarray of int of shape (b, m)
+        The inputs of each cloud; −1 is any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram.neighbours import Clouds
+    >>> from mercer.kernels import Linear
+    >>> Clouds(Linear(), np.array([[1.0], [2.0], [3.0]]), np.array([[0, 2]])).matrices()
+    array([[[1., 3.],
+            [3., 9.]]])
+    """
+
+    def __init__(self, kernel, X, index):
+        self.b, self.m = index.shape
+        points = take(X, np.maximum(index, 0).ravel())
+        self._pairs, self.p = kernel.prepare(points, points), kernel.n_theta
+
+    def _slices(self):
+        return [slice(i * self.m, (i + 1) * self.m) for i in range(self.b)]
+
+    def matrices(self):
+        """(b, m, m)."""
+        out = np.empty((self.b, self.m, self.m))
+        for K, one in zip(out, self._slices(), strict=True):
+            K[:] = self._pairs.tile(one, one)
+        return out
+
+    def grad(self, W):
+        """Σ W ∘ ∂k/∂log θ over all clouds."""
+        total = np.zeros(self.p)
+        for weights, one in zip(W, self._slices(), strict=True):
+            total += self._pairs.grad(one, one, weights)
+        return total
+
+
+def beside(X, Q):
+    """X and further inputs as one collection."""
+    return joined(X, Q)

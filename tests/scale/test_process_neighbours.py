@@ -1,0 +1,185 @@
+"""GaussianProcessRegressor(approximation=Neighbours()): learning, calibration, rows that join and leave, bad input."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import GaussianProcessRegressor, Landmarks, Neighbours
+from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
+from mercer.selection import LOO
+
+
+def problem(rng, n=1500):
+    X = rng.uniform(0, 6, (n, 2))
+    return X, np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.standard_normal(n)
+
+
+def fixed(k=16, **options):
+    return GaussianProcessRegressor(Matern32(1.0), 0.01, criterion=None, approximation=Neighbours(k), **options)
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    X, y = problem(np.random.default_rng(0))
+    return X, y, GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Neighbours(24), starts=1).fit(X, y)
+
+
+def test_learns_predicts_and_says_how_well(learnt, rng):
+    X, y, model = learnt
+    assert 0.008 < model.lam_ < 0.012
+    Z, target = problem(rng, 1000)
+    mean, std = model.predict(Z, return_std=True, noisy=True)
+    assert np.sqrt(np.mean((target - mean) ** 2)) < 0.115
+    assert 0.87 < np.mean(np.abs(target - mean) < 1.645 * std) < 0.93
+    said = model.fit_report_["approximation"]
+    assert said["verdict"] == "calibrated" and abs(said["mean_square"] - 1) < 1e-9 and said["k"] == 24
+    assert "of 1500 rows left out" in said["words"] and "from 12" in said["words"]
+    latent = model.predict(Z, return_std=True)[1]
+    np.testing.assert_allclose(std**2 - latent**2, model.noise_, rtol=1e-10)
+    ends = model.predict_interval(Z, 0.8, method="conformal", normalise=True)
+    assert 0.76 < np.mean((ends[:, 0] <= target) & (target <= ends[:, 1])) < 0.84
+
+
+def test_the_same_bits_twice_and_after_a_file(learnt, tmp_path):
+    X, y, model = learnt
+    again = GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Neighbours(24), starts=1).fit(X, y)
+    expected = model.predict(X[:50], return_std=True)
+    model.save(tmp_path / "model")
+    for other in (again, mercer.load(tmp_path / "model")):
+        for one, two in zip(other.predict(X[:50], return_std=True), expected, strict=True):
+            np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(other.loo_residuals_, model.loo_residuals_)
+
+
+def test_the_plan_is_what_was_done(learnt):
+    X, y, model = learnt
+    plan = mercer.plan(GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Neighbours(24), starts=1), X, y)
+    assert plan == model.plan_ and plan.neighbours == 24 and "24 nearest" in str(plan)
+
+
+def test_left_out_density_as_criterion(rng):
+    X, y = problem(rng, 1200)
+    model = GaussianProcessRegressor(1.0 * Matern32(1.0), criterion="loo", approximation=Neighbours(12), starts=1)
+    assert 0.007 < model.fit(X, y).lam_ < 0.013
+    with pytest.raises(ValueError, match='criterion="evidence", "loo" or None'):
+        GaussianProcessRegressor(criterion=LOO("squared"), approximation=Neighbours()).fit(X, y)
+
+
+def test_few_rows_are_the_exact_fit(rng):
+    X, y = problem(rng, 60)
+    exact, near = (
+        GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=how, random_state=0).fit(X, y)
+        for how in (None, Neighbours(100, recalibrate=False))
+    )
+    for one, two in zip(near.predict(X, return_std=True), exact.predict(X, return_std=True), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-8)
+    np.testing.assert_allclose(near.log_marginal_likelihood_value_, exact.log_marginal_likelihood_value_, rtol=1e-8)
+    np.testing.assert_allclose(near.trend_coef_, exact.trend_coef_, rtol=1e-6)
+
+
+def test_noise_of_each_row_weights_and_copies(rng):
+    X, y = problem(rng, 80)
+    X[40:] = X[:40]
+    noise, weight = rng.uniform(0.01, 0.1, 80), rng.uniform(0.5, 2.0, 80)
+    weight[3] = 0.0
+    exact, near = (
+        GaussianProcessRegressor(Matern32(1.0), noise, criterion=None, approximation=how).fit(X, y, weight)
+        for how in (None, Neighbours(200))
+    )
+    assert near.fit_report_["merged_rows"] == 39
+    for name in ("noise_", "row_lam_", "row_weight_", "trend_coef_"):
+        np.testing.assert_allclose(getattr(near, name), getattr(exact, name), rtol=1e-9)
+    np.testing.assert_allclose(near.predict(X), exact.predict(X), atol=1e-9)
+    np.testing.assert_allclose(near.log_marginal_likelihood_value_, exact.log_marginal_likelihood_value_, rtol=1e-9)
+
+
+def test_rows_join_and_leave(rng):
+    X, y = problem(rng, 300)
+    grown = fixed().fit(X[:200], y[:200]).update(X[200:], y[200:])
+    np.testing.assert_array_equal(grown.predict(X), fixed().fit(X, y).predict(X))
+    keep = np.delete(np.arange(300), np.arange(50, 90))
+    grown.forget(np.arange(50, 90))
+    np.testing.assert_array_equal(grown.predict(X), fixed().fit(X[keep], y[keep]).predict(X))
+    assert grown.fit_report_["rows"] == 260 and grown.fit_report_["updates"] == 2
+
+
+def test_several_targets_and_strings(rng):
+    X, y = problem(rng, 200)
+    both = fixed().fit(X, np.column_stack([y, -2 * y]))
+    mean = both.predict(X)
+    assert mean.shape == (200, 2) and both.loo_residuals_.shape == (200, 2)
+    np.testing.assert_allclose(mean[:, 0], fixed().fit(X, y).predict(X), atol=1e-10)
+    words = ["".join(rng.choice(list("ab"), 12)) for _ in range(80)]
+    share = np.array([word.count("ab") for word in words], dtype=float)
+    model = GaussianProcessRegressor(Spectrum(2), 0.1, criterion=None, approximation=Neighbours(20)).fit(words, share)
+    assert np.corrcoef(model.predict(words), share)[0, 1] > 0.95
+
+
+def test_what_neighbours_do_not_have_is_refused(learnt):
+    X, _, model = learnt
+    asked = [lambda: model.predict(X, return_cov=True), lambda: model.sample(X), lambda: model.decompose(X)]
+    asked += [lambda: model.derivative(X), model.influence, lambda: model.hyper_std_, model.evidence_terms]
+    for ask in asked:
+        with pytest.raises(ValueError, match="approximation=None"):
+            ask()
+
+
+# ---------------------------------------------------------------------------------------------- gaps and bad input
+def test_landmarks_carry_a_gap(rng):
+    x = rng.uniform(0, 12, (3000, 1))
+    x = x[(x[:, 0] < 5) | (x[:, 0] > 7)]
+    y, gap = np.sin(x[:, 0]) + 0.05 * rng.standard_normal(len(x)), np.linspace(5.2, 6.8, 30)[:, None]
+    options = {"kernel": Gaussian(1.5), "noise": 0.0025, "criterion": None}
+    error = {}
+    for m in (None, 40):
+        model = GaussianProcessRegressor(approximation=Neighbours(16, landmarks=m), **options).fit(x, y)
+        mean, std = model.predict(gap, return_std=True)
+        error[m] = np.abs(mean - np.sin(gap[:, 0])).max()
+        assert np.all(np.abs(mean - np.sin(gap[:, 0])) < 4 * std + 1e-3)
+    assert error[40] < 0.5 * error[None]
+    assert model.fit_report_["approximation"]["landmarks"] == len(model.neighbours_.posterior.points)
+
+
+def test_a_gap_as_large_as_the_map_gives_the_prior_back(rng):
+    X, y = problem(rng, 400)
+    far = X + 1e4
+    for m in (None, 20):
+        model = fixed().set_params(approximation=Neighbours(16, landmarks=m)).fit(X, y)
+        mean, std = model.predict(far, return_std=True)
+        np.testing.assert_allclose(mean, model.intercept_, atol=1e-8)
+        assert (std > 1.0).all() and (std < 1.1).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_bad_input(rng):
+    X, y = problem(rng, 50)
+    assert np.isfinite(fixed(500).fit(X, y).predict(X)).all()  # k > n
+    assert np.isfinite(fixed(1).fit(X[:1], y[:1]).predict(X)).all()
+    same = np.tile(X[:1], (50, 1))  # all neighbours equal, merged and not
+    for merge in (True, False):
+        model = fixed(60, merge=merge).fit(same, y)
+        np.testing.assert_allclose(model.predict(same[:1]), y.mean(), atol=0.05)
+    X[:, 1] = 3.0  # one column constant
+    model = GaussianProcessRegressor(1.0 * Exponential([1.0, 1.0]), approximation=Neighbours(8)).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    for wrong in (0, 2.5, True, "many"):
+        with pytest.raises(ValueError, match="k must be a whole number"):
+            fixed(wrong).fit(X, y)
+    with pytest.raises(ValueError, match="m must be a whole number"):
+        fixed().set_params(approximation=Neighbours(8, landmarks=-1)).fit(X, y)
+
+
+def test_interpolation_without_noise(rng):
+    X, y = problem(rng, 200)
+    model = fixed().set_params(noise=0.0).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, y, atol=1e-7)
+    assert std.max() < 1e-6
+
+
+def test_auto_takes_neighbours_where_the_exact_fit_is_too_long():
+    model = GaussianProcessRegressor()
+    near, wide = mercer.plan(model, n=200_000, d=5), mercer.plan(model, n=200_000, d=60)
+    assert near.neighbours == 64 and not near.landmarks and "neighbours are near" in " ".join(near.reasons)
+    assert wide.landmarks and not wide.neighbours
+    assert mercer.plan(GaussianProcessRegressor(approximation=Landmarks(100)), n=200_000, d=5).landmarks == 100
