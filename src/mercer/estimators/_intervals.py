@@ -248,7 +248,7 @@ class LinearEstimator(KernelRegressor):
         (2, 2)
         """
         check_is_fitted(self)
-        held = self._on_landmarks() is not None and method == "split" and calibration is None
+        held = "landmarks_" in self.__dict__ and method == "split" and calibration is None
         if not held:
             check_method(method, (*METHODS, "left-out", "split"), calibration)
         if method == "left-out":
@@ -296,7 +296,7 @@ class LinearEstimator(KernelRegressor):
 
     def _from_held_rows(self, X, coverage, normalise):
         """Split conformal from the rows that a fit on landmarks has not seen."""
-        residuals, scale, new = self._on_landmarks().split(X, normalise)
+        residuals, scale, new = self.__dict__["landmarks_"].split(X, normalise)
         f, one = self.predict(X), self.dual_coef_.ndim == 1
         ends = uncertainty.split(residuals, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new)
         return ends[..., 0] if one else ends
