@@ -234,6 +234,13 @@ def one_blas_thread():
         yield
 
 
+def keep_one_blas_thread():
+    """BLAS on one thread for good: in a process whose threads all run tasks of ours, none may restore it for others."""
+    with _setting:
+        if max(blas_threads(), default=1) > 1:
+            _blas().limit(limits=1)
+
+
 def few_threads(n):
     """One BLAS thread for few rows: their many small products would wait for threads longer than they run.
 

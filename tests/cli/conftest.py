@@ -44,3 +44,8 @@ def run(capsys):
         return code, out.out, out.err
 
     return call
+
+
+@pytest.fixture
+def table_of():
+    return write_cars

@@ -13,8 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mercer.cli import _budget, _run, _session, main
-from mercer.cli._run import Interrupted, Usage
+from mercer.cli import Interrupted, Usage, _options, _session, interrupted, main
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
@@ -72,12 +71,12 @@ def test_a_reader_that_has_had_enough_is_no_error(monkeypatch, capsys):
 
 
 def test_units():
-    assert [_budget.seconds(text, "t") for text in ("60s", "5m", "2h", "90", "1.5 min")] == [60, 300, 7200, 90, 90]
-    assert [_budget.bytes_of(text, "m") for text in ("8GB", "500 MB", "2GiB", "8e9")] == [8e9, 5e8, 2**31, 8e9]
-    assert [_budget.whole(text, "n") for text in ("500", "2e6", "20_000", "3k")] == [500, 2_000_000, 20_000, 3000]
+    assert [_options.seconds(text, "t") for text in ("60s", "5m", "2h", "90", "1.5 min")] == [60, 300, 7200, 90, 90]
+    assert [_options.bytes_of(text, "m") for text in ("8GB", "500 MB", "2GiB", "8e9")] == [8e9, 5e8, 2**31, 8e9]
+    assert [_options.whole(text, "n") for text in ("500", "2e6", "20_000", "3k")] == [500, 2_000_000, 20_000, 3000]
     for wrong in ("", "x", "0", "-1s", "1 parsec", "inf", "nan", "1e999"):
         with pytest.raises(Usage):
-            _budget.seconds(wrong, "t")
+            _options.seconds(wrong, "t")
 
 
 def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_path):
@@ -201,7 +200,7 @@ def another_error():
 @pytest.mark.parametrize("work", [dropped, another_error])
 def test_ctrl_c_is_heard_where_libraries_do_not_pass_it_on(work):
     before, start = (sys.unraisablehook, signal.getsignal(signal.SIGINT)), time.monotonic()
-    with pytest.raises(Interrupted) as caught, _run.interrupted(SimpleNamespace(written=["m.mercer"])):
+    with pytest.raises(Interrupted) as caught, interrupted(SimpleNamespace(written=["m.mercer"])):
         work()
     assert caught.value.written == ["m.mercer"]
     assert time.monotonic() - start < 30
@@ -211,7 +210,7 @@ def test_ctrl_c_is_heard_where_libraries_do_not_pass_it_on(work):
 def test_what_is_not_ctrl_c_is_told_as_ever(monkeypatch):
     told, settings = [], SimpleNamespace(written=())
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
-    with pytest.raises(ImportError, match="a part"), _run.interrupted(settings):
+    with pytest.raises(ImportError, match="a part"), interrupted(settings):
         callback(lambda: [][0])
         raise ImportError("a part is missing")
     assert told == [IndexError]
@@ -221,7 +220,7 @@ def test_a_handler_of_the_caller_stays():
     heard = []
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
-        with _run.interrupted(SimpleNamespace(written=())):
+        with interrupted(SimpleNamespace(written=())):
             signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
     finally:

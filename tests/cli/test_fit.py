@@ -137,7 +137,7 @@ def test_many_rows_are_cut_to_the_time_and_it_is_said(run, tmp_path):
 
 
 def test_many_rows_are_judged_and_shown_by_some_of_them(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.cli._fit_result.MOST_SCORED", 60)
+    monkeypatch.setattr("mercer.cli._outputs.MOST_SCORED", 60)
     for module in ("_case", "_rows"):
         monkeypatch.setattr(f"mercer.report.{module}.LEFT_OUT", 50)
     path = tmp_path / "many.csv"
@@ -262,7 +262,7 @@ def test_an_interrupt_is_130_and_nothing_is_written(run, cars, tmp_path, monkeyp
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.tabular.scoring.nested_cv", interrupted)
+    monkeypatch.setattr("mercer.tabular.nested_cv", interrupted)
     code, out, err = run("fit", cars, "-t", "dist", *QUICK, "-o", tmp_path / "m.mercer")
     assert (code, out) == (130, "")
     assert "nothing was written" in err
@@ -303,7 +303,7 @@ def test_a_fold_that_fails_does_not_cost_the_model(run, cars, tmp_path, monkeypa
     def broken(*arguments, **options):
         raise ValueError("a fold of nothing")
 
-    monkeypatch.setattr("mercer.tabular.scoring.nested_cv", broken)
+    monkeypatch.setattr("mercer.tabular.nested_cv", broken)
     code, out, _ = run("fit", cars, "-t", "dist", *QUICK, "-o", tmp_path / "m.mercer")
     assert code == 0
     assert "not judged by cross-validation, as a fit without some of the rows failed: a fold of nothing" in out

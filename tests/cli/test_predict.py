@@ -28,7 +28,9 @@ def test_rows_in_their_order_with_what_is_to_be_kept(run, fitted, model, tmp_pat
         found = read_table(tmp_path / name)
         assert found.columns == ["name", "prediction", "lower", "upper"]
         assert found["name"].to_list() == table["name"].to_list()
-        np.testing.assert_allclose(found["prediction"].to_numpy(), load(model).predict(table), rtol=1e-12)
+        off = {"rtol": 1e-12} if name == "out.parquet" else {"atol": 1e-3}  # digits that mean something, in text
+        np.testing.assert_allclose(found["prediction"].to_numpy(), load(model).predict(table), **off)
+        assert max(len(str(value)) for value in found["prediction"].to_list()) < 9 or name == "out.parquet"
         assert (found["lower"] < found["prediction"]).all()
         assert run("predict", model, fitted / "cars.csv", "-o", tmp_path / name)[0] == 2
 
@@ -105,7 +107,7 @@ def test_std_of_a_gaussian_process_and_probabilities_of_a_classifier(run, fitted
     _, out, _ = run("predict", tmp_path / "gp.mercer", data, "--std", "--interval", "0.9")
     found = pl.read_csv(io.StringIO(out))
     reach = (found["upper"] - found["lower"]) / 2 / found["std"]
-    np.testing.assert_allclose(reach.to_numpy(), 1.6448536269514722, rtol=1e-9)
+    np.testing.assert_allclose(reach.to_numpy(), 1.6448536269514722, rtol=1e-3)
     assert run("fit", data, "-t", "class", "--ignore", "dist", *options, "-o", tmp_path / "c.mercer")[0] == 0
     _, out, _ = run("predict", tmp_path / "c.mercer", data)
     found = pl.read_csv(io.StringIO(out))

@@ -209,3 +209,52 @@ def test_a_function_that_is_no_kernel_is_named_when_the_solver_gives_up(rng):
     with pytest.warns(ConvergenceWarning, match=r"Solver terminated early.*not positive semi-definite.*eigenvalue -"):
         model = compat.SVR(kernel="poly", coef0=-0.5, max_iter=1).fit(X, y)
     assert model.fit_report_["lowest_eigenvalue"] < 0
+
+
+# ------------------------------------------------------------------------------------- the protocol, and bad targets
+MODELS = [
+    compat.KernelRidge(kernel="rbf"),
+    compat.KernelRidge(kernel="sigmoid", gamma=0.1),
+    compat.SVR(),
+    compat.SVR(kernel=lambda A, B: np.asarray(A) @ np.asarray(B).T),
+    compat.NuSVR(),
+    compat.GaussianProcessRegressor(RBF() + WhiteKernel(0.1), alpha=np.full(30, 0.01)),
+    compat.GaussianProcessClassifier(),
+]
+NUMBERS = MODELS[:-1]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_a_report_about_a_model_of_scikit_learns_kind(model, rng):
+    from mercer.report import collect, render
+
+    X, y = data(rng)
+    y = y > 0 if model is MODELS[-1] else y
+    fitted = model.fit(X, y)
+    found = collect(fitted, X, y, time_budget=1e-9)
+    assert found["kernel"] == repr(fitted.our_kernel_)
+    assert "<html" in render(found)
+    again = fitted.frozen(np.arange(20)).fit(X[:20], y[:20])
+    assert again.predict(X).shape == (30,)
+    same = fitted.frozen().fit(X, y)
+    if model is not MODELS[-1]:
+        np.testing.assert_allclose(same.predict(X), fitted.predict(X), rtol=1e-4, atol=1e-4)
+
+
+BAD = [
+    (["a", "b", "c"] * 10, ValueError, "y must be numbers, and holds 'a'; labels are for a classifier"),
+    (np.array(["2020-01-01"] * 30, dtype="datetime64[D]"), ValueError, "y holds dates"),
+    ([10**4000] * 30, ValueError, "no float64 numbers"),
+    (np.full(30, np.longdouble("1e4000")), ValueError, "no float64 numbers"),
+]
+
+
+@pytest.mark.parametrize("model", NUMBERS, ids=lambda m: type(m).__name__)
+def test_targets_that_are_no_numbers_are_refused_in_words(model, rng):
+    import scipy.sparse as sp
+
+    X, _ = data(rng)
+    for y, error, said in [*BAD, (sp.csr_array(np.ones((30, 1))), TypeError, r"y is sparse.*toarray")]:
+        with pytest.raises(error, match=said):
+            model.fit(X, y)

@@ -12,7 +12,7 @@ from sklearn.model_selection import TimeSeriesSplit
 import mercer
 from mercer.estimators import KernelEstimator
 from mercer.exceptions import InfeasibleWarning
-from mercer.kernels import Gaussian, Matern32
+from mercer.kernels import Gaussian, Matern32, PolynomialBasis
 from mercer.losses import Quantile
 from mercer.selection import GCV, LOO, Evidence, KFold, LCurve
 
@@ -30,6 +30,9 @@ MODELS = [cls(Matern32(0.5)) if cls is INTERPOLATOR else cls() for cls in ESTIMA
 ]
 WORDS = {"loo": LOO(), "gcv": GCV(), "evidence": Evidence(), "kfold": KFold(), "lcurve": LCurve()}
 OLD = {"intercept", "mean", "native_norm_", "pivots_", "mean_", "basis_intercept"}
+
+PART = {mercer.BasisRegression: PolynomialBasis(2)}  # what a criterion chooses, where it is no kernel
+LAMLESS = {mercer.GaussianProcessClassifier, INTERPOLATOR}
 
 every = pytest.mark.parametrize("model", MODELS, ids=repr)
 choosers = pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if cls.criteria], ids=lambda cls: cls.__name__)
@@ -155,7 +158,7 @@ def test_intervals_hold_new_targets(model, data):
 def test_criterion_takes_words_rules_numbers_and_splitters(cls, data):
     folds = [3, Splitter(3, shuffle=True, random_state=0), KFold(3)] if "kfold" in cls.criteria else []
     for criterion in [*cls.criteria, *(WORDS[word] for word in cls.criteria if word in WORDS), *folds]:
-        fitted = fit(cls(Gaussian(1.0), criterion=criterion), data)
+        fitted = fit(cls(PART.get(cls, Gaussian(1.0)), criterion=criterion), data)
         assert fitted.selection_ is not None and fitted.frozen().criterion is None
     for wrong in ("guess", True, 1, object(), *(word for word in WORDS if word not in cls.criteria)):
         with pytest.raises(ValueError, match=r"it takes '.*or None") as error:
@@ -176,30 +179,31 @@ def test_folds_of_a_splitter_are_those_of_the_rule(data):
 
 @choosers
 def test_a_list_of_kernels_wherever_there_is_a_criterion(cls, data):
-    fitted = fit(cls([Gaussian(1e-3), Matern32(1.5)], criterion=cls.criteria[0]), data)
+    two = [PolynomialBasis(5), PolynomialBasis(1)] if cls in PART else [Gaussian(1e-3), Matern32(1.5)]
+    fitted = fit(cls(two, criterion=cls.criteria[0]), data)
     assert len(fitted.selection_.candidates) == 2
     if cls in (mercer.SVR, mercer.KernelMachine):  # the others learn the length scale
         assert fitted.kernel_ == Matern32(1.5)
     with pytest.raises(ValueError, match="criterion to choose by"):
-        fit(cls([Gaussian(1.0)], criterion=None), data)
+        fit(cls(two, criterion=None), data)
 
 
 @choosers
 def test_optimize_means_the_same(cls, data):
-    kernel = Gaussian(1.3)
+    kernel = PART.get(cls, Gaussian(1.3))
     for what in ("lam", "kernel", "all"):
-        if cls is mercer.GaussianProcessClassifier and what == "lam":
+        if cls in LAMLESS and what == "lam":
             with pytest.raises(ValueError, match="optimize"):
                 fit(cls(optimize=what), data)
             continue
         fitted = fit(cls(kernel, criterion=cls.criteria[0], optimize=what, **known(cls)), data)
         assert what != "lam" or fitted.kernel_ == kernel
-        if what == "kernel" and fitted.lam_ is not None:
+        if what == "kernel" and cls not in LAMLESS:
             assert_allclose(fitted.lam_, 0.3)
 
 
 def known(cls):
-    if cls is mercer.GaussianProcessClassifier:
+    if cls in LAMLESS:
         return {}
     return {"noise": 0.3} if cls is mercer.GaussianProcessRegressor else {"lam": 0.3}
 
@@ -281,3 +285,24 @@ def test_an_interpolant_without_a_row(data):
     with pytest.warns(InfeasibleWarning):
         model = mercer.KernelInterpolator(Gaussian(1.0)).fit(np.vstack([X[:4], X[:1]]), [1.0, 2.0, 3.0, 4.0, 5.0])
     assert np.isfinite(model.loo_residuals_).all()
+
+
+def test_a_basis_is_chosen_as_ridge_on_its_kernel_chooses(data):
+    X, y = data
+    basis = PolynomialBasis(4)
+    one = mercer.BasisRegression(basis, criterion="loo").fit(X, y)
+    other = mercer.KernelRidge(basis, criterion="loo", trend=None).fit(X, y)
+    assert_allclose(one.lam_, other.lam_, rtol=1e-4)
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-4, atol=1e-5)
+    assert_allclose(one.loo_residuals_, other.loo_residuals_, rtol=1e-3, atol=1e-5)
+
+
+def test_an_interpolant_chooses_the_length_with_the_smallest_left_out_residuals():
+    X = np.linspace(0, 6, 25)[:, None]
+    y = np.sin(2 * X[:, 0])
+    chosen = INTERPOLATOR(Matern32(20.0), criterion="loo").fit(X, y)
+    assert_allclose(chosen.predict(X), y, atol=1e-4)
+    lengths = np.geomspace(0.05, 100.0, 40)
+    grid = [np.mean(INTERPOLATOR(Matern32(length)).fit(X, y).loo_residuals_ ** 2) for length in lengths]
+    assert np.mean(chosen.loo_residuals_**2) <= 1.01 * min(grid)
+    assert chosen.selection_ is not None and chosen.frozen().kernel == chosen.kernel_

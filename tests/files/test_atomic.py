@@ -16,7 +16,8 @@ import pytest
 import mercer
 from files import zoo
 from mercer import KernelInterpolator, KernelRidge
-from mercer.files import _container, atomic
+from mercer import _atomic as atomic
+from mercer.files import _container
 from mercer.kernels import Gaussian
 
 X, Y, *_ = zoo.data(6)

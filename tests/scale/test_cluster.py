@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -14,13 +15,16 @@ import polars as pl
 import pytest
 from distributed import Client, LocalCluster
 
-from mercer import KernelRidge, Landmarks
-from mercer.exceptions import DataError
+from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks
+from mercer._machine import Memory
+from mercer.exceptions import DataError, NotEnoughMemory
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian
 from mercer.primal.design import Design, choose_landmarks
 from mercer.primal.squared import Sums
+from mercer.solvers.plan_landmarks import plan_landmarks
 from mercer.sources import Arrays, Block, Checkpoint, EngineLost, OutOfTime, as_source
+from mercer.sources.mapped import MappedTable
 from mercer.sources.passes import subtrees
 
 N = 12_000  # so few that no worker loads compiled loops
@@ -133,7 +137,7 @@ def test_an_executor_that_breaks_is_told_and_the_fit_goes_on_from_its_checkpoint
     X, y, _ = data
     with Dying(1) as pool, pytest.raises(EngineLost, match="of the Dying ended.*checkpoint"):
         sums(as_source(X, y, executor=pool))
-    with ThreadPoolExecutor(1) as pool, pytest.raises(OutOfTime, match="0 of 12000 rows"):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(OutOfTime, match="of 12000 rows"):
         sums(as_source(X, y, executor=pool), deadline=0.0)
     path, seen = tmp_path / "sums.npz", []
 
@@ -233,3 +237,74 @@ def test_dask_is_not_imported_for_others():
         "assert not {'dask', 'distributed'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
+
+
+# ------------------------------------------------------------------------------------------------ new rows
+def test_predictions_of_a_collection_are_lazy(data, rng):
+    X, y, w = data
+    fitted = model().fit(X[:3000], y[:3000])
+    dX = chunked(data, 5, rng)[0]
+    for name, options in (("predict", {}), ("predict_interval", {"coverage": 0.8, "method": "left-out"})):
+        lazy = getattr(fitted, name)(dX, **options)
+        assert isinstance(lazy, da.Array) and lazy.shape[0] == N
+        np.testing.assert_allclose(lazy.compute(), getattr(fitted, name)(X, **options), rtol=1e-10, atol=1e-10)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=4)
+    named = model().fit(pd.DataFrame(X[:3000], columns=list("abc")), y[:3000])
+    kept = frame[frame.a > 1.999]  # some partitions are empty
+    np.testing.assert_allclose(named.predict(kept).compute(), named.predict(kept.compute()), rtol=1e-10)
+    assert "p" in frame.assign(p=named.predict(frame)).columns
+    process = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit(X[:50], y[:50])
+    mean, std = process.predict(dX, return_std=True, noisy=True)
+    plain = process.predict(X, return_std=True, noisy=True)
+    np.testing.assert_allclose(mean.compute(), plain[0], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(std.compute(), plain[1], rtol=1e-12)
+    with pytest.raises(ValueError, match="return_cov needs all rows"):
+        process.predict(dX, return_cov=True)
+    with pytest.raises(ValueError, match="2 features"):  # at once, not when it is computed
+        process.predict(dX[:, :2])
+    labels = KernelMachine(Gaussian(1.0), loss="logistic", lam=0.1).fit(X[:50], np.where(y[:50] > 0, "up", "down"))
+    np.testing.assert_array_equal(labels.predict(dX).compute(), labels.predict(X))
+    assert labels.predict_proba(dX).shape == (N, 2)
+
+
+def test_the_plan_refuses_what_workers_cannot_hold():
+    small = Memory(10**8, "the worker tcp://one may use 0.4 GB")
+    with pytest.raises(NotEnoughMemory, match=r"a task on 3000 landmarks needs 0.\d GB, but 0.1 GB is available \(the"):
+        plan_landmarks(10**6, 10, 3000, elsewhere=small)
+    assert plan_landmarks(10**6, 10, elsewhere=small).landmarks <= 1024
+    assert plan_landmarks(10**6, 10, 500, elsewhere=small).landmarks == 500
+
+
+# ------------------------------------------------------------------------------------------------ record batches
+def as_spark(table, groups=None, broken=False):
+    """(run, pick) of an engine that holds a table in partitions of its own, and maps functions over batches of them."""
+    rows = table["row"].to_numpy()
+    order = np.random.default_rng(0).permutation(len(rows))
+
+    def run(task, starts):
+        group = np.searchsorted(starts, rows, side="right")
+        task = cloudpickle.loads(cloudpickle.dumps(task))  # as it travels
+        for partition in range(5):
+            mine = order[group[order] % 5 == partition]
+            mine = mine[:-1] if broken else mine
+            yield from task(iter(table.take(mine).to_batches(max_chunksize=1000)))
+
+    return run, lambda index: table.take(np.flatnonzero(np.isin(rows, index)))
+
+
+def test_a_function_of_record_batches_is_enough(data):
+    import pyarrow as pa
+
+    frame = frame_of(data)
+    order = np.random.default_rng(1).permutation(N)
+    table = pa.table({"row": order} | {name: frame[name].to_numpy()[order] for name in frame})
+    source = MappedTable(N, table.column_names, "y", *as_spark(table), weight="w")
+    np.testing.assert_array_equal(source.take([5, 3, 5]).X, data[0][[5, 3, 5]])
+    plain = model().fit(*data)
+    there = model().fit(source, "y")
+    np.testing.assert_array_equal(there.dual_coef_, plain.dual_coef_)
+    assert there.fit_report_["engine"] == "record batches"
+    with pytest.raises(ValueError, match="rows .* are summed together, and .* no group may be spread"):
+        sums(MappedTable(N, table.column_names, "y", *as_spark(table, broken=True)))
+    with pytest.raises(ValueError, match="6 of 6 groups did not come back"):
+        sums(MappedTable(N, table.column_names, "y", lambda task, starts: [], as_spark(table)[1]))

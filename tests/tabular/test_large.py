@@ -98,7 +98,7 @@ def test_a_cell_that_is_no_number_is_named_wherever_it_is(tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{cell},1" for cell in cells) + "\n")
     pages = Pages(tmp_path / "t.csv")
     found = survey(pages)
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
 
     with pytest.raises(DataError, match=r"column 'x' is numbers except for row 1403: 'lots'"), numbered(found.index):
         Recipe().fit(found.frame.drop("y"))

@@ -60,7 +60,7 @@ def test_parquet_and_standard_input(tmp_path, monkeypatch):
 def test_latin_1_is_read_and_said(table):
     found = read(table("straße,y\nMünster,1\n".encode("latin-1")))
     assert found.frame.columns[0] == "straße"
-    assert "Latin-1" in found.notes[0]
+    assert "cp1252" in found.notes[0]
     assert "line 1" in found.notes[0]
 
 
@@ -69,11 +69,10 @@ BROKEN = [
     ("\n \n", "is empty"),
     ("a,b\n", "no rows"),
     ("1.0,2.0\n3.0,4.0\n", "no header"),
-    ("a,b,a\n1,2,3\n", "2 columns named 'a' (1, 3)"),
     ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells"),
     ("a,b\n1,2\n3\n4,5\n", "line 3: 1 cell,"),
     (b"a,b\n1,\x002\n", "line 2: a zero byte"),
-    (b"PK\x03\x04rest", "Excel"),
+    (b"PK\x03\x04rest", "a zip archive"),
     (b"PAR1 and nothing else PAR1", "Parquet"),
     (b"\x1f\x8bnot gzip", "cannot be unpacked"),
 ]

@@ -5,7 +5,7 @@ import shlex
 from importlib import import_module
 from types import SimpleNamespace
 
-from mercer.cli._run import Usage, interrupted
+from mercer.cli import Usage, interrupted
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 
@@ -21,6 +21,7 @@ Numbers are standardised, categories become indicators, unless the kernel reads 
 Strings: Spectrum, Mismatch, Gappy, WeightedDegree, Subsequence, LocalAlignment. Molecules as SMILES (extra chem):
 TanimotoOf(AtomEnvironments(2)). Graphs as JSON: WeisfeilerLehman, ShortestPath and others."""
 MODELS = ("auto", "ridge", "gp", "stack", "svr", "huber", "poisson", "gpc", "logistic")
+TARGETS = ("auto", "none", "log", "yeo-johnson", "logit", "rank")
 CRITERIA = ("auto", "loo", "gcv", "evidence", "lcurve", "discrepancy", "kfold")
 
 
@@ -37,7 +38,7 @@ def whole(low, high=2**32 - 1):
 
 
 OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list may be repeated
-    "data": ("", str, "DATA", "CSV (any usual dialect, gzipped or not) or Parquet; - is standard input."),
+    "data": ("", str, "DATA", "CSV (any usual dialect, gzipped or not), Parquet or .xlsx; - is standard input."),
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
     "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. stack is a mixture of the best kernels "
@@ -63,11 +64,18 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "dry_run": ("--dry-run", bool, None, "Say what would be done, and how long it would take; fit nothing."),
     "force": ("--force", bool, None, "Replace files that are there."),
     "config": ("--config", str, "FILE", "TOML file with these options; what is on the command line wins."),
+    "id": ("--id", str, "NAME", "Column that names the rows: not an input, and shown beside them."),
+    "group": ("--group", str, "NAME", "Column of groups, such as patients: not an input, and whole in one fold."),
+    "time": ("--time", str, "NAME", "Column of time: rows are judged by those before them."),
+    "target_transform": ("--target-transform", str, "WORD", f"Model of a function of the target: {', '.join(TARGETS)}; "
+                         "auto takes the one with the best density of the target itself."),
     "ignore": ("--ignore", list, "NAME", "Column to leave out. May be repeated."),
     "categorical": ("--categorical", list, "NAME", "Column of categories. May be repeated."),
     "numeric": ("--numeric", list, "NAME", "Column of numbers, also if it looks like a row number. May be repeated."),
     "missing": ("--missing", list, "WORD", "Another word for a missing value. May be repeated."),
     "no_header": ("--no-header", bool, None, "The first line is data; columns are column_1, column_2, …"),
+    "skip_lines": ("--skip-lines", whole(0), "N", "Lines above the header; else they are found out."),
+    "sheet": ("--sheet", str, "NAME", "Sheet of an Excel file; else the first one."),
     "separator": ("--separator", str, "CHAR", "Separator of a CSV file; else it is found out."),
     "decimal": ("--decimal", str, "CHAR", "Decimal sign, . or , ; else it is found out."),
     "interval": ("--interval", float, "COVERAGE", "Add lower and upper ends of intervals with this coverage."),
@@ -81,14 +89,15 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "debug": ("--debug", bool, None, "Show where an error comes from."),
 }  # fmt: skip
 NEEDED = object()  # an option without a default
-READING = {"missing": None, "no_header": False, "separator": None, "decimal": None}
+READING = {"missing": None, "no_header": False, "skip_lines": None, "sheet": None, "separator": None, "decimal": None}
 ROLES = {"ignore": None, "categorical": None, "numeric": None}
 TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
     "fit": ("mercer.cli.fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
         "criterion": "auto", "test": None, "output": None, "report": None, "card": None, "force": False,
-        "time_budget": None, "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, **ROLES,
+        "time_budget": None, "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, "id": None,
+        "group": None, "time": None, "target_transform": None, **ROLES,
         **READING, "config": None, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
     "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {

@@ -3,7 +3,7 @@
 import re
 
 from mercer.cli._session import table
-from mercer.tabular.words import count
+from mercer.tabular.cells import count
 
 MOST = 12  # columns that are listed
 SHOWN = 6  # kernels of a leaderboard

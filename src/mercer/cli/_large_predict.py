@@ -1,6 +1,6 @@
 """``mercer predict`` of a table that is read in batches: predictions are written as they are made."""
 
-from mercer.cli._run import Usage
+from mercer.cli import Usage
 from mercer.cli._tables import check_target, say_differences
 
 LEAST = 200_000  # rows from which a table is predicted in batches
@@ -13,6 +13,8 @@ def pages_of(settings, missing=()):
     from mercer.cli.large import as_pages
     from mercer.tabular.pages import readable
 
+    if settings.skip_lines is not None or settings.sheet is not None:
+        return None
     if settings.output == "-" or settings.output.lower().endswith(".gz") or not readable(settings.data):
         return None
     several = not os.path.isfile(settings.data)
@@ -22,15 +24,19 @@ def pages_of(settings, missing=()):
     return pages if several or pages.about() >= LEAST else None
 
 
-def write(settings, pages, model, keep, columns, beside, session):
-    """Write the predictions of all batches to one file, whole or not at all; return how many rows."""
+def write(settings, pages, model, keep, make, session):
+    """Write the predictions of all batches to one file, whole or not at all; return how many rows.
+
+    ``make`` are the functions that make the columns of a batch, and lay them beside those that are kept.
+    """
     import polars as pl
 
     from mercer.files.atomic import replacing
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
 
     for name in keep:
         check_target(pl.DataFrame(schema=pages.names), name, "--keep")
+    columns, beside = make
     text, dates, rows = tuple(model.text_columns_), dict(model.dates), 0
     tick = session.rows("predicted")
     with replacing(settings.output, settings.force) as file:

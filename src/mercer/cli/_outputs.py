@@ -1,4 +1,4 @@
-"""The files of `mercer fit`: the model, the page about it, the card beside it."""
+"""What `mercer fit` found, as plain values; and its files: the model, the page about it, the card beside it."""
 
 import json
 import shutil
@@ -6,16 +6,141 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from mercer.cli import _fit_text
 from mercer.cli._fit_text import as_it_is
+from mercer.cli._options import LABELS
 from mercer.cli._session import plain
 from mercer.tabular.learn import shown
+
+MOST_SCORED = 5000  # rows of the cross-validation and of the page
+
+
+def some_rows(n, seed):
+    """The rows that judge a model, and that its report is about: all, or 5,000 drawn at random."""
+    import numpy as np
+
+    every = np.arange(n)
+    return every if n <= MOST_SCORED else np.sort(np.random.default_rng(seed).choice(every, MOST_SCORED, replace=False))
+
+
+def result_of(settings, fitted, scored, facts, budget, frame):
+    """(everything about the fit as plain values, findings of the report or None)."""
+    import mercer
+
+    scores, rows = (None, None) if scored is None else scored
+    if scores is not None and scores.residuals is not None:
+        fitted.calibrate(scores.residuals)
+    given = None if scores is None else scores.to_dict()
+    if given is not None and facts["series"] is not None:  # lengths in deviations of all rows mean others before a fold
+        given |= {"optimism": None, "optimism_error": None, "plain_scores": [None] * len(given["scores"])}
+    if given is not None:
+        every = [None] * len(fitted.rows_)
+        for row, value in zip(rows, given["predictions"], strict=True):
+            every[row] = value
+        given["predictions"] = every
+    result = {
+        "schema": "mercer.fit/1",
+        "mercer": mercer.__version__,
+        "command": settings.command,
+        "seed": settings.seed,
+        "data": _data(fitted, facts) | {"id": settings.id},
+        "model": _model(fitted, facts),
+        "score": None if given is None else {key: given[key] for key in given if key != "predictions"},
+        "test": facts["test"],
+        "notes": [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])],
+    }
+    findings = None
+    if settings.report or settings.output:
+        findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
+        missing = findings["data"]["left_out"]
+        if missing:
+            result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
+    return result | {"seconds": budget.session.seconds}, findings
+
+
+def _data(fitted, facts):
+    """The table and what became of its columns."""
+    return {
+        "file": facts["file"],
+        "sha256": facts["sha256"],
+        "rows": facts["rows"],
+        "used_rows": len(fitted.rows_),
+        "target": fitted.target_,
+        "task": "classification" if facts["name"] in LABELS else "regression",
+        "columns": fitted.recipe_.used,
+        "ignored": fitted.recipe_.ignored_,
+        "features": fitted.feature_names_,
+    }
+
+
+def _model(fitted, facts):
+    """The model and how it was chosen."""
+    estimator = fitted.estimator_
+    lam = estimator.lam_
+    return {
+        "name": facts["name"],
+        "title": facts["title"],
+        "kernel": repr(estimator.kernel_),
+        "lam": None if lam is None else float(lam),
+        "criterion": facts["criterion"],
+        "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
+        "candidates": _candidates(fitted.selection_, estimator.fit_report_) if facts["searched"] else [],
+        "scales": _fit_text.scales(estimator, fitted.recipe_),
+        "fit_report": dict(estimator.fit_report_),
+    }
+
+
+def _candidates(found, report):
+    """The leaderboard of a search over kernels, the best first: by the criterion and half a nat for each parameter.
+
+    Of a mixture, with the weight that a kernel has in it.
+    """
+    from mercer.selection.kernels_search.found import words_of
+
+    listed = [] if found is None else found.candidates
+    score = [one.value + 0.5 * one.kernel.n_theta for one in listed]
+    return [
+        {"name": _fit_text.shape(one.kernel), "words": words_of(one), "kernel": repr(one.kernel), "lam": one.lam,
+         "value": one.value, "behind": behind - score[0], "weight": report.get("kernels", {}).get(repr(one.kernel))}
+        for one, behind in zip(listed, score, strict=True)
+    ]  # fmt: skip
+
+
+def _findings(settings, fitted, scores, result, frame, order, budget):
+    """What the report says, from the rows of the fit."""
+    from mercer.report import collect
+    from mercer.tabular.columns import as_texts
+
+    n, notes = len(fitted.rows_), result["notes"]
+    some = some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
+    if len(some) < n:  # left-out predictions of all of them would take five more fits
+        notes = [*notes, f"this page is about {len(some):,} of the {n:,} rows of the fit, drawn at random."]
+        scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
+    table = frame[fitted.rows_[some]]
+    labels = [str(row + 1) for row in order[fitted.rows_[some]]]
+    if settings.id is not None:
+        labels = [text or f"row {label}" for text, label in zip(as_texts(table[settings.id]), labels, strict=True)]
+    return collect(
+        fitted.estimator_,
+        fitted.inputs(table),
+        fitted.targets(table)[1],
+        feature_names=fitted.feature_names_,
+        target=fitted.target_,
+        scores=scores,
+        notes=notes,
+        command=settings.command,
+        row_labels=labels,
+        units=fitted.recipe_.units,
+        time_budget=budget.left,
+    )
+
 
 CARD_ENDINGS = (".md", ".json")
 
 
 def write_outputs(settings, fitted, result, findings):
     """Write what was asked for, all files or none; return {what: path}."""
-    from mercer.files.atomic import replacing
+    from mercer._atomic import replacing
 
     written = {"model": settings.output, "report": settings.report, "card": settings.card}
     settings.written, file = [], {}

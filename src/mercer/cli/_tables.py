@@ -6,12 +6,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mercer.cli._run import Usage
+from mercer.cli import Usage
 from mercer.exceptions import DataError
 from mercer.tabular import read
+from mercer.tabular.cells import count, listed, meant
 from mercer.tabular.dialect import check_separator
 from mercer.tabular.types import not_there
-from mercer.tabular.words import count, listed, meant
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
@@ -34,6 +34,7 @@ def read_input(settings, session, source, missing=(), **columns):
     given = tuple(settings.missing or ())
     more = [word for word in missing if word not in given]
     options = {"separator": separator, "decimal": settings.decimal, "missing": (*given, *more)}
+    options |= {"skip_lines": settings.skip_lines, "sheet": settings.sheet}
     found = read(source, header=not settings.no_header, **columns, **options)
     quiet = {not_there(word) for word in more}
     for note in found.notes:
@@ -56,6 +57,12 @@ def check_names(settings, frame, labels=False):
             check_target(frame, name, f"--{option}")
             if name == settings.target and not (labels and option == "categorical"):
                 raise Usage(f"--{option} {name}: this is the target; the option is for the other columns")
+    for option in ("id", "group", "time"):
+        name = getattr(settings, option, None)
+        if name is not None:
+            check_target(frame, name, f"--{option}")
+            if name == settings.target:
+                raise Usage(f"--{option} {name}: this is the target; the option is for another column")
 
 
 def as_recipe(settings):
@@ -63,7 +70,8 @@ def as_recipe(settings):
     from mercer.tabular import Recipe
 
     names = ("ignore", "categorical", "numeric")
-    given = {name: getattr(settings, name) or () for name in names}
+    given = {name: tuple(getattr(settings, name) or ()) for name in names}
+    given["ignore"] += tuple(name for name in (getattr(settings, option, None) for option in ("id", "group")) if name)
     return Recipe(**{name: tuple(one for one in some if one != settings.target) for name, some in given.items()})
 
 
@@ -76,6 +84,14 @@ def load_model(path):
     if "recipe_" not in vars(model):
         raise DataError(f"{path} holds a {type(model).__name__}, not a model of `mercer fit`; use it from Python.")
     return model, header
+
+
+def note_of(header, name):
+    """The name of a column that a fit has noted under a name, in a list; of whatever a file holds."""
+    note = header["note"] if isinstance(header["note"], dict) else {}
+    result = note.get("result") if isinstance(note.get("result"), dict) else {}
+    data = result.get("data") if isinstance(result.get("data"), dict) else {}
+    return [data[name]] if isinstance(data.get(name), str) else []
 
 
 def read_for(model, header, settings, session, keep=()):
@@ -141,7 +157,7 @@ def check_apart(settings, outputs, inputs):
 
 def write_bytes(data, path, force):
     """Write a file whole or not at all."""
-    from mercer.files.atomic import replacing
+    from mercer._atomic import replacing
 
     with replacing(path, force) as file:
         file.write(data)

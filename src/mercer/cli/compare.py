@@ -1,8 +1,7 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
-from mercer.cli._budget import FEWEST_FITTED, whole
-from mercer.cli._options import AUTO, check_kernel, kernel_objects, read_kernel, strings_of
-from mercer.cli._run import Usage
+from mercer.cli import Usage
+from mercer.cli._options import AUTO, FEWEST_FITTED, check_kernel, kernel_objects, read_kernel, strings_of, whole
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input
 
@@ -39,8 +38,8 @@ def _inputs(settings, frame, kernel, most, session):
     """(X, y, kernel, notes); without a kernel, the one whose length scales leave-one-out chooses."""
     from mercer import KernelRidge
     from mercer.tabular import TableModel
-    from mercer.tabular.targets import usable_rows
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
+    from mercer.tabular.columns import usable_rows
 
     notes = []
     if kernel is None:

@@ -1,17 +1,24 @@
 """``mercer evaluate``: a model judged by a table with the target."""
 
 from mercer.cli._session import Session, print_json, table
-from mercer.cli._tables import load_model, read_for, say_differences
+from mercer.cli._tables import load_model, note_of, read_for, say_differences
 
 COVERAGE = 0.9
+SHARE = 0.5  # of the rows that must have been in the fit for it to be said
+REMEDY = "this says how well it remembers, not how well it predicts; use rows that it has not seen."
 
 
 def run(settings):
     """Judge a model file by a table."""
     with Session(settings) as session:
         model, header = load_model(settings.model)
-        frame = read_for(model, header, settings, session).frame
+        reading = read_for(model, header, settings, session)
+        frame = reading.frame
         say_differences(model, frame, session)
+        known = _known(model, header, reading)
+        if known:
+            session.say(f"warning: {known}")
+            session.warnings.append(known)
         found = measures(model, frame, session)
     result = {"schema": "mercer.evaluate/1", "model": settings.model, "data": settings.data, **found}
     if settings.json:
@@ -21,9 +28,30 @@ def run(settings):
     return 0
 
 
+def _known(model, header, reading):
+    """A sentence where rows of the table are those of the fit; None where none are."""
+    import warnings
+
+    import numpy as np
+
+    if note_of(header, "sha256") == [reading.sha256]:
+        return f"this is the table the model was fitted on: {REMEDY}"
+    points = model.estimator_.points_
+    if not isinstance(points, np.ndarray):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        X = np.ascontiguousarray(model.inputs(reading.frame)) + 0.0
+    learnt = {row.tobytes() for row in np.ascontiguousarray(points) + 0.0}
+    many = sum(row.tobytes() in learnt for row in X)
+    if many < SHARE * len(X):  # a few are alike by chance
+        return None
+    return f"{many:,} of {len(X):,} rows have the inputs of rows that the model was fitted on: {REMEDY}"
+
+
 def measures(model, frame, session):
     """R², RMSE, MAE and coverage; or accuracy and log loss."""
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
 
     notes = []
     rows, y = model.targets(frame, notes)

@@ -1,13 +1,13 @@
 """``mercer fit``: read, plan, fit, judge, keep; files are written at the very end, or not at all."""
 
-from mercer.cli import _fit_text, large
-from mercer.cli._budget import Budget
-from mercer.cli._fit_result import result_of, some_rows
+from mercer.cli import Usage, _fit_text, large
 from mercer.cli._options import (
     AUTO,
     LABELS,
     TITLES,
+    Budget,
     check_kernel,
+    check_transform,
     criterion_name,
     kernel_objects,
     make_estimator,
@@ -17,8 +17,7 @@ from mercer.cli._options import (
     settled,
     strings_of,
 )
-from mercer.cli._outputs import CARD_ENDINGS, write_outputs
-from mercer.cli._run import Usage
+from mercer.cli._outputs import CARD_ENDINGS, result_of, some_rows, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import (
     as_recipe,
@@ -29,6 +28,7 @@ from mercer.cli._tables import (
     read_input,
     say_differences,
 )
+from mercer.exceptions import DataError
 
 LEAST_SCORED = 10  # rows of the cross-validation
 MOST_SERIES = 6000  # rows on which a series is searched: some of them at random would be another one
@@ -51,9 +51,10 @@ def run(settings):
         reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))
         check_target(reading.frame, settings.target)
         check_names(settings, reading.frame, labels=True)
+        reading, order = _in_time(settings, reading)
         test = _read_test(settings, session, reading, strings_of(kernel, settings.target))
         model, facts = _model(settings, reading.frame, kernel, budget)
-        facts |= {"file": settings.data, "sha256": reading.sha256, "reading": reading.notes}
+        facts |= {"file": settings.data, "sha256": reading.sha256, "reading": reading.notes, "order": order}
         if settings.dry_run:
             return dry_run(settings, facts)
         session.say(_fit_text.announcement(facts))
@@ -69,6 +70,22 @@ def run(settings):
         result["files"] = write_outputs(settings, fitted, result, findings)
     print_json(result) if settings.json else print(_fit_text.page(result))
     return 0
+
+
+def _in_time(settings, reading):
+    """(the reading with its rows in the order of --time, the number of each row in the file)."""
+    import numpy as np
+
+    if settings.time is None:
+        return reading, np.arange(reading.frame.height)
+    column = reading.frame[settings.time]
+    if column.null_count() or not (column.dtype.is_numeric() or column.dtype.is_temporal()):
+        what = f"{column.null_count():,} cells are missing" if column.null_count() else f"it holds {column.dtype}"
+        raise DataError(
+            f"--time {settings.time}: rows cannot be put in order, {what}; give a column of dates or numbers"
+        )
+    order = np.argsort(column.to_numpy(), kind="stable")
+    return reading._replace(frame=reading.frame[order]), order
 
 
 def _read_test(settings, session, reading, strings):
@@ -89,8 +106,8 @@ def _model(settings, frame, kernel, budget):
     import numpy as np
 
     from mercer.tabular import TableModel
-    from mercer.tabular.targets import usable_rows
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
+    from mercer.tabular.columns import usable_rows
 
     notes = []
     name = model_name(settings, frame[settings.target], notes)
@@ -108,6 +125,11 @@ def _model(settings, frame, kernel, budget):
             f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
         )
         name = "gp" if settings.model == "auto" else name  # intervals that grow with the distance from what is known
+    elif settings.time is not None:
+        series = settings.time
+        notes.append(
+            f"rows are in the order of {series!r}: folds are of the second half, each predicted from what was before."
+        )
     criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
@@ -119,6 +141,7 @@ def _model(settings, frame, kernel, budget):
     estimator = make_estimator(settings, name, criterion, kernel, budget)
     options = {"target": settings.target, "fit_rows": most, "search_rows": searched, "random_state": settings.seed}
     options["optimize"] = "lam" if settings.fix_kernel else "all"
+    options["target_transform"] = check_transform(settings, name)
     facts = {
         "name": name,
         "title": TITLES[name],
@@ -153,8 +176,6 @@ def _folds(settings, y, labels, budget, notes):
 def _check_values(settings, name, y, notes):
     """Refuse targets that the model cannot have, and say what else the values may mean."""
     import numpy as np
-
-    from mercer.exceptions import DataError
 
     values, target = np.unique(y), settings.target
     if name in LABELS and len(values) > max(2, len(y) / 2):
@@ -203,7 +224,7 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     from sklearn.model_selection import TimeSeriesSplit
 
     from mercer.tabular import score
-    from mercer.tabular.words import numbered
+    from mercer.tabular.cells import numbered
 
     notes, folds = facts["notes"], facts["folds"]
     if fitted.selection_ is not None and fitted.selection_.status == "time_budget":
@@ -220,6 +241,8 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
             "low; --time-budget gives more."
         )
     outer = folds
+    if settings.group is not None:
+        outer = _group_folds(settings, frame[fitted.rows_[rows]], folds, notes)
     if facts["series"] is not None:  # the first half of the rows is what the first fold learns from
         outer = TimeSeriesSplit(folds, test_size=len(rows) // (2 * folds))
     options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
@@ -243,6 +266,23 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
             f"the time budget was spent after {done} of {found.planned} folds: the score is of {_these(done)}."
         )
     return found, rows
+
+
+def _group_folds(settings, frame, folds, notes):
+    """[(train, test), …] with the rows of each group in one fold."""
+    import numpy as np
+    from sklearn.model_selection import GroupKFold
+
+    from mercer.tabular.columns import as_texts
+
+    groups = as_texts(frame[settings.group])
+    if None in groups:
+        raise DataError(f"--group {settings.group}: {groups.count(None):,} cells are missing; fill them")
+    many = len(set(groups))
+    if many < 2:
+        raise DataError(f"--group {settings.group}: there is one group alone, {groups[0]!r}; at least two are needed")
+    notes.append(f"the rows of each {settings.group!r} are in one fold ({many:,} groups): judged on new ones.")
+    return list(GroupKFold(min(folds, many)).split(np.zeros(len(groups)), groups=groups))
 
 
 def _these(done):

@@ -3,8 +3,7 @@
 import os
 
 from mercer.cli import _fit_text
-from mercer.cli._budget import Budget
-from mercer.cli._options import AUTO, LABELS, TITLES, criterion_name, make_estimator, model_name, strings_of
+from mercer.cli._options import AUTO, LABELS, TITLES, Budget, criterion_name, make_estimator, model_name, strings_of
 from mercer.cli._outputs import write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_names, check_target
@@ -12,6 +11,7 @@ from mercer.cli._tables import as_recipe, check_names, check_target
 LEAST = 30_000  # rows from which a table is read in batches
 MODELS = {"auto", "ridge", "gp", "huber", "poisson", "logistic"}  # which are fitted on landmarks
 CRITERIA = {"auto", "loo", "gcv", "evidence"}
+SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
 SEARCHED = 3000  # rows that hyper-parameters are chosen on first
 SIMPLE = 20_000  # rows that simple models are fitted on
@@ -24,10 +24,10 @@ def pages_of(settings, kernel):
     from mercer.tabular.pages import readable
 
     plain = kernel is None or (kernel != AUTO and not strings_of(kernel, settings.target))
-    fewer = settings.max_rows is not None
-    if not readable(settings.data) or not plain or fewer or settings.model not in MODELS:
+    more = any(getattr(settings, name) is not None for name in SMALL)
+    if more or not plain or settings.model not in MODELS or settings.criterion not in CRITERIA:
         return None
-    if settings.criterion not in CRITERIA:
+    if not readable(settings.data):
         return None
     several = not os.path.isfile(settings.data)
     if not several and os.path.getsize(settings.data) < LEAST:
@@ -48,8 +48,8 @@ def as_pages(settings, missing=()):
 
 def run(settings, kernel, pages):
     """Fit a model to a table that is read in batches."""
+    from mercer.tabular.cells import numbered
     from mercer.tabular.large import Converter, as_model, numbers, survey
-    from mercer.tabular.words import numbered
 
     with Session(settings) as session:
         budget = Budget(settings, session)
@@ -79,13 +79,18 @@ def run(settings, kernel, pages):
             notes.append(f"{data.dropped:,} rows without a target {settings.target!r} dropped.")
         session.say(f"second reading: {facts['features']} columns of numbers in {session.seconds:.1f} s.")
         fitted = _fit(estimator, facts, data, budget, session)
-        model = as_model(estimator, fitted, converter, settings.target, data.held[1::2], notes)
+        model = as_model(estimator, fitted, converter, settings.target, data.held[1::2], notes, _spread(data.y, name))
         result, findings = _judge(settings, model, facts, data, budget, session)
         session.flush()
         result["warnings"] = list(session.warnings)
         result["files"] = write_outputs(settings, model, result, findings)
     print_json(result) if settings.json else print(_fit_text.page(result))
     return 0
+
+
+def _spread(y, name):
+    """Standard deviation of the target; 1 of labels."""
+    return 1.0 if name in LABELS else float(y.std())
 
 
 def _estimator(settings, facts, kernel, budget):

@@ -1,6 +1,6 @@
 """``mercer plan``: which solver, how much memory, how long; asked before anything is allocated."""
 
-from mercer.cli._budget import bytes_of, whole
+from mercer.cli._options import bytes_of, whole
 from mercer.cli._session import print_json
 
 

@@ -1,7 +1,6 @@
 """``mercer predict``: each row of a table, in its order."""
 
-from mercer.cli import _large_predict
-from mercer.cli._run import Usage
+from mercer.cli import Usage, _large_predict
 from mercer.cli._session import Session
 from mercer.cli._tables import (
     ENDINGS,
@@ -10,14 +9,17 @@ from mercer.cli._tables import (
     check_target,
     load_model,
     missing_words,
+    note_of,
     read_for,
     say_differences,
     write_table,
 )
 
+DIGITS = 4  # of the deviation of the target, that are written
 METHODS = {
     "gaussian": "from the posterior of the Gaussian process",
     "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
+    "mapped": "from those of the transformed target",
     "left-out": "prediction ± a quantile of the residuals of left-out rows",
 }
 
@@ -30,20 +32,27 @@ def run(settings):
     check_apart(settings, ("output",), ("model", "data", "config"))
     with Session(settings) as session:
         model, header = load_model(settings.model)
-        keep = tuple(dict.fromkeys(settings.keep or ()))
+        keep, known = tuple(dict.fromkeys(settings.keep or ())), note_of(header, "id")
         pages = _large_predict.pages_of(settings, missing_words(header))
         if pages is not None:
-            rows = _large_predict.write(settings, pages, model, keep, _columns, _beside, session)
+            rows = _large_predict.write(settings, pages, model, keep, (_written_columns, _beside), session)
             return _written(settings, rows, session)
-        reading = read_for(model, header, settings, session, keep)
+        reading = read_for(model, header, settings, session, tuple(dict.fromkeys([*known, *keep])))
         frame = reading.frame
         for name in keep:
             check_target(frame, name, "--keep")
+        keep = tuple(dict.fromkeys([*(name for name in known if name in frame.columns), *keep]))
         say_differences(model, frame, session, keep)
-        columns = _columns(settings, model, frame, session)
+        columns = _written_columns(settings, model, frame, session)
         session.flush()
         write_table(_beside(reading.raw, columns), settings.output, settings.force)
         return _written(settings, frame.height, session)
+
+
+def _written_columns(settings, model, frame, session):
+    """The predictions, with as many digits as they have where they are written as text."""
+    columns = _columns(settings, model, frame, session)
+    return columns if settings.output.lower().endswith((".parquet", ".pq")) else rounded(columns, model)
 
 
 def _written(settings, rows, session):
@@ -80,6 +89,21 @@ def _columns(settings, model, frame, session):
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
     return found
+
+
+def rounded(columns, model):
+    """The columns with as many digits as mean something: a thousandth of the deviation of the target, or of 1."""
+    import numpy as np
+    from sklearn.base import is_classifier
+
+    spread = 1.0 if is_classifier(model.estimator_) else vars(model).get("target_spread_", 0.0)
+    if not 0 < spread < np.inf:
+        return columns
+    digits = DIGITS - int(np.floor(np.log10(spread)))
+    return {
+        name: np.round(v, digits) if np.asarray(v).dtype.kind == "f" and -300 < digits < 300 else v
+        for name, v in columns.items()
+    }
 
 
 def _beside(kept, columns):

@@ -5,9 +5,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 
 from mercer._warn import warn
+from mercer.compat._base import same_columns, validate_data
 from mercer.compat._covariance import Covariance, log_evidence
-from mercer.compat._reading import validate_data
-from mercer.compat._rows import same_columns
 from mercer.exceptions import NumericalWarning
 from mercer.inference.moments import draw
 

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 
-from mercer.compat._rows import same_columns
+from mercer.compat._base import same_columns
 from mercer.gram import DenseGram, TiledGram, apply, take
-from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Scaled
+from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Pairwise, Polynomial, Precomputed, Scaled
 
 SMALLEST = 1.0 / np.finfo(np.float64).max  # γ down to which 1/γ is finite
 ENTRIES = 2**22  # of a block of rows of a whole matrix, or of sparse rows that are made dense: 32 MB
@@ -68,6 +68,10 @@ class Route(ABC):
     def product(self, X, Z, coef):
         """K(X, Z) c for c of shape (len(Z), t)."""
 
+    @abstractmethod
+    def as_kernel(self):
+        """Return the kernel as one of ours, for whoever describes the model."""
+
 
 @dataclass(frozen=True)
 class Tiles(Route):
@@ -86,6 +90,9 @@ class Tiles(Route):
             parts.append(apply(self.kernel, part, Z, coef))
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
+    def as_kernel(self):
+        return self.kernel
+
 
 @dataclass(frozen=True)
 class Whole(Route):
@@ -100,6 +107,20 @@ class Whole(Route):
     def product(self, X, Z, coef):
         parts = [X] if self.at_once else blocks(X, len(coef))
         return np.concatenate([matrix(self.function(part, Z)) @ coef for part in parts])
+
+    def as_kernel(self):
+        return Precomputed() if isinstance(self.function, Given) else Pairwise(OfRows(self.function))
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """(x, z) ↦ k(x, z) of two rows, by a function of collections of them."""
+
+    function: object
+
+    def __call__(self, x, z):
+        one = [np.asarray(row)[None] if isinstance(row, np.ndarray) else [row] for row in (x, z)]
+        return float(matrix(self.function(*one))[0, 0])
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer._warn import warn
+from mercer.compat._base import Compatible, numbers, validate_data
 from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route, rows_of
-from mercer.compat._reading import validate_data
 from mercer.dual.working_set import hold
-from mercer.estimators import FitReport, KernelEstimator
+from mercer.estimators import FitReport
 from mercer.estimators.svm_fit import fit_target, solver_of, spread
 from mercer.kernels import Linear
 from mercer.solvers.witness import negative_witness
@@ -22,12 +22,12 @@ UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
 FINEST = 1e-12  # of the tolerance, in units of the spread of y: rounding
 
 
-class SupportVectors(RegressorMixin, KernelEstimator):
+class SupportVectors(RegressorMixin, Compatible):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: what SVR and NuSVR share."""
 
     state_extras = {"gamma": "_gamma", "rows": "_X"}
     state_fields = {
-        **KernelEstimator.state_fields,
+        **Compatible.state_fields,
         "gamma": "number",
         "n_features_in_": "size d",
         "dual_coef_": "matrix one m",
@@ -69,7 +69,7 @@ class SupportVectors(RegressorMixin, KernelEstimator):
             raise TypeError("Sparse precomputed kernels are not supported.")
         if callable(self.kernel):
             check_consistent_length(X, y)
-            y = column_or_1d(y, warn=True, dtype=np.float64)
+            y = column_or_1d(numbers(y), warn=True, dtype=np.float64)
             assert_all_finite(y, input_name="y")
         else:
             form = {"accept_sparse": "csr", "accept_large_sparse": False}
@@ -114,6 +114,14 @@ class SupportVectors(RegressorMixin, KernelEstimator):
         if self.kernel == "precomputed":
             return Whole(Given())
         return route(self.kernel, wide, self._gamma, self.degree, self.coef0)
+
+    @property
+    def our_kernel_(self):
+        """The kernel as one of `mercer.kernels`."""
+        return self._route.as_kernel()
+
+    def _learnt(self, rows):
+        return {"gamma": self._gamma} if isinstance(self.gamma, str) else {}
 
     def _restore(self, state):
         super()._restore(state)
@@ -165,7 +173,7 @@ class SupportVectors(RegressorMixin, KernelEstimator):
         info = found.solution.info
         self.fit_report_ = FitReport(
             estimator=f"compat.{type(self).__name__}",
-            kernel=repr(self._route.kernel) if isinstance(self._route, Tiles) else repr(self.kernel),
+            kernel=repr(self.our_kernel_),
             gamma=self._gamma,
             epsilon=found.epsilon,
             rows=rows,

@@ -119,7 +119,7 @@ def _leaf(kernel, columns):
         bounds = {"length_scale_bounds": fixed["length_scale"], "alpha_bounds": fixed["alpha"]}
         return RationalQuadratic(kernel.length_scale, kernel.alpha, **bounds), [("length_scale", 1.0), ("alpha", 1.0)]
     if isinstance(kernel, gp.Matern | gp.RBF):  # Matern derives from RBF
-        nu = getattr(kernel, "nu", np.inf)
+        nu = kernel.nu if isinstance(kernel, gp.Matern) else np.inf
         cls, rest = (MATERN[nu], {}) if nu in MATERN else (Matern, {"nu": nu})
         scale = kernel.length_scale if np.size(kernel.length_scale) > 1 else float(np.squeeze(kernel.length_scale))
         return cls(scale, length_scale_bounds=fixed["length_scale"], **rest), [("length_scale", 1.0)]

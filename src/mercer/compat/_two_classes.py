@@ -7,10 +7,11 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._parameters import Parametrised
 from mercer._state import Stateful
 from mercer._warn import warn
+from mercer.compat._base import RowsMixin
 from mercer.compat._covariance import Covariance
-from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
 from mercer.gram import DenseGram
 from mercer.inference.laplace import laplace
@@ -21,7 +22,7 @@ from mercer.kernels import Kernel
 BLOCK = 1024  # new rows at once
 
 
-class TwoClasses(RowsMixin, Stateful, BaseEstimator):
+class TwoClasses(Parametrised, RowsMixin, Stateful, BaseEstimator):
     """log Z ≈ −½ âᵀf̂ + log p(y | f̂) − ½ log det(I + √W K √W): what one problem of two classes is fitted by.
 
     The parameters are those of `GaussianProcessClassifier`, which has the defaults. The attributes are those of
@@ -33,12 +34,8 @@ class TwoClasses(RowsMixin, Stateful, BaseEstimator):
     state_extras = {"theta": "_theta", "evaluated": "_kernel", "posterior": "_posterior", "latent": "f_cached"}
     state_fields = {"X_train_": ("matrix n d", "any n", list), "evaluated": Kernel, "a_cached_": "float n"}
 
-    def __init__(
-        self, kernel, optimizer, n_restarts_optimizer, max_iter_predict, warm_start, copy_X_train, random_state
-    ):
-        self.kernel, self.random_state = kernel, random_state
-        self.optimizer, self.n_restarts_optimizer = optimizer, n_restarts_optimizer
-        self.max_iter_predict, self.warm_start, self.copy_X_train = max_iter_predict, warm_start, copy_X_train
+    def __init__(self, kernel, optimizer, n_restarts_optimizer, max_iter_predict, warm_start, copy_X_train,
+                 random_state): ...  # fmt: skip
 
     def fit(self, X, y):
         """Learn θ and the mode; X and y are checked already."""
@@ -60,6 +57,11 @@ class TwoClasses(RowsMixin, Stateful, BaseEstimator):
         self._kernel = covariance.kernel(self._theta)
         self._keep(search.posterior(self._theta)[0])
         return self
+
+    @property
+    def our_kernel_(self):
+        """The kernel without its noise, as one of `mercer.kernels`."""
+        return self._kernel
 
     def _keep(self, found):
         """Set what was learnt."""

@@ -12,13 +12,12 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.compat._reading import validate_data
-from mercer.compat._rows import RowsMixin
+from mercer.compat._base import Compatible, RowsMixin, validate_data
 from mercer.compat._two_classes import TwoClasses
-from mercer.estimators import FitReport, KernelEstimator
+from mercer.estimators import FitReport
 
 
-class GaussianProcessClassifier(RowsMixin, ClassifierMixin, KernelEstimator):
+class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Compatible):
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y) df by Laplace: ``sklearn.gaussian_process.GaussianProcessClassifier`` on ours.
 
     The latent function has mean 0, σ is the logistic function. The last integral is exact here, where scikit-learn
@@ -84,28 +83,9 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, KernelEstimator):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        kernel=None,
-        *,
-        optimizer="fmin_l_bfgs_b",
-        n_restarts_optimizer=0,
-        max_iter_predict=100,
-        warm_start=False,
-        copy_X_train=True,
-        random_state=None,
-        multi_class="one_vs_rest",
-        n_jobs=None,
-    ):
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.max_iter_predict = max_iter_predict
-        self.warm_start = warm_start
-        self.copy_X_train = copy_X_train
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
+    def __init__(self, kernel=None, *, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0, max_iter_predict=100,
+                 warm_start=False, copy_X_train=True, random_state=None, multi_class="one_vs_rest",
+                 n_jobs=None): ...  # fmt: skip
 
     def fit(self, X, y):
         """Maximise the evidence over θ, and find the mode of the latent function.
@@ -152,6 +132,15 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, KernelEstimator):
             return one
         around = OneVsRestClassifier if self.multi_class == "one_vs_rest" else OneVsOneClassifier
         return around(one, n_jobs=self.n_jobs)
+
+    @property
+    def our_kernel_(self):
+        """The kernel, of several problems of two classes that of the first, as one of `mercer.kernels`."""
+        return self._problems()[0].our_kernel_
+
+    def _learnt(self, rows):
+        """Of several problems each has learnt its own: they are learnt again."""
+        return {"kernel": self.kernel_, "optimizer": None} if self.n_classes_ == 2 else {}
 
     def state(self):
         """{name: value} of the parameters and of all that was learnt: scikit-learn's meta-estimator as its problems."""

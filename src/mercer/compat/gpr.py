@@ -10,19 +10,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._machine import check_memory
+from mercer.compat._base import Compatible, RowsMixin, validate_data
 from mercer.compat._covariance import Covariance, inverted, log_density
 from mercer.compat._gpr_predict import PredictMixin, evidence
-from mercer.compat._reading import validate_data
-from mercer.compat._rows import RowsMixin
 from mercer.compat._search import minimise
-from mercer.estimators import FitReport, KernelEstimator
+from mercer.estimators import FitReport
 from mercer.gram import Rows
 from mercer.gram.rows import power_of_two
 from mercer.inference.regression import RegressionPosterior
 from mercer.solvers.factoring import Probe, norm_and_condition
 
 
-class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, KernelEstimator):
+class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, RegressorMixin, Compatible):
     """f ~ GP(0, k),  y = f(x) + N(0, α): ``sklearn.gaussian_process.GaussianProcessRegressor`` on our solvers.
 
     Parameters
@@ -86,7 +85,7 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         "y_std": "_y_train_std",
     }
     state_fields = {
-        **KernelEstimator.state_fields,
+        **Compatible.state_fields,
         "n_features_in_": "size d",
         "X_train_": ("matrix n d", "any n", list),
         "posterior": RegressionPosterior,
@@ -103,26 +102,8 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
     }
     __metadata_request__predict = {"return_std": True, "return_cov": True}
 
-    def __init__(
-        self,
-        kernel=None,
-        *,
-        alpha=1e-10,
-        optimizer="fmin_l_bfgs_b",
-        n_restarts_optimizer=0,
-        normalize_y=False,
-        copy_X_train=True,
-        n_targets=None,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.normalize_y = normalize_y
-        self.copy_X_train = copy_X_train
-        self.n_targets = n_targets
-        self.random_state = random_state
+    def __init__(self, kernel=None, *, alpha=1e-10, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0,
+                 normalize_y=False, copy_X_train=True, n_targets=None, random_state=None): ...  # fmt: skip
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -141,6 +122,15 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
             self._posterior, self._theta = state.pop("posterior"), state.pop("theta")
             self._y_train_mean, self._y_train_std = state.pop("y_mean"), state.pop("y_std")
         super()._restore(state)
+
+    @property
+    def our_kernel_(self):
+        """The kernel without its noise, as one of `mercer.kernels`."""
+        return self._posterior.kernel
+
+    def _learnt(self, rows):
+        alpha = self.alpha if np.size(self.alpha) == 1 else np.asarray(self.alpha)[rows]
+        return {"kernel": self.kernel_, "optimizer": None, "alpha": alpha}
 
     # ---------------------------------------------------------------------- fit
     def fit(self, X, y):

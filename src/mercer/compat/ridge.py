@@ -8,9 +8,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from mercer._warn import warn
+from mercer.compat._base import Compatible, validate_data
 from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route, rows_of
-from mercer.compat._reading import validate_data
-from mercer.estimators import FitReport, KernelEstimator
+from mercer.estimators import FitReport
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import ScaledGram
@@ -23,7 +23,7 @@ SMALL = 1000  # rows up to which a float64 factor is quicker than to plan
 POSITIVE = ("additive_chi2", "chi2")
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
     """(K + αI) c = y,  f(x) = Σⱼ cⱼ k(x, xⱼ): ``sklearn.kernel_ridge.KernelRidge`` on our solvers.
 
     α is `mercer.KernelRidge`'s λ and c its α. There is no intercept.
@@ -69,7 +69,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """
 
     state_fields = {
-        **KernelEstimator.state_fields,
+        **Compatible.state_fields,
         "n_features_in_": "size d",
         "X_fit_": "matrix n d",
         "dual_coef_": ("float n", "float n t"),
@@ -83,13 +83,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         "kernel_params": [dict, None],
     }
 
-    def __init__(self, alpha=1, *, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
+    def __init__(self, alpha=1, *, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None): ...
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -132,7 +126,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         coef = np.zeros_like(y)
         self.fit_report_ = FitReport(
             estimator="compat.KernelRidge",
-            kernel=repr(self._route.kernel) if isinstance(self._route, Tiles) else repr(self.kernel),
+            kernel=repr(self.our_kernel_),
             alpha=alpha.tolist() if alpha.size > 1 else float(alpha[0]),
             rows=n,
             dropped_rows=n - len(keep),
@@ -163,6 +157,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         default = 1.0 if self.kernel == "chi2" else 1.0 / X.shape[1]
         gamma = default if self.gamma is None else self.gamma
         return route(self.kernel, is_wide(X), gamma, self.degree, self.coef0)
+
+    @property
+    def our_kernel_(self):
+        """The kernel as one of `mercer.kernels`."""
+        return self._route.as_kernel()
 
     def _restore(self, state):
         super()._restore(state)

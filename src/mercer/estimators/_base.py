@@ -18,6 +18,7 @@ from mercer.gram.trend import Trend, make_trend
 from mercer.kernels import Features, Kernel, Matern32, as_kernel
 from mercer.selection.priors import LogNormal, Priors
 from mercer.selection.search.starts import median_heuristic
+from mercer.sources.lazily import over_partitions
 
 FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
 
@@ -123,6 +124,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
         self.fit_report_ = FitReport()
 
+    @over_partitions
     def predict(self, X):
         """f(x) = Σⱼ k(x, xⱼ) αⱼ + b, by tiles in bounded memory.
 

@@ -8,6 +8,7 @@ from mercer.estimators._auto import automatic
 from mercer.estimators._protocol import seed_of
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
+from mercer.selection.search import search_rows
 
 WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
 
@@ -53,6 +54,21 @@ def as_rule(estimator, y=None, *, own=True, words=None):
         f"criterion={criterion!r} is nothing that {type(estimator).__name__} can choose by; it takes "
         f"{', '.join(map(repr, can))}, the rule of mercer.selection for one of these{more}, or None."
     )
+
+
+def chosen(estimator, kernels, rows, rule, solver, lam, **options):
+    """The `SearchResult` of a rule on rows, told where it is unsure: which kernel and λ, as ``optimize`` asks."""
+    return search_rows(
+        kernels,
+        rows,
+        rule.restrict(rows.used).in_unit(rows.unit),
+        solver=solver,
+        lam=lam,
+        optimize="lam" if estimator.optimize == "lam" else "all",
+        time_budget=estimator.time_budget,
+        random_state=seed_of(estimator.random_state),
+        **{"fixed_lam": estimator.optimize == "kernel", **options},
+    ).warn()
 
 
 def _as_groups(splitter, y):

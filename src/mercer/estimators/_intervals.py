@@ -13,6 +13,7 @@ from mercer.estimators._protocol import LARGEST, check_method, held_residuals
 from mercer.estimators.validation import check_X
 from mercer.gram import Rows
 from mercer.selection.judging import RowsLeftOut
+from mercer.sources.lazily import over_partitions
 from mercer.uncertainty import Deletion
 from mercer.uncertainty.left_out import LeftOut
 
@@ -198,6 +199,7 @@ class LinearEstimator(KernelRegressor):
         return some.dof if some is not None else float(self._left_out().leverage.sum())
 
     # ---------------------------------------------------------------------- intervals
+    @over_partitions
     def predict_interval(
         self, X, coverage=0.9, *, method="conformal", normalise=False, sample_weight=None, folds=10, calibration=None
     ):

@@ -114,6 +114,7 @@ def source_plan(estimator, source):
     how = Landmarks() if isinstance(how, str) else how.check()
     m, why = how.m if how.given is None else len(how.given), "The data are read pass by pass."
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": source.t, "why": why}
+    options["elsewhere"] = None if source.engine is None else source.engine.room()
     return plan_landmarks(source.n, source.d, m, factors=0 if estimator.criterion is None else FACTORS, **options)
 
 

@@ -16,6 +16,7 @@ from mercer.gram import apply
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
 from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.sources.lazily import over_partitions
 
 CLOSE = "approximate leave-one-out at the kernel and λ of the fit"
 
@@ -113,6 +114,7 @@ class FittedMachine(KernelRegressor):
         return (y[:, None] if f.ndim > y.ndim else y) - f
 
     @available_if(predicts_numbers)
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="left-out", calibration=None):
         """[f(x) − q, f(x) + q] as for any regressor; of several quantiles [lowest − q, highest + q].
 
@@ -163,6 +165,7 @@ class FittedMachine(KernelRegressor):
         coef = self.dual_coef_
         return apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef) + self.intercept_
 
+    @over_partitions
     def predict(self, X):
         """f(x), its mean under the link of the loss (e^f for counts), or the class with the largest f.
 
@@ -187,6 +190,7 @@ class FittedMachine(KernelRegressor):
         return F[:, 0] if self.dual_coef_.ndim == 1 else F
 
     @available_if(_classifies)
+    @over_partitions
     def decision_function(self, X):
         """f(x): positive for the second of two classes; one column for each of three or more.
 
@@ -202,6 +206,7 @@ class FittedMachine(KernelRegressor):
         return F[:, 0] if F.shape[1] == 1 else F
 
     @available_if(_has_probabilities)
+    @over_partitions
     def predict_proba(self, X):
         """p(class | x): 1/(1 + e^(−f)), for three or more classes brought to the sum 1, or the softmax of all f.
 

@@ -16,6 +16,7 @@ from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.inference.regression import RegressionPosterior
 from mercer.solvers import choose
+from mercer.sources.lazily import over_partitions
 from mercer.uncertainty.left_out import left_out
 
 
@@ -66,6 +67,7 @@ class PosteriorEstimator(LinearEstimator):
         super()._restore(state)
 
     # ---------------------------------------------------------------------- at new inputs
+    @over_partitions
     def predict(self, X, return_std=False, return_cov=False, noisy=False):
         """m(x) = kₓᵀα + h(x)ᵀb, and on request √v(x) or the covariance of all rows.
 
@@ -137,6 +139,7 @@ class PosteriorEstimator(LinearEstimator):
     def _new_rows(self, X):
         return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="gaussian", noisy=True, **options):
         """[m(x) − z s(x), m(x) + z s(x)], z the normal quantile: holds a new target with probability ``coverage``.
 

@@ -20,6 +20,7 @@ from mercer._state import Stateful
 from mercer.gram import apply
 from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.sources.lazily import over_partitions
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -74,6 +75,8 @@ class KernelEstimator(Stateful, BaseEstimator):
         λ in every convention of the lectures.
     fit_report_ : dict
         What the fit did, and why.
+    points_ : collection or None
+        The training inputs that the model keeps.
     point_index_ : ndarray of shape (n,)
         The point of each training row; -1 for rows that are none.
     row_weight_ : ndarray of shape (n,), or None
@@ -111,7 +114,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = row_weight_ = row_lam_ = quantile_levels_ = _Unless(None)
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = _Unless(None)
     regularization_ = fit_report_ = _Unless({})
 
     criterion = None
@@ -176,6 +179,11 @@ class KernelEstimator(Stateful, BaseEstimator):
         return call_repr(self)
 
     # ---------------------------------------------------------------------------------------- after a fit
+    @property
+    def our_kernel_(self):
+        """``kernel_``, as a kernel of `mercer.kernels` where a model keeps it in another form."""
+        return self.kernel_
+
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed: it has the kernel and λ of the fit, and chooses nothing.
 
@@ -268,6 +276,7 @@ class KernelEstimator(Stateful, BaseEstimator):
         return row[point >= 0]
 
     @available_if(predicts_numbers)
+    @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="left-out", calibration=None):
         """[f(x) − q, f(x) + q],  q the ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out of the fit.
 

@@ -3,20 +3,22 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators._base import named_trend
-from mercer.estimators._protocol import KernelEstimator
+from mercer.estimators._criteria import as_rule, chosen
+from mercer.estimators._protocol import LARGEST, KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, check_X, check_X_y
-from mercer.gram.rows import power_of_two
+from mercer.gram.rows import Rows, power_of_two, safe_unit
+from mercer.gram.trend import make_trend
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.least_squares import least_squares
-from mercer.solvers.plan import plan_features
+from mercer.solvers.plan import choose, plan_features
 
 
 class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -27,13 +29,24 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     Parameters
     ----------
-    basis : Features or callable, default=None
+    basis : Features, callable or list of them, default=None
         φ: a basis of `mercer.kernels`, or a function of a collection that returns (n, M) features.
-        None is ``PolynomialBasis(1)``: (1, x).
+        None is ``PolynomialBasis(1)``: (1, x). Of a list the best by the criterion is taken.
     lam : float, default=0.0
-        λ >= 0.
+        λ >= 0. With a criterion, where the search starts; 0 starts at 1.
+    criterion : {"loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy"}, int, splitter or Rule, default=None
+        What chooses λ and the free hyper-parameters of the basis, as `KernelRidge` with the kernel φ(x)ᵀφ(z) does.
+        None takes ``basis`` and ``lam`` as they are.
+    optimize : {"all", "lam", "kernel"}, default="all"
+        What is chosen: hyper-parameters of the basis and λ, or one of them alone.
     trend : {"constant"} or None, default=None
         Whether an unpenalised constant is added; most bases have their own 1.
+    memory : float, default=None
+        Bytes the search may use; None is what the machine has.
+    time_budget : float, default=None
+        Seconds the search may take; the best point found by then is used.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds, and of the rows and starts a search looks at first.
 
     Attributes
     ----------
@@ -55,6 +68,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Effective degrees of freedom, Σ hᵢ.
     rank_ : int
         Numerical rank of the design.
+    selection_ : SearchResult
+        With a criterion: how the basis and λ were chosen, and how surely.
     fit_report_ : FitReport
         Rank, condition, time.
 
@@ -73,14 +88,36 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     _parameter_constraints = {
         "basis": "no_validation",
         "lam": [Interval(Real, 0, None, closed="left")],
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "lam", "kernel"})],
         "trend": "no_validation",
+        "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
     }
+    criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
     leaves_out = "exact"
 
-    def __init__(self, basis=None, lam=0.0, *, trend=None):
+    def __init__(
+        self,
+        basis=None,
+        lam=0.0,
+        *,
+        criterion=None,
+        optimize="all",
+        trend=None,
+        memory=None,
+        time_budget=None,
+        random_state=0,
+    ):
         self.basis = basis
         self.lam = lam
+        self.criterion = criterion
+        self.optimize = optimize
         self.trend = trend
+        self.memory = memory
+        self.time_budget = time_budget
+        self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
         """Minimise Σᵢ wᵢ (yᵢ − φ(xᵢ)ᵀθ)² + λ‖θ‖².
@@ -98,44 +135,67 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        basis = PolynomialBasis(1) if self.basis is None else self.basis
-        basis = basis if isinstance(basis, Features) else FeatureMap(basis)
-        X, y = check_X_y(self, X, y, basis)
+        bases = self._bases()
+        X, y = check_X_y(self, X, y, bases[0])
         flat, y = y.ndim == 1, y.reshape(len(y), -1)
         w = check_weight(sample_weight, len(y))
         w = np.ones(len(y)) if w is None else w
-        self.basis_ = basis
+        rule = as_rule(self, y)
+        self.basis_, lam = (bases[0], float(self.lam)) if rule is None else self._select(bases, X, y, w, rule)
         design = self._design(X)
         self.plan_ = plan_features(len(design), design.shape[1])
         scale = power_of_two(y)
         root = np.sqrt(w)[:, None]
-        penalty = np.full(design.shape[1], float(self.lam))
+        penalty = np.full(design.shape[1], lam)
         penalty[design.shape[1] - self._constants :] = 0.0
         theta, leverage, inverse, info = least_squares(root * design, root * (y / scale), penalty)
         theta = theta * scale
         residual = y - design @ theta
         self._set(theta, flat)
+        self.lam_ = lam
         self._set_residuals(residual, leverage, w, flat)
         self._set_covariance(root * design, residual, inverse, w, flat)
-        self.rank_, self.lam_, self.row_weight_ = info["rank"], float(self.lam), w
+        self.rank_, self.row_weight_ = info["rank"], w
         self.row_target_ = y[:, 0] if flat else y
         norm = scale * np.linalg.norm(theta[: design.shape[1] - self._constants] / scale, axis=0)
         self.rkhs_norm_ = float(norm[0]) if flat else norm
         self.fit_report_ = FitReport(
             estimator=type(self).__name__,
-            basis=repr(basis),
-            lam=float(self.lam),
+            basis=repr(self.basis_),
+            lam=lam,
             rows=len(y),
             dropped_rows=int(np.count_nonzero(w == 0)),
             features=design.shape[1],
             **info,
         )
-        self.regularization_ = conventions(float(self.lam), float(w.sum()))
+        if self.selection_ is not None:
+            self.fit_report_["selection"] = self.selection_.to_dict()
+        self.regularization_ = conventions(lam, float(w.sum()))
+
+    def _bases(self):
+        """The basis, or those of a list among which the criterion chooses."""
+        several = isinstance(self.basis, list | tuple)
+        if several and (self.criterion is None or not len(self.basis)):
+            raise ValueError(f"a list of {len(self.basis)} bases needs at least one, and a criterion to choose by.")
+        given = [PolynomialBasis(1) if one is None else one for one in (self.basis if several else [self.basis])]
+        return [clone(one, safe=False) if isinstance(one, Features) else FeatureMap(one) for one in given]
+
+    def _select(self, bases, X, y, w, rule):
+        """(basis, λ) as the criterion chooses them, by the kernel φ(x)ᵀφ(z)."""
+        for basis in bases:
+            X = basis.validate(X)
+        rows = Rows(X, y, w, make_trend(named_trend(self), X), True, safe_unit(y))
+        solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        several = bases if isinstance(self.basis, list | tuple) else bases[0]
+        self.selection_ = chosen(self, several, rows, rule, solver, float(self.lam) or 1.0)
+        return self.selection_.kernel, min(self.selection_.lam, LARGEST)
+
+    def _learnt(self, rows):
+        return {"basis": self.basis_} | super()._learnt(rows)
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n rows will do; the features are counted on one row of ones."""
-        basis = PolynomialBasis(1) if self.basis is None else self.basis
-        basis = basis if isinstance(basis, Features) else FeatureMap(basis)
+        basis = self._bases()[0]
         count = 1 if d is None else np.shape(basis.features(basis.validate(np.ones((1, d)))))[1]
         return plan_features(n, count + self._constants)
 
@@ -177,8 +237,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 rest[:, None] > 1e-12, residual / rest[:, None], np.nan
             )  # h = 1: row i alone fixes a direction
         self.loo_residuals_ = loo[:, 0] if flat else loo
-        if self.lam > 0:
-            alpha = w[:, None] * residual / self.lam
+        if self.lam_ > 0:
+            alpha = w[:, None] * residual / self.lam_
             self.dual_coef_ = alpha[:, 0] if flat else alpha
 
     def _set_covariance(self, A, residual, inverse, w, flat):

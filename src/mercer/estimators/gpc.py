@@ -21,6 +21,7 @@ from mercer.inference.temperature import best_temperature, left_out_losses, temp
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.progress import ProgressSupport, begin, end, with_progress
+from mercer.sources.lazily import over_partitions
 
 BLOCK = 1024  # new rows at once
 
@@ -295,6 +296,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
                 )
         super()._restore(state)
 
+    @over_partitions
     def predict(self, X):
         """Return the likeliest class of each row.
 
@@ -313,6 +315,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             parts.append(labels)
         return self.classes_[np.concatenate(parts)]
 
+    @over_partitions
     def predict_proba(self, X):
         """∫ σ(f) p(f | x, y) df, one column for each of ``classes_``.
 

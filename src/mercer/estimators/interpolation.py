@@ -3,19 +3,20 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel
+from mercer.estimators._criteria import as_rule, chosen
 from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_X
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
-from mercer.gram.rows import power_of_two
+from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.pivoted import pivoted_cholesky, squared_power
-from mercer.solvers.plan import plan_arrays
+from mercer.solvers.plan import choose, plan_arrays
 
 WHY = "A factor with pivoting finds the rank of K."
 
@@ -29,14 +30,24 @@ class KernelInterpolator(KernelRegressor):
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column.
+    kernel : Kernel or list of Kernel, default=None
+        k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
+        best by the criterion is taken.
+    criterion : {"loo", "evidence", "kfold"}, int, splitter or Rule, default=None
+        What chooses the free hyper-parameters of the kernel, with as little λ as rounding needs: a word, so many folds,
+        the folds of a scikit-learn splitter, or a rule of `mercer.selection`. None takes ``kernel`` as it is.
+    optimize : {"all", "kernel"}, default="all"
+        What is chosen: the two are the same, as there is no λ.
     rank_tol : float, default=None
         A pivot below ``rank_tol`` times the largest k(x, x) counts as zero; None is n times the unit roundoff.
     feasible_tol : float, default=1e-6
         y is in the range of K when its distance to it is at most this, relative to ‖y‖.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
+    time_budget : float, default=None
+        Seconds the search may take; the best point found by then is used.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds, and of the rows and starts a search looks at first.
 
     Attributes
     ----------
@@ -60,6 +71,8 @@ class KernelInterpolator(KernelRegressor):
         ‖f‖ = √(αᵀKα).
     kernel_ : Kernel
         The kernel used.
+    selection_ : SearchResult
+        With a criterion: how the kernel was chosen, and how surely.
     fit_report_ : FitReport
         Rank, condition of the pivots, infeasibility, time.
 
@@ -77,18 +90,38 @@ class KernelInterpolator(KernelRegressor):
     state_extras = {**KernelRegressor.state_extras, "triangle": "_triangle"}
     leaves_out = "exact"
     state_fields = {**KernelRegressor.state_fields, "triangle": "float n n"}
+    criteria = ("loo", "evidence", "kfold")
     _parameter_constraints = {
         "kernel": "no_validation",
+        "criterion": "no_validation",
+        "optimize": [StrOptions({"all", "kernel"})],
         "rank_tol": [Interval(Real, 0, 1, closed="both"), None],
         "feasible_tol": [Interval(Real, 0, None, closed="left")],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
     }
 
-    def __init__(self, kernel=None, *, rank_tol=None, feasible_tol=1e-6, memory=None):
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        criterion=None,
+        optimize="all",
+        rank_tol=None,
+        feasible_tol=1e-6,
+        memory=None,
+        time_budget=None,
+        random_state=0,
+    ):
         self.kernel = kernel
+        self.criterion = criterion
+        self.optimize = optimize
         self.rank_tol = rank_tol
         self.feasible_tol = feasible_tol
         self.memory = memory
+        self.time_budget = time_budget
+        self.random_state = random_state
 
     def fit(self, X, y):
         """Find the function of smallest norm through the data.
@@ -105,10 +138,13 @@ class KernelInterpolator(KernelRegressor):
         return self._fit_all_or_nothing(X, y)
 
     def _fit(self, X, y):
-        (kernel, *_), X, y, flat = self._prepare(X, y)
+        kernels, X, y, flat = self._prepare(X, y)
         if self.kernel is None:
-            kernel = default_kernel(X, None)
-        check_kernel(kernel, X)
+            kernels = [default_kernel(X, None)]
+        for kernel in kernels:
+            check_kernel(kernel, X)
+        rule = as_rule(self, y)
+        kernel = kernels[0] if rule is None else self._select(kernels, X, y, rule)
         self.plan_ = plan_arrays("pivoted cholesky", len(X), 3, memory=self.memory, reason=WHY)
         factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
         scale = power_of_two(y)
@@ -140,6 +176,8 @@ class KernelInterpolator(KernelRegressor):
             feasible=self.feasible_,
             infeasibility=self.infeasibility_,
         )
+        if self.selection_ is not None:
+            self.fit_report_["selection"] = self.selection_.to_dict()
         if not self.feasible_:
             warn(
                 f"y is not in the range of K: its distance to it is {distance:.3g} of ‖y‖ (feasible_tol "
@@ -148,6 +186,16 @@ class KernelInterpolator(KernelRegressor):
                 "KernelRidge(lam > 0), or a rougher kernel or a shorter length scale.",
                 InfeasibleWarning,
             )
+
+    def _select(self, kernels, X, y, rule):
+        """The kernel that the criterion chooses, at the λ of rounding."""
+        rows = Rows(X, y, None, None, True, safe_unit(y))
+        largest = max(float(np.max(kernel.diag(X))) for kernel in kernels)
+        lam = max(len(X) * np.finfo(float).eps, self.rank_tol or 0.0) * largest
+        solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
+        self.selection_ = chosen(self, several, rows, rule, solver, lam, fixed_lam=True)
+        return self.selection_.kernel
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return plan_arrays("pivoted cholesky", n, 3, memory=self.memory, reason=WHY, binding=False)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import _large as large
 from mercer.estimators._auto import automatic, is_given, searchable, searched
 from mercer.estimators._base import check_kernel, default_kernel, default_prior, given_kernels, named_trend
-from mercer.estimators._criteria import as_rule
+from mercer.estimators._criteria import as_rule, chosen
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._protocol import seed_of
 from mercer.estimators.validation import check_weight, shared_noise
@@ -19,7 +19,6 @@ from mercer.gram import Landmarks, Rows
 from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.selection.search import search_rows
 from mercer.solvers import Solver, choose
 from mercer.solvers.accuracy import examine_fit
 from mercer.sources import Arrays, is_source
@@ -311,19 +310,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
             self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
-        self.selection_ = search_rows(
-            kernels if isinstance(self.kernel, list | tuple) else kernels[0],
-            rows,
-            rule.restrict(rows.used).in_unit(rows.unit),
-            solver=solver,
-            lam=lam,
-            optimize="lam" if self.optimize == "lam" else "all",
-            fixed_lam=self.optimize == "kernel",
-            time_budget=self.time_budget,
-            callback=reporter(self),
-            random_state=seed_of(self.random_state),
-            prior=default_prior(kernels[0]) if self.kernel is None and rule.smooth and self.optimize != "lam" else None,
-        ).warn()
+        several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
+        prior = default_prior(kernels[0]) if self.kernel is None and rule.smooth and self.optimize != "lam" else None
+        self.selection_ = chosen(self, several, rows, rule, solver, lam, callback=reporter(self), prior=prior)
         return self.selection_.kernel, self.selection_.lam
 
     def _solve(self, kernel, lam, rows, solver, flat):

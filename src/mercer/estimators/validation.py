@@ -124,6 +124,8 @@ def _check_y(y):
             y = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must be numbers: {error}") from None
+    except OverflowError:  # a whole number of Python's
+        y = np.array(np.inf)
     if not np.isfinite(y).all():
         raise ValueError("y has values that are no float64 numbers (beyond 1.8e308): give it in a larger unit.")
     if y.ndim == 2 and y.shape[1] == 0:

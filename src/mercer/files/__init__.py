@@ -1,5 +1,6 @@
 """Model files: data only, one file, checked on loading. The format and what to rely on: docs/model_files.md."""
 
+import contextlib
 import os
 import sys
 
@@ -210,6 +211,8 @@ def _is_root(found, given):
 
 def _kernel_text(obj):
     """The kernel as an expression, for whoever looks at a file."""
-    obj = getattr(obj, "estimator_", obj)
-    kernel = obj if isinstance(obj, Kernel) else getattr(obj, "kernel_", getattr(obj, "kernel", None))
+    kernel = obj if isinstance(obj, Kernel) else None
+    with contextlib.suppress(AttributeError):  # what is no estimator, or not fitted yet
+        kernel = obj.get_params(deep=False).get("kernel")
+        kernel = obj.our_kernel_
     return repr(kernel)[:SHOWN] if isinstance(kernel, Kernel) else ""

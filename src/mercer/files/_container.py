@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer._atomic import replacing
 from mercer.exceptions import ModelFileError
 from mercer.files._registry import refusing
-from mercer.files.atomic import replacing
 
 MARK = rb'{"__metadata__":{"mercer":"{\"sha256\":\"'  # how a header begins, after its length; then the digests
 DIGESTS = 8 + len(MARK)  # where they stand: 64 digits for what follows the header, 64 for the header without these 64

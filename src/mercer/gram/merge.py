@@ -18,9 +18,9 @@ def duplicate_groups(X, beside=None):
     Collections of objects say themselves which are equal (``identities``). With ``beside``, numbers for each row, rows
     are equal if these are too.
     """
-    if hasattr(X, "identities"):
-        keys = X.identities()
-        if keys is None or beside is None:
+    keys = identities_of(X)
+    if keys is not None:
+        if beside is None:
             return _equal_keys(keys)
         rows = np.asarray(beside, dtype=float).reshape(len(X), -1) + 0.0
         return _equal_keys([(key, row.tobytes()) for key, row in zip(keys, rows, strict=True)])
@@ -46,10 +46,13 @@ def duplicate_groups(X, beside=None):
     return first[order], rank[group.reshape(-1)]
 
 
+def identities_of(X):
+    """One key for each object of a collection, equal where the objects are; None of arrays, and where nothing tells."""
+    return X.identities() if hasattr(X, "identities") else None
+
+
 def _equal_keys(keys):
     """(first, group) of equal keys, in the order of their first appearance; None if all differ."""
-    if keys is None:
-        return None
     places = {}
     group = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
     if len(places) == len(group):

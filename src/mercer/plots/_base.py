@@ -1,6 +1,8 @@
 """What all displays share: axes, colours that everyone can tell apart, and how numbers are written."""
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Parametrised
 
@@ -89,21 +91,31 @@ def grid_over(x):
     return np.linspace(x.min() - margin, x.max() + margin, GRID)
 
 
+def is_fitted(estimator):
+    """Whether an estimator is fitted, as scikit-learn tells."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
 def path_of(estimator, X, y, sample_weight=None, lams=None):
     """(path, λ) of an estimator's kernel on X and y: of the fitted one, if it is fitted; else λ is None."""
     from mercer.kernels.base import Kernel
     from mercer.selection import path
 
-    kernel = getattr(estimator, "kernel_", None) or getattr(estimator, "kernel", None)
+    fitted, given = is_fitted(estimator), estimator.get_params(deep=False)
+    kernel = estimator.our_kernel_ if fitted else given.get("kernel")
     if not isinstance(kernel, Kernel):
         raise ValueError(f"{type(estimator).__name__} has no single kernel yet (kernel={kernel!r}); fit it first.")
-    lam = getattr(estimator, "lam_", None)
+    lam = estimator.lam_ if fitted else None
     found = path(
         kernel,
         X if kernel.domain == "objects" else np.asarray(X, dtype=float),
         np.asarray(y, dtype=float),
         sample_weight=sample_weight,
-        intercept=estimator.get_params(deep=False).get("trend", True) not in (None, False),
+        intercept=given.get("trend", True) not in (None, False),
         criteria=[],
         lams=lams,
     )

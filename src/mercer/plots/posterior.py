@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.kernels import Table
-from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, like, name_of, title
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, is_fitted, like, name_of, title
 from mercer.plots.intervals import _column
 
 SIGMAS = 2.0
@@ -90,7 +90,7 @@ class PosteriorDisplay(Display):
         values = np.asarray(X, dtype=float)
         if values.ndim != 2:
             raise ValueError(f"X must have rows and columns, got shape {values.shape}.")
-        x, fitted = values[:, column], hasattr(estimator, "kernel_")
+        x, fitted = values[:, column], is_fitted(estimator)
         grid = grid_over(x)
         rows = np.tile(np.median(values, axis=0), (len(grid), 1))
         rows[:, column] = grid

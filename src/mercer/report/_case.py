@@ -61,7 +61,7 @@ class Case:
     @property
     def kernel(self):
         """The kernel of the fit."""
-        return self.model.kernel_
+        return self.model.our_kernel_
 
     @property
     def pairwise(self):
@@ -129,9 +129,9 @@ def make_case(
     check_is_fitted(model)
     if not isinstance(model, KernelEstimator):
         raise TypeError(f"a report needs a KernelEstimator of mercer.estimators, got {type(model).__name__}.")
-    vectors = model.kernel_.domain == "vectors"
+    vectors = model.our_kernel_.domain == "vectors"
     names, targets = _names(model, X, feature_names), _targets(y, target)
-    X = np.asarray(X, dtype=float) if vectors else _as_table(model.kernel_, X)
+    X = np.asarray(X, dtype=float) if vectors else _as_table(model.our_kernel_, X)
     y = np.asarray(y)
     n = len(y)
     if n < 3:

@@ -93,7 +93,7 @@ def collect(
         "title": case.target,
         "task": "regression" if case.classes is None else "classification",
         "estimator": type(estimator).__name__,
-        "kernel": repr(estimator.kernel_),
+        "kernel": repr(case.kernel),
         "data": data_section(case, notes),
         "targets": targets,
         "scores": judged,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.gram.merge import duplicate_groups
+from mercer.gram.merge import duplicate_groups, identities_of
 from mercer.report._case import LEFT_OUT
 from mercer.selection.judging import quietly, root_mean_square
 from mercer.selection.noise import nearest
@@ -68,7 +68,7 @@ def _influence(case):
 def _duplicates(case):
     """Groups of equal inputs, and those of them whose targets differ."""
     X = case.X if case.vectors else case.kernel.validate(case.X)
-    told = case.vectors or (hasattr(X, "identities") and X.identities() is not None)
+    told = case.vectors or identities_of(X) is not None
     groups = duplicate_groups(X) if told else None
     if groups is None:
         return {"rows": 0, "groups": 0, "conflicting": 0, "share": 0.0, "listed": [], "compared": told}

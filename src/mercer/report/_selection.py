@@ -76,7 +76,7 @@ def _why_not(model):
 
 def _chosen(case):
     """What was chosen and by what; hyper-parameters by the names of their columns, at most some of them."""
-    model, kernel = case.model, case.model.kernel_
+    model, kernel = case.model, case.kernel
     search, errors = model.selection_, {}
     if model.linear and model.has_evidence and search is not None and case.n <= PATH_ROWS:
         errors = quietly(lambda: model.hyper_std_) or {}

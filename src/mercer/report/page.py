@@ -38,7 +38,7 @@ def write(findings, path, force=False):
     ...     write(found, pathlib.Path(folder) / "report.html").stat().st_size < 2**20
     True
     """
-    from mercer.files.atomic import replacing
+    from mercer._atomic import replacing
 
     path = Path(path)
     if path.exists() and not force:  # before the work is done

@@ -17,7 +17,7 @@ LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
 CANDIDATES = 20  # for each landmark
 
 
-def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, targets=1, factors=0, why=""):
+def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, targets=1, factors=0, why="", elsewhere=None):
     """`Plan` of a fit on m landmarks, or ("auto") on as many as fit in memory and time.
 
     Parameters
@@ -34,6 +34,8 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
         Length scales that are tried on all rows with 512 landmarks.
     why : str
         Why not exactly.
+    elsewhere : Memory, default=None
+        Where the tasks of a pass run elsewhere: what each of them has.
 
     Examples
     --------
@@ -48,7 +50,10 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
         free = _machine.within(memory, float("inf"))
         room = math.inf if free.bytes is None else HEADROOM * free.bytes
         m = FIRST
+        there = math.inf if elsewhere is None else HEADROOM * elsewhere.bytes
         while 2 * m <= min(n, LARGEST) and _bytes(n, d, 2 * m, targets) <= room:
+            if _task_bytes(n, d, 2 * m, targets) > there:
+                break
             more = _plan(n, d, 2 * m, targets, factors, free, ())
             if more.seconds * 4 / 3 > budget:  # the stages before it take a third of it
                 break
@@ -61,6 +66,9 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
         reasons.append(f"{m} landmarks stand for {n} rows.")
     need = _bytes(n, d, m, targets)
     _machine.refuse_beyond(free, need, f"a fit on {m} landmarks", "fewer landmarks: approximation=Landmarks(m)")
+    if elsewhere is not None:
+        more = "fewer landmarks: approximation=Landmarks(m); workers with more memory, or with fewer threads"
+        _machine.refuse_beyond(elsewhere, _task_bytes(n, d, m, targets), f"a task on {m} landmarks", more)
     return _plan(n, d, m, targets, factors, free, tuple(reasons))
 
 
@@ -104,3 +112,9 @@ def _bytes(n, d, m, targets):
     leaf = cores * 8.0 * LEAF * (width + 4096) + cores * 8.0 * (-(-n // tasks)) * ((d or 10) + 1)
     candidates = min(n, max(4 * m, min(n // 5, CANDIDATES * m))) * (4.0 * m + 8.0 * (d or 10))
     return float(np.maximum(sums + own + leaf, candidates + 2 * 8.0 * m**2)) + 8.0 * 4096 * 2 * width
+
+
+def _task_bytes(n, d, m, targets):
+    """What a task on a worker holds: its sum and two that are added, a leaf, and its rows as they come and go."""
+    width, rows = m + 1 + targets, -(-n // min(LEAVES, -(-n // LEAF)))
+    return 4 * 8.0 * width**2 + 8.0 * LEAF * (2 * width + 1024) + 3 * 8.0 * rows * ((d or 10) + 1)

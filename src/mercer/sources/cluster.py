@@ -11,11 +11,12 @@ from contextlib import contextmanager
 import numpy as np
 
 from mercer import _threads
-from mercer._machine import Memory
+from mercer._machine import Memory, gigabytes
 from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, push
 
 SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
 SILENT = 5.0  # seconds without a scheduler after which it is lost
+PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
@@ -89,12 +90,14 @@ class Workers(Engine):
         return self._client.scheduler_info(n_workers=-1)["workers"]
 
     def room(self):
-        """Memory of the worker that has least for each of its threads; None where none has a limit."""
-        shares = [
-            Memory(int(one["memory_limit"]) // max(1, one["nthreads"]), f"the worker {name}, {one['nthreads']} threads")
-            for name, one in self._workers().items()
-            if one["memory_limit"]
-        ]
+        """Memory of a task on the worker that has least for each of its threads; None where none has a limit."""
+        shares = []
+        for name, one in self._workers().items():
+            limit, threads = one["memory_limit"], max(1, one["nthreads"])
+            if limit:
+                why = f"the worker {name} may use {gigabytes(limit)}, less {gigabytes(PROGRAM)} for the program itself"
+                why += f", for each of {threads} threads" if threads > 1 else ""
+                shares.append(Memory(max(0, int(limit) - PROGRAM) // threads, why))
         return min(shares, default=None)
 
     def sums(self, job, source, trees, deadline=None):
@@ -104,14 +107,20 @@ class Workers(Engine):
         with dask.config.set({GRAPH: "1 GiB"}):  # landmarks may be more than the 10 MB that Dask expects
             futures = self._client.compute(_roots(job, source, trees))
         try:
-            for i, tree in enumerate(trees):
-                yield _own(self._result(futures[i], deadline, tree[0][0], source))
-                futures[i] = None  # and the worker may forget it
+            with _threads.one_blas_thread():  # of this process, if its threads are the workers
+                for i, tree in enumerate(trees):
+                    yield _own(self._result(futures[i], deadline, tree[0][0], source))
+                    futures[i] = None  # and the worker may forget it
         finally:
-            self._client.cancel([future for future in futures if future is not None])
+            self._release([future for future in futures if future is not None])
+
+    def _release(self, futures):
+        """Let go of what was not waited for; a scheduler that is gone needs no telling."""
+        if futures and self._client.status == "running":
+            self._client.cancel(futures)
 
     def _result(self, future, deadline, row, source):
-        from distributed import CancelledError, wait
+        from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
 
         since = None
@@ -127,6 +136,11 @@ class Workers(Engine):
                 except TimeoutError:
                     pass
             return future.result(timeout=60)
+        except KilledWorker as error:
+            raise EngineLost(
+                f"the workers that took on the rows from {row} ended, one after the other ({error}). Often "
+                f"that is memory: give them more, or fewer threads, or use fewer landmarks. {REMEDY}"
+            ) from error
         except (CommClosedError, CancelledError, TimeoutError) as error:
             raise EngineLost(
                 f"the scheduler of Dask is gone, after {row} of {source.n} rows ({error}). {REMEDY}"

@@ -1,5 +1,6 @@
 """Who runs the tasks of a pass: our threads, or the processes of any executor."""
 
+import os
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -43,7 +44,7 @@ class Job:
 
     def __init__(self, leaf, zero, add, size):
         self.leaf, self.zero, self.add, self.size = leaf, zero, add, size
-        self.version, self.compiled = version(), _tiles.loops() is not None
+        self.version, self.compiled, self.home = version(), _tiles.loops() is not None, os.getpid()
 
     def task(self, blocks):
         """Return the sums of consecutive leaves."""
@@ -70,6 +71,8 @@ class Job:
             )
         if self.compiled:
             _tiles.loops(_tiles.WORTH_COMPILING)
+        if os.getpid() != self.home:
+            _threads.keep_one_blas_thread()
 
 
 class Engine(ABC):
@@ -139,6 +142,10 @@ class Pool(Engine):
 
     def sums(self, job, source, trees, deadline=None):
         """Submit each subtree with what a worker needs to read its rows; yield the sums as they come, in order."""
+        with _threads.one_blas_thread():  # of this process, if its threads are the workers
+            yield from self._in_order(job, source, trees, deadline)
+
+    def _in_order(self, job, source, trees, deadline):
         futures = []
         try:
             for tree in trees:

@@ -1,12 +1,19 @@
-"""Tables: reading them, turning columns into numbers by a recipe, and models that go with one."""
+"""Tables: reading them, turning columns into numbers by a recipe, models that go with one, and how good they are."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone, is_classifier
 
 from mercer.exceptions import DataError, DataWarning
+from mercer.selection import nested_cv
+from mercer.tabular.cells import numbered
+from mercer.tabular.columns import as_frame
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
 from mercer.tabular.reading import Reading, read, read_table
 from mercer.tabular.reads import objects_of, placed
 from mercer.tabular.recipe import Recipe
-from mercer.tabular.scoring import score
 
 __all__ = [
     "DataError",
@@ -21,3 +28,58 @@ __all__ = [
     "read_table",
     "score",
 ]
+
+FOLDS, LEAST = 5, 10  # folds, and rows below which nothing is judged
+
+
+def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listener=None, time_budget=None):
+    """Performance_f on fold f of the model chosen and fitted without fold f, and the same of three simple models.
+
+    Parameters
+    ----------
+    model : TableModel or estimator
+        A TableModel judges the whole procedure: means, standard deviations and medians too are learnt without the
+        fold. What a column is (numbers, which categories, left out) is that of all rows.
+    X : data frame, or array-like of shape (n, d)
+        For a TableModel without y the table with its target.
+    y : array-like of shape (n,), default=None
+    fitted, outer, random_state, listener, time_budget
+        See `mercer.selection.nested_cv`, which does the work.
+
+    Returns
+    -------
+    NestedResult or None
+        None if there was no time for a single fold. Simple models that need numbers are left out for tables that have
+        none.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.datasets import load_mcycle
+    >>> from mercer.tabular import score
+    >>> X, y = load_mcycle(return_X_y=True)
+    >>> found = score(KernelRidge(criterion="loo"), X, y)
+    >>> found.mean > max(sum(one["scores"]) / 5 for one in found.baselines[:2])
+    True
+    """
+    options = {"random_state": random_state, "listener": listener, "time_budget": time_budget, "baselines": True}
+    if not isinstance(model, TableModel):
+        return _judged(model, X, np.asarray(y), outer, fitted=fitted, **options)
+    frame = as_frame(X) if y is None else model.joined(X, y)
+    rows, y, inputs = model.rows_of(frame)
+    whole = clone(model).fit(frame) if fitted is None else fitted
+    known = clone(model).set_params(recipe=whole.recipe_.frozen())
+    with numbered(rows):
+        found = _judged(known, inputs[rows], y, outer, fitted=whole, **options)
+    return found if found is None else found.spread(rows, len(frame))
+
+
+def _judged(model, X, y, outer, **options):
+    """`nested_cv` with as many folds as there can be, quietly: the fit on all rows has said what is to be said."""
+    if len(y) < LEAST:
+        raise ValueError(f"{len(y)} rows are too few for cross-validation; at least {LEAST} are needed.")
+    most = np.unique(y, return_counts=True)[1].max() if is_classifier(model) else len(y)  # folds that have a class
+    outer = int(min(outer, len(y) // 2, most)) if isinstance(outer, int) else outer
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return nested_cv(model, X, y, outer=outer, **options)

@@ -1,19 +1,19 @@
-"""What a column is to a model: numbers, categories, or nothing that can be learnt from; and its values as floats."""
+"""What a column is to a model: numbers, categories, targets, or nothing that can be learnt from; its values."""
 
 import re
 
 import numpy as np
 
 from mercer.exceptions import DataError
-from mercer.tabular._dates import ORDERS, dates_in, not_dates
+from mercer.tabular.cells import ORDERS, BadRows, count, dates_in, listed, measured, not_dates, numberlike, why_not
 from mercer.tabular.types import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
-from mercer.tabular.words import BadRows, count, listed
 
 ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
 FEW, MOSTLY = 10, 0.9  # least rows, and share of different values, of a column that numbers the rows
 TEXT_LEVELS, TEXT_SHARE = 30, 0.5  # more different texts than this, and than this share of the rows: not categories
-NUMBERS, FEW_NUMBERS = 0.8, 20  # share of the cells, and different ones, of a text that is rather a column of numbers
+MOSTLY_SO, FEW_NUMBERS = 0.8, 20  # share of the cells, and different ones, of a text that is rather a column of numbers
 DAY = 86_400.0  # seconds
+LARGEST = 1e150  # of numbers, whose squares must be numbers too
 GONE = "(missing)"
 OTHER = "(other)"
 
@@ -57,12 +57,17 @@ def why_ignored(column, forced=False):
         return None
     if is_text(column):
         if distinct == n - missing and n - missing > 2:
-            return "every row has another text, as an identifier does"
+            return f"every row has another text ({_some(column)}), as an identifier does"
         if distinct > max(TEXT_LEVELS, TEXT_SHARE * (n - missing)):
-            return f"it is text with {distinct:,} different values in {count(n - missing, 'row')}"
+            return f"it is text with {distinct:,} different values ({_some(column)}) in {count(n - missing, 'row')}"
     elif column.dtype.is_integer() and distinct >= max(FEW, MOSTLY * n) and ID_NAME.fullmatch(column.name):
         return "by its name and its values it numbers the rows"
     return None
+
+
+def _some(column):
+    """Some cells of a column, for a message."""
+    return ", ".join(repr(str(cell)[:30]) for cell in column.drop_nulls()[:2]) + ", …"
 
 
 def as_floats(column, kind="number", origin=0.0, style=None):
@@ -83,10 +88,10 @@ def as_floats(column, kind="number", origin=0.0, style=None):
         nano = column.cast(pl.Duration("ns") if isinstance(column.dtype, pl.Duration) else pl.Time).cast(pl.Int64)
         return nano.cast(pl.Float64).fill_null(float("nan")).to_numpy() / (3600 * 1e9)
     values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    infinite = np.flatnonzero(np.isinf(values))
+    infinite = np.flatnonzero(np.abs(values) > LARGEST)
     if infinite.size:
         raise BadRows(
-            f"column {column.name!r} is infinite, or too large for a number, in ",
+            f"column {column.name!r} is infinite, or beyond {LARGEST:.0e}, in ",
             infinite,
             ". Correct these cells, or say --missing inf to treat them as missing.",
         )
@@ -116,6 +121,9 @@ def _text_as(column, kind, style):
     sign, good = sign_of(column)
     bad = (~good).fill_null(False).arg_true().to_list()
     if bad:
+        found = measured(column, sign, [])
+        if found is not None:
+            return found
         raise _wrong(column, "numbers", bad)
     if sign == ",":
         raise DataError(_another_sign(column.name, sign))
@@ -160,22 +168,142 @@ def check_mixed(column, target=False):
     import polars as pl
 
     name, column = column.name, column.cast(pl.String)
-    column = without_dashes(column, sign_of(column)[0])
-    sign, good = sign_of(column)
-    present = len(column) - column.null_count()
-    if not present or good.sum() < NUMBERS * present or column.filter(good).n_unique() <= FEW_NUMBERS:
-        return
+    column = without_dashes(column, measured=True)
+    good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
+    present, what = len(column) - column.null_count(), "numbers"
+    if not present or good.sum() < MOSTLY_SO * present or column.filter(good).n_unique() <= FEW_NUMBERS:
+        what, good = "dates", dates_among(column)
+        if good is None or good.all() or good.sum() < MOSTLY_SO * present:
+            return
     bad = (~good).fill_null(False).arg_true().to_list()
     if not bad:
-        if not all(is_number(column, other).all() for other in SIGNS):  # else they are codes
+        sign, plain = sign_of(column)
+        why = why_not(column, sign)
+        if plain.all() and not all(is_number(column, other).all() for other in SIGNS):  # else they are codes
             raise DataError(_another_sign(name, sign))
+        if why:
+            raise DataError(
+                f"column {name!r} is numbers, and {why}. Make it one, or say --categorical {name!r} for categories, or "
+                f"--ignore {name!r}."
+            )
         return
     cells = column.gather(bad).unique(maintain_order=True)
     words = " ".join(f"--missing {cell!r}" for cell in cells[:2])
     fates = f"--categorical {name!r} for labels." if target else f"--categorical {name!r} for categories, or --ignore "
     raise BadRows(
-        f"column {name!r} is numbers except for ",
+        f"column {name!r} is {what} except for ",
         bad,
         f": {listed(cells, 4)}. Correct these cells, or say {words} if they stand for nothing, {'or ' * target}{fates}"
         + ("" if target else f"{name!r}."),
     )
+
+
+def dates_among(column):
+    """Which cells are dates; None where they are not looked at, as they do not look like dates."""
+    import polars as pl
+
+    present = column.drop_nulls()
+    if present.str.contains(r"^\w{1,9}[-/. ]\w{1,9}[-/., ]").sum() < MOSTLY_SO * len(present):
+        return None
+    bad = pl.Series(range(len(column))).is_in(not_dates(column))
+    return pl.select(pl.when(column.is_not_null()).then(~bad)).to_series()
+
+
+# ------------------------------------------------------------------------------------------------ objects in text
+DNA, PROTEIN = r"^[ACGTUN-]{6,}$", r"^[ACDEFGHIKLMNPQRSTVWYX*-]{8,}$"
+SMILES = r"^[A-Za-z0-9@+\-\[\]()=#$/\\%.:]{2,}$"
+BONDS = r"[()=#\[]|[cno]\d|C{2}|CO|CN"
+
+
+def read_as(column):
+    """(what a text looks like, the kernel that reads it), or None: molecules as SMILES, sequences."""
+    import polars as pl
+
+    cells = column.cast(pl.String).drop_nulls().head(1000)
+    if not len(cells) or cells.str.len_chars().mean() < 3:
+        return None
+    if cells.str.contains(DNA).all():
+        return "sequences of DNA or RNA", f'Spectrum(3).on("{column.name}")'
+    if cells.str.contains(PROTEIN).all():
+        return "sequences of proteins", f'Spectrum(3).on("{column.name}")'
+    carbon = cells.str.contains(r"[Cc]").mean() > MOSTLY_SO and cells.str.contains(BONDS).mean() > MOSTLY_SO
+    if (
+        carbon
+        and cells.str.contains(SMILES).all()
+        and not cells.str.contains(r"[adefghijklmqrtuvwxyz]{2}|[JjQXxZz]").any()
+    ):
+        return "molecules (SMILES)", f'TanimotoOf(AtomEnvironments(2)).on("{column.name}")'
+    return None
+
+
+def as_values(y):
+    """A column as a list or an array, whatever it came in."""
+    return y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+
+
+def as_frame(X):
+    """A table of polars: as it is, from pandas, from a dict of columns, or from an array."""
+    import polars as pl
+
+    if isinstance(X, pl.DataFrame):
+        return X
+    if hasattr(X, "columns"):  # pandas: objects and categories as Python values, what is missing as null
+        plain = {str(name): X[name].to_numpy() for name in X.columns}
+        kinds = {name: [None if v is None or v != v else v for v in x.tolist()] if x.dtype.kind == "O" else x
+                 for name, x in plain.items()}  # fmt: skip
+        return pl.DataFrame(kinds).fill_nan(None)
+    if isinstance(X, dict):
+        return pl.DataFrame(X)
+    X = np.asarray(X)
+    return pl.DataFrame({f"x{j + 1}": X[:, j] for j in range(X.shape[1])})
+
+
+LEAST = 3  # rows with which something can be left out and judged
+
+
+def usable_rows(frame, target, labels, notes, least=LEAST):
+    """(rows, y): the rows whose target is there, and the targets as floats or as texts.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    target : str
+    labels : bool
+        Whether the targets are labels.
+    notes : list
+        Gets a sentence where rows are dropped.
+    least : int
+        Rows that are needed.
+
+    Returns
+    -------
+    ndarray of int, ndarray
+    """
+    column = frame[target]
+    if labels:
+        texts = as_texts(column)
+        present = np.array([text is not None for text in texts])
+        y = np.array([text for text in texts if text is not None], dtype=str)
+    else:
+        if is_text(column) and column.null_count() < len(column):
+            _refuse_labels(column)
+        if not is_text(column) and column.dtype.is_temporal():
+            raise DataError(f"the target {target!r} holds dates or times; make a number of it first.")
+        values = as_floats(column)
+        present = ~np.isnan(values)
+        y = values[present]
+    gone = int((~present).sum())
+    if gone:
+        notes.append(f"{count(gone, 'row')} without a target {target!r} dropped.")
+    if len(y) < least:
+        raise DataError(f"{count(len(y), 'row')} with a target {target!r}; at least {least} are needed.")
+    if labels and least > 1 and len(set(y)) < 2:
+        raise DataError(f"the target {target!r} is {str(y[0])!r} in all rows; at least two classes are needed.")
+    return np.flatnonzero(present), y
+
+
+def _refuse_labels(column):
+    """DataError for a target that is text, where numbers are needed."""
+    check_mixed(column, target=True)
+    shown = listed(column.drop_nulls().unique(maintain_order=True), 3)
+    raise DataError(f"the target {column.name!r} is text ({shown}), and the model is one for numbers.")

@@ -1,4 +1,4 @@
-"""What a text file does not say about itself: its encoding, its separator, whether its first line holds names."""
+"""What a text file does not say about itself: encoding, separator, names; and what stands around its table."""
 
 import csv
 import io
@@ -6,12 +6,139 @@ import re
 from itertools import islice
 
 from mercer.exceptions import DataError
-from mercer.tabular.words import count
+from mercer.tabular.cells import KNOWN, count, listed
+
+TITLES = 30  # lines above a header, at most
+TOTAL = re.compile(
+    r"((grand|sub)[ -]?)?(totals?|sums?|summe|gesamt|insgesamt|totale|somme|suma|averages?|means?|mittelwert|"
+    r"durchschnitt|moyenne|media)( général)?\s*:?",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(r"[+-]?(\d[\d.,'\s]*|[.,]\d+)([eE][+-]?\d+)?%?")
+
+
+def filled(row):
+    """Cells of a row that are not blank."""
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def titles(rows):
+    """How many of the first rows, pairs (last line, cells), stand above the header."""
+    widths = [len(row) for _, row in rows]
+    width = max(set(widths), key=widths.count, default=0)
+    for i, (_, row) in enumerate(rows[: TITLES + 1]):
+        few = filled(row) <= max(1, width / 2) and (len(row) < width or (filled(row) <= 1 and width > 2))
+        if width < 2 or not (few or row[0].lstrip().startswith("#")):
+            names = len(row) == width and filled(row) > 1 and not any(NUMBER.fullmatch(cell.strip()) for cell in row)
+            return i if names else 0
+    return 0
+
+
+def without_titles(data, rows, name, skip, notes):
+    """The bytes with empty lines for those above the header, so that lines keep their numbers."""
+    above = titles(rows) if skip is None else 0
+    lines = skip if skip is not None else rows[above - 1][0] if above else 0
+    if not lines:
+        return data
+    end = -1
+    for _ in range(lines):
+        end = data.find(b"\n", end + 1)
+        if end < 0:
+            return b""
+    if skip is None:
+        first = next(cell.strip() for cell in rows[0][1] if cell.strip())
+        notes.append(
+            f"{name}: {count(lines, 'line')} above the header ({first[:40]!r}) left out; --skip-lines 0 keeps "
+            f"{'it' if lines == 1 else 'them'}."
+        )
+    return b"\n" * lines + data[end + 1 :]
+
+
+def without_footnotes(data, separator, width, rows_of, name, notes):
+    """The bytes without lines of words at the end that are no rows."""
+    body, left = data.rstrip(b"\n"), []
+    while width > 1 and len(left) < TITLES:
+        rest, _, last = body.rpartition(b"\n")
+        row = next((row for _, row in rows_of(last.decode("utf-8", "replace"), separator)), [])
+        words = [cell.strip() for cell in row if cell.strip()]
+        if not rest or len(row) >= width or len(words) > 1 or any(map(NUMBER.fullmatch, words)) or b'"' in last:
+            break
+        body, left = rest.rstrip(b"\n"), [*left, *words]
+    if left:
+        notes.append(f"{name}: {count(len(left), 'line')} at the end ({left[-1][:40]!r}) left out: no cells of a row.")
+    return body + b"\n" if left else data
+
+
+def unlike_names(names, notes):
+    """The names, those that occur again with a number behind them."""
+    found = []
+    for i, one in enumerate(names, start=1):
+        new, k = one, 1
+        while new in found or (k > 1 and new in names):
+            k += 1
+            new = f"{one} ({k})"
+        if k > 1:
+            notes.append(f"column {i} has the name {one!r} of another one: called {new!r}.")
+        found.append(new)
+    return found
+
+
+def repaired(frame, notes):
+    """A frame of strings without what is no row and no column of the table: each thing said."""
+    import polars as pl
+
+    blank = [name for name in frame.columns if re.fullmatch(r"unnamed_\d+", name)]
+    blank = [name for name in blank if frame[name].str.strip_chars().replace("", None).is_null().all()]
+    if blank and len(blank) < frame.width:
+        notes.append(f"{count(len(blank), 'column')} without a name and without cells left out.")
+        frame = frame.drop(blank)
+    if frame.width < 2:
+        return frame
+    again = frame.select(
+        pl.all_horizontal(pl.col(name).str.strip_chars() == name for name in frame.columns)
+    ).to_series()
+    again = again.fill_null(False)
+    if again.any():
+        notes.append(f"{count(int(again.sum()), 'row')} that repeat the header left out.")
+        frame = frame.filter(~again)
+    if frame.height > 1 and _is_units(frame.row(0)):
+        shown = listed([cell for cell in frame.row(0) if cell][:4])
+        notes.append(f"the first row below the header holds units ({shown}) and is left out.")
+        frame = frame[1:]
+    return _without_totals(frame, notes)
+
+
+def _is_units(row):
+    """Whether a row holds nothing but units."""
+    cells = [cell.strip() for cell in row if cell and cell.strip()]
+    return bool(cells) and all(
+        cell in KNOWN or re.fullmatch(r"\[[^\d\]]{0,12}\]|\([^\d)]{0,12}\)|-", cell) for cell in cells
+    )
+
+
+def _without_totals(frame, notes):
+    """The frame without empty rows and rows of totals at its end."""
+    end, said, empty = frame.height, [], 0
+    while end > 2:
+        row = [(cell or "").strip() for cell in frame.row(end - 1)]
+        place = next((i for i, cell in enumerate(row) if cell), None)
+        if place is not None:
+            if not TOTAL.fullmatch(row[place]) or row[place] in frame[frame.columns[place]][: end - 3].to_list():
+                break
+            said.append(row[place])
+        empty += place is None
+        end -= 1
+    if said:
+        which = "the last row is" if len(said) == 1 else f"the last {len(said)} rows are"
+        notes.append(f"{which} of totals ({listed(said)}) and left out; give it another label to keep it.")
+    if empty:
+        notes.append(f"{count(empty, 'empty row')} at the end left out.")
+    return frame[:end]
+
 
 SEPARATORS = ("\t", ";", "|", ",")  # of two that fit equally well the first: commas are in decimals and in text
 NAMES = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
 SAMPLE, LINES = 1 << 16, 100  # characters and lines that the guess looks at
-NUMBER = re.compile(r"[+-]?(\d[\d.,'\s]*|[.,]\d+)([eE][+-]?\d+)?%?")
 
 
 def decode(data, name, notes):
@@ -25,14 +152,22 @@ def decode(data, name, notes):
             data.decode("utf-8")
         except UnicodeDecodeError as error:
             place = data.count(b"\n", 0, error.start) + 1
-            data = data.decode("latin-1").encode()
-            notes.append(f"{name} is not UTF-8 (line {place}); it was read as Latin-1. Check letters with accents.")
+            data = _windows(data).encode()
+            notes.append(f"{name} is not UTF-8 (line {place}); it was read as cp1252. Check letters with accents.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise DataError(f"{name}, line {line}: a zero byte, so this is no text file; tables are CSV or Parquet.")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data
+
+
+def _windows(data):
+    """The text of bytes of Windows in the west; the five that it does not have are those of Latin-1."""
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _converted(data, encoding, name):
@@ -67,20 +202,19 @@ def check_separator(separator):
 
 
 def separator_of(sample):
-    """The separator with which most lines have as many cells as the first line."""
+    """The separator with which most lines have the same number of cells, two or more."""
     best, chosen = 0.0, ","
     for separator in SEPARATORS:
         widths = [len(row) for _, row in islice(rows_of(sample, separator), LINES)]
-        if not widths or widths[0] < 2:
-            continue
-        share = sum(width == widths[0] for width in widths) / len(widths)
+        width = max(set(widths), key=widths.count, default=0)
+        share = widths.count(width) / len(widths) if width > 1 else 0.0
         if share > best:
             best, chosen = share, separator
     return chosen
 
 
 def header_of(first, name, notes):
-    """The names in the first row; refused if they look like data, or are not different."""
+    """The names in the first row; refused if they look like data."""
     cells = [cell.strip() for cell in first]
     if any(cells) and all(NUMBER.fullmatch(cell) for cell in cells if cell):
         shown = ", ".join(cells[:4])
@@ -94,17 +228,7 @@ def header_of(first, name, notes):
         names.append(cell or f"unnamed_{i}")
     if unnamed:
         notes.append(f"{count(unnamed, 'column')} without a name: called unnamed_ and the number of the column.")
-    refuse_twice(names, name)
-    return names
-
-
-def refuse_twice(names, where):
-    """DataError where a name occurs twice, with the numbers of the columns."""
-    if len(set(names)) == len(names):
-        return
-    twice = next(name for name in names if names.count(name) > 1)
-    places = [str(i) for i, name in enumerate(names, start=1) if name == twice]
-    raise DataError(f"{where} has {len(places)} columns named {twice!r} ({', '.join(places)}); rename all but one.")
+    return unlike_names(names, notes)
 
 
 def whole_rows(data, separator, name):

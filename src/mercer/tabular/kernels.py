@@ -5,7 +5,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import Categorical, Columns, Gaussian, Matern32, Product, Radial, Scaled, Sum
+from mercer.kernels import Categorical, Columns, Gaussian, Kernel, Matern32, Product, Radial, Scaled, Sum
+from mercer.tabular.reads import placed
 
 SCALES = (0.35, 0.7, 1.4)  # times the default length scales: what a classifier chooses among
 NORMAL = 1.4826  # median |e| to standard deviation, for normal errors
@@ -14,6 +15,19 @@ NORMAL = 1.4826  # median |e| to standard deviation, for normal errors
 def automatic(estimator):
     """Whether the kernel is what a search over expressions finds."""
     return isinstance(estimator.kernel, str) and estimator.kernel == "auto"
+
+
+def on_columns(estimator, recipe, n):
+    """The estimator with a kernel that reads columns of X."""
+    kernel = estimator.kernel
+    if kernel is None:
+        latent = estimator.has_evidence  # which sees the amplitude
+        # Lengths that a ridge regression chooses for another loss are to mean something at another λ.
+        base = Matern32 if latent or estimator.learns_lengths else Gaussian
+        kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
+    elif isinstance(kernel, Kernel):
+        kernel = placed(kernel, recipe)
+    return clone(estimator).set_params(kernel=kernel)
 
 
 def prepared(estimator, X, y, notes, own=True, optimize="all", listener=None):

@@ -16,10 +16,9 @@ import numpy as np
 
 from mercer import _machine
 from mercer.gram.landmarks import drawn, row_hash
-from mercer.tabular.columns import is_text
+from mercer.tabular.cells import numbered
+from mercer.tabular.columns import is_text, usable_rows
 from mercer.tabular.model import TableModel
-from mercer.tabular.targets import usable_rows
-from mercer.tabular.words import numbered
 
 SAMPLE = 20_000  # rows that are drawn
 WORDS = 200  # categories of a column that are looked for beyond them
@@ -239,7 +238,7 @@ def _room(shape, memory, folder):
         return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
 
 
-def as_model(estimator, fitted, converter, target, index, notes):
+def as_model(estimator, fitted, converter, target, index, notes, spread=1.0):
     """`TableModel` around an estimator that was fitted on the columns of X.
 
     Parameters
@@ -251,6 +250,8 @@ def as_model(estimator, fitted, converter, target, index, notes):
     index : ndarray of int
         Rows of the table that were held out: the ones that a page shows.
     notes : list of str
+    spread : float, default=1.0
+        Standard deviation of the target.
 
     Returns
     -------
@@ -260,5 +261,5 @@ def as_model(estimator, fitted, converter, target, index, notes):
     model.estimator_, model.selection_, model.recipe_ = fitted, fitted.selection_, recipe
     model.target_, model.rows_, model.left_out_ = target, index, None
     model.feature_names_, model.text_columns_ = list(recipe.feature_names_), converter.text
-    model.notes_ = [*recipe.notes_, *notes]
+    model.notes_, model.target_spread_ = [*recipe.notes_, *notes], spread
     return model

@@ -1,36 +1,130 @@
-"""What a recipe learns of a column, numbers or categories; and the names of the columns of X."""
+"""What a recipe keeps of a column, and the transformers of scikit-learn that make numbers of it."""
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
+from mercer.tabular.cells import count, listed
 from mercer.tabular.columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
-from mercer.tabular.words import count, listed
+
+NUMERIC, CATEGORICAL = "numeric", "categorical"
 
 
-def standard(column, kept, said):
-    """(x − mean)/sd with missing values filled, and 0/1 for whether they were, if the fit has seen some."""
-    values = as_floats(column, kept["kind"], kept["origin"], kept.get("style"))
-    gone = np.isnan(values)
-    if gone.any() and not kept["marked"]:
-        said.append(
-            f"column {kept['name']!r}: {count(int(gone.sum()), 'missing value')} filled with the median of the fit, "
-            "which had none."
-        )
-    said += of_numbers(values[~gone], kept)
-    standard = (np.where(gone, kept["fill"], values) - kept["centre"]) / kept["scale"]
-    return np.column_stack([standard, gone]) if kept["marked"] else standard[:, None]
+def transformer_of(columns):
+    """The transformer of what is kept of some columns; all that it learns of rows are means, deviations and medians.
+
+    A category that is none of the levels has no indicator, and is a half where one column stands for two levels.
+    """
+
+    def median():
+        return SimpleImputer(strategy="median", keep_empty_features=True)
+
+    standard = Pipeline([("standard", StandardScaler()), ("fill", median())])
+    groups = grouped(columns)
+    pairs, many = ([kept["levels"] for kept in groups[entry]] for entry in ("pairs", "levels"))
+    code = OrdinalEncoder(categories=pairs, handle_unknown="use_encoded_value", unknown_value=np.nan)
+    made = {
+        "numbers": standard,
+        "truths": median(),
+        "missing": MissingIndicator(features="all"),
+        "pairs": Pipeline([("code", code), ("unknown", SimpleImputer(strategy="constant", fill_value=0.5))]),
+        "levels": OneHotEncoder(categories=many, handle_unknown="ignore", sparse_output=False),
+    }
+    entries = [(entry, made[entry], [kept["name"] for kept in some]) for entry, some in groups.items() if some]
+    return ColumnTransformer(entries, sparse_threshold=0.0)
 
 
-def indicators(column, kept, said):
-    """One column for each level, or one for two levels."""
-    levels = kept["levels"]
-    number = {level: i for i, level in enumerate(levels)} | dict.fromkeys(kept["pooled"], len(levels) - 1)
+def grouped(columns):
+    """{entry of the transformer: what is kept of the columns that it reads}."""
+    numeric = [kept for kept in columns if kept["role"] == NUMERIC]
+    sorts = [kept for kept in columns if kept["role"] == CATEGORICAL]
+    return {
+        "numbers": [kept for kept in numeric if kept["kind"] != "boolean"],
+        "truths": [kept for kept in numeric if kept["kind"] == "boolean"],
+        "missing": [kept for kept in numeric if kept["marked"]],
+        "pairs": [kept for kept in sorts if len(kept["levels"]) == 2],
+        "levels": [kept for kept in sorts if len(kept["levels"]) != 2],
+    }
+
+
+def places_of(columns, blocks):
+    """Where the columns that the transformer returns stand in X."""
+    groups = grouped(columns)
+    first = [blocks[kept["name"]][0] for entry in ("numbers", "truths") for kept in groups[entry]]
+    marks = [blocks[kept["name"]][1] for kept in groups["missing"]]
+    return first + marks + [i for entry in ("pairs", "levels") for kept in groups[entry] for i in blocks[kept["name"]]]
+
+
+def plain_of(frame, columns, said, silent=()):
+    """The columns as floats and texts, which the transformer reads; what is odd is said, but for the silent ones."""
+    import polars as pl
+
+    made = []
+    for kept in columns:
+        words = [] if kept["name"] in silent else said
+        if kept["role"] == CATEGORICAL:
+            made.append(pl.Series(kept["name"], levels_in(frame[kept["name"]], kept, words), dtype=pl.String))
+        else:
+            values = as_floats(frame[kept["name"]], kept["kind"], kept["origin"], kept.get("style"))
+            words += of_numbers(values, kept) if "centre" in kept else []
+            made.append(pl.Series(kept["name"], values))
+    return pl.DataFrame(made)
+
+
+def fitted_on(plain, columns):
+    """(transformer, what is kept of the columns): fitted on plain columns, of which some may have no value at all."""
+    import polars as pl
+
+    empty = [kept["name"] for kept in columns if kept["role"] == NUMERIC and plain[kept["name"]].is_nan().all()]
+    plain = plain.with_columns(pl.lit(0.0).alias(name) for name in empty)
+    transformer, found = transformer_of(columns).fit(plain), {}
+    for kept, scaler, imputer, i in _learners(transformer, columns):
+        column = plain[kept["name"]].fill_nan(None)
+        found[kept["name"]] = {
+            "fill": float(imputer.statistics_[i]),
+            "centre": 0.0 if scaler is None else float(scaler.mean_[i]),
+            "scale": 1.0 if scaler is None else float(scaler.scale_[i]),
+            "missing": column.null_count() if kept["name"] not in empty else plain.height,
+            "low": column.min(),
+            "high": column.max(),
+        }
+    return transformer, [kept | found.get(kept["name"], {}) for kept in columns]
+
+
+def restored(columns):
+    """The fitted transformer, of what is kept of the columns alone."""
+    import polars as pl
+
+    row = {kept["name"]: [0.0 if kept["role"] == NUMERIC else kept["levels"][0]] for kept in columns}
+    transformer = transformer_of(columns).fit(pl.DataFrame(row))
+    for kept, scaler, imputer, i in _learners(transformer, columns):
+        imputer.statistics_[i] = kept["fill"]
+        if scaler is not None:
+            scaler.mean_[i], scaler.scale_[i], scaler.var_[i] = kept["centre"], kept["scale"], kept["scale"] ** 2
+    return transformer
+
+
+def _learners(transformer, columns):
+    """(what is kept, scaler or None, imputer, its number in them) of each column of numbers."""
+    parts, groups = transformer.named_transformers_, grouped(columns)
+    for i, kept in enumerate(groups["numbers"]):
+        yield kept, parts["numbers"]["standard"], parts["numbers"]["fill"], i
+    for i, kept in enumerate(groups["truths"]):
+        yield kept, None, parts["truths"], i
+
+
+def levels_in(column, kept, said):
+    """The category of each row: of those that were pooled, and of new ones where some were, "(other)"."""
     texts = [GONE if text is None else text for text in as_texts(column)]
-    unseen = [text for text in texts if text not in number]
+    pooled = set(kept["pooled"])
+    known = pooled.union(kept["levels"])
+    unseen = [text for text in texts if text not in known]
     said += of_levels(sorted(set(unseen)), len(unseen), kept)
-    codes = np.array([number.get(text, len(levels) - 1 if kept["pooled"] else -1) for text in texts], dtype=int)
-    if len(levels) == 2:
-        return np.where(codes < 0, 0.5, codes)[:, None]
-    return (codes[:, None] == np.arange(len(levels))).astype(float)
+    if not pooled:
+        return texts
+    return [text if text in known and text not in pooled else OTHER for text in texts]
 
 
 ENOUGH = 10  # rows below which a shift of the whole column is not judged
@@ -40,28 +134,33 @@ BEYOND = 0.1  # of the range of the fit, on either side
 
 
 def of_numbers(values, kept):
-    """Whether a column looks like another unit, or goes beyond what the fit has seen."""
+    """Whether a column has missing values where the fit had none, looks like another unit, or goes beyond its range."""
+    name, gone = kept["name"], np.isnan(values)
+    said, values = [], values[~gone]
+    if gone.any() and not kept["marked"]:
+        said.append(
+            f"column {name!r}: {count(int(gone.sum()), 'missing value')} filled with the median of the fit, which had "
+            "none."
+        )
     if not len(values) or kept["kind"] == "boolean":
-        return []
-    name, spread = kept["name"], kept["spread"] or 1.0
+        return said
     if len(values) >= ENOUGH:
-        middle = float(np.median(values))
-        shift = abs(middle - kept["centre"]) / spread
-        ratio = float(values.std()) / spread if abs(values).max() < 1e150 else np.inf
-        if shift > FAR or ratio > RATIO:
-            date = kept["kind"] == "date"
-            return [
+        middle, sd = float(np.median(values)), kept["scale"]
+        if abs(middle - kept["centre"]) > FAR * sd or float(values.std()) > RATIO * sd:
+            days = " days" if kept["kind"] == "date" else ""
+            said.append(
                 f"column {name!r} is on another scale than in the fit: median {shown(middle, kept)} (fit: mean "
-                f"{shown(kept['centre'], kept)}, sd {spread:.3g}{' days' * date}). Is it in another unit?"
-            ]
+                f"{shown(kept['centre'], kept)}, sd {sd:.3g}{days}). Is it in another unit?"
+            )
+            return said
     room = BEYOND * (kept["high"] - kept["low"])
     outside = int(((values < kept["low"] - room) | (values > kept["high"] + room)).sum())
-    if not outside:
-        return []
-    return [
-        f"column {name!r}: {count(outside, 'row')} of {len(values):,} outside the range of the fit, "
-        f"{shown(kept['low'], kept)} to {shown(kept['high'], kept)}; predictions there are extrapolations."
-    ]
+    if outside:
+        said.append(
+            f"column {name!r}: {count(outside, 'row')} of {len(values):,} outside the range of the fit, "
+            f"{shown(kept['low'], kept)} to {shown(kept['high'], kept)}; predictions there are extrapolations."
+        )
+    return said
 
 
 def shown(value, kept, digits=4):
@@ -83,66 +182,36 @@ def of_levels(unseen, rows, kept):
 
 
 def numbers_of(column, notes, style=None):
-    """What is kept of a column of numbers; ``style`` is how its dates were written."""
+    """What a column of numbers is; ``style`` is how its dates were written."""
     name, kind = column.name, "number" if is_text(column) else kind_of(column)
-    kept = {"name": name, "role": "numeric", "kind": kind, "origin": 0.0} | ({"style": style} if style else {})
-    if kind == "date":
-        kept["origin"] = float(np.floor(np.nanmin(as_floats(column, kind))))
-    kept |= moments_of(column, kept)
-    missing = kept["missing"]
+    kept = {"name": name, "role": NUMERIC, "kind": kind, "origin": 0.0} | ({"style": style} if style else {})
+    values = as_floats(column, kind, 0.0, style)
+    missing = int(np.isnan(values).sum())
     if missing:
         notes.append(f"column {name!r}: {count(missing, 'missing value')} filled with the median, and marked.")
     if kind == "date":
+        kept["origin"] = float(np.floor(np.nanmin(values)))
         notes.append(f"column {name!r}: dates are days after {np.datetime64(int(kept['origin']), 'D')}.")
     if kind == "time":
         notes.append(f"column {name!r}: times are hours.")
-    return kept | {"marked": bool(missing)}
-
-
-def moments_of(column, kept):
-    """Mean, standard deviation, median and range of a column of numbers, and how many are missing."""
-    values = as_floats(column, kept["kind"], kept["origin"], kept.get("style"))
-    present = values[~np.isnan(values)]
-    missing = len(values) - len(present)
-    if not len(present):  # in some rows of a table: all of them are then alike
-        present = np.zeros(1)
-    centre, scale = _centre_and_scale(present, kept["kind"])
-    return {
-        "fill": float(np.median(present)),
-        "centre": centre,
-        "scale": scale,
-        "missing": missing,
-        "low": float(present.min()),
-        "high": float(present.max()),
-        "spread": float(present.std()) if abs(present).max() < 1e150 else scale,
-    }
-
-
-def _centre_and_scale(present, kind):
-    """Mean and standard deviation, such that no square overflows; 0 and 1 for truth values."""
-    if kind == "boolean":
-        return 0.0, 1.0
-    size = float(np.abs(present).max()) or 1.0
-    part = present / size
-    sd = float(part.std()) * size
-    return float(part.mean()) * size, sd if sd > 1e-14 * size else 1.0
+    return kept | {"marked": missing > 0}
 
 
 def categories_of(column, most, notes):
-    """What is kept of a column of categories: at most so many levels."""
-    texts = as_texts(column)
-    names, counts = np.unique([GONE if text is None else text for text in texts], return_counts=True)
-    missing, order = texts.count(None), np.argsort(-counts, kind="stable")
-    levels = [str(names[i]) for i in order]
-    pooled = levels[most - 1 :] if len(levels) > most else []
-    levels = sorted(level for level in levels if level not in set(pooled)) + ([OTHER] if pooled else [])
-    name = column.name
+    """What a column of categories is: at most so many levels."""
+    name, texts = column.name, as_texts(column)
+    missing = texts.count(None)
+    found = OneHotEncoder(max_categories=most, handle_unknown="infrequent_if_exist")
+    found.fit(np.array([[GONE if text is None else text] for text in texts], dtype=object))
+    every, rare = found.categories_[0], found.infrequent_categories_[0]
+    pooled = [] if rare is None else rare.tolist()
+    levels = [level for level in every.tolist() if level not in set(pooled)] + ([OTHER] if pooled else [])
     if missing:
         notes.append(f"column {name!r}: {count(missing, 'missing value')} as a category of their own.")
     if pooled:
-        notes.append(f"column {name!r}: the {len(pooled):,} rarest of its {len(names):,} categories are one, {OTHER}.")
+        notes.append(f"column {name!r}: the {len(pooled):,} rarest of its {len(every):,} categories are one, {OTHER}.")
     kept = {"levels": levels, "pooled": pooled, "missing": missing, "text": is_text(column)}
-    return {"name": name, "role": "categorical", **kept}
+    return {"name": name, "role": CATEGORICAL, **kept}
 
 
 def features_of(columns, objects):

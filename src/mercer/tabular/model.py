@@ -8,18 +8,17 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators import KernelEstimator
+from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
-from mercer.kernels import Gaussian, Kernel, Matern32
+from mercer.kernels import Kernel
 from mercer.kernels.inputs import named_columns
 from mercer.selection.kernels_search.found import ENDED, in_columns
-from mercer.tabular.columns import is_text
-from mercer.tabular.kernels import automatic, default_kernel, listen, prepared
+from mercer.tabular.cells import listed, meant, numbered
+from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
+from mercer.tabular.kernels import automatic, listen, on_columns, prepared
 from mercer.tabular.objects import check_readable
-from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of, placed
+from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of
 from mercer.tabular.recipe import Recipe
-from mercer.tabular.targets import as_frame, as_values, usable_rows
-from mercer.tabular.words import listed, meant, numbered
 from mercer.uncertainty import split
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
@@ -46,6 +45,8 @@ class TableModel(KernelEstimator):
     optimize : {"all", "lam"}, default="all"
         For losses whose length scales a ridge regression chooses (`SVR`, `KernelMachine`): whether it does, or the
         kernel stays.
+    target_transform : str or Target, default=None
+        The ``target`` of a `mercer.TransformedTarget` around the estimator: "auto", "log", …; None is none.
     random_state : int, default=0
 
     Attributes
@@ -62,6 +63,8 @@ class TableModel(KernelEstimator):
         How the hyper-parameters were chosen.
     text_columns_ : list of str
         Columns, the target among them, that were text: another table of the kind is to be read with these as text.
+    target_spread_ : float
+        Standard deviation of the target; 1 for labels.
     left_out_ : ndarray or None
         Residuals of rows that were left out, set by `calibrate`.
     notes_ : list of str
@@ -83,13 +86,14 @@ class TableModel(KernelEstimator):
     state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe}
 
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
-                 random_state=0):  # fmt: skip
+                 target_transform=None, random_state=0):  # fmt: skip
         self.estimator = estimator
         self.recipe = recipe
         self.target = target
         self.search_rows = search_rows
         self.fit_rows = fit_rows
         self.optimize = optimize
+        self.target_transform = target_transform
         self.random_state = random_state
 
     def fit(self, X, y=None, *, listener=None, dates=None):
@@ -121,7 +125,7 @@ class TableModel(KernelEstimator):
         with numbered(rows), warnings.catch_warnings():
             recipe = Recipe() if self.recipe is None else clone(self.recipe)
             recipe = recipe.fit(table, objects=self._objects(table, target), dates=dates)
-            estimator = self._with_kernel(recipe, len(y))
+            estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
             if recipe.has_objects:
@@ -135,6 +139,7 @@ class TableModel(KernelEstimator):
             scale = np.array([recipe.units.get(name, (0.0, 1.0))[1] for name in recipe.feature_names_])
             in_columns(self.selection_, recipe.feature_names_, scale, np.maximum(Z.std(axis=0), 1e-12)).warn()
         self.recipe_, self.target_, self.rows_, self.left_out_ = recipe, target, rows, None
+        self.target_spread_ = 1.0 if y.dtype.kind == "U" else float(np.std(y))
         self.feature_names_ = Z.columns if recipe.has_objects else list(recipe.feature_names_)
         used = [column["name"] for column in recipe.used]
         self.text_columns_ = [name for name in (*used, target) if is_text(frame[name])]
@@ -164,6 +169,11 @@ class TableModel(KernelEstimator):
     def kernel_(self):
         """The kernel on the columns that the recipe makes."""
         return self.estimator_.kernel_
+
+    @property
+    def our_kernel_(self):
+        """The same, as one of `mercer.kernels`."""
+        return self.estimator_.our_kernel_
 
     @property
     def lam_(self):
@@ -365,18 +375,6 @@ class TableModel(KernelEstimator):
         check_reads(self.estimator.kernel, table, target)
         return objects_of(self.estimator.kernel)
 
-    def _with_kernel(self, recipe, n):
-        """The estimator with a kernel that reads columns of X."""
-        kernel = self.estimator.kernel
-        if kernel is None:
-            latent = self.estimator.has_evidence  # which sees the amplitude
-            # Lengths that a ridge regression chooses for another loss are to mean something at another λ.
-            base = Matern32 if latent or self.estimator.learns_lengths else Gaussian
-            kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
-        elif isinstance(kernel, Kernel):
-            kernel = placed(kernel, recipe)
-        return clone(self.estimator).set_params(kernel=kernel)
-
     def _chosen(self, estimator, X, y, rng, notes, listener):
         """(fitted estimator, how it chose): with many rows the choice is made on some of them."""
         rows = np.arange(len(y))
@@ -384,6 +382,8 @@ class TableModel(KernelEstimator):
             rows = np.sort(rng.choice(len(y), self.search_rows, replace=False))
         options = {"own": self.estimator.kernel is None, "optimize": self.optimize, "listener": listener}
         estimator = prepared(estimator, X[rows], y[rows], notes, **options)
+        if self.target_transform is not None:
+            estimator = TransformedTarget(estimator, self.target_transform)
         first = listen(clone(estimator), listener).fit(X[rows], y[rows])
         first.__dict__.pop("_skl_callbacks", None)  # they do not belong to the model
         if len(rows) == len(y):

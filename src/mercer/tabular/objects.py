@@ -7,9 +7,9 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.kernels import Graph, Table
+from mercer.tabular.cells import BadRows, count, listed
 from mercer.tabular.columns import GONE, as_floats, as_texts, is_text
 from mercer.tabular.reads import CATEGORY, GRAPH, NUMBER, STRING
-from mercer.tabular.words import BadRows, count, listed
 
 MOST_KNOWN = 10_000  # categories that are remembered, to tell new ones
 MOST_NODES = 100_000  # of a graph in a cell

@@ -5,12 +5,13 @@ import os
 from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
 from mercer.tabular import dialect
+from mercer.tabular.cells import listed
 from mercer.tabular.types import decimal_of, typed
-from mercer.tabular.words import listed
 
 BATCH = 1 << 16  # rows of a batch
 HEAD = 1 << 18  # bytes of a CSV file that its dialect is found out from
-PARQUET, SQUEEZED = b"PAR1", (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff", b"\0")
+PARQUET = b"PAR1"
+OTHERS = (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff", b"\0", b"PK", b"\xd0\xcf", b"BZh", b"\xfd7zX", b"\x28\xb5", b"SQLi")
 
 
 class Pages:
@@ -57,7 +58,6 @@ class Pages:
             names = self._ask(one, lambda frame: frame.collect_schema().names())
             if number == 0:
                 self.names = names
-                dialect.refuse_twice(names, self._called(one))
             other = [name for name in self.names if name not in names] + [n for n in names if n not in self.names]
             if other:
                 raise DataError(f"{self._called(one)} has other columns than the first part: {listed(other, 4)}.")
@@ -131,11 +131,11 @@ class Pages:
 
 
 def readable(path):
-    """Whether a path is Parquet or plain CSV that can be read in batches: no gzip, no UTF-16, no standard input."""
+    """Whether a path is Parquet or plain CSV that can be read in batches: no gzip, UTF-16, Excel or standard input."""
     path = os.fspath(path)
     if path == "-":
         return False
     if not os.path.isfile(path):
         return os.path.isdir(path) or any(sign in path for sign in "*?[")
     with open(path, "rb") as file:
-        return not file.read(4).startswith(SQUEEZED)
+        return not file.read(4).startswith(OTHERS)

@@ -1,23 +1,27 @@
-"""Tables from files: CSV of any usual dialect, plain or gzipped, and Parquet; `-` is standard input."""
+"""Tables from files: CSV of any usual dialect, plain or gzipped, Parquet and Excel; `-` is standard input."""
 
+import csv
 import gzip
 import hashlib
 import io
 import re
 import sys
 import zlib
+from datetime import datetime, time
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from mercer.exceptions import DataError
 from mercer.tabular import dialect
+from mercer.tabular.cells import count, listed, meant
+from mercer.tabular.dialect import repaired, without_footnotes, without_titles
 from mercer.tabular.types import decimal_of, typed
-from mercer.tabular.words import count, listed, meant
 
-PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
+PARQUET, GZIP, ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
 FOREIGN = {
-    b"PK\x03\x04": "a zip archive or an Excel file; save the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel file; save the sheet as CSV",
+    b"PK\x03\x04": "a zip archive; unpack it",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; save it as .xlsx or CSV",
     b"BZh": "compressed with bzip2; unpack it, or use gzip",
     b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
@@ -47,11 +51,42 @@ class Reading(NamedTuple):
     raw: object
 
 
-def read_table(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), dates=None):
-    r"""Return a CSV or Parquet file as a polars data frame; the format is told by the content, not by the name.
+def read_table(source, **options):
+    r"""Return a CSV, Parquet or Excel file as a polars data frame; the format is told by the content, not by the name.
 
-    Separator, decimal comma, thousands separators and encoding are found out, unless given. Cells that are empty, NA,
-    N/A, NaN, null or None are missing; so are -, ? and . in columns of numbers. See `read` for what was decided.
+    Separator, decimal comma, thousands separators and encoding are found out, unless given; so are lines above the
+    header, units in cells, rows of totals and dates in several forms. Cells that are empty, NA, N/A, NaN, null or None
+    are missing; so are -, ? and . in columns of numbers. See `read` for what was decided.
+
+    Parameters
+    ----------
+    source : str or path
+        ``-`` is standard input. Gzip is unpacked.
+    **options
+        As for `read`.
+
+    Returns
+    -------
+    polars.DataFrame
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from mercer.tabular import read_table
+    >>> path = Path(tempfile.mkdtemp(), "prices.csv")
+    >>> _ = path.write_text("town;price\nBern;1.234,5\nTurin;987,25\n")
+    >>> read_table(path)["price"].to_list()
+    [1234.5, 987.25]
+    """
+    return read(source, **options).frame
+
+
+def read(
+    source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), dates=None, raw=(),
+    skip_lines=None, sheet=None,
+):  # fmt: skip
+    """Return the table with what was decided while reading it.
 
     Parameters
     ----------
@@ -73,34 +108,12 @@ def read_table(source, *, header=True, separator=None, decimal=None, missing=(),
     dates : dict, default=None
         {column: "%d/%m/%Y" or "%m/%d/%Y"} of columns whose dates have slashes, such as ``TableModel.dates``; of others
         it is found out.
-
-    Returns
-    -------
-    polars.DataFrame
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from mercer.tabular import read_table
-    >>> path = Path(tempfile.mkdtemp(), "prices.csv")
-    >>> _ = path.write_text("town;price\nBern;1.234,5\nTurin;987,25\n")
-    >>> read_table(path)["price"].to_list()
-    [1234.5, 987.25]
-    """
-    options = {"separator": separator, "decimal": decimal, "missing": missing, "text": text, "strings": strings}
-    return read(source, header=header, dates=dates, **options).frame
-
-
-def read(source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), dates=None, raw=()):
-    """Return the table with what was decided while reading it; parameters as for `read_table`.
-
-    Parameters
-    ----------
-    source, header, separator, decimal, missing, text, strings, dates
-        As for `read_table`.
     raw : sequence of str, default=()
         Columns of which the cells are wanted as they are in the file, too.
+    skip_lines : int, default=None
+        Lines above the header; None finds out.
+    sheet : str, default=None
+        Sheet of an Excel file; None is the first one.
 
     Returns
     -------
@@ -119,7 +132,9 @@ def read(source, *, header=True, separator=None, decimal=None, missing=(), text=
         frame = typed(before, decimal, missing, text, notes, strings, styles)
         _say_typed(before, frame, notes)
     else:
-        before, separator = _csv(_text(data, name), name, header, separator, notes)
+        if data[:4] == ZIP and b"xl/" in data:
+            data, separator, decimal = sheet_as_csv(data, name, sheet, notes), ",", "."
+        before, separator = _csv(_text(data, name), name, header, separator, skip_lines, notes)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
         frame = typed(before, decimal, missing, text, notes, strings, styles)
     styles = {column: styles[column] for column in styles if column in frame.columns}
@@ -130,7 +145,7 @@ def _text(data, name):
     """The data, if they are not those of another program."""
     for start, what in FOREIGN.items():
         if data.startswith(start):
-            raise DataError(f"{name} is {what}. Tables are read from CSV and Parquet.")
+            raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
     return data
 
 
@@ -173,21 +188,26 @@ def _parquet(data, name):
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{name} is a Parquet file that cannot be read: {first}") from None
-    dialect.refuse_twice(frame.columns, name)
     if not frame.height:
         raise DataError(f"{name} has columns ({listed(frame.columns, 4)}) and no rows.")
     return frame
 
 
-def _csv(data, name, header, separator, notes):
-    """(frame of strings, separator) of a CSV file."""
+def _csv(data, name, header, separator, skip, notes):
+    """(frame of strings, separator) of a CSV file, of the rows and columns that are its table."""
     data = dialect.decode(data, name, notes)
     if not data.strip():
         raise DataError(f"{name} is empty.")
     sample = dialect.sample_of(data)
     separator = separator or dialect.separator_of(sample)
     dialect.check_separator(separator)
+    top = list(islice(dialect.rows_of(sample, separator), dialect.LINES))
+    data = without_titles(data, top, name, skip, notes)
+    if not data.strip():
+        raise DataError(f"{name} has no line after the {skip} that are skipped.")
+    sample = dialect.sample_of(data)
     first = next(row for _, row in dialect.rows_of(sample, separator))
+    data = without_footnotes(data, separator, len(first), dialect.rows_of, name, notes)
     if header:
         names = dialect.header_of(first, name, notes)
     else:
@@ -199,7 +219,7 @@ def _csv(data, name, header, separator, notes):
         found = dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
-    return frame, separator
+    return repaired(frame, notes), separator
 
 
 def _cells(data, name, header, separator, names):
@@ -224,3 +244,36 @@ def _cells(data, name, header, separator, names):
         frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
     frame.columns = names
     return frame
+
+
+def sheet_as_csv(data, name, sheet, notes):
+    """A sheet of an Excel file as CSV: its rows are the lines, and what formulas gave when it was saved."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise ImportError(f"{name} is an Excel file; install mercer[excel], or save the sheet as CSV.") from None
+    try:
+        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    except Exception as error:  # whatever a damaged archive makes of it
+        raise DataError(f"{name} is an Excel file that cannot be read: {error}") from None
+    names = book.sheetnames
+    if sheet is not None and sheet not in names:
+        raise DataError(f"{name} has no sheet {sheet!r}{meant(sheet, names)} There are {listed(names)}.")
+    if sheet is None and len(names) > 1:
+        notes.append(f"{name}: sheet {names[0]!r} was read; --sheet takes another of {listed(names)}.")
+    rows = [[_excel_cell(cell) for cell in row] for row in book[sheet or names[0]].iter_rows(values_only=True)]
+    width = max((i + 1 for row in rows for i, cell in enumerate(row) if cell), default=0)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([row[:width] for row in rows])
+    return out.getvalue().encode()
+
+
+def _excel_cell(value):
+    """The text of a cell: dates as such, whole numbers without a point."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)

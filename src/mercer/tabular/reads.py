@@ -27,8 +27,8 @@ from mercer.kernels import (
 )
 from mercer.kernels.algebra import Composite
 from mercer.kernels.inputs import Transformed, named_columns
+from mercer.tabular.cells import listed, meant
 from mercer.tabular.columns import is_text
-from mercer.tabular.words import listed, meant
 
 STRING, CATEGORY, NUMBER, GRAPH = "string", "category", "number", "graph"
 GRAPHS = (EdgeHistogram, RandomWalk, ShortestPath, VertexHistogram, WeisfeilerLehman)

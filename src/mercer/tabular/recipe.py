@@ -10,15 +10,17 @@ from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
-from mercer.tabular.columns import check_mixed, is_text, why_ignored
-from mercer.tabular.learn import categories_of, features_of, indicators, moments_of, numbers_of, standard
+from mercer.tabular.cells import listed, meant
+from mercer.tabular.columns import as_frame, check_mixed, is_text, read_as, why_ignored
+from mercer.tabular.learn import categories_of, features_of, fitted_on, numbers_of, places_of, plain_of, restored
 from mercer.tabular.objects import learnt, values_of
 from mercer.tabular.reads import CATEGORY, NUMBER, STRING, check_column
-from mercer.tabular.words import listed, meant
 
 
 class Recipe(TransformerMixin, Stateful, BaseEstimator):
     """frame ↦ X: numbers as (x − mean)/sd, categories as indicators, missing values by a stated rule.
+
+    A `ColumnTransformer` of scikit-learn's own transformers does it, on columns that were made numbers or texts before.
 
     - A column of numbers is standardised. A missing number becomes the median; where the fit has seen missing ones, a
       column of 0 and 1 beside it says which. Truth values are 0 and 1. Dates are days after the first one.
@@ -43,8 +45,10 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
 
     Attributes
     ----------
+    transformer_ : ColumnTransformer
+        Of `StandardScaler`, `SimpleImputer`, `MissingIndicator`, `OrdinalEncoder` and `OneHotEncoder`.
     columns_ : list of dict
-        One for each column that becomes numbers: name, role, and what ``transform`` needs.
+        One for each column that becomes numbers: name, role, and all that was learnt of it.
     objects_ : list of dict
         One for each column that a kernel reads as it is.
     feature_names_ : list of str
@@ -92,7 +96,7 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
 
         Parameters
         ----------
-        X : polars.DataFrame
+        X : data frame of polars or pandas, dict of columns, or array
             Without the target.
         y : default=None
             Not looked at.
@@ -107,7 +111,8 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
         -------
         self
         """
-        frame, names = X, list(X.columns)
+        frame = as_frame(X)
+        names = list(frame.columns)
         if "frozen_" in vars(self):
             return self.refit(frame)
         for given in ("ignore", "categorical", "numeric"):
@@ -137,9 +142,11 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
         if not columns and not kept:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in list(ignored.items())[:5])
             raise DataError(f"no column is left to learn from ({reasons or 'there is none beside the target'}).")
-        self.columns_, self.objects_, self.ignored_ = columns, kept, ignored
+        self.objects_, self.ignored_ = kept, ignored
+        self._learn(frame, columns)
         self.feature_names_, self.blocks_ = features_of(columns, kept)
         self.notes_ = [*notes, *(f"column {name!r} is left out: {why}." for name, why in ignored.items())]
+        self.notes_ += self._offers(frame, objects)
         if not columns:
             self.notes_.append("there is no column of numbers: the mean is the only simple model to compare with.")
         return self
@@ -170,16 +177,21 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
         self._check_columns(frame)
         new = copy.copy(self)
         vars(new).pop("frozen_", None)
-        changed = {c["name"]: moments_of(frame[c["name"]], c) for c in self.columns_ if c["role"] == "numeric"}
-        new.columns_ = [column | changed.get(column["name"], {}) for column in self.columns_]
+        new._learn(frame, self.columns_)
         return new
 
-    def transform(self, frame):
+    def _learn(self, frame, columns):
+        """Fit the transformer of some columns."""
+        self.columns_, self.transformer_ = columns, None
+        if columns:
+            self.transformer_, self.columns_ = fitted_on(plain_of(frame, columns, []), columns)
+
+    def transform(self, X):
         """X of a table with the columns of the fit, in any order; others are ignored.
 
         Parameters
         ----------
-        frame : polars.DataFrame
+        X : data frame of polars or pandas, dict of columns, or array
             With or without the target.
 
         Returns
@@ -193,8 +205,8 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
             On categories that the fit has not seen, missing values where it saw none, and values far from its own.
         """
         check_is_fitted(self)
+        frame, said = as_frame(X), []
         self._check_columns(frame)
-        said = []
         X = self._numbers_of(frame, said)
         if self.has_objects:
             X = {name: X[:, i] for i, name in enumerate(self.feature_names_[: X.shape[1]])}
@@ -271,13 +283,43 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
     def _numbers_of(self, frame, said):
         """The numbers of the columns; of a column that a kernel reads as it is, the kernel's words count."""
         X = np.empty((frame.height, sum(map(len, self.blocks_.values()))))
-        for column in self.columns_:
-            make = indicators if column["role"] == "categorical" else standard
-            words = [] if column["name"] in self.object_names else said
-            X[:, self.blocks_[column["name"]]] = make(frame[column["name"]], column, words)
+        if self.columns_:
+            plain = plain_of(frame, self.columns_, said, self.object_names)
+            X[:, places_of(self.columns_, self.blocks_)] = self.transformer_.transform(plain)
         return X
 
+    # ------------------------------------------------------------------------------------------- files
+    state_version = 2
+
+    def state(self):
+        """Return {name: value} of what a file keeps: of the transformer all is in ``columns_``."""
+        return {name: value for name, value in super().state().items() if name != "transformer_"}
+
+    def _restore(self, state):
+        super()._restore(state)
+        if "columns_" in state:
+            self.transformer_ = restored(self.columns_) if self.columns_ else None
+
+    @classmethod
+    def migrate(cls, version, state):
+        """Return the state of today: in version 1 what stands for a missing number was in the unit of the column."""
+        columns = [
+            kept | {"fill": (kept["fill"] - kept["centre"]) / kept["scale"]} if "fill" in kept else kept
+            for kept in state.get("columns_", ())
+        ]
+        return state | ({"columns_": columns} if "columns_" in state else {})
+
     # ---------------------------------------------------------------------------------------- learning
+    def _offers(self, frame, objects):
+        """A sentence for each column of text that a kernel could read as it is."""
+        texts = [name for name in frame.columns if is_text(frame[name]) and name not in {*objects, *self.ignore}]
+        found = {name: read_as(frame[name]) for name in texts}
+        return [
+            f"column {name!r} looks like {what[0]}: --kernel '{what[1]}' reads it."
+            for name, what in found.items()
+            if what is not None
+        ]
+
     def _why_ignored(self, column, kind=None):
         """Why a column is left out, or None; text that is mostly numbers is refused, unless a kernel reads it."""
         if kind is not None and kind not in (CATEGORY, NUMBER):

@@ -1,14 +1,13 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
-from mercer.tabular._dates import dates_in
-from mercer.tabular.words import count, listed
+from mercer.tabular.cells import ABOUT, FRONT, GROUPS, UNIT, count, dates_in, digits, listed, measured
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil")
 DASHES = ("-", "--", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
-GROUPS = r"'’ \u00a0\u2009\u202f"  # beside the sign that is not the decimal one
 CODE = r"^0\d+$"  # 00123: a number would lose its zeros
 INTEGER = r"^[+-]?\d{1,15}$"
 SIGNS = {".": "point", ",": "comma"}
+FEW = 2000  # rows of which numbers with units tell the decimal sign, too
 POINTS = (  # numbers that leave no doubt, of a table with decimal points
     r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+)$"
 )
@@ -114,6 +113,10 @@ def _typed_column(column, decimal, notes, styles):
     dates = dates_in(column, notes, styles)
     if dates is not None:
         return dates
+    plain = without_dashes(column, decimal, measured=True)
+    found = measured(plain, decimal, notes)
+    if found is not None:
+        return found
     other = "," if decimal == "." else "."
     if is_number(column, other).all() and not is_number(column, decimal).all():
         notes.append(
@@ -126,10 +129,7 @@ def _typed_column(column, decimal, notes, styles):
 # ---------------------------------------------------------------------------------------------- numbers
 def pattern(decimal):
     """What a number looks like, with groups of thousands, a currency sign or a percent sign."""
-    groups = GROUPS + ("," if decimal == "." else ".")
-    digits = rf"(\d+|[1-9]\d{{0,2}}([{groups}]\d{{3}})+)"  # no group of thousands begins with 0
-    point = rf"\{decimal}"
-    return rf"^[+-]?[$€£]?\s?[+-]?({digits}({point}\d*)?|{point}\d+)([eE][+-]?\d+)?\s?%?$|^[+-]?(?i:inf|infinity)$"
+    return rf"^[+-]?[$€£]?\s?[+-]?{digits(decimal)}\s?%?$|^[+-]?(?i:inf|infinity)$"
 
 
 def is_number(column, decimal="."):
@@ -154,12 +154,13 @@ def numbers_in(column, decimal, notes):
     return converted(plain, decimal, notes)
 
 
-def without_dashes(column, decimal="."):
-    """The column with null for - and the like, if there is a number or nothing else."""
+def without_dashes(column, decimal=".", measured=False):
+    """The column with null for - and the like, if there is a number or nothing else; ``measured``: or any digit."""
     import polars as pl
 
     dash = column.is_in(DASHES)
-    if not dash.any() or not (is_number(column, decimal).any() or dash.all()):
+    some = column.str.contains(r"\d").any() if measured else is_number(column, decimal).any()
+    if not dash.any() or not (some or dash.all()):
         return column
     return pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
 
@@ -197,9 +198,14 @@ def decimal_of(frame, separator, notes):
     import polars as pl
 
     cell = pl.all().str.strip_chars()
+    some = frame.head(FEW).select(cell.str.replace(rf"^(?:{ABOUT}|{FRONT})\s*", "").str.replace(rf"\s*{UNIT}$", ""))
     points, commas, doubtful = (
-        sum(count or 0 for count in frame.select(cell.str.contains(form).sum()).row(0))
-        for form in (POINTS, COMMAS, DOUBTFUL)
+        sum(
+            count or 0
+            for part, form in ((frame, cell), (some, pl.all()))
+            for count in part.select(form.str.contains(sign).sum()).row(0)
+        )
+        for sign in (POINTS, COMMAS, DOUBTFUL)
     )
     if commas and commas >= points:
         notes.append("numbers have a decimal comma.")

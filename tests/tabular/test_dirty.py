@@ -1,0 +1,150 @@
+"""Tables as people keep them: each is read right and what was repaired is said, or refused with place and remedy."""
+
+import datetime
+import io
+
+import polars as pl
+import pytest
+
+from mercer.exceptions import DataError
+from mercer.tabular import Recipe, read
+
+DAYS = [datetime.date(2024, 1, 5), datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)]
+
+
+def column(cells, beside="y"):
+    """A table of a column x of these cells, and one of numbers."""
+    return f"x;{beside}\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells))
+
+
+READ = {  # what: (content, column, its values, what is said)
+    "units": (column(["12 kg", "3.5 kg", "7kg"]), "x", [12.0, 3.5, 7.0], "the unit 'kg' was taken out"),
+    "units with a comma": (column(["3,5 g", "12,25 g", "1 g"]), "x", [3.5, 12.25, 1.0], "decimal comma"),
+    "units in some cells": (column(["12 kg", "13", "9 kg"]), "x", [12.0, 13.0, 9.0], "1 cell without a unit"),
+    "two units of one kind": (column(["12 kg", "500 g", "9 kg"]), "x", [12.0, 0.5, 9.0], "'g' were converted to 'kg'"),
+    "unit that is not known": (column(["3 bags", "4 bags", "9 bags"]), "x", [3.0, 4.0, 9.0], "the unit 'bags'"),
+    "limits": (column(["< 0.5", "1.5", "2"]), "x", [0.5, 1.5, 2.0], "--missing '< 0.5' makes it missing"),
+    "about": (column(["ca. 5", "~ 7", "6"]), "x", [5.0, 7.0, 6.0], "read as the number itself"),
+    "percent": (column(["5 %", "12.5 %", "7 %"]), "x", [5.0, 12.5, 7.0], "percent signs"),
+    "currency in front": (column(["€ 12", "€ 1.250,50", "€ 3"]), "x", [12.0, 1250.5, 3.0], "currency"),
+    "currency behind": (column(["12 €", "1.250,50 €", "3 €"]), "x", [12.0, 1250.5, 3.0], "'€'"),
+    "negative currency": (column(["-€12", "€3", "€4"]), "x", [-12.0, 3.0, 4.0], "currency"),
+    "currency by letters": (column(["CHF 12.50", "CHF 3", "CHF 4"]), "x", [12.5, 3.0, 4.0], "'CHF'"),
+    "marks": (column(["12*", "13", "14†"]), "x", [12.0, 13.0, 14.0], ""),
+    "thin groups": (column(["1 250 m", "12 000 m", "3 m"]), "x", [1250.0, 12000.0, 3.0], "'m'"),
+    "missing among units": (column(["12 kg", "-", "n/a"]), "x", [12.0, None, None], "'kg'"),
+    "windows letters": ("x;y\nprice in \x80;1\nna\xefve \x96 so;2\n".encode("latin-1"), "x",
+                        ["price in €", "naïve – so"], "cp1252"),
+    "dates in two forms": (column(["2024-01-05", "28.02.2024", "2024-03-01"]), "x", DAYS, "dates in 2 forms"),
+    "dates with names": (column(["5 Jan 2024", "28 February 2024", "Mar 1, 2024"]), "x", DAYS, "3 forms (5 Jan 2024, "),
+    "dates with short years": (column(["05.01.24", "28.02.24", "01.03.24"]), "x", DAYS, ""),
+    "dates with slashes among others": (column(["05/01/2024", "28/02/2024", "2024-03-01"]), "x", DAYS, "2 forms"),
+    "a row of totals": ("plot,y\na,1\nb,2\nc,4\nTotal,7\n", "y", [1, 2, 4], "of totals ('Total')"),
+    "totals and mean": ("plot,y\na,1\nb,2\nc,4\nSum:,7\nMean,2.3\n", "y", [1, 2, 4], "the last 2 rows are of totals"),
+    "empty rows at the end": ("a,y\n3,1\n4,2\n,\n,\n", "y", [1, 2], "2 empty rows at the end"),
+    "a title": ("Harvest 2024\nplot,x,y\na,3,1\nb,4,2\n", "y", [1, 2], "1 line above the header ('Harvest 2024')"),
+    "titles and blank lines": ("Harvest;;\nDr. Who;;\n\nplot;x;y\na;3;1\nb;4;2\n", "y", [1, 2], "above the header"),
+    "comments": ("# made by a logger\n# unit: mm\nt;x;y\n1;2;3\n4;5;6\n", "y", [3, 6], "2 lines above the header"),
+    "a footnote": ("plot,x,y\na,3,1\nb,4,2\n\nSource: own counts\n", "y", [1, 2], "'Source: own counts'"),
+    "units below the names": ("a,b\nkg,cm\n1,2\n3,4\n", "b", [2, 4], "holds units ('kg', 'cm')"),
+    "units in brackets": ("a,b\n[kg],[-]\n1,2\n3,4\n", "b", [2, 4], "holds units"),
+    "the header again": ("a,b\n1,2\na,b\n3,4\n", "b", [2, 4], "1 row that repeat the header"),
+    "two columns of one name": ("a,a,b\n1,2,3\n4,5,6\n", "a (2)", [2, 5], "column 2 has the name 'a'"),
+    "columns that are not there": ("a,b,,\n1,2,,\n3,4,,\n", "b", [2, 4], "2 columns without a name and without cells"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", READ)
+def test_a_dirty_table_is_read_right(what, tmp_path):
+    content, name, values, said = READ[what]
+    path = tmp_path / "table.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    found = read(path)
+    assert found.frame[name].to_list() == values
+    assert any(said in note for note in found.notes) or not said, found.notes
+
+
+REFUSED = {  # what: (content, words of the message: the place, the remedy)
+    "two currencies": (column([*(f"{i} €" for i in range(25)), "7 $"]),
+                       "different units: '€', '[$]'.*--categorical 'x'"),
+    "a word among units": (column([f"{i} kg" for i in range(25)] + ["heavy"]),
+                           "except for row 26: 'heavy'.*--missing"),
+    "a word among dates": (column([f"2024-01-{i + 1:02d}" for i in range(25)] + ["soon"]),
+                           "dates except for row 26: 'soon'.*--missing"),
+    "a date that is none": (column([f"{i + 1:02d}.01.2024" for i in range(25)] + ["31.02.2024"]),
+                            "row 26: '31.02.2024'"),
+    "a cell too many": ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells"),
+    "no header": ("1,2\n3,4\n", "no header.*--no-header"),
+    "nothing but titles": ("Harvest\n\n", "no rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_repaired_is_refused_with_place_and_remedy(what, tmp_path):
+    content, said = REFUSED[what]
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=said):
+        Recipe().fit(read(path).frame)
+
+
+KEPT = {  # what is no number with a unit, and stays text
+    "sizes": ["3XL", "4XL", "XL"],
+    "codes": ["12A", "12B", "13A"],
+    "streets": ["Main 12", "Main 14", "Side 3"],
+    "ages": ["< 18", "> 65", "< 18"],
+    "zip codes": ["01234", "04321", "09999"],
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_text_with_digits_stays_text(what, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(column(KEPT[what]))
+    assert read(path).frame["x"].to_list() == KEPT[what]
+
+
+def test_lines_to_skip_may_be_given(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("made by: a machine, at noon\nx,y\n1,2\n3,4\n")
+    assert read(path, skip_lines=1).frame["y"].to_list() == [2, 4]
+    with pytest.raises(DataError, match="no line after the 9"):
+        read(path, skip_lines=9)
+
+
+def test_excel(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    rows = [["Harvest"], [], ["plot", "when", "rain", "y"], ["a", DAYS[0], 3.5, 1], ["b", DAYS[1], None, 2],
+            ["c", DAYS[2], 4, 4], ["Total", None, None, 7]]  # fmt: skip
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("second").append(["u", "v"])
+    book["second"].append([1, 2])
+    data = io.BytesIO()
+    book.save(data)
+    path = tmp_path / "table.xlsx"
+    path.write_bytes(data.getvalue())
+    found = read(path)
+    assert found.frame["when"].to_list() == DAYS and found.frame["y"].to_list() == [1, 2, 4]
+    assert found.frame["rain"].to_list() == [3.5, None, 4.0]
+    assert any("--sheet takes another of" in note for note in found.notes)
+    assert read(path, sheet="second").frame.rows() == [(1, 2)]
+    with pytest.raises(DataError, match="no sheet 'secnd'; did you mean 'second'"):
+        read(path, sheet="secnd")
+    path.write_bytes(data.getvalue()[:900])
+    with pytest.raises(DataError, match="cannot be read"):
+        read(path)
+
+
+def test_what_a_text_is_is_said_before_it_is_left_out():
+    smiles = ["CCO", "c1ccccc1O", "CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)O", "CCN(CC)CC", "O=C=O"] * 2
+    dna = ["ACGTACGTAA", "TTGACCATGC", "GGGTTTACCA", "ACACACGTGT", "CATCATGATC", "GATTACAGAT"]
+    frame = pl.DataFrame({"m": [f"{s}C{'C' * i}" for i, s in enumerate(smiles)],
+                          "s": [d + e for d in dna for e in "AC"], "key": [f"F{i:03d}" for i in range(12)],
+                          "x": range(12)})  # fmt: skip
+    notes = Recipe(numeric=["x"]).fit(frame).notes_
+    said = {name: " ".join(note for note in notes if f"column {name!r}" in note) for name in ("m", "s", "key")}
+    assert """TanimotoOf(AtomEnvironments(2)).on("m")""" in said["m"]
+    assert """Spectrum(3).on("s")""" in said["s"]
+    assert "'F000', 'F001'" in said["key"]
