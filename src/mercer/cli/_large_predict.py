@@ -31,7 +31,7 @@ def write(settings, pages, model, keep, make, session):
     """
     import polars as pl
 
-    from mercer.files.atomic import replacing
+    from mercer._atomic import replacing
     from mercer.tabular.cells import numbered
 
     for name in keep:
