@@ -23,6 +23,10 @@ class NotEnoughMemory(MemoryError):
     """The plan needs more memory than the machine, its cgroup or the caller allows."""
 
 
+class NotEnoughTime(TimeoutError):
+    """Nothing that the plan knows is predicted to end within ``time_budget``."""
+
+
 class ModelFileError(ValueError):
     """A file is not a model that can be loaded (damaged, foreign, newer), or a model holds what no file can."""
 

@@ -19,7 +19,7 @@ def test_only_a_target(run, cars, tmp_path):
                  "nested cross-validation, 2 folds", "this model", "mean", "linear model", "5 neighbours", "RMSE",
                  "column 'name' is left out: every row has another text", "Not saved"):  # fmt: skip
         assert part in out
-    assert "kernel ridge regression on 24 rows" in err
+    assert "a mixture of Gaussian processes on 24 rows" in err
     assert [path.name for path in tmp_path.iterdir()] == ["cars.csv"]
 
 

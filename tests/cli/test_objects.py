@@ -152,7 +152,7 @@ def test_a_small_time_budget_is_kept_and_what_is_left_out_is_said(run, data, tmp
 
 def test_some_folds(run, data, tmp_path, monkeypatch):
     shares = iter([3.0, 0.0])  # time for one fold
-    monkeypatch.setattr("mercer.selection.judging.Clock.share", lambda self, folds: next(shares))
+    monkeypatch.setattr("mercer.selection.judging.FoldTimes.share", lambda self, folds: next(shares))
     model, files = (
         ("-k", "Gaussian().on('age')", "--fix-kernel"),
         ("--card", tmp_path / "c.md", "--report", tmp_path / "r.html"),

@@ -339,9 +339,9 @@ def test_a_failed_fit_leaves_the_model_as_it_was(rng):
 def test_a_time_budget_returns_the_last_stage(rng):
     X, Y = problem(rng, 20_000, d=4)
     model = quiet(KernelRidge(Matern32(0.5), lam=0.1, approximation=Landmarks(), time_budget=1e-3), X, Y[:, 0])
-    assert len(model.points_) == 256
+    assert len(model.points_) == 64
     model = quiet(
-        KernelRidge(Matern32(0.5), lam=0.1, approximation=Landmarks(), memory=1.5e9, time_budget=0.6), X, Y[:, 0]
+        KernelRidge(Matern32(0.5), lam=0.1, approximation=Landmarks(), memory=1.5e9, time_budget=5.0), X, Y[:, 0]
     )
     assert len(model.points_) >= 256
 

@@ -109,6 +109,10 @@ def _model(result):
     lines = [f"Model     {model['title']}", f"  kernel  {_short(model['kernel'])}"]
     if model["lam"] is not None:
         lines.append(f"  λ       {model['lam']:.4g}")
+    if "target" in model["fit_report"]:
+        word, tried = model["fit_report"]["target"], len(model["fit_report"]["targets tried"])
+        word = {"none": "as it is", "rank": "by its rank"}.get(word, word)
+        lines.append(f"  target  {word}" + (f", by left-out densities the best of {tried}" if tried > 1 else ""))
     chosen = model["selection"]
     if chosen:
         status = "" if chosen["status"] == "ok" else f"; {chosen['status'].replace('_', ' ')}"

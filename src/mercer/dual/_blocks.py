@@ -28,6 +28,7 @@ class Effort:
         self.end = np.inf if seconds is None else time.perf_counter() + seconds
         self.steps = self.rounds = self.newtons = self.interior = 0
         self.work = self.jitter = 0.0
+        self.round = self.row = 0.0  # seconds of the last round, and of a row of K in it
 
     def take(self, steps, work):
         """Count."""
@@ -35,16 +36,17 @@ class Effort:
         self.left -= steps
         self.work += work
 
-    def spent(self):
-        """What has run out: "max_iter", "time_budget" or None."""
+    def spent(self, rows=None):
+        """What has run out: "max_iter", "time_budget" or None; with ``rows``, for a round and a product of so many."""
         if self.left <= 0:
             return "max_iter"
-        return "time_budget" if time.perf_counter() >= self.end else None
+        ahead = 0.0 if rows is None else self.round + self.row * rows
+        return "time_budget" if time.perf_counter() + ahead >= self.end else None
 
 
 def one_round(store, programme, a, g, slopes, block, tol, budget):
     """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
-    n = len(a)
+    n, began = len(a), time.perf_counter()
     grows, falls = slopes
     violation = programme.violation(grows, falls)
     nested = n > NESTED
@@ -59,10 +61,13 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
         after = _solve_in_cache(store, programme, before, g[block], block, goal, budget)
     moved = after - before
     a[block] = after
+    adding = time.perf_counter()
     count = store.add(block, moved, g)
     g[block] += programme.ridge[block] * moved
     budget.take(0, 2.0 * count * n + 10.0 * len(block) ** 2)
     budget.rounds += 1
+    ended = time.perf_counter()
+    budget.round, budget.row = ended - began, (ended - adding) / max(count, 1)
     return newest
 
 

@@ -61,7 +61,7 @@ class Search:
                 self._finish(violation)
                 return "converged"
             progress.see(violation, self.a, self.g)
-            stop = self.budget.spent() or ("callback" if self._report(violation) else None)
+            stop = self.budget.spent(np.count_nonzero(self.a)) or ("callback" if self._report(violation) else None)
             if stop:
                 return stop
             if self.interior_is_due():

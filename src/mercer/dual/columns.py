@@ -3,12 +3,11 @@
 A column is a target, a level of a quantile loss, or a class against the rest; the softmax solves all classes at once.
 """
 
-import math
-import time
 from typing import NamedTuple
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer._machine import check_memory
 from mercer.dual import newton, softmax, working_set
 from mercer.gram import DenseGram, TiledGram
@@ -118,28 +117,26 @@ class LossColumns:
         """K of the rows, stored in float64 or by tiles."""
         return DenseGram(kernel, X) if self.stored else TiledGram(kernel, X)
 
-    def fit(self, K, lam, starts=None, deadline=math.inf):
+    def fit(self, K, lam, starts=None, clock=FOREVER):
         """Return a `Column` for each of them; ``starts`` are columns of a solution near by."""
         if self.joint:
-            return self._fit_joint(K, lam, deadline)
+            return self._fit_joint(K, lam, clock)
         out = []
         for j, (loss, y) in enumerate(self.pairs):
-            left = None if math.isinf(deadline) else max(1e-3, (deadline - time.perf_counter()) / (len(self.pairs) - j))
             start = None if starts is None else (starts[j].alpha, starts[j].b)
-            out.append(self._fit_one(K, loss, y, lam, left, start))
+            out.append(self._fit_one(K, loss, y, lam, clock.part(1.0 / (len(self.pairs) - j)), start))
         return out
 
-    def _fit_one(self, K, loss, y, lam, time_budget, start):
+    def _fit_one(self, K, loss, y, lam, clock, start):
         """Newton where the loss is smooth, the working-set solver on its dual where it is not.
 
         A loss that is both (Huber with a tiny δ is nearly the absolute loss) goes on to the second where the first is
         slow.
         """
         c, found, common = self.weight / (2.0 * lam), None, {"intercept": self.intercept, "memory": self.memory}
-        deadline = math.inf if time_budget is None else time.perf_counter() + time_budget
         if loss.smooth:
             most = min(self.max_iter, PATIENCE) if loss.boxed else self.max_iter
-            options = {"solver": self.solver, "start": start, "time_budget": time_budget, **common}
+            options = {"solver": self.solver, "start": start, "time_budget": clock.budget, **common}
             found = newton.solve(K, loss, y, c, tol=self.tol, max_iter=most, **options)
             if not (loss.boxed and found.status in ("max_iter", "stalled") and most == PATIENCE):
                 return _column(K, found, found.f, lam, self._risk(loss, y))
@@ -152,7 +149,7 @@ class LossColumns:
                 loss.dual(y, c),
                 tol=self.tol * unit,
                 start=None if start is None else start[0],
-                time_budget=None if math.isinf(deadline) else max(1e-3, deadline - time.perf_counter()),
+                time_budget=clock.budget,
                 **common,
             ),
         )
@@ -165,11 +162,12 @@ class LossColumns:
         """f ↦ wᵢ L(yᵢ, fᵢ) of each row."""
         return lambda f: self.weight * loss.value(y, f)
 
-    def _fit_joint(self, K, lam, deadline):
+    def _fit_joint(self, K, lam, clock):
         """All classes at once: one problem, one certificate, which the first column carries."""
-        left = None if math.isinf(deadline) else max(1e-3, deadline - time.perf_counter())
         common = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory")}
-        found = softmax.solve(K, (self.Y > 0).astype(float), self.weight / (2.0 * lam), time_budget=left, **common)
+        found = softmax.solve(
+            K, (self.Y > 0).astype(float), self.weight / (2.0 * lam), time_budget=clock.budget, **common
+        )
         whole = _column(K, found, found.f, lam)
         columns = []
         for j in range(self.Y.shape[1]):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._clock import FOREVER, Clock
 from mercer.estimators._labels import stratified_order
 from mercer.estimators._protocol import seed_of
 from mercer.gram import take
@@ -12,7 +13,8 @@ from mercer.selection.progress import reporter
 SECONDS = 30.0  # of a search, unless time_budget says otherwise
 LEAST_ROWS = 5
 HALF = 0.5  # of the time, for the kernel of a loss that cannot compare kernels; the rest is for its own λ
-MOST_PROPOSED = 2000  # rows by which that kernel is chosen
+MOST_PROPOSED, FEW_PROPOSED = 2000, 250  # rows by which that kernel is chosen; and where there is no time for more
+HURRY = 5.0  # fits that there is to be time for
 
 
 def automatic(kernel):
@@ -30,36 +32,37 @@ def searchable(rows):
     return rows.n >= LEAST_ROWS and bool(np.ptp(rows.row_y, axis=0).max() > 1e-13 * np.abs(rows.row_y).max())
 
 
-def searched(estimator, rows, criterion, solver=None, keep=5, share=1.0):
-    """The `KernelSearch` for an estimator with ``time_budget``, ``random_state`` and names of columns."""
-    options = {"solver": solver, "random_state": seed_of(estimator.random_state)} | _asked(estimator, share)
+def searched(estimator, rows, criterion, solver=None, keep=5, clock=FOREVER):
+    """The `KernelSearch` for an estimator with ``random_state`` and names of columns, until the clock is spent."""
+    options = {"solver": solver, "random_state": seed_of(estimator.random_state)} | _asked(estimator, clock)
     return search_kernels_rows(rows, criterion=criterion, keep=keep, **options)
 
 
-def searched_classes(estimator, rows, evaluate, order):
+def searched_classes(estimator, rows, evaluate, order, clock=FOREVER):
     """The same for labels, by the approximate evidence that ``evaluate`` gives."""
-    return search_classes_rows(rows, evaluate, order, **_asked(estimator))
+    return search_classes_rows(rows, evaluate, order, **_asked(estimator, clock))
 
 
-def _asked(estimator, share=1.0):
-    """Seconds, names of columns and who listens."""
-    seconds = share * (SECONDS if estimator.time_budget is None else estimator.time_budget)
+def _asked(estimator, clock):
+    """The clock, names of columns and who listens."""
     names = estimator.__dict__.get("feature_names_in_")
     named = {"names": None if names is None else list(names)}
-    return {"time_budget": seconds, "callback": reporter(estimator), **named}
+    return {"clock": clock if clock.limited else Clock(SECONDS), "callback": reporter(estimator), **named}
 
 
-def proposed(estimator, X, y, weight, labels):
+def proposed(estimator, X, y, weight, labels, clock):
     """The kernel for a loss that has no evidence, as a fitted model chooses it that has one: of labels, or of numbers.
 
     Parameters
     ----------
     estimator : KernelEstimator
-        ``time_budget``, ``memory`` and ``random_state`` are read.
+        ``memory`` and ``random_state`` are read.
     X, y, weight
         Rows; of many rows some are drawn.
     labels : bool
         Whether y are labels.
+    clock : Clock
+        Of the whole fit.
 
     Returns
     -------
@@ -68,12 +71,14 @@ def proposed(estimator, X, y, weight, labels):
     from mercer.estimators.gpc import GaussianProcessClassifier  # both import this module
     from mercer.estimators.ridge import KernelRidge
 
-    seconds = SECONDS if estimator.time_budget is None else estimator.time_budget
-    options = {"criterion": "evidence", "memory": estimator.memory, "time_budget": HALF * seconds}
+    seconds = clock.part(HALF).budget if clock.limited else HALF * SECONDS
+    options = {"criterion": "evidence", "memory": estimator.memory, "time_budget": seconds}
     kind, seed = GaussianProcessClassifier if labels else KernelRidge, seed_of(estimator.random_state)
-    used = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
-    if len(used) > MOST_PROPOSED:
-        order = stratified_order(y[used], seed) if labels else np.random.default_rng(seed).permutation(len(used))
-        used = np.sort(used[order[:MOST_PROPOSED]])
     model = kind("auto", random_state=estimator.random_state, **options)
+    used, most = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0), MOST_PROPOSED
+    while most > FEW_PROPOSED and HURRY * model.plan(most).last > seconds:
+        most //= 2
+    if len(used) > most:
+        order = stratified_order(y[used], seed) if labels else np.random.default_rng(seed).permutation(len(used))
+        used = np.sort(used[order[:most]])
     return quietly(model.fit, take(X, used), y[used], None if weight is None else weight[used])

@@ -65,7 +65,7 @@ def chosen(estimator, kernels, rows, rule, solver, lam, **options):
         solver=solver,
         lam=lam,
         optimize="lam" if estimator.optimize == "lam" else "all",
-        time_budget=estimator.time_budget,
+        clock=estimator._search_clock(),
         random_state=seed_of(estimator.random_state),
         **{"fixed_lam": estimator.optimize == "kernel", **options},
     ).warn()

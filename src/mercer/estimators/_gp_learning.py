@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
+from mercer._clock import FOREVER
 from mercer._warn import warn
 from mercer.estimators._auto import automatic, is_given, searchable, searched
 from mercer.estimators._base import latent_kernel
@@ -109,7 +110,7 @@ def check_learnable(rows, noise, lam, optimize, variance):
         )
 
 
-def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, auto=None, **options):
+def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, auto=None, clock=FOREVER, **options):
     """The `SearchResult` with the kernel and λ that the criterion chooses; warned of.
 
     Parameters
@@ -127,11 +128,12 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, au
         Of the noise.
     auto : estimator, default=None
         If its kernel is "auto", this is searched for, where there is something to choose it by.
+    clock : Clock, default=FOREVER
     **options
         Of `mercer.selection.search.search_rows`.
     """
     if auto is not None and automatic(auto.kernel) and searchable(rows):
-        return searched(auto, rows, criterion.restrict(rows.used), solver).result()
+        return searched(auto, rows, criterion.restrict(rows.used), solver, clock=clock).result()
     fixed = optimize == "kernel"
     found = search_rows(
         kernel,
@@ -143,6 +145,7 @@ def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, au
         bounds=None if criterion.scale_free else bounds,  # else λ beside K, not beside y
         fixed_lam=fixed,
         lam_name="noise",
+        clock=clock,
         **options,
     )
     if found.status == "constant":

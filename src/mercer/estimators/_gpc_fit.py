@@ -18,14 +18,19 @@ from mercer.selection.result import best_of
 from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
 
+STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0}  # factorisations of a fit, about
 
-def plan_classes(name, n, d, classes, coupled, memory, binding=True):
+
+def plan_classes(model, n, d, classes, coupled, binding=True):
     """The plan: K, ∂C/∂K and a factor; one class against the rest keeps one factor each, the softmax three arrays."""
     arrays = 3 if classes == 2 else 4 + 3 * classes if coupled else 2 + classes
     what = f"GaussianProcessClassifier for n = {n}" + (f" and {classes} classes" if classes > 2 else "")
     instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
     reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
-    return plan_arrays(name, n, arrays, d, memory=memory, reason=reason, what=what, instead=instead, binding=binding)
+    functions = classes**2 if coupled else 1 if classes == 2 else classes  # a softmax couples every two of them
+    options = {"operations": STEPS[model.inference] * functions * n**3 / 3, "searches": model.criterion is not None}
+    options |= {"memory": model.memory, "time_budget": model.time_budget, "instead": instead, "binding": binding}
+    return plan_arrays(model.inference, n, arrays, d, reason=reason, what=what, **options)
 
 
 def class_model(model, rows, classes, coupled):
@@ -109,12 +114,11 @@ def learnt(model, labels, kernels, rows):
     seed = seed_of(model.random_state)
     order = stratified_order(rows.y[:, 0], seed)
     if automatic(model.kernel) and rows.n >= LEAST_ROWS:
-        return searched_classes(model, rows, labels.evaluate, order).result().warn()
+        return searched_classes(model, rows, labels.evaluate, order, model._search_clock()).result().warn()
     options = {"rows": rows.n, "order": order, "starts": model.starts}
-    options |= {"time_budget": None if model.time_budget is None else model.time_budget / len(kernels)}
     options |= {"callback": reporter(model), "random_state": seed}
     found = []
-    for kernel in kernels:
-        prior = kernel_prior(model.prior, kernel, rows)
-        found.append(search_latent(kernel, rows.X, labels.evaluate, prior=prior, **options))
+    for i, kernel in enumerate(kernels):
+        prior, clock = kernel_prior(model.prior, kernel, rows), model._search_clock(1.0 / (len(kernels) - i))
+        found.append(search_latent(kernel, rows.X, labels.evaluate, prior=prior, clock=clock, **options))
     return best_of(found).warn()

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._warn import warn
 from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._protocol import SEARCHED
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
 from mercer.gram import Rows
@@ -20,8 +21,8 @@ from mercer.primal.kept import after_change
 from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
-from mercer.solvers.plan_landmarks import plan_landmarks, preferred, stages
-from mercer.sources import Checkpoint, as_source
+from mercer.solvers.plan_landmarks import LEAST, plan_landmarks, preferred, stages
+from mercer.sources import Checkpoint, OutOfTime, as_source
 from mercer.sources.base import Without
 
 HELD = 9  # added to the seed of the rows that are held out
@@ -29,6 +30,7 @@ SUBSET = 3000  # rows that hyper-parameters are searched on exactly
 TRIED = 512  # landmarks with which a length factor is tried on all rows
 STEP = math.sqrt(2.0)  # from one length factor to the next
 FACTORS = 5  # that are tried, at most
+STRETCHED = 0.4  # of the time that is left after a search on a subset
 DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
 
 
@@ -48,7 +50,7 @@ def landmark_plan(estimator, exact, n, d, targets):
         return None
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
     if isinstance(how, str):
-        why = preferred(exact(), n, **options) if n >= 10_000 else ""
+        why = preferred(exact(), n, **options) if n >= LEAST or estimator.time_budget is not None else ""
         if not why:
             return None
         how = Landmarks()
@@ -87,14 +89,12 @@ def task_of(estimator, source, plan, trend, report=None, centred=True):
             raise ValueError(f"Landmarks(held={how.held}): of {source.n} rows at most half can be held out.")
         source = Without(source, drawn(source.n, how.held, how.random_state + HELD))
     sizes = stages(plan.landmarks, how.given is None and isinstance(how.m, str))
-    budget = estimator.time_budget
     options = {}
     if report is not None:
         options["progress"] = lambda done, n: report({"rows": done, "of": n})
     if how.checkpoint is not None:
         options["checkpoint"] = Checkpoint(how.checkpoint)
-    deadline = None if budget is None else time.monotonic() + budget
-    return Task(source, how, sizes, trend, centred, how.random_state, deadline, options)
+    return Task(source, how, sizes, trend, centred, how.random_state, estimator._clock, options)
 
 
 def resolve_kernel(kernel, source, default=False):
@@ -118,7 +118,7 @@ def source_plan(estimator, source):
     return plan_landmarks(source.n, source.d, m, factors=0 if estimator.criterion is None else FACTORS, **options)
 
 
-def choose_kernel(task, kernels, lam, criterion, budget, *, optimize, merge, seed):
+def choose_kernel(task, kernels, lam, criterion, *, optimize, merge, seed):
     """(kernel, SearchResult or None): hyper-parameters on a subset, exactly; then a length factor on all rows."""
     rule, started = rule_of(criterion), time.perf_counter()
     several = len(kernels) > 1
@@ -128,7 +128,7 @@ def choose_kernel(task, kernels, lam, criterion, budget, *, optimize, merge, see
     rows = Rows(block.X, block.y, block.weight, task.trend, merge)
     found = search_rows(
         list(kernels) if several else kernels[0], rows, criterion, solver=Cholesky(), lam=lam, optimize=optimize,
-        time_budget=None if budget is None else budget / 4, random_state=seed,
+        clock=task.clock.part(SEARCHED), random_state=seed,
     )  # fmt: skip
     kernel, task.lam = found.kernel, found.lam
     if optimize != "lam" and task.source.n > SUBSET:
@@ -144,21 +144,27 @@ def stretched(task, kernel, rule):
         return kernel
     m = min(TRIED, max(task.sizes))
 
+    clock, tried = task.clock.part(STRETCHED), {}
+
     def value(power):
         at = np.clip(theta + free * power * math.log(STEP), *kernel.theta_bounds.T)
         one = kernel.with_theta(at)
-        fit = task.stage(one, m, None, rule)[1]
-        return min(pair[1] for pair in fit.history), one
+        fit = task.stage(one, m, None, rule, clock)[1]
+        tried[power] = min(pair[1] for pair in fit.history), one
+        return tried[power][0]
 
-    tried = {0: value(0)}
-    for step in (1, -1):
-        tried[step] = value(step)
-        if tried[step][0] < tried[0][0]:
-            while len(tried) < FACTORS and tried[step][0] < tried[step - int(np.sign(step))][0]:
-                step += int(np.sign(step))
-                tried[step] = value(step)
-            break
-    return min(tried.values(), key=lambda pair: pair[0])[1]
+    try:
+        first = value(0)
+        for step in (1, -1):
+            best, now = first, value(step)
+            while now < best and len(tried) < FACTORS:
+                best, step = now, step + int(np.sign(step))
+                now = value(step)
+            if best < first:
+                break
+    except OutOfTime:
+        task.cut.append(f"The time budget ended after {len(tried)} length factors were tried on all rows.")
+    return min(tried.values(), key=lambda pair: pair[0])[1] if tried else kernel
 
 
 def fitted(task, kernel, lam, rule, found, criterion):

@@ -15,11 +15,13 @@ from mercer.gram import Rows
 from mercer.gram.landmarks import drawn
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
+from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
 from mercer.selection.progress import reporter
 from mercer.sources import Arrays, Block, Source
 
 SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
+CHOOSING = 0.3  # of the time, for choosing on them, and of the rest for finding out how many landmarks are enough
 
 
 class Labelled(Source):
@@ -94,7 +96,7 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
         raise ValueError("Landmarks(held=...) is for the squared loss; set rows aside, and give calibration=(X, y).")
     sample, chosen, points = _enough(task, kernel)
     started = time.perf_counter()
-    options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "deadline": task.deadline, "joint": joint}
+    options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "clock": task.clock, "joint": joint}
     options["memory"] = estimator.memory
     if "progress" in task.options:
         options["progress"] = task.options["progress"]
@@ -115,26 +117,28 @@ def _chosen(estimator, source, kernels, loss, rule, joint):
         if np.ndim(estimator.lam):
             raise ValueError(f"lam is a list of {np.size(estimator.lam)} values; give one, or a criterion.")
         return kernels[0], float(estimator.lam)
-    seed, budget = seed_of(estimator.random_state), estimator.time_budget
-    block = source.take(drawn(source.n, SUBSET, seed + 2))
+    block = source.take(drawn(source.n, SUBSET, seed_of(estimator.random_state) + 2))
     rows = Rows(block.X, block.y, block.weight, merge=False)
     options = {name: getattr(estimator, name) for name in ("tol", "max_iter", "memory", "solver")}
     options |= {"joint": joint, "stored": True, "intercept": named_trend(estimator) is not None}
     columns = LossColumns(loss, loss.check_target(rows.y), rows.weights(), **options)
-    deadline = np.inf if budget is None else time.perf_counter() + budget / 4
-    return estimator._select(rule, kernels, rows, columns, rows.y.argmax(axis=1), deadline)[:2]
+    clock = estimator._clock.part(CHOOSING)
+    kernel, lam, _ = estimator._select(rule, kernels, rows, columns, rows.y.argmax(axis=1), clock)
+    estimator.__dict__.pop("loo_decision_", None)  # of these rows, not of all
+    return kernel, float(lam)
 
 
 def _enough(task, kernel):
     """(sample, landmarks, curve): those of the first stage whose least-squares error on the sample no longer falls."""
+    clock = task.clock.part(CHOOSING)
     for m in task.sizes:
+        began = clock.seconds
         sample, chosen = task.choose(kernel, m)
         rows = sample.candidates
         near = large.Task(Arrays(rows.X, rows.y, rows.weight), task.how, [m], task.trend, True, task.seed)
         fit = near.stage(kernel, m, None, "gcv", again=(sample, chosen))[1]
         points = proof.curve(fit)[0]
-        late = task.deadline is not None and time.monotonic() > task.deadline
-        if chosen.m < m or proof.flat(points) or late:
+        if chosen.m < m or proof.flat(points) or not clock.fits(SLOWER * (clock.seconds - began)):
             break
     return sample, chosen, points
 

@@ -17,6 +17,7 @@ from mercer.primal.design import choose_landmarks
 from mercer.selection import Evidence
 from mercer.selection.local_search import search_neighbours
 from mercer.selection.progress import reporter
+from mercer.solvers.plan import CAUTION
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
 from mercer.sources.base import Block
 
@@ -82,7 +83,7 @@ def _refined(estimator, kernel, rows, lam, how, criterion, bounds, started):
     names, optimize = [*kernel.names, "lam"], estimator.optimize
     box = np.vstack([kernel.theta_bounds, [np.log(bounds)]])
     free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
-    budget = estimator.time_budget and max(estimator.time_budget - (time.perf_counter() - started), 0.0)
+    budget = estimator._clock.part(keep=CAUTION * estimator.plan_.last).budget
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     found = search_neighbours(
         kernel, rows, lam, how.k, how.random_state, ordered=criterion.by_neighbours == "before", names=names, box=box,

@@ -1,7 +1,5 @@
 """A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by left-out densities."""
 
-import time
-
 import numpy as np
 
 from mercer.estimators import _large as large
@@ -20,6 +18,7 @@ from mercer.solvers.plan_neighbours import COLUMNS
 from mercer.sources import Arrays, is_source
 
 CLIMBED, STEPS = 50_000, 12  # rows that the bound of the evidence is climbed on, and how often it is evaluated
+WORTH = 30.0  # seconds that must be left for that
 
 
 def plan_process(estimator, criterion, exact, n, d, targets, rows):
@@ -94,7 +93,8 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
         kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
         rule = None if estimator.optimize == "kernel" else "density"
         if estimator.optimize != "lam" and source.n > large.SUBSET:
-            kernel = large.stretched(task, _climbed(task, kernel, lam), "density")
+            kernel = _climbed(task, kernel, lam) if task.clock.fits(WORTH) else kernel
+            kernel = large.stretched(task, kernel, "density")
     task.near = lam
     found = estimator.selection_ if criterion is not None else None
     grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
@@ -109,9 +109,7 @@ def _climbed(task, kernel, lam):
     sample, chosen = task.choose(kernel, m)
     block = task.source.take(drawn(task.source.n, CLIMBED, task.seed + 5))
     bound = Bound(Arrays(block.X, block.y, block.weight), chosen.points, task.trend, sample.some, task.centred)
-    now = time.monotonic()
-    deadline = None if task.deadline is None else now + (task.deadline - now) / 4
-    better = climb(bound, kernel, lam, STEPS, deadline)[0]
+    better = climb(bound, kernel, lam, STEPS, task.clock.part(0.2))[0]
     values = [min(pair[1] for pair in task.stage(one, m, None, "density")[1].history) for one in (kernel, better)]
     return better if values[1] < values[0] else kernel
 

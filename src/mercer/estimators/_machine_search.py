@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
@@ -19,7 +20,9 @@ DECADES = 4  # on either side of lam
 STEPS = 2  # a decade
 EXTENSIONS = 3  # of two decades each, where the best λ is the last
 FINE = (1 / 3, 1 / 6, -1 / 6, -1 / 3)  # decades around the best, at the end
-SHARE = 0.8  # of the time that the search may take; the rest is for the last fit
+SHARE = 0.7  # of the time that the search may take; the rest is for the last fit
+PILOT, STORED = 600, 8000  # rows on which it is seen how long a path takes; and most rows of one that are some of all
+EXTRA, GROWTH = 8, 2.7  # λ beside the grid, and the power of n with which a path takes longer
 
 
 class Found(NamedTuple):
@@ -44,12 +47,14 @@ class LamPath:
         What a splitter sees.
     seed : int
         Of the folds.
+    times : float, default=1.0
+        How many rows each of these stands for: λ of all rows is so many times λ of these.
     """
 
-    def __init__(self, criterion, kernel, rows, columns, target, seed):
+    def __init__(self, criterion, kernel, rows, columns, target, seed, times=1.0):
         self.criterion, self.kernel, self.rows, self.columns = criterion, kernel, rows, columns
-        self.target, self.seed = target, seed
-        self.deadline, self.report, self.first = np.inf, None, True
+        self.target, self.seed, self.times = target, seed, times
+        self.clock, self.report, self.first = FOREVER, None, True
         self.values, self.kept, self.history, self.status, self.failed, self.warned = {}, {}, [], "ok", 0, []
         self.K, self.loo = columns.gram(kernel, rows.X), not is_splitter(criterion) and criterion.word == "loo"
 
@@ -65,7 +70,7 @@ class LamPath:
 
     def _limit(self):
         """When to stop: the very first evaluation is always finished, so that there is something to return."""
-        return np.inf if self.first and not self.values else self.deadline
+        return FOREVER if self.first and not self.values else self.clock
 
     def best(self):
         """The λ of the smallest value, of equal ones the largest."""
@@ -76,10 +81,10 @@ class LamPath:
         found = None
         for lam in lams:
             began = time.perf_counter()
-            found = self.columns.fit(self.K, lam, found, self._limit())
-            F = left_out_decision(self.kernel, self.rows.X, self.K, self.columns, found, lam)
+            found = self.columns.fit(self.K, lam / self.times, found, self._limit())
+            F = left_out_decision(self.kernel, self.rows.X, self.K, self.columns, found, lam / self.times)
             done = self._record(lam, self.columns.mean_loss(F), found, began)
-            if self.best() == lam:
+            if self.best() == lam and self.times == 1.0:
                 self.kept = {"lam": lam, "starts": found, "loo": F}
             if done:
                 return
@@ -92,9 +97,9 @@ class LamPath:
             total, began = 0.0, time.perf_counter()
             for i, (train, test) in enumerate(splits):
                 learn, judge = parts[i]
-                found[i] = learn.fit(self.K.restrict(train), lam, found[i], self._limit())
+                found[i] = learn.fit(self.K.restrict(train), lam / self.times, found[i], self._limit())
                 total += weight[i] * judge.mean_loss(values(found[i], self.K, train, test))
-                if time.perf_counter() > self._limit():
+                if self._limit().spent:
                     self.status = "time_budget"  # a sum over some of the folds says nothing: no value is kept
                     return
             if self._record(lam, total / sum(weight), [column for part in found for column in part], began):
@@ -136,12 +141,12 @@ class LamPath:
         self.history.append(entry)
         if self.report is not None and self.report(entry):
             self.status = "stopped"
-        elif time.perf_counter() > self.deadline:
+        elif not self.clock.fits(entry["seconds"]):
             self.status = "time_budget"
         return self.status != "ok"
 
 
-def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, deadline, report=None):
+def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None):
     """The kernel and λ with the smallest criterion.
 
     Parameters
@@ -151,8 +156,8 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
     kernels : list of Kernel
     lam : float or array-like
         The middle of the λ that are tried, or all of them.
-    deadline : float
-        On the clock of ``time.perf_counter``.
+    clock : Clock
+        Of the whole fit.
     report : callable, default=None
         Gets each evaluation; a true answer stops the search.
 
@@ -160,13 +165,14 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
     -------
     Found
     """
-    if not is_splitter(criterion) and criterion.word == "loo":
-        refuse_left_out(columns)
     began, found = time.perf_counter(), []
+    problem = _affordable(criterion, kernels, rows, columns, lam, target, seed, clock.part(SHARE))
+    if not is_splitter(criterion) and criterion.word == "loo":
+        refuse_left_out(problem[2])
     for i, kernel in enumerate(kernels):
-        search = LamPath(criterion, kernel, rows, columns, target, seed)
-        share = (deadline - time.perf_counter()) * SHARE / (len(kernels) - i)
-        search.deadline, search.report, search.first = time.perf_counter() + share, report, not found
+        search = LamPath(problem[0], kernel, *problem[1:3], target, seed, problem[3])
+        search.clock = clock.part(SHARE / (len(kernels) - i))
+        search.report, search.first = report, not found
         one = _one(search, lam)
         found += [] if one is None else [one]
         if search.status == "stopped":
@@ -180,6 +186,35 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, d
     best = next(one for one in found if one.result is result)
     best.result.seconds = time.perf_counter() - began
     return best
+
+
+def _affordable(criterion, kernels, rows, columns, lam, target, seed, clock):
+    """(criterion, rows, columns, times): all rows, or as many as a whole path is predicted to end in time with.
+
+    One λ on a few rows shows how long it takes.
+    """
+    if not clock.limited or rows.n <= PILOT:
+        return criterion, rows, columns, 1.0
+    order, lams = np.random.default_rng(seed).permutation(rows.n), _grid(lam)
+
+    def some(size):
+        index = np.sort(order[:size])
+        part = rows.take(index)
+        part.used, part.given = rows.used[index], rows.given  # a splitter sees all rows of the fit
+        less = columns.take(index)
+        less.stored = size <= STORED
+        rule = criterion if is_splitter(criterion) else criterion.restrict(index)
+        return rule, part, less, rows.total / part.total
+
+    problem = some(PILOT)
+    pilot = LamPath(problem[0], kernels[0], *problem[1:3], target, seed, problem[3])
+    began = clock.seconds
+    pilot.path([lams[len(lams) // 2]])
+    took, count = clock.seconds - began, len(kernels) * (len(lams) + EXTRA)
+    size = int(PILOT * max(clock.left / (count * took), 1.0) ** (1.0 / GROWTH))
+    if size >= rows.n and (columns.stored or rows.n > STORED):
+        return criterion, rows, columns, 1.0
+    return some(min(size, rows.n, STORED))
 
 
 def fold_rule(estimator):
@@ -260,7 +295,7 @@ def _grid(lam):
 def _one(search, lam):
     """The best λ of one kernel: a grid, longer where its end is best, finer around the best."""
     began, given, lams = time.perf_counter(), np.ndim(lam) > 0, _grid(lam)
-    if np.isfinite(search.deadline):
+    if search.clock.limited:
         search.path([lams[len(lams) // 2]])  # if there is time for one λ only, it is not the one at the end
     search.path(lams)
     best = search.best()
@@ -276,6 +311,8 @@ def _one(search, lam):
         search.path(best * 10.0 ** np.array(FINE))
         best = search.best()
     at_end = len(search.values) > 1 and best in (max(search.values), min(search.values))
+    if search.times > 1.0:
+        search.warned.append(f"lam was chosen on {search.K.n} of the rows, for want of time, and is in units of all.")
     status = "at_bound" if search.status == "ok" and at_end and not given else search.status
     result = SearchResult(
         search.kernel,

@@ -5,7 +5,6 @@ the estimator as it was.
 """
 
 import copy
-import time
 from abc import abstractmethod
 from functools import cached_property
 
@@ -16,12 +15,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer._clock import FOREVER, Clock
 from mercer._state import Stateful
 from mercer.gram import apply
 from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.solvers.plan import CAUTION
 from mercer.sources.lazily import over_partitions
 
+SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
 
@@ -117,6 +119,8 @@ class KernelEstimator(Stateful, BaseEstimator):
     lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = _Unless(None)
     regularization_ = fit_report_ = _Unless({})
 
+    time_budget = None
+    _clock = FOREVER  # of a fit that is under way
     criterion = None
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
@@ -136,13 +140,22 @@ class KernelEstimator(Stateful, BaseEstimator):
     def _fit_all_or_nothing(self, *args, **kwargs):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
         self._validate_params()
-        started = time.perf_counter()
         fitted = copy.copy(self)
+        fitted._clock = clock = Clock(self.time_budget)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted._fit(*args, **kwargs)
-        fitted.fit_report_["seconds"] = time.perf_counter() - started
+        fitted.fit_report_["seconds"] = clock.seconds
+        del fitted._clock
         return self._take_over(fitted)
+
+    def _search_clock(self, share=1.0, fits=1):
+        """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
+        if not self._clock.limited:
+            return self._clock
+        if self.plan_.landmarks or self.plan_.neighbours:
+            return self._clock.part(share * SEARCHED)
+        return self._clock.part(share, keep=CAUTION * fits * self.plan_.last)
 
     def _take_over(self, fitted):
         """Become the other, and nothing else."""

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer._clock import Clock
 from mercer.dual.working_set import hold
-from mercer.estimators.svm_fit import deadline, fit_target, warm
+from mercer.estimators.svm_fit import fit_target, warm
 from mercer.gram import TiledGram, apply, take
 from mercer.kernels import as_kernel
 
@@ -114,12 +115,12 @@ def svr_path(
     Cs, epsilons = np.sort(np.asarray(Cs, dtype=float)), np.sort(np.asarray(epsilons, dtype=float))[::-1]
     if not (Cs.size and epsilons.size and (Cs > 0).all() and np.isfinite(Cs).all() and (epsilons >= 0).all()):
         raise ValueError("Cs must be positive and finite, epsilons >= 0, at least one of each.")
-    K, end = hold(TiledGram(kernel, X), tol, memory), deadline(time_budget)
+    K, clock = hold(TiledGram(kernel, X), tol, memory), Clock(time_budget)
     # One pass over K in float64 makes all fits certain where it costs more than to read what is stored.
     later = K.matrix is not None and K.matrix.dtype == np.float32
 
     def fit(C, epsilon, **options):
-        return fit_target(K, y, weight, C, epsilon, None, intercept, end=end, tol=tol, memory=memory, **options)
+        return fit_target(K, y, weight, C, epsilon, None, intercept, clock=clock, tol=tol, memory=memory, **options)
 
     fits, row_start = [], None
     for i, C in enumerate(Cs):

@@ -44,7 +44,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     memory : float, default=None
         Bytes the search may use; None is what the machine has.
     time_budget : float, default=None
-        Seconds the search may take; the best point found by then is used.
+        Seconds that the fit may take. The best point that a search has found by then is used; what is predicted to take
+        longer is refused.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the rows and starts a search looks at first.
 
@@ -143,7 +144,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         rule = as_rule(self, y)
         self.basis_, lam = (bases[0], float(self.lam)) if rule is None else self._select(bases, X, y, w, rule)
         design = self._design(X)
-        self.plan_ = plan_features(len(design), design.shape[1])
+        self.plan_ = plan_features(len(design), design.shape[1], self.time_budget)
         scale = power_of_two(y)
         root = np.sqrt(w)[:, None]
         penalty = np.full(design.shape[1], lam)
@@ -185,7 +186,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         for basis in bases:
             X = basis.validate(X)
         rows = Rows(X, y, w, make_trend(named_trend(self), X), True, safe_unit(y))
-        solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        solver, self.plan_ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
         several = bases if isinstance(self.basis, list | tuple) else bases[0]
         self.selection_ = chosen(self, several, rows, rule, solver, float(self.lam) or 1.0)
         return self.selection_.kernel, min(self.selection_.lam, LARGEST)

@@ -235,7 +235,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        exact = partial(choose, "cholesky", n, d, **options)
+        exact = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options)
         found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)
         return exact(binding=binding) if found is None else (None, found)
 
@@ -243,13 +243,13 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
         learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
         kernels = kernels if isinstance(kernels, list) else [kernels]
-        budget = self.time_budget and self.time_budget / len(kernels)
-        options = {"starts": self.starts, "time_budget": budget, "random_state": seed_of(self.random_state)}
+        options = {"starts": self.starts, "random_state": seed_of(self.random_state)}
         options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
         given, found = None if self.noise is None else lam, []
-        for k in kernels:
+        for i, k in enumerate(kernels):
             prior = learning.make_prior(self.prior, k, rows, criterion)
-            found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, **options))
+            clock = self._search_clock(1.0 / (len(kernels) - i), 1 + self.n_hyper_samples)
+            found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, clock=clock, **options))
         self.selection_ = best_of(found).warn()
         return self.selection_.kernel, self.selection_.lam
 

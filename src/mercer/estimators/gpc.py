@@ -216,7 +216,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             check_kernel(kernel, rows.X)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
-        self.plan_ = plan_classes(self.inference, rows.n, rows.d, classes, coupled, self.memory)
+        self.plan_ = plan_classes(self, rows.n, rows.d, classes, coupled)
         self._model = class_model(self, rows, classes, coupled)
         self._model.check(TiledGram(kernels[0], rows.X))
         self.selection_ = learnt(self, self._model, kernels, rows)
@@ -235,7 +235,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
         classes = max(2, targets)
         coupled = classes > 2 and self.multi_class == "softmax"
-        return plan_classes(self.inference, n, d, classes, coupled, self.memory, binding=False)
+        return plan_classes(self, n, d, classes, coupled, binding=False)
 
     def _set_results(self, rows):
         """Coefficients, evidence, leave-one-out probabilities and the temperature; returns the losses left out."""

@@ -18,6 +18,7 @@ from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.pivoted import pivoted_cholesky, squared_power
 from mercer.solvers.plan import choose, plan_arrays
 
+PIVOTING = 5.0  # times n³: a factor on one core, its inverse, and where K is singular a QR of it
 WHY = "A factor with pivoting finds the rank of K."
 
 
@@ -45,7 +46,8 @@ class KernelInterpolator(KernelRegressor):
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
-        Seconds the search may take; the best point found by then is used.
+        Seconds that the fit may take. The best point that a search has found by then is used; what is predicted to take
+        longer is refused.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the rows and starts a search looks at first.
 
@@ -144,8 +146,8 @@ class KernelInterpolator(KernelRegressor):
         for kernel in kernels:
             check_kernel(kernel, X)
         rule = as_rule(self, y)
+        self.plan_ = self._plan(len(X))
         kernel = kernels[0] if rule is None else self._select(kernels, X, y, rule)
-        self.plan_ = plan_arrays("pivoted cholesky", len(X), 3, memory=self.memory, reason=WHY)
         factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
         scale = power_of_two(y)
         target = factor.project(y / scale)
@@ -164,7 +166,7 @@ class KernelInterpolator(KernelRegressor):
         self._triangle = factor.triangle
         residual = y - target * scale  # of rows that are no pivots: without them nothing changes
         residual[factor.pivots] = (
-            alpha * scale / np.where(factor.inverse_diagonal() > 0, factor.inverse_diagonal(), np.nan)[:, None]
+            alpha * scale / np.where(factor.inverse_diagonal > 0, factor.inverse_diagonal, np.nan)[:, None]
         )
         self.loo_residuals_ = residual[:, 0] if flat else residual
         self.fit_report_.update(
@@ -198,7 +200,11 @@ class KernelInterpolator(KernelRegressor):
         return self.selection_.kernel
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        return plan_arrays("pivoted cholesky", n, 3, memory=self.memory, reason=WHY, binding=False)
+        return self._plan(n, binding=False)
+
+    def _plan(self, n, binding=True):
+        options = {"memory": self.memory, "time_budget": self.time_budget, "reason": WHY, "binding": binding}
+        return plan_arrays("pivoted cholesky", n, 3, operations=PIVOTING * n**3, **options)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

@@ -1,6 +1,5 @@
 """KernelMachine: the representer theorem as one estimator, for any convex loss."""
 
-import time
 from numbers import Integral, Real
 
 import numpy as np
@@ -241,7 +240,6 @@ class KernelMachine(ProgressSupport, FittedMachine):
         return self
 
     def _fit(self, X, y, sample_weight):
-        deadline = np.inf if self.time_budget is None else time.perf_counter() + self.time_budget
         loss, rule = resolve(self.loss), fold_rule(self)
         if is_source(X):
             return fit_machine(self, *read_machine(self, loss, X, y, sample_weight), loss, rule)
@@ -259,7 +257,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
             check_kernel(kernel, rows.X)
         self.plan_, model = self.plan(rows.n, rows.d, targets=rows.t), None
         if automatic(self.kernel):
-            model = proposed(self, X, np.log1p(y) if loss.positive_only else y, weight, loss.classification)
+            model = proposed(
+                self, X, np.log1p(y) if loss.positive_only else y, weight, loss.classification, self._clock
+            )
             kernels = [model.kernel_]
         if self.plan_.landmarks:
             source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
@@ -268,15 +268,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
         if rule is not None:
-            kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0], deadline)
+            kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0])
             if model is not None and model.selection_ is not None:
-                self.selection_.candidates, self.selection_.message = (
-                    model.selection_.candidates,
-                    model.selection_.message,
-                )
+                found = model.selection_
+                self.selection_.candidates, self.selection_.message = found.candidates, found.message
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
-        found = columns.fit(columns.gram(kernel, rows.X), lam, starts, deadline)
+        found = columns.fit(columns.gram(kernel, rows.X), lam, starts, self._clock)
         self.loss_, self.lam_ = loss, float(lam)
         self._set_columns(kernel, rows, found, flat and len(found) == 1)
         self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
@@ -316,12 +314,12 @@ class KernelMachine(ProgressSupport, FittedMachine):
             X = kernel.validate(X)
         return kernels, X, y
 
-    def _select(self, rule, kernels, rows, columns, target, deadline):
+    def _select(self, rule, kernels, rows, columns, target, clock=None):
         """(kernel, λ, starts) as the criterion chooses them."""
         rule = rule if is_splitter(rule) else rule.restrict(rows.used)
         kernels = kernels[:1] if self.optimize == "lam" else kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
-        options = {"target": target, "seed": seed_of(self.random_state), "deadline": deadline}
+        options = {"target": target, "seed": seed_of(self.random_state), "clock": clock or self._clock}
         found = choose_column_lam(rule, kernels, rows, columns, lam, **options, report=reporter(self))
         self.selection_ = found.result.warn()
         self._trial_warnings = found.warnings

@@ -206,7 +206,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
             if automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
-                found = searched(self, rows, rule)
+                found = searched(self, rows, rule, clock=self._search_clock())
                 kernels, lam = [found.kernel_], found.lam_
             return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
         kernel = kernels[0]
@@ -219,6 +219,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         rule = as_rule(self)
         search = None if rule is None else n if rule.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
+        options["time_budget"] = self.time_budget
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
         if able or not isinstance(self.approximation, str):
             exact = partial(self._exact, n, d, **options)
@@ -247,7 +248,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         kernel, found, rule = kernels[0], None, large.rule_of(criterion)
         if rule is not None:
             options = {"optimize": self.optimize, "merge": self.merge, "seed": seed_of(self.random_state)}
-            kernel, found = large.choose_kernel(task, kernels, lam, criterion, self.time_budget, **options)
+            kernel, found = large.choose_kernel(task, kernels, lam, criterion, **options)
         grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
         if found is not None:
             self.selection_ = found
@@ -305,9 +306,11 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         return large.changed(self, X, y, sample_weight, -1.0)
 
     def _select(self, kernels, rows, lam, rule, solver):
-        """(kernel, λ) as the criterion chooses them."""
+        """(kernel, λ) as the criterion chooses them, in what the last fit leaves of the time."""
         if automatic(self.kernel) and searchable(rows):
-            found = searched(self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver)
+            found = searched(
+                self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver, clock=self._search_clock()
+            )
             self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]

@@ -7,8 +7,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._clock import Clock
 from mercer._warn import warn
-from mercer.estimators._auto import automatic, searchable, searched
+from mercer.estimators._auto import SECONDS, automatic, searchable, searched
 from mercer.estimators._base import check_kernel
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
@@ -24,6 +25,7 @@ from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search.found import left_out
 from mercer.selection.progress import ProgressSupport, begin, end, with_progress
 from mercer.solvers import choose
+from mercer.solvers.plan import CAUTION
 
 LEAST_WEIGHT = 0.01  # below which a kernel is left out
 TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
@@ -179,7 +181,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     def _choose(self, n, d, binding):
         limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
-        return choose("cholesky", n, d, binding=binding, **limits)
+        return choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
 
     def _given(self, rows):
         """Kernels, λ and words as they were given."""
@@ -198,7 +200,10 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             return self._mean_alone(rows)
         tried = next((count for most, count in TRIED if rows.n <= most), FEW_TRIED)
         share = SEARCHED if tried == FEW_TRIED else 1.0
-        found = searched(self, rows, self.criterion, solver, keep=tried, share=share)
+        if self._clock.limited:  # each is fitted once to see what it leaves out, and those that stay once more
+            tried = int(min(tried, max(self._clock.left / (4.0 * CAUTION * self.plan_.last), 1.0)))
+        clock = self._search_clock(share, 2 * tried) if self._clock.limited else Clock(share * SECONDS)
+        found = searched(self, rows, self.criterion, solver, keep=tried, clock=clock)
         self.selection_ = found.result().warn()
         return [list(column) for column in zip(*((c.kernel, c.lam, c.words) for c in found.candidates_), strict=True)]
 

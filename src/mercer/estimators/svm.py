@@ -13,12 +13,14 @@ from mercer.dual.working_set import QUICK, hold
 from mercer.estimators._auto import automatic
 from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
 from mercer.estimators.ridge import conventions
-from mercer.estimators.svm_fit import deadline, fit_target, solver_of, span_residuals
+from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.plan import plan_iteration
+
+CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
 
 
 class SVR(KernelRegressor):
@@ -210,7 +212,7 @@ class SVR(KernelRegressor):
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "end": deadline(self.time_budget)}
+        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "clock": self._clock}
         weight, constant = rows.weights(), named_trend(self) is not None
         found = [fit_target(K, t, weight, C, self.epsilon, self.nu, constant, **options) for t in rows.y.T]
         self._keep(kernel, rows, C, found, flat)
@@ -226,8 +228,8 @@ class SVR(KernelRegressor):
             raise ValueError("criterion chooses C for a given epsilon; with nu, use GridSearchCV.")
         from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
 
-        names = ("kernel", "criterion", "optimize", "trend", "time_budget", "memory", "random_state")
-        options = {name: getattr(self, name) for name in names}
+        names = ("kernel", "criterion", "optimize", "trend", "memory", "random_state")
+        options = {name: getattr(self, name) for name in names} | {"time_budget": self._clock.part(CHOOSING).budget}
         lam = 1.0 / (2.0 * self.C) if self.lam is None else self.lam
         found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options)
         found = found.fit(X, y if y.shape[1] > 1 else y[:, 0], weight)

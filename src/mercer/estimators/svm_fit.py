@@ -1,10 +1,10 @@
 """One target of an SVR: solved in units of y's spread, ε given or found from ν."""
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer.dual.working_set import DualSolution, solve
 from mercer.gram import take
 from mercer.gram.rows import power_of_two
@@ -41,12 +41,7 @@ def solver_of(found):
     return "interior point, Newton" if found.solution.info.get("interior_steps") else "working set"
 
 
-def deadline(time_budget):
-    """When a budget of seconds, None for no end, will be spent."""
-    return None if time_budget is None else time.perf_counter() + time_budget
-
-
-def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None, end=None, **options):
+def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None, clock=FOREVER, **options):
     """The ε-insensitive dual of one target: |αᵢ| <= C wᵢ; with ``start`` its product with K may be given.
 
     With y = c + s ỹ the dual in ỹ has the box C/s and the tube ε/s, and α = s α̃: the same model, and a tolerance that
@@ -56,7 +51,7 @@ def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None
     target, box = (y - centre) / unit, C * weight / unit
     start = None if start is None else start / unit
     options |= {} if product is None else {"product": product / unit}
-    options["time_budget"] = None if end is None else max(end - time.perf_counter(), 1e-3)
+    options["time_budget"] = clock.budget
     eps = epsilon / unit if nu is None else 0.0
     dual = EpsilonInsensitive(eps).dual(target, box)
     found = solve(K, dual, intercept=intercept, nu=nu, start=start, **options)

@@ -68,6 +68,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return GaussianProcessRegressor() if self.estimator is None else self.estimator
 
     @property
+    def time_budget(self):
+        """Seconds for all fits of the estimator inside."""
+        return self._inner().time_budget
+
+    @property
     def criterion(self):
         """What the estimator inside chooses by."""
         return self._inner().criterion
@@ -102,8 +107,12 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ValueError(f"TransformedTarget has one finite target for each row, got shape {values.shape}.")
         found, self.tried_ = [], {}
-        for target in self._targets(values):
-            model = clone(self._inner()).fit(X, target.forward(values), sample_weight)
+        targets = self._targets(values)
+        for i, target in enumerate(targets):
+            model = clone(self._inner())
+            if self._clock.limited:
+                model.set_params(time_budget=self._clock.part(1.0 / (len(targets) - i)).budget)
+            model.fit(X, target.forward(values), sample_weight)
             density = self._density(model, target, values)
             self.tried_[target.word] = density
             found.append((density if target.word == "none" else density - GAIN, model, target))

@@ -61,14 +61,16 @@ class Newton(ABC):
 
     def climb(self, max_iter, deadline=math.inf, callback=None):
         """Step until the verdict, for so many factorisations, until the clock says so, or until a callback does."""
-        self.status = self._verdict()
+        self.status, took = self._verdict(), 0.0
         while self.status is None:
+            now = time.perf_counter()
             if self.factored >= max_iter and self._needs_factor():
                 self.status = "max_iter"
-            elif time.perf_counter() > deadline:
+            elif now + took > deadline:  # the next step takes about as long as the last one
                 self.status = "time_budget"
             else:
                 self._step(*self._direction())
+                took = time.perf_counter() - now
                 self.status = self._verdict()
                 if callback is not None and callback(self):
                     self.status = self.status or "max_iter"

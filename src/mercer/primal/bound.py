@@ -4,11 +4,10 @@ F = log N(y | 0, Q + λI) − tr(K − Q)/(2λ) <= log N(y | 0, K + λI),  Q = K
 derivatives in K_mn and K_mm are matrices that the kernel contracts with its own, tile by tile.
 """
 
-import time
-
 import numpy as np
 from scipy.optimize import minimize
 
+from mercer._clock import FOREVER
 from mercer.primal.design import Design
 from mercer.primal.squared import Sums, equations
 from mercer.solvers.normal import landmark_factor
@@ -83,7 +82,7 @@ def _diagonal_slopes(kernel, block):
     return out
 
 
-def climb(bound, kernel, lam, steps, deadline=None):
+def climb(bound, kernel, lam, steps, clock=FOREVER):
     """(kernel, λ, F): the highest point that some evaluations of the bound found, uphill from a start.
 
     Parameters
@@ -93,8 +92,8 @@ def climb(bound, kernel, lam, steps, deadline=None):
     lam : float
     steps : int
         Evaluations, at most.
-    deadline : float, default=None
-        ``time.monotonic()`` after which none begins.
+    clock : Clock, default=FOREVER
+        When it is spent, none begins.
     """
     start = np.append(kernel.theta, np.log(lam))
     ends = np.vstack([kernel.theta_bounds, [start[-1] - REACH, start[-1] + REACH]])
@@ -102,7 +101,7 @@ def climb(bound, kernel, lam, steps, deadline=None):
     best, scale = [-np.inf, start], max(bound.source.n, 1)
 
     def down(z):
-        if deadline is not None and time.monotonic() > deadline and np.isfinite(best[0]):
+        if clock.spent and np.isfinite(best[0]):
             raise OutOfTime
         value, slope, along = bound(kernel.with_theta(z[:-1]), float(np.exp(z[-1])))
         if value > best[0]:

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from mercer._clock import duration
 from mercer.exceptions import NumericalWarning
-from mercer.solvers.plan_class import duration
 
 CERTIFIED = 0.1  # of the leave-one-out error: an error in quadrature of half a percent
 FLAT = 0.005  # of the leave-one-out error: what twice the landmarks must gain to be worth it

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer import _tiles
+from mercer._clock import FOREVER, Clock
 from mercer.primal import certificate as proof
 from mercer.primal.design import Sample, choose_landmarks
 from mercer.primal.squared import SquaredFit, fit_squared, refine
@@ -46,14 +47,16 @@ class Task:
     centred : bool
         Whether the trend has a constant in its first column.
     seed : int
-    deadline : float or None
-        ``time.monotonic()`` after which no stage begins and none is waited for, but for the first.
+    clock : Clock
+        No stage begins that would end too late and none is waited for, but for the first.
     options : dict
         Of `mercer.sources.map_reduce`: progress, checkpoint.
     lam : float or None
         About what λ will be: what counts of a direction depends on it.
     near : float or None
         The λ of the stage before, where a search for the next begins.
+    cut : list of str
+        What the clock has ended.
     """
 
     source: object
@@ -62,10 +65,11 @@ class Task:
     trend: object = None
     centred: bool = True
     seed: int = 0
-    deadline: float | None = None
+    clock: Clock = FOREVER
     options: dict = field(default_factory=dict)
     lam: float | None = None
     near: float | None = None
+    cut: list = field(default_factory=list)
 
     def choose(self, kernel, m):
         """(sample, landmarks) for m of them."""
@@ -75,11 +79,11 @@ class Task:
         least = None if self.lam is None else 0.1 * self.lam / self.source.n
         return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed, least)
 
-    def stage(self, kernel, m, lam, rule, deadline=None, again=None):
-        """(sample, fit) on m landmarks; ``again`` with those of a stage, in float64."""
+    def stage(self, kernel, m, lam, rule, clock=FOREVER, again=None):
+        """(sample, fit) on m landmarks, or OutOfTime; ``again`` with those of a stage, in float64."""
         sample, chosen = self.choose(kernel, m) if again is None else again
         key = f"{kernel!r} {hashlib.sha256(chosen.L.tobytes()).hexdigest()}"
-        options = {**self.options, "key": key, "deadline": deadline}
+        options = {**self.options, "key": key, "deadline": clock.deadline}
         fit = fit_squared(
             self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
             near=self.near or self.lam, single=again is None, **options,
@@ -102,13 +106,12 @@ def grow(task, kernel, lam, rule=None):
     stages, started = [], time.monotonic()
     for number, m in enumerate(task.sizes):
         took = stages[-1]["seconds"] if stages else 0.0
-        late = task.deadline is not None and number and time.monotonic() + SLOWER * took > task.deadline
-        if late:
+        if number and not task.clock.fits(SLOWER * (took + _checking(fit))):
             stopped = f"The time budget ended before {m} landmarks."
             break
         begun = time.monotonic()
         try:
-            sample, fit = task.stage(kernel, m, lam, rule, task.deadline if number else None)
+            sample, fit = task.stage(kernel, m, lam, rule, task.clock if number else FOREVER)
         except OutOfTime:
             stopped = f"The time budget ended before {m} landmarks."
             break
@@ -119,6 +122,8 @@ def grow(task, kernel, lam, rule=None):
             break
     else:
         stopped = f"{task.sizes[-1]} landmarks are as many as fit." if len(task.sizes) > 1 else None
+    if stopped is not None and task.clock.limited:
+        task.cut.append(stopped)
     sample, fit, (points, left), (remainder, solver) = _refined(task, sample, fit, (points, left), lam, rule)
     weight = fit.weight[: len(remainder.back)]
     bound, rows = proof.distance(fit, remainder, weight)
@@ -129,18 +134,28 @@ def grow(task, kernel, lam, rule=None):
     return Grown(fit, sample, left, found, remainder.rss, solver, stages, held)
 
 
+def _checking(fit):
+    """Seconds of a pass that checks a fit, from that of its sums: m and the rows of the certificate are evaluated."""
+    m = fit.design.m
+    return fit.seconds["sums"] * (m + CERTIFYING) / m / 2.0
+
+
 def _refined(task, sample, fit, curve, lam, rule):
     """The fit at its minimum; sums in float32 that prove too coarse are made again in float64."""
     used, some = sample.some.weight, sample.some
     some = some if used is None else some.cut_to(used > 0)
     X = some.X if len(some) == fit.sums.n else some.cut_to(np.arange(min(len(some), CERTIFYING))).X
     options = {name: value for name, value in task.options.items() if name != "checkpoint"}
-    remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], **options)
+    remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], task.clock.deadline, **options)
     exact = float(remainder.rss.sum()) <= TINY * float(fit.normal.total.sum())
     if fit.single and (rate > COARSE or exact):
-        sample, fit = task.stage(fit.design.kernel, fit.design.m, lam, rule, again=(sample, fit.chosen))
-        curve = proof.curve(fit)
-        remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], **options)
+        try:
+            sample, fit = task.stage(fit.design.kernel, fit.design.m, lam, rule, task.clock, (sample, fit.chosen))
+            curve = proof.curve(fit)
+            remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], task.clock.deadline, **options)
+        except OutOfTime:
+            task.cut.append("The time budget ended before sums in float32 were made again in float64.")
     solver = {"refinement_steps": steps, "solver_rms": rms, "sums": "float32" if fit.single else "float64"}
+    solver |= {"out_of_time": list(task.cut)} if task.cut else {}
     solver |= {"jitter": fit.chosen.jitter, "seconds_choosing": fit.chosen.seconds, "seconds_sums": fit.seconds["sums"]}
     return sample, fit, curve, (remainder, solver)

@@ -4,12 +4,12 @@ The preconditioner is the Hessian on a sample of the rows, at the minimum there:
 loss with corners is rounded off at a width that the report names: its conjugate gets a quadratic, as the dual has it.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer import _machine, _tiles
+from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.solvers.normal import add_square, unwhiten, whiten
 from mercer.solvers.normal_smooth import Hessians
@@ -215,7 +215,7 @@ class _OnSample:
 
 
 def fit_smooth(
-    source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, deadline=None,
+    source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, clock=FOREVER,
     memory=None, **options,
 ):  # fmt: skip
     """`SmoothFit`: the minimum of Σ w L(y, f) + λ‖f‖² over landmarks.
@@ -235,8 +235,8 @@ def fit_smooth(
     tol : float, default=1e-6
         Of J: what half the squared gradient in the preconditioned metric may be.
     max_iter : int, default=100
-    deadline : float, default=None
-        ``time.monotonic()`` after which the best point so far is returned.
+    clock : Clock, default=FOREVER
+        When the best point so far is returned.
     memory : float, default=None
         Bytes that may be used: a quarter of them for features that are kept from pass to pass.
     **options
@@ -252,9 +252,9 @@ def fit_smooth(
     for one in losses:  # the corners ever sharper
         problem.loss = one
         near.hessians(theta, hessians, shared=True)
-        theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE)[0]
+        theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE, clock=clock.part(0.5))[0]
     near.hessians(theta, hessians, shared=losses[0].t > SHARED)
-    limits, steps = {"tol": tol, "deadline": deadline}, 0
+    limits, steps = {"tol": tol, "clock": clock}, 0
     if problem.halves is not None:
         theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=max_iter, **limits)
         problem.set_precision(False)
@@ -290,9 +290,11 @@ def _losses(loss, columns, y, joint):
     return [Separate([Rounded(one, times * delta) for one, _ in pairs], targets) for times in ROUNDS], delta, True
 
 
-def descend(problem, theta, hessians, *, tol, max_iter, deadline=None):
+def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER):
     """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved."""
+    began = clock.seconds
     value, gradient = problem.evaluate(theta, hessians)
+    took = clock.seconds - began
     pairs, status = [], "max_iter"
     for step in range(max_iter):  # noqa: B007
         direction = -_two_loops(gradient, pairs, hessians)
@@ -300,13 +302,14 @@ def descend(problem, theta, hessians, *, tol, max_iter, deadline=None):
         if -slope <= 2.0 * tol * abs(value) or not np.isfinite(slope):
             status = "converged"
             break
-        if deadline is not None and time.monotonic() > deadline:
+        if not clock.fits(took):
             status = "time_budget"
             break
         length = 1.0
         for _ in range(BACK):
-            there = theta + length * direction
+            there, began = theta + length * direction, clock.seconds
             now, slopes = problem.evaluate(there, hessians)
+            took = clock.seconds - began  # kept features make the first one the longest
             if now <= value + 1e-4 * length * slope:
                 break
             length *= 0.5

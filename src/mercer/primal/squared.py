@@ -9,7 +9,7 @@ from mercer import _tiles
 from mercer.gram.landmarks import fill
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.solvers.normal import NormalEquations, Solution, add_square, whiten, whiten_first
-from mercer.sources import map_reduce
+from mercer.sources import OutOfTime, map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
@@ -283,7 +283,7 @@ class _Residuals:
             sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
 
 
-def refine(source, fit, X, error, **options):
+def refine(source, fit, X, error, deadline=None, **options):
     """(`Remainder`, steps, rms, rate): steps of refinement in float64 until nobody sees what is left.
 
     ``rms`` is how far the next step would move the fitted values. ``rate`` is what the first step left of it: how wrong
@@ -298,10 +298,16 @@ def refine(source, fit, X, error, **options):
         Rows of the certificate.
     error : float
         The leave-one-out error, which ``rms`` is compared with.
+    deadline : float, default=None
+        ``time.monotonic()`` after which what has been found is returned; the first pass is always finished.
     """
     moves, best, m = [], None, fit.design.m
     for step in range(REFINE + 1):
-        found = Remainder.of(source, fit, X, **options)
+        try:
+            found = Remainder.of(source, fit, X, deadline=deadline if step else None, **options)
+        except OutOfTime:
+            fit.solution = best[0]
+            break
         more = fit.normal.correct(fit.lam, found.gradient[:m], found.gradient[m:])
         moves.append(fit.normal.rms(more, fit.sums.weight))
         if step and moves[-1] >= 0.5 * moves[-2]:  # no better: the one before it stays

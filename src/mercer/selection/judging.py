@@ -1,6 +1,5 @@
 """One judge: models fitted on some rows and asked about others, simple models beside them, measures, a clock."""
 
-import time
 import warnings
 from dataclasses import dataclass
 
@@ -8,6 +7,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
+
+from mercer._clock import Clock
 
 FOLDS = 5
 FEW = 60  # rows up to which each one is left out alone
@@ -275,23 +276,22 @@ def fit_simple(model, X, y, weight=None):
     return quietly(model.fit, X, y, sample_weight=weight)
 
 
-class Clock:
+class FoldTimes:
     """What is left of a time budget, and whether another fold is expected to fit into it."""
 
     def __init__(self, budget):
-        self.budget, self.started, self.longest, self.began = budget, time.perf_counter(), 0.0, None
+        self.clock, self.longest, self.began = Clock(budget), 0.0, None
 
     @property
     def seconds(self):
         """Since the beginning."""
-        return time.perf_counter() - self.started
+        return self.clock.seconds
 
     def share(self, folds):
         """Seconds for the search of the next of so many folds; None without a budget, 0 if there is no time."""
         if self.began is not None:
             self.longest = max(self.longest, self.seconds - self.began)
         self.began = self.seconds
-        if self.budget is None:
+        if not self.clock.limited:
             return None
-        left = self.budget - self.seconds
-        return SEARCH * left / folds if left > self.longest else 0.0
+        return SEARCH * self.clock.left / folds if self.clock.left > self.longest else 0.0

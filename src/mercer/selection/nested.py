@@ -19,7 +19,7 @@ from mercer.selection._folded import (
     stored_kernels,
     with_inner,
 )
-from mercer.selection.judging import Clock, fit_simple, quietly, simple_models
+from mercer.selection.judging import FoldTimes, fit_simple, quietly, simple_models
 
 
 def nested_cv(
@@ -89,7 +89,7 @@ def nested_cv(
     >>> print(f"R² {result.mean:.2f} ± {result.standard_error:.2f}, chosen on all rows: {result.choice['kernel']}")
     R² 0.75 ± 0.03, chosen on all rows: Gaussian(10.0)
     """
-    clock, model, y, given = Clock(time_budget), with_inner(clone(estimator), inner), np.asarray(y), X
+    clock, model, y, given = FoldTimes(time_budget), with_inner(clone(estimator), inner), np.asarray(y), X
     check_consistent_length(X, y, groups, sample_weight)
     folds = outer_folds(outer, model, X, y, groups, random_state)
     scorer = check_scoring(model, scoring=scoring)

@@ -1,10 +1,13 @@
 """Cholesky with pivoting: K ≈ L Lᵀ with L of n × r, for a K that may be singular."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from mercer._machine import check_memory
+from mercer._threads import one_blas_thread
 
 
 class PivotedFactor:
@@ -29,6 +32,8 @@ class PivotedFactor:
 
     def project(self, y):
         """Q Qᵀ y: the part of y that is in the range of K, which is that of L."""
+        if self.rank == len(self.L):
+            return y
         Q = np.linalg.qr(self.L)[0]
         return Q @ (Q.T @ y)
 
@@ -37,6 +42,7 @@ class PivotedFactor:
         half = solve_triangular(self.triangle, y[self.pivots], lower=True)
         return solve_triangular(self.triangle, half, lower=True, trans="T"), np.linalg.norm(half, axis=0)
 
+    @cached_property
     def inverse_diagonal(self):
         """Diagonal of K[pivots, pivots]⁻¹ = L⁻ᵀL⁻¹."""
         half = solve_triangular(self.triangle, np.eye(self.rank), lower=True)
@@ -79,7 +85,9 @@ def pivoted_cholesky(K, tol=None, memory=None):
     tol = n * np.finfo(float).eps if tol is None else tol
     if largest == 0.0:  # K = 0: only f = 0 is there
         return PivotedFactor(np.zeros((n, 0)), np.zeros(0, dtype=int), 1.0)
-    factor, order, rank, _ = dpstrf(K.dense().T, tol=tol * largest, lower=1, overwrite_a=1)
+    A = K.dense().T
+    with one_blas_thread():  # pivots are found one by one: threads would be woken for each, to wait for each other
+        factor, order, rank, _ = dpstrf(A, tol=tol * largest, lower=1, overwrite_a=1)
     order = order - 1
     L = np.zeros((n, rank))
     L[order] = np.tril(factor)[:, :rank]

@@ -3,13 +3,14 @@
 import numpy as np
 
 from mercer import _machine, _threads, _tiles
+from mercer._clock import duration, refuse_late
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Solver
 from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.mixed import Mixed
-from mercer.solvers.plan_class import Plan, duration
+from mercer.solvers.plan_class import Plan
 from mercer.solvers.spectral import Spectral
 from mercer.solvers.speed import rates
 
@@ -24,12 +25,15 @@ EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one 
 HEADROOM = 0.9  # part of the free memory that a plan may use
 KEPT = 0.7  # part of the free memory that a stored K may take
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
+QR = 12.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
+CAUTION = 1.6  # times what was predicted: what is kept for a last fit, or asked of one beside an approximation
 
 
 # ---------------------------------------------------------------------------------------- K + λI once, or in a search
 def choose(
-    solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None, targets=1, search=None, binding=True
-):
+    solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None, targets=1, search=None,
+    binding=True, time_budget=None,
+):  # fmt: skip
     """(solver, plan) for K + λI: the fastest solver that fits in memory, or the one asked for; refused if it does not.
 
     The rule: for every λ at once (``path``) one eigen-decomposition up to n = 3000. Else a float64 Cholesky factor, or,
@@ -57,6 +61,8 @@ def choose(
         Rows of a search of hyper-parameters that comes first; it needs two n × n arrays of float64.
     binding : bool, default=True
         Whether a fit follows: what does not fit is refused then, and a long time warned of. Else it is only asked.
+    time_budget : float, default=None
+        Seconds that the fit may take: one that is predicted to take longer, without its search, is refused.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def choose(
 
     Raises
     ------
-    NotEnoughMemory
+    NotEnoughMemory, NotEnoughTime
         Before anything is allocated, with the alternatives.
 
     Examples
@@ -99,6 +105,9 @@ def choose(
     plan = _system(name, made, n, d, dtype, free, path, targets, search, reasons)
     if binding:
         _refuse_if_too_large(made, plan, targets, free)
+        refuse_late(
+            plan.last, time_budget, f"solver {name!r} with n = {n}", "fewer rows, landmarks (approximation='auto')"
+        )
     if binding and automatic and n > MIXED_FROM and plan.seconds > LONG:
         warn(
             f"this fit is predicted to take {duration(plan.seconds)} (n = {n}, {name!r}). Use fewer rows, more memory "
@@ -169,12 +178,12 @@ def _system(name, solver, n, d, dtype, free, path, targets, search, reasons):
     both = _need(solver, n, targets, path)
     gram = "dense" if path and both <= room else "tiled"
     need = both if gram == "dense" else solver.memory(n, targets)
-    work = operations(name, n, d, dtype, targets)
+    work, searching = operations(name, n, d, dtype, targets), {}
     if search is not None:
         need = max(need, SEARCH * 8.0 * search**2)
         one = operations("cholesky", search, d, np.float64, targets)
-        work = {kind: work.get(kind, 0.0) + EVALUATIONS * GRADIENT * count for kind, count in (work | one).items()}
-    return _plan(n, name, gram, need, free, reasons, work)
+        searching = {kind: EVALUATIONS * GRADIENT * count for kind, count in one.items()}
+    return _plan(n, name, gram, need, free, reasons, work, searching)
 
 
 def operations(name, n, d=None, dtype=np.float64, targets=1):
@@ -238,9 +247,13 @@ def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_
 
 
 def plan_arrays(
-    name, n, arrays, d=None, *, memory=None, reason="", what=None, instead="fewer rows", binding=True, operations=None
-):
+    name, n, arrays, d=None, *, memory=None, reason="", what=None, instead="fewer rows", binding=True, operations=None,
+    searches=False, time_budget=None,
+):  # fmt: skip
     """The plan of a method that needs so many n × n arrays of float64; refused, if ``binding``, where they do not fit.
+
+    ``operations`` are those of the fit, n³/3 unless told; a search before it has as many for each evaluation. A fit
+    that is predicted to take longer than ``time_budget`` is refused, too.
 
     Examples
     --------
@@ -253,11 +266,15 @@ def plan_arrays(
     if binding:
         _machine.refuse_beyond(free, need, what or f"{name} for n = {n}", instead)
     work = {"float64": n**3 / 3 if operations is None else operations, "entries": n * n / 2}
-    return _plan(n, name, "dense", need, free, [reason] if reason else [], work)
+    searching = {kind: EVALUATIONS * count for kind, count in work.items()} if searches else {}
+    plan = _plan(n, name, "dense", need, free, [reason] if reason else [], work, searching)
+    if binding:
+        refuse_late(plan.last, time_budget, what or f"{name} for n = {n}", instead)
+    return plan
 
 
-def plan_features(n, m):
-    """The plan of least squares on m explicit features, by QR: three arrays of n × m.
+def plan_features(n, m, time_budget=None):
+    """The plan of least squares on m explicit features, by QR: three arrays of n × m; refused beyond ``time_budget``.
 
     Examples
     --------
@@ -267,7 +284,10 @@ def plan_features(n, m):
     """
     n = _check(n)
     reason = f"{m} features are explicit: no n × n array is needed."
-    return _plan(n, "qr", "features", 24.0 * n * m, _machine.NOT_ASKED, [reason], {"float64": 4.0 * n * m * m})
+    work = {"float64": QR * float(n) * m * m}
+    plan = _plan(n, "qr", "features", 24.0 * n * m, _machine.NOT_ASKED, [reason], work)
+    refuse_late(plan.last, time_budget, f"least squares of {n} rows on {m} features", "fewer features or rows")
+    return plan
 
 
 # ---------------------------------------------------------------------------------------- pieces
@@ -276,9 +296,10 @@ def cores_for(n):
     return 1 if n <= _threads.ONE_THREAD else _machine.cores()
 
 
-def _plan(n, name, gram, need, free, reasons, work):
-    compiled = work.get("entries", 0.0) >= _tiles.WORTH_COMPILING
-    return Plan(n, name, gram, need, compiled, cores_for(n), tuple(reasons), free.bytes, work)
+def _plan(n, name, gram, need, free, reasons, work, searching=None):
+    searching = searching or {}
+    compiled = work.get("entries", 0.0) + searching.get("entries", 0.0) >= _tiles.WORTH_COMPILING
+    return Plan(n, name, gram, need, compiled, cores_for(n), tuple(reasons), free.bytes, work, searching=searching)
 
 
 def _seconds(work, cores=1):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from mercer import _machine
+from mercer._clock import duration
 from mercer._state import check
 from mercer.solvers.speed import rates
 
@@ -18,6 +19,7 @@ FIELDS = {
     "work": dict,
     "landmarks": "size m",
     "neighbours": "size k",
+    "searching": dict,
 }
 
 
@@ -50,6 +52,8 @@ class Plan:
         With gram "landmarks": how many there are, at most.
     neighbours : int
         With gram "neighbours": of how many a prediction is made.
+    searching : dict
+        Counted operations of a search of hyper-parameters, before the work.
 
     Examples
     --------
@@ -70,6 +74,7 @@ class Plan:
     work: dict = field(default_factory=dict, compare=False)
     landmarks: int = 0
     neighbours: int = 0
+    searching: dict = field(default_factory=dict, compare=False)
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -78,15 +83,23 @@ class Plan:
     @classmethod
     def from_state(cls, state):
         """Return the plan that had this state."""
-        state = {"landmarks": 0, "neighbours": 0, **state}  # plans of older files have none
+        state = {"landmarks": 0, "neighbours": 0, "searching": {}, **state}  # plans of older files have none
         check(state, FIELDS, "Plan")
         return cls(**state)
 
     @property
     def seconds(self):
         """Predicted time, rough: the counted operations by what this machine was measured to do."""
+        return self.last + self._seconds(self.searching)
+
+    @property
+    def last(self):
+        """Predicted time of the fit itself, after a search."""
+        return self._seconds(self.work)
+
+    def _seconds(self, work):
         speed = rates()
-        return sum(count / (self.threads * getattr(speed, kind)) for kind, count in self.work.items())
+        return sum(count / (self.threads * getattr(speed, kind)) for kind, count in work.items())
 
     def __str__(self):
         free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
@@ -110,12 +123,3 @@ class Plan:
     def __repr__(self):
         memory, seconds = _machine.gigabytes(self.memory_bytes), duration(self.seconds)
         return f"Plan(n={self.n}, solver={self.solver!r}, gram={self.gram!r}, memory={memory}, time={seconds})"
-
-
-def duration(seconds):
-    """Seconds as a person reads them."""
-    if seconds < 1:
-        return f"{max(seconds, 1e-3) * 1e3:.0f} ms"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

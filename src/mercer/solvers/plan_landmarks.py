@@ -5,11 +5,13 @@ import math
 import numpy as np
 
 from mercer import _machine
-from mercer.solvers.plan import HEADROOM, cores_for
-from mercer.solvers.plan_class import Plan, duration
+from mercer._clock import duration, latest
+from mercer.solvers.plan import CAUTION, HEADROOM, cores_for
+from mercer.solvers.plan_class import Plan
 
-LEAST = 10_000  # rows below which nobody asks: the exact fit is quick
+LEAST = 10_000  # rows below which nobody asks, unless the exact fit takes longer than it may
 FIRST = 256  # landmarks of the first stage
+FEWEST = 64  # landmarks, where time is so short
 LARGEST = 8192  # beyond, m³ is as much as the passes
 PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a time budget
 AUTO = 300.0  # seconds that landmarks may take without a time budget
@@ -50,6 +52,10 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
         free = _machine.within(memory, float("inf"))
         room = math.inf if free.bytes is None else HEADROOM * free.bytes
         m = FIRST
+        while (
+            m > FEWEST and time_budget is not None and _plan(n, d, m, targets, factors, free, ()).seconds > budget / 2
+        ):
+            m //= 2
         there = math.inf if elsewhere is None else HEADROOM * elsewhere.bytes
         while 2 * m <= min(n, LARGEST) and _bytes(n, d, 2 * m, targets) <= room:
             if _task_bytes(n, d, 2 * m, targets) > there:
@@ -74,12 +80,13 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
 
 def preferred(exact, n, *, memory=None, time_budget=None):
     """Why landmarks are better than the exact plan of n points, or "" where they are not."""
-    if n < LEAST:
+    late = CAUTION * exact.last > latest(time_budget)
+    if n < LEAST and not late:
         return ""
     budget = PATIENCE if time_budget is None else time_budget
     if exact.available_bytes is not None and exact.memory_bytes > HEADROOM * exact.available_bytes:
         return f"The exact fit needs {_machine.gigabytes(exact.memory_bytes)}."
-    if exact.seconds > budget:
+    if exact.seconds > budget or late:
         long, most = duration(exact.seconds), duration(budget)
         return f"The exact fit ({exact.solver!r}) is predicted to take {long}; it may take {most}."
     return ""

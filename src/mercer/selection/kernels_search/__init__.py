@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from mercer._clock import Clock
 from mercer._threads import few_threads
 from mercer.gram import Rows
 from mercer.gram.rows import constant
@@ -83,17 +84,17 @@ def search_kernels(
             raise ValueError(f"{name} holds NaN or infinity.")
     rows = Rows(X, y, None if weight is None else np.asarray(weight, dtype=float), constant)
     options = {"criterion": criterion, "names": names, "keep": keep, "random_state": random_state}
-    found = search_kernels_rows(rows, time_budget=time_budget, **options)
+    found = search_kernels_rows(rows, clock=Clock(time_budget), **options)
     if nested < 2:
         return found
     share = None if time_budget is None else time_budget / nested
-    return found.judged(rows, nested, lambda some: search_kernels_rows(some, time_budget=share, **options))
+    return found.judged(rows, nested, lambda some: search_kernels_rows(some, clock=Clock(share), **options))
 
 
 def search_kernels_rows(
-    rows, *, time_budget=30.0, criterion="evidence", names=None, keep=5, random_state=0, solver=None, callback=None
+    rows, *, clock=None, criterion="evidence", names=None, keep=5, random_state=0, solver=None, callback=None
 ):
-    """`search_kernels` on `Rows`: what estimators call."""
+    """`search_kernels` on `Rows`: what estimators call, with a `Clock`."""
     if rows.d is None:
         raise ValueError('kernel="auto" reads columns of numbers; give a kernel for other inputs.')
     criterion = CRITERIA[criterion]() if isinstance(criterion, str) and criterion in CRITERIA else criterion
@@ -105,7 +106,7 @@ def search_kernels_rows(
         raise ValueError(f"there is nothing to choose a kernel by with {len(rows.index)} rows; give one.")
     if rows.n - rows.q < 2:
         raise ValueError("all rows of X are equal: there is nothing to choose a kernel by.")
-    record, solver = Record(time_budget, callback), Cholesky() if solver is None else solver
+    record, solver = Record(clock, callback), Cholesky() if solver is None else solver
 
     def level(rows, some):
         return DensityLevel(rows, record, criterion if some is None else criterion.restrict(some), solver)
@@ -115,7 +116,7 @@ def search_kernels_rows(
     return _searched(rows, level, order, record, criterion.name, names, keep, True)
 
 
-def search_classes_rows(rows, evaluate, order, *, time_budget=30.0, names=None, keep=5, callback=None):
+def search_classes_rows(rows, evaluate, order, *, clock=None, names=None, keep=5, callback=None):
     """The same for targets that are labels, by an approximate evidence: what `GaussianProcessClassifier` calls.
 
     Parameters
@@ -126,7 +127,7 @@ def search_classes_rows(rows, evaluate, order, *, time_budget=30.0, names=None, 
     """
     if rows.d is None:
         raise ValueError('kernel="auto" reads columns of numbers; give a kernel for other inputs.')
-    record = Record(time_budget, callback)
+    record = Record(clock, callback)
 
     def level(rows, some):
         return LatentLevel(rows, record, evaluate, np.arange(rows.n) if some is None else some)
@@ -164,7 +165,7 @@ class _Search:
         self.time = time_column(self.rows.X) if in_time else None
         if self.time is not None:  # rows at random of a series would be another one: the last it is
             self.order = np.arange(rows.n)[::-1]
-        self.periods, self.found, self.budget = [], [], record.time_budget
+        self.periods, self.found, self.clock = [], [], record.clock
 
     def run(self, keep):
         """(candidates on all rows, the best first; status): each level has a share of the time."""
@@ -193,7 +194,7 @@ class _Search:
 
     def _within(self, share, work, *arguments):
         """Do something until a share of the time is spent; the status."""
-        self.record.time_budget = None if self.budget is None else share * self.budget
+        self.record.clock = self.clock.until(share)
         try:
             work(*arguments)
         except Stop as stop:
@@ -202,9 +203,7 @@ class _Search:
 
     def _carry(self, level, kept):
         """Candidates of the level before on more rows: as they are, and then with descents, the best first."""
-        budget, self.record.time_budget = self.record.time_budget, None
         self.found = [level.value(one) for one in kept]
-        self.record.time_budget = budget
         for one in self.best(len(kept)):
             place = next(i for i, other in enumerate(self.found) if other is one)
             self.found[place] = self._fit(level, one, [(one.kernel, one.lam)])

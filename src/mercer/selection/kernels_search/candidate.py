@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.selection.search import box_of
@@ -162,9 +163,9 @@ class DensityLevel(Level):
         least = DIGITS * self.rows.n * mean_diagonal(fitted.kernel, self.rows.X)
         if fitted.lam >= least or self.rows.n > FEW_ROWS:
             return fitted
-        self.record.time_budget, budget = None, self.record.time_budget  # one evaluation more
+        self.record.clock, clock = FOREVER, self.record.clock  # one evaluation more, of few rows
         fitted = self.value(replace(fitted, lam=least))
-        self.record.time_budget = budget
+        self.record.clock = clock
         return fitted
 
     def fresh(self, kernel):

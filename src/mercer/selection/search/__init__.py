@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._clock import Clock
 from mercer._threads import few_threads
 from mercer._tiles import loops
 from mercer.exceptions import NotPositiveDefinite
@@ -74,7 +75,7 @@ def search(
         How many starts are followed on the first level; of a log density, two with much noise take the place of the
         last of several.
     time_budget : float, default=None
-        Seconds, checked after each evaluation.
+        Seconds; no evaluation begins that is predicted to end after them.
     callback : callable, default=None
         Gets the dict of each evaluation; a true answer stops the search.
     random_state : int, default=0
@@ -116,7 +117,7 @@ def search(
     rows = Rows(X, y, weight, constant if intercept and columns is None else None, merge=False)
     if columns is not None:
         rows.H = columns[rows.used]
-    options = {"lam": lam, "optimize": optimize, "bounds": bounds, "starts": starts, "time_budget": time_budget}
+    options = {"lam": lam, "optimize": optimize, "bounds": bounds, "starts": starts, "clock": Clock(time_budget)}
     options |= {"callback": callback, "random_state": random_state, "prior": prior, "fixed_lam": fixed_lam}
     return search_rows(kernel, rows, criterion, solver=solver, **options)
 
@@ -131,7 +132,7 @@ def search_rows(
     optimize="all",
     bounds=None,
     starts=3,
-    time_budget=None,
+    clock=None,
     callback=None,
     random_state=0,
     prior=None,
@@ -143,6 +144,8 @@ def search_rows(
     Parameters
     ----------
     rows : Rows
+    clock : Clock, default=None
+        When it has to end.
     lam_name : str, default="lam"
         What messages call λ.
 
@@ -156,7 +159,7 @@ def search_rows(
     rows = rows if criterion.merges and rows.n >= rows.q + 2 else rows.apart()
     if rows.n - rows.q < 2:
         raise ValueError(f"there is nothing to choose by with {rows.n} rows; give {lam_name}, and no criterion.")
-    record = Record(time_budget, callback)
+    record = Record(clock, callback)
     options = {"lam": lam, "optimize": optimize, "bounds": bounds, "starts": starts, "fixed_lam": bool(fixed_lam)}
     options |= {"random_state": random_state, "prior": prior, "solver": solver, "lam_name": lam_name}
     if not isinstance(kernel, list | tuple):

@@ -3,14 +3,16 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from mercer._clock import refuse_late
 from mercer.selection.base import Criterion
 from mercer.selection.path import POINTS, Path, default_grid
 from mercer.selection.result import SearchResult
 from mercer.selection.search.objective import Stop
-from mercer.solvers import Spectral
+from mercer.solvers import Spectral, choose
 
 MOST = 3000  # rows up to which the eigen-decomposition is the faster way
-SAMPLE = 1000  # rows whose path shows where to look
+SAMPLE, FEW_ROWS = 1000, 300  # rows whose path shows where to look; and where there are not LONG seconds
+LONG = 2.0
 AROUND = np.log(1e3)  # how far around it
 TOL = 1e-2  # in log λ
 FEW = 40  # λ on the grid of a criterion that costs more than O(n²) for each; the minimum is refined anyway
@@ -18,8 +20,12 @@ FEW = 40  # λ on the grid of a criterion that costs more than O(n²) for each; 
 
 def choose_lam(objective, bounds=None, lam_name="lam"):
     """Return the `SearchResult` with the kernel as it is and λ by the rule."""
-    rule = objective.criterion
-    if objective.n <= MOST or not isinstance(rule, Criterion):
+    rule, clock = objective.criterion, objective.record.clock
+    decomposing = choose("spectral", objective.n, objective.rows.d, path=True, binding=False)[1].seconds
+    if not isinstance(rule, Criterion):
+        what, instead = f"the path of {rule.name} for n = {objective.n}", "criterion='loo', fewer rows"
+        refuse_late(decomposing, clock.budget, what, instead)
+    if not isinstance(rule, Criterion) or (objective.n <= MOST and clock.fits(decomposing)):
         found = path_of(objective, bounds)
         found.lam_name = lam_name
         choice = rule.choose(found)
@@ -42,7 +48,8 @@ def path_of(objective, bounds=None):
 def _line_search(objective, bounds, lam_name):
     """Brent's method in log λ around the λ that a sample of the rows chooses; a failed λ counts as a bad one."""
     n = objective.n
-    sample = objective.take(np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE]))
+    some = SAMPLE if objective.record.clock.fits(LONG) else FEW_ROWS
+    sample = objective.take(np.sort(np.random.default_rng(0).permutation(n)[: min(some, n)]))
     found = path_of(sample, bounds)
     centre, status = np.log(found.choose(sample.criterion).lam), "ok"
     low, high = (centre - AROUND, centre + AROUND) if bounds is None else np.log(bounds)

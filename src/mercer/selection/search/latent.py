@@ -58,7 +58,7 @@ class LatentObjective(Trials):
 
 
 def search_latent(
-    kernel, X, evaluate, *, rows, order=None, prior=None, starts=3, time_budget=None, callback=None, random_state=0
+    kernel, X, evaluate, *, rows, order=None, prior=None, starts=3, clock=None, callback=None, random_state=0
 ):
     """argmin C(θ) = −log evidence over the free θ of the kernel, in log θ on more and more rows.
 
@@ -77,7 +77,7 @@ def search_latent(
     prior : callable, default=None
         See `search`.
     starts : int, default=3
-    time_budget : float, default=None
+    clock : Clock, default=None
     callback : callable, default=None
     random_state : int, default=0
 
@@ -103,7 +103,7 @@ def search_latent(
     >>> 0.5 < found.kernel.kernel.length_scale < 5.0
     True
     """
-    record, rng = Record(time_budget, callback), np.random.default_rng(random_state)
+    record, rng = Record(clock, callback), np.random.default_rng(random_state)
     objective = LatentObjective(kernel, X, evaluate, np.arange(rows), record, prior)
     if not kernel.n_theta:
         C = objective.value(np.zeros(0)) * rows

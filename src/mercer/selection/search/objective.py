@@ -1,11 +1,11 @@
 """One evaluation of a search: (log θ, log λ) ↦ the criterion and its gradient, with a record of every trial."""
 
 import math
-import time
 from abc import ABC, abstractmethod
 
 import numpy as np
 
+from mercer._clock import Clock
 from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection.search.starts import has_amplitude
@@ -19,6 +19,7 @@ WORSE = 10.0  # what a failed trial is worth beyond the worst finite one
 LOOSE, EQUAL = 1e-4, 5e-5
 # A log density is a sum over rows, of which comparisons see a hundredth; for many rows TIGHT is enough.
 NATS, TIGHT = 1e-2, 1e-5
+GROWTH = 2.8  # the power of n with which an evaluation takes longer on more rows, at most
 
 
 class Stop(Exception):
@@ -32,22 +33,35 @@ class Stop(Exception):
 class Record:
     """What all levels of a search share: the clock, the history, the callback."""
 
-    def __init__(self, time_budget=None, callback=None):
-        self.started = time.perf_counter()
-        self.time_budget, self.callback = time_budget, callback
+    def __init__(self, clock=None, callback=None):
+        self.started, self.clock, self.callback = Clock(), Clock() if clock is None else clock, callback
         self.history, self.failed, self.last_error, self.succeeded = [], 0, None, False
+        self._took = {}  # {rows: seconds of the longest evaluation}
 
     @property
     def seconds(self):
         """Since the search began."""
-        return time.perf_counter() - self.started
+        return self.started.seconds
 
-    def add(self, **entry):
-        """Keep an evaluation; raises Stop when it is to be the last."""
-        self.history.append({"evaluation": len(self.history) + 1, "seconds": self.seconds, **entry})
+    def begin(self, n):
+        """When an evaluation of n rows begins; raises Stop where it would end too late, unless it is the first."""
+        if self.clock.limited and self._took and not self.clock.fits(self.expected(n)):
+            raise Stop("time_budget")
+        return self.seconds
+
+    def expected(self, n):
+        """Seconds of an evaluation of n rows, from those of as many rows, or of the most there were."""
+        rows = n if n in self._took else max(self._took)
+        return self._took[rows] * max(n / rows, 1.0) ** GROWTH
+
+    def add(self, began, **entry):
+        """Keep an evaluation of entry["n"] rows; raises Stop when it is to be the last."""
+        now, n = self.seconds, entry["n"]
+        self._took[n] = max(self._took.get(n, 0.0), now - began)
+        self.history.append({"evaluation": len(self.history) + 1, "seconds": now, **entry})
         if self.callback is not None and self.callback(self.history[-1]):
             raise Stop("stopped")
-        if self.time_budget is not None and self.seconds > self.time_budget:
+        if self.clock.spent:
             raise Stop("time_budget")
 
 
@@ -130,7 +144,7 @@ class Trials(ABC):
             return self._evaluate(z, gradient)
 
     def _try(self, z, wanted):
-        raw, z = np.nan, np.asarray(z, dtype=float)
+        raw, z, began = np.nan, np.asarray(z, dtype=float), self.record.begin(self.n)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 raw, gradient = self._evaluate(z, wanted)
@@ -153,7 +167,7 @@ class Trials(ABC):
                 self.best, self.best_z, self.best_value = value, np.array(z), float(raw)
             if not self.exacting:
                 self._tried.append((value, z.copy(), float(raw)))
-        self.record.add(n=self.n, value=float(raw), **self.entry(z))
+        self.record.add(began, n=self.n, value=float(raw), **self.entry(z))
         return value, gradient
 
     def settle(self, box):
