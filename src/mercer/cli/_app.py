@@ -83,7 +83,6 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "keep": ("--keep", list, "NAME", "Column to pass through, such as an identifier. May be repeated."),
     "rows": ("--rows", str, "N", "Rows: 500, 2e6."),
     "features": ("--features", str, "D", "Columns of numbers."),
-    "text": ("--text", bool, None, "Draw with letters, also where matplotlib is installed."),
     "quiet": ("--quiet -q", bool, None, "Only results and errors."),
     "no_progress": ("--no-progress", bool, None, "No progress bar."),
     "debug": ("--debug", bool, None, "Show where an error comes from."),
@@ -113,8 +112,8 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
         "model": NEEDED, "output": None, "force": False, **TALK}),
     "plan": ("mercer.cli.plan", "Say what a fit of so many rows would take.", {
         "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
-    "demo": ("mercer.cli.plan:run_demo", "Fit the bundled stopping distances of cars.", {
-        "output": "mercer_demo.png", "text": False, "force": False, "debug": False}),
+    "demo": ("mercer.cli.demo", "Read a bundled table as a spreadsheet left it, fit, judge, write the page.", {
+        "output": "mercer_demo.html", "force": False, "debug": False}),
 }  # fmt: skip
 
 

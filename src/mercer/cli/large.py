@@ -206,8 +206,9 @@ def _findings(settings, model, result, data, budget):
     if result["data"]["task"] == "classification":
         y = model.estimator_.classes_[list(map(list(model.estimator_.classes_).index, y))]
     notes = [*result["notes"], f"this page is about {len(y):,} rows, which the fit on {len(data.y):,} has not seen."]
+    scores = result["score"] | {"predictions": model.estimator_.predict(X)}
     return collect(
-        model.estimator_, X, y, feature_names=model.feature_names_, target=model.target_, scores=result["score"],
+        model.estimator_, X, y, feature_names=model.feature_names_, target=model.target_, scores=scores,
         notes=notes, command=settings.command, row_labels=[str(row + 1) for row in model.rows_[: len(y)]],
-        units=model.recipe_.units, time_budget=budget.left, unseen=True,
+        units=model.recipe_.units, time_budget=budget.left, fitted_rows=len(data.y),
     )  # fmt: skip

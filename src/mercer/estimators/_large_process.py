@@ -93,7 +93,8 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
         kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
         rule = None if estimator.optimize == "kernel" else "density"
         if estimator.optimize != "lam" and source.n > large.SUBSET:
-            kernel = _climbed(task, kernel, lam) if task.clock.fits(WORTH) else kernel
+            if max(task.sizes) <= large.TRIED and task.clock.fits(WORTH):
+                kernel = _climbed(task, kernel, lam)
             kernel = large.stretched(task, kernel, "density")
     task.near = lam
     found = estimator.selection_ if criterion is not None else None
@@ -104,7 +105,11 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
 
 
 def _climbed(task, kernel, lam):
-    """The kernel after some steps up the bound of the evidence on more rows, if left-out densities like it better."""
+    """The kernel after some steps up the bound of the evidence on more rows, if left-out densities like it better.
+
+    For the landmarks of the fit only: a bound with fewer of them asks for smoother kernels than more of them need
+    (protein, 1500 landmarks: RMSE 0.632 with the kernel that the bound of 512 likes best, 0.597 without).
+    """
     m = min(large.TRIED, max(task.sizes))
     sample, chosen = task.choose(kernel, m)
     block = task.source.take(drawn(task.source.n, CLIMBED, task.seed + 5))

@@ -13,8 +13,9 @@ from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
 from mercer.report._factors import find_factors
+from mercer.report._responses import importance
 from mercer.report.findings import MOST, Allowance, all_short, short
-from mercer.selection.judging import RowsLeftOut, fair_folds, fit_part, new_part, quietly, refitted
+from mercer.selection.judging import fair_folds, fit_part, new_part, quietly, refitted
 
 SHOWN = 1000  # rows that are drawn as points
 COLUMNS = 600  # columns that are named: of numbers, categories and texts
@@ -46,7 +47,8 @@ class Case:
     weighted: str | None
     budget: Allowance
     units: dict | None = None
-    unseen: bool = False  # whether the fit has not seen these rows
+    fitted_rows: int = 0
+    selection: object = None
 
     @cached_property
     def factors(self):
@@ -55,8 +57,23 @@ class Case:
 
     @property
     def n(self):
-        """Number of rows."""
+        """Number of rows that the page is about."""
         return len(self.y)
+
+    @property
+    def sampled(self):
+        """Whether the model was fitted on more rows than the page is about."""
+        return self.fitted_rows > self.n
+
+    @cached_property
+    def importance(self):
+        """(rise, its error) of each factor: how much the prediction moves when it is shuffled."""
+        return importance(self)
+
+    @property
+    def by_importance(self):
+        """The factors, those that move the prediction most first."""
+        return [self.factors[j] for j in np.argsort(-self.importance[0], kind="stable")]
 
     @property
     def kernel(self):
@@ -123,7 +140,7 @@ class Case:
 
 def make_case(
     model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None,
-    unseen=False,
+    fitted_rows=None, selection=None,
 ):  # fmt: skip
     """The case of a fitted model, with X and y checked against each other and against the model."""
     check_is_fitted(model)
@@ -154,7 +171,7 @@ def make_case(
     if len(rows) != n:
         raise ValueError(f"row_labels has {len(rows)} labels for {n} rows.")
     targets = targets if len(targets) == columns else [f"{targets[0]} {j + 1}" for j in range(columns)]
-    weight, weighted = (None, None) if unseen else weights_of(model, n, sample_weight)
+    weight, weighted = weights_of(model, n, sample_weight)
     return Case(
         model=model,
         X=X,
@@ -172,7 +189,8 @@ def make_case(
         weighted=weighted,
         budget=Allowance(None) if budget is None else budget,
         units=_by_place(X, names, units),
-        unseen=unseen,
+        fitted_rows=max(n, fitted_rows or n),
+        selection=model.selection_ if selection is None else selection,
     )
 
 
@@ -244,11 +262,10 @@ def weights_of(model, n, given=None):
 def left_out(case):
     """Predictions of the rows left out, of all targets: what the model has itself, or by refits where that is rough."""
     model = case.model
-    if case.unseen:
-        return _held_out(case)
     kinds = ("exact", "close") if case.classes is None else ("exact",)  # a class of one row is not to be judged
-    own = case.n <= LEFT_OUT and model.leaves_out in kinds and not (case.pairwise and model.linear)
-    if own or (model.row_weight_ is not None and case.n <= LEFT_OUT):
+    few = case.n <= LEFT_OUT and not case.sampled
+    own = few and model.leaves_out in kinds and not (case.pairwise and model.linear)
+    if own or (model.row_weight_ is not None and few):
         rows = len(model.row_weight_ if model.row_weight_ is not None else model.row_target_)
         if rows != case.n:
             raise ValueError(
@@ -256,18 +273,10 @@ def left_out(case):
             )
     if own:
         return quietly(model.left_out)
-    return refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight)
-
-
-def _held_out(case):
-    """Predictions of rows that the fit has not seen."""
-    model, more = case.model, {}
-    if case.classes is not None and hasattr(model, "predict_proba"):
-        more["proba"] = quietly(model.predict_proba, case.X)
-    predicted = quietly(model.predict, case.X)
-    if model.probabilistic:
-        more["std"] = quietly(model.predict, case.X, return_std=True, noisy=True)[1]
-    return RowsLeftOut(predicted, f"{case.n} rows that the fit has not seen", False, **more)
+    found = refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight)
+    if not case.sampled:
+        return found
+    return replace(found, how=f"{found.how}, {case.n} of the {case.fitted_rows} rows of the fit alone")
 
 
 def counted(weight, n):

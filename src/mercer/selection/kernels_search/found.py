@@ -21,7 +21,7 @@ class KernelSearch:
     kernel_ : Kernel
         In the units of X.
     lam_ : float
-        λ.
+        λ that was chosen with the kernel.
     words_ : str
         What each additive part of the function does.
     candidates_ : list of Candidate
