@@ -151,7 +151,7 @@ def _judge(settings, model, facts, data, budget, session):
         "schema": "mercer.fit/1", "mercer": mercer.__version__, "command": settings.command, "seed": settings.seed,
         "data": {"file": facts["file"], "sha256": None, "rows": facts["rows"], "used_rows": len(data.y),
                  "target": settings.target, "task": "classification" if labels else "regression",
-                 "columns": model.recipe_.used, "ignored": model.recipe_.ignored_, "features": model.feature_names_},
+                 "columns": model.recipe_.used, "ignored": model.recipe_.ignored_, "features": model.feature_names_, "id": None},
         "model": {"name": facts["name"], "title": facts["title"], "kernel": repr(fitted.kernel_),
                   "lam": float(fitted.lam_), "criterion": facts["criterion"],
                   "selection": None if model.selection_ is None else model.selection_.to_dict(), "candidates": [],
@@ -159,6 +159,9 @@ def _judge(settings, model, facts, data, budget, session):
         "score": score, "test": _test(settings, model, session), "notes": model.notes_,
     }  # fmt: skip
     findings = _findings(settings, model, result, data, budget) if settings.report or settings.output else None
+    columns = [] if findings is None else findings["effects"].get("columns", ())
+    result["model"]["importance"] = [[one["name"], one["rise"]] for one in columns]
+    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
     return result | {"seconds": session.seconds}, findings
 
 

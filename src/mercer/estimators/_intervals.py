@@ -72,9 +72,12 @@ class LinearEstimator(KernelRegressor):
 
     @property
     def row_weight_(self):
-        """Weight of each row given to ``fit``: its noise variance is λ/weight; 0 for rows that were left out."""
+        """Weight of each row given to ``fit``: its noise variance is λ/weight; 0 for rows that were left out.
+
+        None on landmarks, which keep no rows.
+        """
         check_is_fitted(self)
-        return self._rows.to_rows(self._rows.row_weight, 0.0)
+        return self._rows.to_rows(self._rows.row_weight, 0.0) if self.linear else None
 
     @property
     def row_target_(self):
