@@ -8,6 +8,7 @@ import pytest
 
 from mercer import load
 from mercer.cli import _large_predict, large
+from mercer.selection import judging
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,9 @@ def folder(tmp_path, rows, monkeypatch):
     monkeypatch.setattr(_large_predict, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.pages.BATCH", 512)
     monkeypatch.setattr(large, "SEARCHED", 200)
+    simple = judging.simple_models
+    few = ("mean", "linear model", "commonest class")  # trees take longer than all the rest
+    monkeypatch.setattr(judging, "simple_models", lambda *a: {k: v for k, v in simple(*a).items() if k in few})
     for place in ("_large", "_large_machine"):
         monkeypatch.setattr(f"mercer.estimators.{place}.SUBSET", 200)
     rows[:1500].write_parquet(tmp_path / "a.parquet")
