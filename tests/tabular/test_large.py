@@ -34,7 +34,7 @@ def table(n=1500, seed=0):
 def learnt(path, target="y", **options):
     pages = Pages(path, **options)
     found = survey(pages)
-    recipe = Recipe().fit(found.frame.drop(target), dates=found.styles)
+    recipe = Recipe().fit(found.frame.drop(target), written=found.styles)
     return Converter(pages, found, recipe, target, False), found
 
 

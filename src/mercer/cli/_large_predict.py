@@ -37,7 +37,7 @@ def write(settings, pages, model, keep, make, session):
     for name in keep:
         check_target(pl.DataFrame(schema=pages.names), name, "--keep")
     columns, beside = make
-    text, dates, rows = tuple(model.text_columns_), dict(model.dates), 0
+    text, dates, rows = tuple(model.text_columns_), dict(model.written), 0
     tick = session.rows("predicted")
     with replacing(settings.output, settings.force) as file:
         out = _writer(file, settings.output)

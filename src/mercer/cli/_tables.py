@@ -95,8 +95,8 @@ def note_of(header, name):
 
 
 def read_for(model, header, settings, session, keep=()):
-    """The `Reading` of a command, for a model: what was text or missing in the fit is so, dates are written alike."""
-    columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "dates": model.dates}
+    """The `Reading` of a command, for a model: what was text or missing in the fit is so, cells are written alike."""
+    columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "written": model.written}
     words = missing_words(header)
     if words:
         session.say(f"note: missing as in the fit: {listed(words)}.")

@@ -62,7 +62,7 @@ def run(settings, kernel, pages):
         if name == "gpc":
             name, notes[-1] = "logistic", f"the target {settings.target!r} is labels: kernel logistic regression."
         with numbered(found.index):
-            recipe = as_recipe(settings).fit(found.frame.drop(settings.target), dates=found.styles)
+            recipe = as_recipe(settings).fit(found.frame.drop(settings.target), written=found.styles)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
                  "searched": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows,
                  "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_), "file": settings.data,
@@ -197,7 +197,7 @@ def _test(settings, model, session):
     from mercer.cli._tables import read_input
     from mercer.cli.evaluate import measures
 
-    test = read_input(settings, session, settings.test, text=tuple(model.text_columns_), dates=model.dates).frame
+    test = read_input(settings, session, settings.test, text=tuple(model.text_columns_), written=model.written).frame
     check_target(test, settings.target, "--test")
     return measures(model, test, session)
 

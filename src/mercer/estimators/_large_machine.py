@@ -7,17 +7,16 @@ import numpy as np
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
-from mercer.estimators._base import given_kernels, named_trend
+from mercer.estimators._base import conventions, given_kernels, named_trend
 from mercer.estimators._labels import number_labels
-from mercer.estimators._protocol import seed_of
-from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import seed_of
 from mercer.gram import Rows
 from mercer.gram.landmarks import drawn
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
-from mercer.selection.progress import reporter
+from mercer.selection.result import reporter
 from mercer.sources import Arrays, Block, Source
 
 SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
@@ -107,7 +106,7 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     estimator._set_model(kernel, chosen.points, found.alpha, b, flat and columns == 1)
     estimator.dual_gap_, estimator.objective_, estimator.kkt_violation_ = found.gap, found.objective, found.violation
     estimator.n_iter_, estimator.regularization_ = found.iterations, conventions(lam, float(source.n))
-    estimator._tell(source.n, source.n, columns, [found.status], found.info)
+    estimator._tell({"rows": source.n, "dropped_rows": 0, "points": chosen.m}, columns, [found.status], found.info)
     estimator.fit_report_["approximation"] = _said(chosen, points, len(sample.candidates), source.n, seconds)
 
 
