@@ -100,7 +100,7 @@ def test_a_cell_that_is_no_number_is_named_wherever_it_is(tmp_path):
     found = survey(pages)
     from mercer.tabular.cells import numbered
 
-    with pytest.raises(DataError, match=r"column 'x' is numbers except for row 1403: 'lots'"), numbered(found.index):
+    with pytest.raises(DataError, match=r"column 'x' is numbers except for row 1403: 'lots'"), numbered(found.place):
         Recipe().fit(found.frame.drop("y"))
 
 

@@ -154,7 +154,7 @@ def strings_of(kernel, target):
     """Columns that a kernel reads as strings: to be read from the file as they stand."""
     if kernel is None or kernel == AUTO:
         return ()
-        from mercer.tabular import objects_of
+    from mercer.tabular import objects_of
 
     try:
         if target in kernel.named_columns():

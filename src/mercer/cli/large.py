@@ -61,7 +61,7 @@ def run(settings, kernel, pages):
         name = model_name(settings, found.frame[settings.target], notes)
         if name == "gpc":
             name, notes[-1] = "logistic", f"the target {settings.target!r} is labels: kernel logistic regression."
-        with numbered(found.index):
+        with numbered(found.place):
             recipe = as_recipe(settings).fit(found.frame.drop(settings.target), written=found.styles)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
                  "searched": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows,

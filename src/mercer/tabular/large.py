@@ -32,7 +32,7 @@ class Survey(NamedTuple):
 
     rows: int
     frame: Any
-    index: np.ndarray
+    place: np.ndarray
     styles: dict
     notes: list
 
