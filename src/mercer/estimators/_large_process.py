@@ -9,7 +9,7 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import seed_of
 from mercer.gram import Neighbours, Rows
 from mercer.gram.landmarks import drawn
-from mercer.primal.bound import Bound, climb
+from mercer.primal.collapsed import Bound, climb
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.result import reporter

@@ -5,7 +5,7 @@ import pytest
 
 from mercer.gram.rows import constant
 from mercer.kernels import Matern32
-from mercer.primal.bound import Bound, climb
+from mercer.primal.collapsed import Bound, climb
 from mercer.sources import Arrays
 from mercer.sources.base import Block
 
