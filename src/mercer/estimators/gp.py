@@ -18,7 +18,7 @@ from mercer.estimators._protocol import seed_of
 from mercer.estimators._report import FitReport
 from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, shared_noise
-from mercer.gram import Landmarks, Neighbours, Rows
+from mercer.gram import Fourier, Landmarks, Neighbours, Rows
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
 from mercer.selection.result import best_of
@@ -60,7 +60,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         How many starts of the search are followed; with more than one, two with much noise replace the last.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
-    approximation : {"auto"}, Neighbours, Landmarks or None, default="auto"
+    approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
         None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 20 columns `Landmarks`.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
@@ -136,7 +136,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
         "starts": [Interval(Integral, 1, None, closed="left")],
         "merge": ["boolean"],
-        "approximation": [StrOptions({"auto"}), Landmarks, Neighbours, None],
+        "approximation": [StrOptions({"auto"}), Landmarks, Neighbours, Fourier, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
