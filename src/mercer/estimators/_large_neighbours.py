@@ -15,11 +15,10 @@ from mercer.gram.neighbours import Neighbours
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.neighbours_kept import KeptNeighbours, mean_square
-from mercer.kernels.amplitude import rescale
+from mercer.kernels.algebra import rescale
 from mercer.primal.design import choose_landmarks
-from mercer.selection import Evidence
 from mercer.selection.local_search import search_neighbours
-from mercer.selection.progress import reporter
+from mercer.selection.result import reporter
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
 from mercer.sources.base import Block
 
@@ -86,7 +85,7 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
 
 def _posterior(estimator, kernel, rows, lam, precisions, basis):
     """By waves where these were asked for, else by neighbours."""
-    how, criterion = estimator.approximation, evidence_of(precisions)
+    how, criterion = estimator.approximation, learning.evidence_of(precisions)
     if isinstance(how, Fourier):
         return FourierPosterior.fit(kernel, rows, lam, how, criterion)
     how = _how(estimator)
@@ -144,17 +143,11 @@ def publish(estimator, kept, precisions):
     """Set the public attributes of a fit by neighbours."""
     f, estimator.neighbours_ = kept.posterior, kept
     estimator._set_process(f, kept.flat, precisions, f.log_evidence)
-    said = {"estimator": type(estimator).__name__, "kernel": repr(f.kernel), "noise": f.lam, **estimator._counts()}
+    said = {"kernel": repr(f.kernel), "noise": f.lam, **f.rows.counts()}
+    said["log_marginal_likelihood"] = estimator.log_marginal_likelihood_value_
     said |= {"gram": "neighbours", "solver": "neighbours", "reasons": list(estimator.plan_.reasons)}
     said |= {"memory_predicted": estimator.plan_.memory_bytes, "approximation": kept.report}
-    estimator.fit_report_ = FitReport(said)
-    if estimator.selection_ is not None:
-        estimator.fit_report_["selection"] = estimator.selection_.to_dict()
-
-
-def evidence_of(precisions):
-    """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
-    return Evidence(weights="precision" if precisions else "repeats")
+    estimator.fit_report_ = FitReport({**estimator.fit_report_, **said})
 
 
 def changed(estimator, rows):
