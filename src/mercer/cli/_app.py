@@ -113,6 +113,8 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
         "model": NEEDED, "output": None, "force": False, **TALK}),
     "plan": ("mercer.cli.plan", "Say what a fit of so many rows would take.", {
         "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
+    "warm": ("mercer.cli.warm", "Compile every loop once, so that no fit waits for the compiler.", {"quiet": False,
+        "debug": False}),
     "demo": ("mercer.cli.plan:run_demo", "Fit the bundled stopping distances of cars.", {
         "output": "mercer_demo.png", "text": False, "force": False, "debug": False}),
 }  # fmt: skip

@@ -83,11 +83,11 @@ def _refined(estimator, kernel, rows, lam, how, criterion, bounds, started):
     names, optimize = [*kernel.names, "lam"], estimator.optimize
     box = np.vstack([kernel.theta_bounds, [np.log(bounds)]])
     free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
-    budget = estimator._clock.part(keep=CAUTION * estimator.plan_.last).budget
+    clock = estimator._clock.part(keep=CAUTION * estimator.plan_.last)
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     found = search_neighbours(
         kernel, rows, lam, how.k, how.random_state, ordered=criterion.by_neighbours == "before", names=names, box=box,
-        free=free, counts=counts, prior=prior, time_budget=budget, callback=reporter(estimator),
+        free=free, counts=counts, prior=prior, clock=clock, callback=reporter(estimator),
     )  # fmt: skip
     first, estimator.selection_ = estimator.selection_, found
     found.criterion, found.candidates = first.criterion, first.candidates

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import uncertainty
+from mercer import _tiles, uncertainty
 from mercer._clock import FOREVER, Clock
 from mercer._state import Stateful
 from mercer.gram import apply
@@ -145,7 +145,8 @@ class KernelEstimator(Stateful, BaseEstimator):
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted._fit(*args, **kwargs)
-        fitted.fit_report_["seconds"] = clock.seconds
+        plan = fitted.__dict__.get("plan_")
+        fitted.fit_report_ |= {"loops": _tiles.said(plan is not None and plan.compiled), "seconds": clock.seconds}
         del fitted._clock
         return self._take_over(fitted)
 

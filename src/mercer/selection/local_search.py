@@ -16,7 +16,7 @@ WORSE = 1e10  # what a trial is worth that cannot be evaluated
 
 
 def search_neighbours(
-    kernel, rows, lam, k, seed, *, ordered, names, box, free, counts=None, prior=None, time_budget=None, callback=None
+    kernel, rows, lam, k, seed, *, ordered, names, box, free, counts=None, prior=None, clock=None, callback=None
 ):
     """`SearchResult` of the kernel and λ of the highest mean log p(yᵢ | y_N(i)), over batches of rows drawn by a seed.
 
@@ -41,7 +41,7 @@ def search_neighbours(
         Rows that each point stands for, where equal ones were merged; None is the weights.
     prior : callable, default=None
         (names, z) ↦ −log density and its gradient.
-    time_budget : float, default=None
+    clock : Clock, default=None
     callback : callable, default=None
         Called with each evaluation; true ends the search.
 
@@ -59,7 +59,7 @@ def search_neighbours(
     >>> 0.005 < found.lam < 0.02
     True
     """
-    record, rng = Record(time_budget, callback), np.random.default_rng(seed)
+    record, rng = Record(clock, callback), np.random.default_rng(seed)
     start = OrderedRows(kernel, rows, lam, seed)
     extra = (rows.weights() if counts is None else counts)[start.order] - 1.0, rows.spread[start.order].sum(axis=1)
     z, status, value = np.clip(np.append(kernel.theta, np.log(lam)), *box.T), "ok", np.nan
@@ -100,7 +100,7 @@ class _Batch:
 
     def __call__(self, moved, z, free):
         """(C, ∂C/∂z of what is free)."""
-        z = z.copy()
+        z, began = z.copy(), self.record.begin(len(self.own))
         z[free] = moved
         lam = float(np.exp(z[-1]))
         try:
@@ -119,5 +119,5 @@ class _Batch:
         if sound and value < self.best:
             self.best, self.best_z = float(value), z
         self.record.failed += not sound
-        self.record.add(n=len(self.own), value=float(value), lam=lam, theta=z.tolist())
+        self.record.add(began, n=len(self.own), value=float(value), lam=lam, theta=z.tolist())
         return (value, slope[free]) if sound else (WORSE, np.zeros(int(free.sum())))
