@@ -33,7 +33,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-demo: $(VENV)/.installed  ## install into .venv and run the main job on bundled data
+demo: $(VENV)/.installed  ## install into .venv; read, fit and judge a bundled table, and write the page about it
 	@$(PY) -m mercer demo --force
 
 test: $(VENV)/.installed-test  ## install into .venv and run the tests, doctests included
@@ -72,7 +72,7 @@ bench-quick: $(BENCH)/.installed  ## the short tasks, in under 3 minutes
 	@$(BENCH)/bin/python benchmarks/run.py --quick $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and what the commands wrote
-	@rm -rf $(VENV) $(BENCH) $(DOCS) $(OLDEST) $(NEWEST) docs/_build docs/auto_examples docs/generated build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.png
+	@rm -rf $(VENV) $(BENCH) $(DOCS) $(OLDEST) $(NEWEST) docs/_build docs/auto_examples docs/generated build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache mercer_demo.html
 	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is newer than pyproject.toml once the install went through, so the next run starts at once.

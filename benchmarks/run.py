@@ -1,7 +1,7 @@
 """Every table of ``benchmarks``, side by side with the peers: ``make bench`` (all) or ``make bench-quick``.
 
 Each (task, implementation) runs in a process of its own, one after the other, in turn over several rounds, so that
-a busy moment of the machine hits all of them. Ratios are of the best times. Results go to ``docs/benchmarks.md``
+a busy moment of the machine hits all of them. Ratios are of the best times. Results go to ``docs/benchmark_tables.md``
 and ``benchmarks/results.json``, each as soon as it is there. A whole run takes two hours. ``--full`` makes the tables
 with ten splits, the largest data and the slow peers instead, which have a part of the page of their own: many hours,
 in one go or in several: ``--older WHEN`` leaves alone what was measured since then.
@@ -154,7 +154,7 @@ def row(title, task, dtype, ours, peers, rounds, machine):
 def markdown(results, machine, seen, scripts=()):
     """The tables as a page."""
     lines = [
-        "# Benchmarks",
+        "# Benchmark tables",
         "",
         "Made by `make bench`. Ratio = best time of the peer / best time of mercer in the same run. Under each table:",
         "the command that made it, what it took and when it was (UTC); `--only NAME` makes one of them again. Of the",
@@ -275,7 +275,7 @@ def keep(results, scripts, machine, seen):
     scripts = merged(old.get("scripts", []), scripts, "name", [*names, *(name + LONG for name in names)])
     text = json.dumps({"machine": machine, "versions": seen, "results": results, "scripts": scripts}, indent=1)
     STORE.write_text(text)
-    (HERE.parent / "docs" / "benchmarks.md").write_text(markdown(results, machine, seen, scripts))
+    (HERE.parent / "docs" / "benchmark_tables.md").write_text(markdown(results, machine, seen, scripts))
     return results, scripts
 
 

@@ -53,7 +53,7 @@ def same(found, expected):
     return all(abs(float(a) - float(b)) <= 0.02 * abs(float(b)) + 0.011 for a, b in pairs)
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "how_to_add.md", "index.md"])
+@pytest.mark.parametrize("name", ["tutorial.md", "how_to_add.md", "index.md", "from_sklearn.md"])
 def test_a_page_prints_what_it_says(name):
     path, names, shown = DOCS / name, {"__name__": "page"}, 0
     import numpy as np

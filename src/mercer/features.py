@@ -13,7 +13,7 @@ class EmpiricalFeatureMap:
     ----------
     kernel : Kernel
     points : collection
-        X.
+        X, the rows whose features are made.
     eigenvalues : ndarray of shape (r,)
         Λ, largest first.
     projection : ndarray of shape (n, r)

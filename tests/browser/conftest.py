@@ -34,31 +34,45 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory):
-    """{name: path}: a process with hostile names and large numbers, a classifier, ridge models, one with categories."""
-    folder, rng = tmp_path_factory.mktemp("pages"), np.random.default_rng(0)
+def models():
+    """{name: (model, X, y)}: a process with large numbers, a classifier, ridge models, one with categories."""
+    rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(80, 4))
     y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(80)
     label = np.where(y > 0, "<b>up</b>", "down")
+    table = {"x": X[:, 0], "<u>site</u>": rng.choice([HOSTILE[0], HOSTILE[1], "Oslo"], 80).tolist()}
+    made = {
+        "process": (GaussianProcessRegressor(1e8 * Gaussian(SCALE), 1e6, criterion=None), X * SCALE, 1e4 * y),
+        "labels": (GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), criterion=None), X, label),
+        "mixed": (KernelRidge(Gaussian(0.5).on("x") * Categorical().on("<u>site</u>"), lam=0.1), table,
+                  np.column_stack([y, y**2])),
+        "ridge": (KernelRidge(Gaussian(0.8), lam=0.1), X[:, :1], y),
+        "plain": (KernelRidge(Gaussian(0.8), lam=0.1), X, y),
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: (model.fit(rows, target), rows, target) for name, (model, rows, target) in made.items()}
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory, models):
+    """{name: path} of the pages about the models, two of them with hostile names."""
+    folder = tmp_path_factory.mktemp("pages")
     names = {
         "feature_names": HOSTILE,
         "target": "<i>yield</i> " + "k" * 60,
         "row_labels": [f"<u>{i}</u>" for i in range(80)],
     }
-    process = GaussianProcessRegressor(1e8 * Gaussian(SCALE), 1e6, criterion=None)
-    mixed = KernelRidge(Gaussian(0.5).on("x") * Categorical().on("<u>site</u>"), lam=0.1)
-    table = {"x": X[:, 0], "<u>site</u>": rng.choice([HOSTILE[0], HOSTILE[1], "Oslo"], 80).tolist()}
+    more = {
+        "process": {**names, "notes": ["<script>document.title='hacked'</script>"]},
+        "labels": names,
+        "mixed": {"target": ["<i>a</i>", "<b>b</b>"]},
+        "ridge": {},
+        "plain": {"feature_names": ["rain", "soil", "ph", "height"], "target": "yield"},
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = {
-            "process": collect(process.fit(X * SCALE, 1e4 * y), X * SCALE, 1e4 * y, **names,
-                               notes=["<script>document.title='hacked'</script>"]),
-            "labels": collect(GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), criterion=None).fit(X, label),
-                              X, label, **names),
-            "mixed": collect(mixed.fit(table, np.column_stack([y, y**2])), table, np.column_stack([y, y**2]),
-                             target=["<i>a</i>", "<b>b</b>"]),
-            "ridge": collect(KernelRidge(Gaussian(0.8), lam=0.1).fit(X[:, :1], y), X[:, :1], y),
-        }  # fmt: skip
+        found = {name: collect(*models[name], **options) for name, options in more.items()}
     return {name: write(one, folder / f"{name}.html") for name, one in found.items()}
 
 
@@ -76,6 +90,9 @@ class Visit:
     def plot(self, key):
         """A chart, in the middle of the window."""
         found = self.page.locator(f"#plot-{key}")
+        found.evaluate(
+            "e => { for (let d = e.closest('details'); d; d = d.parentElement.closest('details')) d.open = true; }"
+        )
         found.evaluate("e => e.scrollIntoView({block: 'center', behavior: 'instant'})")
         return found
 

@@ -3,11 +3,12 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.browser
 
-EVERY = ("process", "labels", "ridge", "mixed")
+EVERY = ("process", "labels", "ridge", "mixed", "plain")
 
 
 def sideways(page):
@@ -38,9 +39,10 @@ def test_hostile_names_are_shown(visit):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("width", [320, 768])
-def test_narrow_screens_do_not_scroll_sideways(visit, name, width):
-    seen = visit(name, width=width, height=640)
+@pytest.mark.parametrize("width", [320, 768, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_screen_scrolls_sideways(visit, name, width, scheme):
+    seen = visit(name, width=width, height=640, color_scheme=scheme)
     assert sideways(seen.page) <= 0
     wide = seen.page.evaluate(
         "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, pre, svg')"
@@ -64,7 +66,9 @@ COLLIDING = """() => [...document.querySelectorAll("svg.still")].flatMap((pictur
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("width", [320, 768, 1280])
 def test_texts_of_charts_neither_collide_nor_leave_the_picture(visit, name, width):
-    assert visit(name, width=width).page.evaluate(COLLIDING) == []
+    page = visit(name, width=width).page
+    page.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    assert page.evaluate(COLLIDING) == []
 
 
 @pytest.mark.parametrize("width", [320, 1280])
@@ -160,13 +164,91 @@ def test_injected_script_and_style_are_refused(visit):
     assert seen.page.title() != "1"
 
 
+# ----------------------------------------------------------------------------------------------- what if
+def said(text):
+    """A number as the page writes it."""
+    return float(text.replace("\u202f", "").replace("−", "-"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 768, 1280])
+def test_sliders_move_the_prediction_and_its_interval(visit, models, width, scheme):
+    seen = visit("process", width=width, color_scheme=scheme)
+    model, X, y = models["process"]
+    box = seen.page.locator("#sliders")
+    assert box.get_attribute("data-ready") == "yes"
+    row = np.median(X, axis=0)[None]
+    for step in range(3):
+        mean, std = model.predict(row, return_std=True, noisy=True)
+        assert said(box.locator(".now").inner_text()) == pytest.approx(mean[0], rel=5e-3)
+        low, high = map(said, re.search(r": (.+) to (.+)$", box.locator(".interval").inner_text()).groups())
+        assert (high - low) / 2 == pytest.approx(1.6449 * std[0], rel=0.05)  # by a stand-in
+        slider = seen.page.locator(f"#slider-{step}")
+        column = seen.page.evaluate(
+            "k => JSON.parse(document.getElementById('findings').textContent).whatif.factors[k].columns[0]", step
+        )
+        slider.evaluate(
+            "(e, share) => { e.value = Number(e.min) + share * (e.max - e.min); e.dispatchEvent(new Event('input')); }",
+            0.25,
+        )
+        row[0, column] = float(slider.input_value())
+        seen.page.wait_for_timeout(100)
+    assert seen.said == []
+
+
+@pytest.mark.parametrize("name", ["process", "labels", "ridge"])
+def test_sliders_begin_with_what_the_model_says(visit, models, name):
+    seen = visit(name)
+    model, X, y = models[name]
+    row, now = np.median(X, axis=0)[None], seen.page.locator("#sliders .now").inner_text()
+    if name == "labels":
+        assert float(now.removesuffix(" %")) == pytest.approx(100 * model.predict_proba(row)[0, 1], abs=1.5)
+    else:
+        assert said(now) == pytest.approx(model.predict(row)[0], rel=5e-3)
+
+
+def test_a_category_is_chosen_from_a_list_and_the_middle_comes_back(visit):
+    seen = visit("mixed")
+    box, first = seen.page.locator("#sliders"), seen.page.locator("#sliders .now").inner_text()
+    choice = box.locator("select").first
+    choice.select_option(index=1 - choice.evaluate("e => Math.min(e.selectedIndex, 1)"))
+    seen.page.wait_for_timeout(100)
+    assert box.locator(".now").inner_text() != first
+    box.locator(".back").click()
+    seen.page.wait_for_timeout(100)
+    assert box.locator(".now").inner_text() == first
+
+
+def test_the_first_screen_is_whole(visit):
+    page = visit("plain", width=1280, height=900).page
+    for part in ("#verdict", ".beside", "#plot-fit", "#plot-effect-0", "#plot-effect-1", "#plot-effect-2"):
+        box = page.locator(part).first.bounding_box()
+        assert box["y"] + box["height"] <= 900, part
+    curve = visit("ridge", width=1280, height=900).page.locator("#plot-curve").bounding_box()
+    assert curve["y"] + curve["height"] <= 900
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_small_table_has_a_short_page(visit, name):
+    assert visit(name).page.evaluate("document.documentElement.scrollHeight") <= 6600
+
+
+def test_a_code_leads_to_what_it_means(visit):
+    page = visit("labels").page
+    link = page.locator(".check a.code").first
+    target = page.locator(link.get_attribute("href"))
+    assert target.count() == 1 and len(target.inner_text()) > 10
+
+
 # -------------------------------------------------------------------------------- without script, in print
 def test_readable_without_javascript(visit):
     page = visit("process", java_script_enabled=False).page
     assert page.locator("#verdict").is_visible()
     pictures = page.locator("svg.still")
     assert pictures.count() >= 10
-    assert all(pictures.nth(i).is_visible() for i in range(pictures.count()))
+    shown = page.locator("svg.still:not(details *)")
+    assert shown.count() >= 8
+    assert all(shown.nth(i).is_visible() for i in range(shown.count()))
     assert pictures.first.bounding_box()["height"] > 100
     assert page.locator("#save").is_hidden()
     assert page.locator("details summary").first.is_visible()

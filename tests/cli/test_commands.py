@@ -89,12 +89,8 @@ def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_pa
     assert "install mercer[cli]" in err
     assert run("plan", "--rows", "500")[0] == 0
     assert run("--help")[0] == 0
-    code, out, _ = run("demo", "--text")
-    assert code == 0
-    assert "Stopping distance of cars" in out
-    (tmp_path / "mercer_demo.png").write_text("mine")
+    (tmp_path / "mercer_demo.html").write_text("mine")
     assert run("demo")[0] == 2
-    assert run("demo", "--output", "other.png", "--text", "--force")[0] == 0
 
 
 def test_progress_after_two_seconds_on_a_terminal_only(monkeypatch, capsys):

@@ -17,7 +17,9 @@ def test_the_kernel_is_searched_for_and_said_in_words(run, cars):
     found = json.loads(run("fit", cars, *options)[1])["model"]
     first, *others = found["candidates"]
     again = json.loads(run("fit", cars, "-k", "auto", *options)[1])["model"]
-    assert first["kernel"] == found["kernel"] == again["kernel"]
+    assert found["name"] == "stack" and found["kernel"] == again["kernel"]
+    mixed = {one["kernel"]: one["weight"] for one in found["candidates"] if one["weight"]}
+    assert max(mixed, key=mixed.get) == found["kernel"] and sum(mixed.values()) == pytest.approx(1.0)
     assert first["behind"] == 0.0 and others and all(one["behind"] >= 0.0 for one in others)
     assert "speed" in first["words"] and first["words"] in found["selection"]["message"]
     quick = json.loads(run("fit", cars, "--quick", *options)[1])["model"]
@@ -37,18 +39,25 @@ def test_where_the_kernel_is_not_searched_for(run, cars, tmp_path):
         assert "some 50 evaluations each" in plan(*one)
 
 
-@pytest.mark.parametrize("model", ["gp", "svr"])
+@pytest.mark.parametrize("model", ["gp", "svr", "ridge"])
 def test_a_search_for_other_models(run, cars, model):
     code, out, _ = run("fit", cars, "-t", "dist", "--model", model, "-k", "auto", "--no-score")
     assert code == 0
-    assert "that is " in out if model == "gp" else "the kernel is the one that ridge regression chooses" in out
+    assert "the kernel is the one that ridge regression chooses" in out if model == "svr" else "that is " in out
+
+
+@pytest.mark.parametrize("model", ["gpc", "logistic"])
+def test_a_search_for_labels(run, cars, model):
+    code, out, _ = run("fit", cars, "-t", "class", "--model", model, "-k", "auto", "--no-score", "--ignore", "name")
+    assert code == 0 and "that is " in out and "speed" in out
 
 
 USAGE = [
     (("-t", "dist", "-k", "auto", "--criterion", "gcv"), "by evidence, not by gcv"),
     (("-t", "dist", "-k", "auto", "--quick"), "--quick"),
     (("-t", "dist", "-k", "auto", "--fix-kernel"), "--fix-kernel"),
-    (("-t", "class", "-k", "auto"), "targets that are numbers"),
+    (("-t", "dist", "--model", "stack", "--quick"), "--model stack searches"),
+    (("-t", "dist", "--model", "stack", "-k", "Gaussian(1.0)"), "--model stack searches"),
 ]
 
 
@@ -90,3 +99,29 @@ def test_a_series_is_forecast(run, tmp_path):
     assert found["test"]["r2"] > 0.9 and found["score"]["optimism"] is None
     season = re.search(r"a season of period ([\d.]+) in year", found["model"]["candidates"][0]["words"])
     assert abs(float(season[1]) - 1.0) < 0.02
+
+
+@pytest.mark.parametrize("options", [(), ("--quick",)])
+def test_a_transform_of_the_target(run, tmp_path, options):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 3, 60)
+    table, model = tmp_path / "t.csv", tmp_path / "t.mercer"
+    pl.DataFrame({"x": x, "y": np.exp(x + 0.3 * rng.standard_normal(60))}).write_csv(table)
+    arguments = ("-t", "y", "--target-transform", "auto", "--no-score", "-o", model)
+    code, out, _ = run("fit", table, *arguments, *options)
+    assert code == 0 and "target  log, by left-out densities the best of 3" in out
+    code, out, err = run("predict", model, table, "--interval", "0.9")
+    ends = np.array([line.split(",")[1:] for line in out.splitlines()[1:]], dtype=float)
+    assert code == 0 and "the transformed target" in err and (ends > 0).all()
+
+
+def test_transforms_that_cannot_be(run, cars):
+    assert "no 'cube'" in run("fit", cars, "-t", "dist", "--target-transform", "cube")[2]
+    assert "not for svr" in run("fit", cars, "-t", "dist", "--model", "svr", "--target-transform", "log")[2]
+
+
+def test_intervals_of_a_mixture(run, cars, tmp_path):
+    model = tmp_path / "m.mercer"
+    assert run("fit", cars, "-t", "dist", "--no-score", "-o", model)[0] == 0
+    code, out, err = run("predict", model, cars, "--interval", "0.9", "--std")
+    assert code == 0 and "quantiles of the mixture" in err and "std" in out.splitlines()[0]

@@ -558,7 +558,7 @@ def test_paths_and_notes(tmp_path, monkeypatch):
     header = files.read_header(Path("bare.mercer"))
     assert repr(header["note"]) == repr(note)
     assert header["class"] == "KernelInterpolator"
-    assert header["kernel"].startswith("Gaussian(")
+    assert header["kernel"].startswith("Matern32(")
     assert header["format"] == 1
     assert header["bytes"] == Path("bare.mercer").stat().st_size
     assert files.read_header("path.mercer")["note"] is None

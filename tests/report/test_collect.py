@@ -244,7 +244,7 @@ def test_same_rows_same_findings(table):
     found, other = collect(model, X, y), collect(model, X, y, target="z")
     assert found["reproduce"]["data"] != other["reproduce"]["data"]
     differs = {name for name in found.sections if found[name] != other[name]}
-    assert differs <= {"title", "reproduce", "effects", "verdict"}  # where the name of the target stands
+    assert differs <= {"title", "reproduce", "effects", "whatif", "verdict"}  # where the name of the target stands
 
 
 def test_wrong_input_is_named(table):

@@ -223,9 +223,10 @@ def test_what_costs_is_left_out_when_the_time_is_over(rng):
     found = collect(model, X, y, time_budget=0.0)
     missing = [found["learning"], found["effects"], found["selection"]["surface"]]
     assert all("time budget of 0 s" in one["missing"] for one in missing)
-    assert len(found["data"]["left_out"]) == 3
+    assert len(found["data"]["left_out"]) == 4
+    assert "time budget of 0 s" in found["whatif"]["missing"]
     assert "picks" in found["selection"]["path"]
-    assert "time budget was used up: evidence surface" in page_of(found)
+    assert "time budget was used up: effects of the columns" in page_of(found)
     assert "left_out" in collect(model, X, y, time_budget=1e6)["data"]
     for bad in (-1.0, float("nan")):
         with pytest.raises(ValueError, match="time_budget"):

@@ -208,3 +208,18 @@ def test_support_vectors_with_a_kernel_that_is_searched_for():
     X = np.linspace(0, 6, 25)[:, None]
     model = SVR("auto", epsilon=0.05, time_budget=60).fit(X, np.sin(X[:, 0]))
     assert np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.15
+
+
+@pytest.mark.parametrize(
+    "model", [GaussianProcessClassifier("auto", time_budget=60), KernelMachine("auto", loss="hinge", time_budget=60)]
+)
+def test_labels_that_say_nothing(model):
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    y = np.arange(12) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert set(model.fit(X[:2], y[:2]).predict(X)) <= {0, 1}  # two rows
+        assert set(model.fit(np.ones((12, 2)), y).predict(X)) <= {0, 1}  # columns that are constant
+        assert set(model.fit(np.column_stack([X, np.ones(12)]), y).classes_) == {0, 1}
+    with pytest.raises(ValueError, match="class"):
+        model.fit(X, np.zeros(12, dtype=int))

@@ -42,7 +42,7 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
     "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. stack is a mixture of the best kernels "
-              "of a search. auto: ridge for numbers, gpc for text."),
+              "of a search. auto: for numbers stack up to 2,000 rows, else ridge (gp for a series); gpc for text."),
     "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
                "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns. auto: what a "
                "search over expressions finds; the default for numbers up to 2,000 rows."),
@@ -83,7 +83,6 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "keep": ("--keep", list, "NAME", "Column to pass through, such as an identifier. May be repeated."),
     "rows": ("--rows", str, "N", "Rows: 500, 2e6."),
     "features": ("--features", str, "D", "Columns of numbers."),
-    "text": ("--text", bool, None, "Draw with letters, also where matplotlib is installed."),
     "quiet": ("--quiet -q", bool, None, "Only results and errors."),
     "no_progress": ("--no-progress", bool, None, "No progress bar."),
     "debug": ("--debug", bool, None, "Show where an error comes from."),
@@ -115,8 +114,8 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
         "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
     "warm": ("mercer.cli.warm", "Compile every loop once, so that no fit waits for the compiler.", {"quiet": False,
         "debug": False}),
-    "demo": ("mercer.cli.plan:run_demo", "Fit the bundled stopping distances of cars.", {
-        "output": "mercer_demo.png", "text": False, "force": False, "debug": False}),
+    "demo": ("mercer.cli.demo", "Read a bundled table as a spreadsheet left it, fit, judge, write the page.", {
+        "output": "mercer_demo.html", "force": False, "debug": False}),
 }  # fmt: skip
 
 

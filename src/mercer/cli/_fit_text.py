@@ -6,6 +6,7 @@ from mercer.cli._session import table
 from mercer.tabular.cells import count
 
 MOST = 12  # columns that are listed
+BY_LENGTH = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # importance ranks columns, below
 SHOWN = 6  # kernels of a leaderboard
 
 
@@ -52,6 +53,8 @@ def _searches(facts):
 def page(result):
     """The whole result, as text."""
     parts = [_data(result), _model(result)]
+    if result.get("verdict"):
+        parts.append("Verdict\n  " + "\n  ".join(result["verdict"]))
     if result["score"]:
         parts.append(_score(result["score"]))
     if result["test"]:
@@ -109,22 +112,27 @@ def _model(result):
     lines = [f"Model     {model['title']}", f"  kernel  {_short(model['kernel'])}"]
     if model["lam"] is not None:
         lines.append(f"  λ       {model['lam']:.4g}")
+    if "target" in model["fit_report"]:
+        word, tried = model["fit_report"]["target"], len(model["fit_report"]["targets tried"])
+        word = {"none": "as it is", "rank": "by its rank"}.get(word, word)
+        lines.append(f"  target  {word}" + (f", by left-out densities the best of {tried}" if tried > 1 else ""))
     chosen = model["selection"]
     if chosen:
         status = "" if chosen["status"] == "ok" else f"; {chosen['status'].replace('_', ' ')}"
         how = f"{chosen['evaluations']} evaluations" if chosen["evaluations"] else "all λ from one factorisation"
         lines.append(f"  by      {chosen['criterion']}, {how}{status}")
     if model["candidates"]:
-        lines.append(f"  that is {model['candidates'][0]['words']}")
+        lines.append(f"  that is {BY_LENGTH.sub('', model['candidates'][0]['words'])}")
         lines.append("  best of the search, and by how many nats the others are behind it")
         lines += [f"  {one['behind']:6.2f}  {one['name']}" for one in model["candidates"][:SHOWN]]
         mixed = sorted((one for one in model["candidates"] if one["weight"]), key=lambda one: -one["weight"])
         if mixed:
             lines.append("  mixed, by how well they foresee rows that they have not seen")
             lines += [f"  {100 * one['weight']:4.0f} %  {one['name']}" for one in mixed]
-    if model["scales"]:
-        lines.append("  length scales in standard deviations (short: the target changes fast along that column)")
-        lines += ["  " + line for line in table([(name, f"{ell:.3g}") for name, ell in model["scales"]]).splitlines()]
+    if model["importance"]:
+        lines.append("  what matters: how far predictions move when a column is shuffled, in their standard deviations")
+        rows = [(name, f"{rise:.3g}") for name, rise in model["importance"][:MOST]]
+        lines += ["  " + line for line in table(rows).splitlines()]
     return "\n".join(lines)
 
 

@@ -130,7 +130,7 @@ def _largest(fits, most):
 
 AUTO = "auto"  # the kernel that a search over expressions finds
 # Models with the log densities that can compare kernels.
-SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo")}
+SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo"), "gpc": ("evidence",)}
 MOST_SEARCHED = 2000  # rows up to which kernels are searched for where nothing is said
 LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
@@ -253,27 +253,35 @@ def check_transform(settings, name):
     given = settings.target_transform
     if given is not None and given not in TARGETS:
         raise Usage(f"--target-transform: there is no {given!r}{meant(given, TARGETS)} There are {', '.join(TARGETS)}")
-    if given not in (None, "none") and name not in ("ridge", "gp"):
-        raise Usage(f"--target-transform is for --model ridge and gp, not for {name}")
+    if given not in (None, "none") and name not in ("ridge", "gp", "stack"):
+        raise Usage(f"--target-transform is for --model ridge, gp and stack, not for {name}")
     return None if given == "none" else given
 
 
 def settled(settings, kernel, name, rows, budget):
     """The kernel that was asked for; where none was, "auto" if there is time for a search over so many rows."""
     if kernel == AUTO:
-        if name in LABELS:
-            raise Usage("--kernel auto is for targets that are numbers; leave --kernel away")
         if settings.fix_kernel or settings.quick:
             raise Usage(f"--kernel auto is a search, and {'--quick' if settings.quick else '--fix-kernel'} is none")
     if name == "stack":
         if kernel not in (None, AUTO) or settings.quick or settings.fix_kernel:
             raise Usage("--model stack searches for its kernels: leave --kernel, --quick and --fix-kernel away")
         return AUTO
-    if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED:
+    if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED or name in LABELS:
         return kernel
     few = min(rows, budget.most_rows or rows) <= MOST_SEARCHED
     able = few and settings.criterion in ("auto", "evidence")
     return AUTO if able and (budget.total is None or budget.total >= LEAST_SECONDS) else None
+
+
+def default_model(settings, name, series):
+    """What is fitted where neither a model nor a kernel was asked for, and there is time for a search.
+
+    A mixture of the best kernels; of a series one process, whose intervals grow with the distance ahead.
+    """
+    if series is not None:
+        return "gp"
+    return "stack" if settings.criterion == "auto" else name
 
 
 def series_along(recipe, table):

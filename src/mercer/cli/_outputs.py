@@ -13,6 +13,7 @@ from mercer.cli._session import plain
 from mercer.tabular.learn import shown
 
 MOST_SCORED = 5000  # rows of the cross-validation and of the page
+RANKED = 400  # rows that say what matters, without a page
 
 
 def some_rows(n, seed):
@@ -55,7 +56,20 @@ def result_of(settings, fitted, scored, facts, budget, frame):
         missing = findings["data"]["left_out"]
         if missing:
             result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
+    result["model"]["importance"] = _importance(fitted, frame, findings)
+    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
     return result | {"seconds": budget.session.seconds}, findings
+
+
+def _importance(fitted, frame, findings):
+    """[[column, importance], …], the strongest first: of the page, or of some rows without one."""
+    from mercer.report import ranked
+
+    if findings is not None:
+        return [[one["name"], one["rise"]] for one in findings["effects"].get("columns", ())]
+    table = frame[fitted.rows_[:RANKED]]
+    X, y = fitted.inputs(table), fitted.targets(table)[1]
+    return [list(pair) for pair in ranked(fitted.estimator_, X, y, feature_names=fitted.feature_names_)]
 
 
 def _data(fitted, facts):
@@ -114,12 +128,13 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
     n, notes = len(fitted.rows_), result["notes"]
     some = some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
     if len(some) < n:  # left-out predictions of all of them would take five more fits
-        notes = [*notes, f"this page is about {len(some):,} of the {n:,} rows of the fit, drawn at random."]
         scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
     table = frame[fitted.rows_[some]]
     labels = [str(row + 1) for row in order[fitted.rows_[some]]]
-    if settings.id is not None:
-        labels = [text or f"row {label}" for text, label in zip(as_texts(table[settings.id]), labels, strict=True)]
+    own = (name for name, why in fitted.recipe_.ignored_.items() if "identifier" in why)
+    names = next(own, None) if settings.id is None else settings.id  # a column that was left out since it names rows
+    if names is not None:
+        labels = [text or f"row {label}" for text, label in zip(as_texts(table[names]), labels, strict=True)]
     return collect(
         fitted.estimator_,
         fitted.inputs(table),
@@ -132,6 +147,8 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
         row_labels=labels,
         units=fitted.recipe_.units,
         time_budget=budget.left,
+        fitted_rows=n,
+        selection=fitted.selection_,
     )
 
 

@@ -9,6 +9,7 @@ from mercer.cli._options import (
     check_kernel,
     check_transform,
     criterion_name,
+    default_model,
     kernel_objects,
     make_estimator,
     model_name,
@@ -121,12 +122,13 @@ def _model(settings, frame, kernel, budget):
         notes.append(
             f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
         )
-        name = "gp" if settings.model == "auto" else name  # intervals that grow with the distance from what is known
     elif settings.time is not None:
         series = settings.time
         notes.append(
             f"rows are in the order of {series!r}: folds are of the second half, each predicted from what was before."
         )
+    if kernel == AUTO and settings.model == "auto" and not labels:
+        name = default_model(settings, name, series)
     criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)

@@ -21,14 +21,3 @@ def plan_dict(found):
     """A plan as plain values."""
     names = ("n", "solver", "gram", "memory_bytes", "available_bytes", "seconds", "reasons")
     return {("rows" if name == "n" else name): getattr(found, name) for name in names}
-
-
-def run_demo(settings):
-    """``mercer demo``: the picture into a file, or letters."""
-    from mercer.cli._tables import check_free
-    from mercer.demo import run as demo
-
-    if not settings.text:
-        check_free(settings.output, "--output", settings.force)
-    demo(output=None if settings.text else settings.output)
-    return 0

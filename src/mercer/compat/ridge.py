@@ -46,7 +46,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n,) or (n, t)
-        c.
+        The weight of each training row in Σⱼ cⱼ k(x, xⱼ).
     X_fit_ : {ndarray, sparse array} of shape (n, d)
         The training rows; the matrix itself for "precomputed".
     fit_report_ : FitReport

@@ -58,7 +58,7 @@ class SVR(SupportVectors):
     coef_ : {ndarray, sparse array} of shape (1, d)
         For the linear kernel.
     intercept_ : ndarray of shape (1,)
-        b.
+        b, the constant of the decision function.
     fit_status_ : int
         0 if it converged, else 1, with a warning.
     n_iter_ : int

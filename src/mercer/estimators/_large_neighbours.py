@@ -1,6 +1,7 @@
 """A Gaussian process by neighbours: hyper-parameters from some rows, then by batches; recalibrated on rows left out."""
 
 import copy
+import math
 import time
 
 import numpy as np
@@ -17,11 +18,11 @@ from mercer.primal.design import choose_landmarks
 from mercer.selection import Evidence
 from mercer.selection.local_search import search_neighbours
 from mercer.selection.progress import reporter
-from mercer.solvers.plan import CAUTION
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
 from mercer.sources.base import Block
 
 CANDIDATES = 20  # rows for each landmark of the global part
+ALIVE = 5.0  # factor of a length scale from the median distance beyond which its slope is too small to follow
 GLOBAL = 256  # landmarks of the global part where none are said
 
 
@@ -65,7 +66,7 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
         some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
         kernel, lam = learn(kernels, some, lam)
         if rows.n > SUBSET:
-            kernel, lam = _refined(estimator, kernel, rows, lam, how, criterion, bounds, started)
+            kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
     if not lam >= 0:
         raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
     basis = _global_part(kernel, rows, how)
@@ -77,17 +78,26 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
     publish(estimator, kept, precisions)
 
 
-def _refined(estimator, kernel, rows, lam, how, criterion, bounds, started):
+def _alive(kernel, kernels, lam):
+    """Starts beside what was found on some rows: a length that it made too long to matter may matter on all of them."""
+    first = next((one for one in kernels if one.names == kernel.names), kernel)
+    lengths = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
+    near = np.clip(kernel.theta, first.theta - math.log(ALIVE), first.theta + math.log(ALIVE))
+    mine = np.where(lengths, near, kernel.theta)
+    return [np.append(theta, math.log(max(lam, 1e-300))) for theta in (mine, np.where(lengths, first.theta, mine))]
+
+
+def _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started):
     """(kernel, λ) by batches of rows of all; what was found on some rows is where they begin."""
     prior = learning.make_prior(estimator.prior, kernel, rows, criterion)
     names, optimize = [*kernel.names, "lam"], estimator.optimize
     box = np.vstack([kernel.theta_bounds, [np.log(bounds)]])
     free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
-    clock = estimator._clock.part(keep=CAUTION * estimator.plan_.last)
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     found = search_neighbours(
         kernel, rows, lam, how.k, how.random_state, ordered=criterion.by_neighbours == "before", names=names, box=box,
-        free=free, counts=counts, prior=prior, clock=clock, callback=reporter(estimator),
+        free=free, starts=_alive(kernel, kernels, lam), counts=counts, prior=prior, clock=estimator._search_clock(),
+        callback=reporter(estimator),
     )  # fmt: skip
     first, estimator.selection_ = estimator.selection_, found
     found.criterion, found.candidates = first.criterion, first.candidates

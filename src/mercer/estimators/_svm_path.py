@@ -21,9 +21,9 @@ class SVRPath(NamedTuple):
     Cs, epsilons : ndarray of shape (p,), (q,)
         Ascending C, descending ε.
     dual_coef : ndarray of shape (p, q, n)
-        α.
+        α, the weight of each training row, for each C and ε.
     intercept : ndarray of shape (p, q)
-        b.
+        b, the constant, for each C and ε.
     support : ndarray of shape (p, q)
         How many support vectors.
     objective, gap, violation : ndarray of shape (p, q)

@@ -52,9 +52,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (M,) or (M, t)
-        θ.
+        θ, the coefficient of each basis function.
     intercept_ : float or ndarray of shape (t,)
-        b.
+        b, the constant.
     leverage_ : ndarray of shape (n,)
         hᵢ: the squared norms of the rows of Q; NaN for rows of weight 0.
     loo_residuals_ : ndarray of shape (n,) or (n, t)

@@ -12,10 +12,11 @@ from mercer.estimators._base import check_kernel, given_kernels, latent_kernel
 from mercer.estimators._gpc_fit import class_model, known_mean, learnt, plan_classes
 from mercer.estimators._gpc_warnings import warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels
+from mercer.estimators._large_classes import fit_classes, plan_classes_near
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_X
-from mercer.gram import Rows, TiledGram, take
+from mercer.gram import Neighbours, Rows, TiledGram, take
 from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
@@ -68,6 +69,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     tol : float, default=1e-8
         When an approximation has converged: the last change of f relative to 1 + max |f|; with "quadrature" the
         last change of the log evidence.
+    approximation : Neighbours or None, default=None
+        None is exact; `Neighbours` have Laplace's approximation within the nearest rows of each input: see the report.
     memory : float, default=None
         Bytes that may be used; None is what the machine has.
     time_budget : float, default=None
@@ -131,12 +134,22 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         "starts": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "approximation": [Neighbours, None],
         "memory": [Interval(Real, 0, None, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
     }
     criteria = ("evidence",)
-    has_evidence, leaves_out = True, "exact"
+
+    @property
+    def has_evidence(self):
+        """Whether log p(y) is known: not by neighbours, each of which has its own."""
+        return "neighbours_" not in self.__dict__
+
+    @property
+    def leaves_out(self):
+        """How good ``left_out()`` is; None by neighbours, which leave out some rows only."""
+        return "exact" if self.has_evidence else None
 
     def __init__(
         self,
@@ -154,6 +167,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         starts=3,
         max_iter=100,
         tol=1e-8,
+        approximation=None,
         memory=None,
         time_budget=None,
         random_state=0,
@@ -171,6 +185,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         self.starts = starts
         self.max_iter = max_iter
         self.tol = tol
+        self.approximation = approximation
         self.memory = memory
         self.time_budget = time_budget
         self.random_state = random_state
@@ -216,6 +231,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             check_kernel(kernel, rows.X)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
+        if self.approximation is not None:
+            return fit_classes(self, rows, kernels)
         self.plan_ = plan_classes(self, rows.n, rows.d, classes, coupled)
         self._model = class_model(self, rows, classes, coupled)
         self._model.check(TiledGram(kernels[0], rows.X))
@@ -227,12 +244,14 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         losses = self._set_results(rows)
         self._posterior.release()
         self._report(rows, losses, coupled)
-        warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
+        return warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
 
     merges_rows = "labels"  # equal inputs of one class are one point
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
+        if self.approximation is not None:
+            return plan_classes_near(self, n, d)
         classes = max(2, targets)
         coupled = classes > 2 and self.multi_class == "softmax"
         return plan_classes(self, n, d, classes, coupled, binding=False)
@@ -254,22 +273,13 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     def _report(self, rows, losses, coupled):
         """Fill ``fit_report_``."""
         self.fit_report_ = FitReport(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            inference=self.inference,
+            estimator=type(self).__name__, kernel=repr(self.kernel_), inference=self.inference,
             learnt_by=self._model.learns_by if self.selection_ is not None else "nothing was learnt",
-            link="softmax" if coupled else self.link,
-            classes=len(self.classes_),
-            rows=rows.given,
-            dropped_rows=rows.given - len(rows.used),
-            merged_rows=rows.merged,
-            points=rows.n,
-            log_evidence=self.log_marginal_likelihood_value_,
-            loo_log_loss=losses[0],
-            frequency_log_loss=losses[1],
-            temperature=self.temperature_,
-            approximation=[dict(info) for info in self._posterior.infos],
-        )
+            link="softmax" if coupled else self.link, classes=len(self.classes_), rows=rows.given,
+            dropped_rows=rows.given - len(rows.used), merged_rows=rows.merged, points=rows.n,
+            log_evidence=self.log_marginal_likelihood_value_, loo_log_loss=losses[0], frequency_log_loss=losses[1],
+            temperature=self.temperature_, approximation=[dict(info) for info in self._posterior.infos],
+        )  # fmt: skip
         if self.selection_ is not None:
             self.fit_report_["selection"] = self.selection_.to_dict()
 
@@ -281,11 +291,13 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     def state(self):
         """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps."""
         state = super().state()
-        if "classes_" in state:
+        if "classes_" in state and "neighbours_" not in state:
             state |= {"model": self._model.state(), "posterior": self._posterior.state()}
         return state
 
     def _restore(self, state):
+        if "neighbours_" in state:
+            self._posterior = state["neighbours_"]
         if "posterior" in state:
             self._model = ClassModel.from_state(state.pop("model"))
             self._posterior = ClassPosterior.from_state(state.pop("posterior"))
@@ -361,6 +373,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         float, or (float, ndarray of shape (p,))
         """
         check_is_fitted(self)
+        if not self.has_evidence:
+            raise ValueError("log p(y) needs one system of all rows: approximation=None.")
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_
         kernel = self.kernel_ if theta is None else self.kernel_.with_theta(theta)
@@ -379,7 +393,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             raise ValueError("Found array with 0 sample(s): X has no row, but a minimum of 1 is required.")
         for i in range(0, len(X), BLOCK):
             part = take(X, range(i, min(i + BLOCK, len(X))))
-            yield part, self.kernel_(part, self.points_)
+            yield part, self._posterior.cross(self.kernel_, part, self.points_)
 
     def _diagonal(self, rows):
         """Return k(x, x)."""

@@ -93,7 +93,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
     point_index_ : ndarray of shape (n,)
         The support vector that a training row is; -1 for rows that are none.
     intercept_ : float or ndarray of shape (t,)
-        b.
+        b, the constant that is added to Σⱼ αⱼ k(x, xⱼ).
     classes_ : ndarray
         With a loss for labels: the classes.
     kernel_, lam_, loss_

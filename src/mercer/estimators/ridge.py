@@ -64,7 +64,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_points,) or (n_points, t)
-        α.
+        α, the weight of each training point in f(x) = Σⱼ αⱼ k(x, xⱼ) + b.
     points_ : collection
         The distinct training inputs, in the order of their first appearance.
     point_index_ : ndarray of shape (n,)

@@ -71,7 +71,7 @@ class SVR(KernelRegressor):
     dual_coef_ : ndarray of shape (s,) or (s, t)
         α of the support vectors.
     intercept_ : float or ndarray of shape (t,)
-        b.
+        b, the constant that is added to Σⱼ αⱼ k(x, xⱼ).
     bounded_, free_ : ndarray of bool of shape (s,) or (s, t)
         Which support vectors have |α| = Cw (outside the tube), and which 0 < |α| < Cw (on its edge).
     epsilon_ : float or ndarray of shape (t,)

@@ -35,7 +35,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
     model_ : KernelEstimator
         Fitted to z.
     target_ : Target
-        g.
+        g, the transform that was chosen, with its inverse.
     tried_ : dict
         {word: left-out log density of all rows} of the transforms that were tried.
     kernel_, lam_, selection_, plan_

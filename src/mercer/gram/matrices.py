@@ -244,7 +244,7 @@ class ScaledGram(Gram):
     Parameters
     ----------
     inner : Gram
-        K.
+        K, the Gram matrix that is scaled.
     s : ndarray of shape (n,)
 
     Examples

@@ -166,7 +166,7 @@ class ClassPosterior:
     inference : str
         How they were made.
     constant : float
-        c.
+        c, the constant that is added to the latent function.
     """
 
     def __init__(self, parts, inference, constant):
@@ -187,6 +187,10 @@ class ClassPosterior:
         kind = POSTERIORS[state["inference"]]
         return cls([kind.from_state(part) for part in state["parts"]], state["inference"], state["constant"])
 
+    def cross(self, kernel, X, points):
+        """k(X, points): what the following are asked with."""
+        return kernel(X, points)
+
     def latent(self, k, diagonal):
         """Means and variances of f, (m, t) each."""
         k, diagonal = k + self.constant, diagonal + self.constant
@@ -196,7 +200,7 @@ class ClassPosterior:
     def proba(self, k, diagonal):
         """P(class), (m, C); of one class against the rest divided by their sum."""
         k, diagonal = k + self.constant, diagonal + self.constant
-        return _classes(np.column_stack([part.proba(k, diagonal) for part in self.parts]))
+        return share_out(np.column_stack([part.proba(k, diagonal) for part in self.parts]))
 
     def labels(self, k):
         """Number of the likelier of two classes by the sign of the latent mean alone, which needs no variance; or None.
@@ -210,7 +214,7 @@ class ClassPosterior:
 
     def loo(self, index, share):
         """P(class) of each row under the posterior of the others."""
-        return _classes(np.column_stack([part.loo(index, share) for part in self.parts]))
+        return share_out(np.column_stack([part.loo(index, share) for part in self.parts]))
 
     def release(self):
         """Forget what prediction does not need."""
@@ -229,7 +233,7 @@ def _placed(before, start, index):
     return index, wider
 
 
-def _classes(p):
+def share_out(p):
     """(m, 1) of the second class → (m, 2); (m, C) of each class → divided by their sum."""
     if p.shape[1] == 1:
         return np.concatenate([1.0 - p, p], axis=1)

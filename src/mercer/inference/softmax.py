@@ -29,7 +29,7 @@ class Softmax:
     y : ndarray of int of shape (n,)
         Classes 0 … C − 1.
     classes : int
-        C.
+        C, the number of classes.
     weight : ndarray of shape (n,), default=None
 
     Examples

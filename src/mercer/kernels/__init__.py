@@ -27,6 +27,7 @@ from mercer.kernels.periodic import Cosine, Periodic
 from mercer.kernels.powers import Exp, PolynomialOf, Power
 from mercer.kernels.radial import Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic
 from mercer.kernels.radial_base import Radial
+from mercer.kernels.sphere import Sphere
 from mercer.kernels.standardised import Standardised
 
 __all__ = [
@@ -36,7 +37,7 @@ __all__ = [
     "Matern32", "Matern52", "MatrixRows", "MeanEmbedding", "MinMax", "Mismatch", "Normalised", "Ordinal", "Pairwise",
     "Periodic", "Polynomial", "PolynomialBasis", "PolynomialOf", "Power", "Precomputed", "Product", "QuadraticForm",
     "Radial", "RadialOf", "RandomWalk", "RationalQuadratic", "Scaled", "ShortestPath", "SigmoidBasis",
-    "SklearnKernel", "SlicedWasserstein", "Spectrum", "Standardised", "Subsequence", "Sum", "Table", "Tanimoto",
-    "TanimotoOf", "Transformed", "TransportKernel", "VertexHistogram", "Warped", "WeightedDegree", "WeisfeilerLehman",
-    "as_kernel", "parse_kernel",
+    "SklearnKernel", "SlicedWasserstein", "Spectrum", "Sphere", "Standardised", "Subsequence", "Sum", "Table",
+    "Tanimoto", "TanimotoOf", "Transformed", "TransportKernel", "VertexHistogram", "Warped", "WeightedDegree",
+    "WeisfeilerLehman", "as_kernel", "parse_kernel",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ class Standardised(FromParts):
     kernel : Kernel
         On vectors.
     centre : float or array-like of shape (d,), default=0.0
-        m.
+        m, what is subtracted from each column.
     scale : float or array-like of shape (d,), default=1.0
         s > 0. Neither is a hyper-parameter: a search leaves them as they are.
 

@@ -15,7 +15,7 @@ class IntervalDisplay(Display):
     Parameters
     ----------
     prediction : ndarray of shape (m,)
-        f.
+        f(x), the prediction at each place.
     lower, upper : ndarray of shape (m,)
         Ends of the intervals.
     coverage : float

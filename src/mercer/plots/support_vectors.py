@@ -42,7 +42,7 @@ class SupportVectorDisplay(Display):
     ax_, figure_ : Axes, Figure
         Where it is drawn.
     line_ : Line2D
-        f.
+        The line of the fitted function f.
     tube_ : PolyCollection
     rows_, free_, bounded_ : PathCollection
 

@@ -1,8 +1,8 @@
 """One page about one model: a verdict in words, checks with codes, pictures, and how to do it again. One HTML file."""
 
-from mercer.report._collect import collect
+from mercer.report._collect import collect, ranked
 from mercer.report.checks import CHECKS, Check
 from mercer.report.findings import Findings
 from mercer.report.page import render, write
 
-__all__ = ["CHECKS", "Check", "Findings", "collect", "render", "write"]
+__all__ = ["CHECKS", "Check", "Findings", "collect", "ranked", "render", "write"]

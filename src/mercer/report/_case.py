@@ -13,6 +13,7 @@ from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
 from mercer.report._factors import find_factors
+from mercer.report._responses import importance
 from mercer.report.findings import MOST, Allowance, all_short, short
 from mercer.selection.judging import fair_folds, fit_part, new_part, quietly, refitted
 
@@ -46,6 +47,8 @@ class Case:
     weighted: str | None
     budget: Allowance
     units: dict | None = None
+    fitted_rows: int = 0
+    selection: object = None
 
     @cached_property
     def factors(self):
@@ -54,8 +57,23 @@ class Case:
 
     @property
     def n(self):
-        """Number of rows."""
+        """Number of rows that the page is about."""
         return len(self.y)
+
+    @property
+    def sampled(self):
+        """Whether the model was fitted on more rows than the page is about."""
+        return self.fitted_rows > self.n
+
+    @cached_property
+    def importance(self):
+        """(rise, its error) of each factor: how much the prediction moves when it is shuffled."""
+        return importance(self)
+
+    @property
+    def by_importance(self):
+        """The factors, those that move the prediction most first."""
+        return [self.factors[j] for j in np.argsort(-self.importance[0], kind="stable")]
 
     @property
     def kernel(self):
@@ -121,8 +139,9 @@ class Case:
 
 
 def make_case(
-    model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None
-):
+    model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None,
+    fitted_rows=None, selection=None,
+):  # fmt: skip
     """The case of a fitted model, with X and y checked against each other and against the model."""
     check_is_fitted(model)
     if not isinstance(model, KernelEstimator):
@@ -170,6 +189,8 @@ def make_case(
         weighted=weighted,
         budget=Allowance(None) if budget is None else budget,
         units=_by_place(X, names, units),
+        fitted_rows=max(n, fitted_rows or n),
+        selection=model.selection_ if selection is None else selection,
     )
 
 
@@ -242,8 +263,9 @@ def left_out(case):
     """Predictions of the rows left out, of all targets: what the model has itself, or by refits where that is rough."""
     model = case.model
     kinds = ("exact", "close") if case.classes is None else ("exact",)  # a class of one row is not to be judged
-    own = case.n <= LEFT_OUT and model.leaves_out in kinds and not (case.pairwise and model.linear)
-    if own or (model.row_weight_ is not None and case.n <= LEFT_OUT):
+    few = case.n <= LEFT_OUT and not case.sampled
+    own = few and model.leaves_out in kinds and not (case.pairwise and model.linear)
+    if own or (model.row_weight_ is not None and few):
         rows = len(model.row_weight_ if model.row_weight_ is not None else model.row_target_)
         if rows != case.n:
             raise ValueError(
@@ -251,7 +273,10 @@ def left_out(case):
             )
     if own:
         return quietly(model.left_out)
-    return refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight)
+    found = refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight)
+    if not case.sampled:
+        return found
+    return replace(found, how=f"{found.how}, {case.n} of the {case.fitted_rows} rows of the fit alone")
 
 
 def counted(weight, n):

@@ -1,6 +1,6 @@
 """collect: a fitted model and its rows become findings."""
 
-from mercer.report._case import left_out, make_case
+from mercer.report._case import LEFT_OUT, left_out, make_case
 from mercer.report._data import data_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
 from mercer.report._fit import fit_section, targets_section
@@ -8,14 +8,16 @@ from mercer.report._learning import given_scores, learning_section, own_scores
 from mercer.report._rows import rows_section
 from mercer.report._selection import selection_section
 from mercer.report._uncertainty import uncertainty_section
+from mercer.report._whatif import whatif_section
 from mercer.report.checks import run_checks
 from mercer.report.findings import Allowance, Findings, plain
 from mercer.report.verdict import verdict
+from mercer.selection.judging import RowsLeftOut
 
 
 def collect(
     estimator, X, y, *, feature_names=None, target=None, scores=None, notes=(), command=None, row_labels=None,
-    sample_weight=None, units=None, time_budget=None,
+    sample_weight=None, units=None, time_budget=None, fitted_rows=None, selection=None,
 ):  # fmt: skip
     """Look at a fitted model from all sides, and return what a page says about it.
 
@@ -46,7 +48,8 @@ def collect(
         The weights of the fit. Scores, sizes of residuals, coverage and fits without some rows count rows by them.
         None takes those that the estimator remembers; a check says what was done.
     units : dict, default=None
-        {name of a column: (centre, scale)} it was standardised with; the page shows centre + scale · x.
+        {name of a column: (centre, scale)} it was standardised with; the page shows centre + scale · x. With a third
+        entry "date" these are days after 1970-01-01, and shown as dates.
     time_budget : float, default=None
         Seconds after which no costly part is begun: learning curve, effects, evidence surface. The page says what
         was left out. None does all; each part has bounds of its own.
@@ -75,16 +78,14 @@ def collect(
     (50, 'distance')
     """
     budget = Allowance(time_budget)
-    case = make_case(estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units)
-    every = left_out(case)
-    targets, case = targets_section(case, every)
-    left = case.about_target(every)
-    predicted = left.predicted
-    if scores is None:
-        judged = own_scores(case, left)
-    else:
-        judged, held = given_scores(case, scores)
-        predicted = predicted if held is None else held
+    case = make_case(
+        estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection
+    )
+    judged, held = (None, None) if scores is None else given_scores(case, scores)
+    every = left_out(case) if _asked(case, held) else None
+    targets, case = (None, case) if every is None else targets_section(case, every)
+    stated = None if every is None else case.about_target(every)
+    left = stated if held is None else RowsLeftOut(held, judged["how"], False)
     sections = {
         "title": case.target,
         "task": "regression" if case.classes is None else "classification",
@@ -92,19 +93,63 @@ def collect(
         "kernel": repr(case.kernel),
         "data": data_section(case, notes),
         "targets": targets,
-        "scores": judged,
-        "fit": fit_section(case, predicted, left),
-        "uncertainty": uncertainty_section(case, left, every.predicted),
-        "rows": rows_section(case, left, predicted),
-        "numerics": numerics_section(estimator),
+        "scores": own_scores(case, left) if judged is None else judged,
+        "fit": fit_section(case, left, stated),
+        "uncertainty": uncertainty_section(case, left, stated, every),
+        "rows": rows_section(case, left, stated),
+        "numerics": numerics_section(case),
         "reproduce": reproduce_section(case, command),
         # what costs comes last: the time budget may end before it
+        "effects": effects_section(case, left),
+        "whatif": whatif_section(case, left),
         "selection": selection_section(case),
-        "effects": effects_section(case),
-        "learning": learning_section(case, left),
+        "learning": learning_section(case, stated if held is None else None),
     }
     sections["data"]["left_out"] = list(budget.left_out)
     sections = plain(sections)
     sections["checks"] = run_checks(sections)
     sections["verdict"] = verdict(sections)
     return Findings(sections)
+
+
+def ranked(estimator, X, y, *, feature_names=None):
+    """[(column, importance), …], the column that moves the prediction most first; empty where the inputs are objects.
+
+    Importance is the root mean square change of the prediction when the column is shuffled, in standard deviations of
+    the predictions. Indicators of one category are one column.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        Fitted.
+    X, y
+        Rows of the fit, or some of them.
+    feature_names : sequence of str, default=None
+        Names of the columns; None are those of the frame, else x1, x2, …
+
+    Returns
+    -------
+    list of (str, float)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.report import ranked
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+    >>> [name for name, _ in ranked(KernelRidge(lam=0.1).fit(X, X[:, 1]), X, X[:, 1])]
+    ['x2', 'x1']
+    """
+    case = make_case(estimator, X, y, feature_names)
+    if not case.factors:
+        return []
+    found = zip(case.factors, case.importance[0], strict=True)
+    return sorted(((factor.name, float(rise)) for factor, rise in found), key=lambda pair: -pair[1])
+
+
+def _asked(case, held):
+    """Whether rows are to be left out here: not where they were, unless a deviation or a probability is asked for."""
+    model = case.model
+    if held is None or case.columns > 1 or case.classes is not None or model.quantile_levels_ is not None:
+        return True
+    return model.probabilistic and case.n <= LEFT_OUT and not case.sampled

@@ -21,14 +21,15 @@ ITEMS = 12
 def data_section(case, notes):
     """Rows, columns, the distribution of the target."""
     factors = case.factors
-    numbers, levels, texts = ([f for f in factors if f.kind == kind] for kind in (NUMBER, LEVELS, TEXT))
+    numbers, levels, texts = ([f for f in factors if f.kind == kind and not f.marks] for kind in (NUMBER, LEVELS, TEXT))
     out = {
         "rows": case.n,
-        "columns": len(factors) or len(case.names),
+        "fitted_rows": case.fitted_rows,
+        "columns": sum(not factor.marks for factor in factors) or len(case.names),
         "targets": case.columns,
         "vectors": case.vectors,
         "notes": all_short(list(notes)[:50], TEXT_LENGTH),
-        "features": [_column(f.name, f.shown(f.values)) for f in numbers[:COLUMNS]],
+        "features": [{**_column(f.name, f.shown(f.values)), "dates": f.dates} for f in numbers[:COLUMNS]],
         "categories": [_category(f) for f in levels[:COLUMNS]],
         "texts": [f.name for f in texts[:COLUMNS]],
         "more": sum(max(len(part) - COLUMNS, 0) for part in (numbers, levels, texts)),
@@ -107,10 +108,12 @@ def _leak(case, numbers):
     return best
 
 
-def numerics_section(model):
+def numerics_section(case):
     """The fit report as it is, cut at a bound."""
-    report = dict(model.fit_report_)
+    report = dict(case.model.fit_report_)
     search = report.pop("selection", None)
+    if search is None and case.selection is not None:
+        search = case.selection.to_dict()
     report.pop("selection_warnings", None)
     out = {"entries": {}, "search": None}
     for key in list(report)[:ENTRIES]:

@@ -4,26 +4,27 @@ from itertools import combinations
 
 import numpy as np
 
-from mercer.report._case import SEED
-from mercer.report._factors import LEVELS, NUMBER, TEXT, put, relevance, shuffled
+from mercer.report._factors import LEVELS, NUMBER, TEXT, put, relevance
+from mercer.report._responses import COVERAGE, half_width, values, what
 from mercer.report.findings import missing
 from mercer.selection.judging import quietly
 
 STRONGEST = 4  # columns whose pairs are looked at
-ROWS = 30  # rows that the averages go over, and at which H is evaluated
+ROWS, FEWEST = 30, 8  # rows that the averages go over, and at which H is evaluated; and at least
+ENTRIES = 200_000  # of the kernel, for a prediction of each of these rows
 GRID, LEVEL_GRID = 15, 8
 LIMIT = 10.0  # seconds for the interactions
 SMALL = 1e-9
 
 
-def pairs_section(case, moving, values):
+def pairs_section(case, moving):
     """H of the pairs among the strongest factors, and the surface of the pair that interacts most."""
     if len(moving) < 2:
         return missing("There is only one column that varies: no pair to look at.")
     skipped = case.budget.skips("effects of pairs of columns")
     if skipped:
         return skipped
-    found, complete = _interactions(case, moving[:STRONGEST], values)
+    found, complete = _interactions(case, moving[:STRONGEST])
     if not found:
         return missing("The interaction of columns takes too long for this model, and is left out.")
     found.sort(key=lambda one: -one["strength"])
@@ -34,26 +35,31 @@ def pairs_section(case, moving, values):
     return {
         "listed": found,
         "complete": complete,
-        "rows": min(ROWS, case.n),
-        "surface": _surface(case, first, second, values),
+        "rows": min(_averaged(case), case.n),
+        "surface": _surface(case, first, second),
     }
 
 
-def _interactions(case, factors, values):
+def _averaged(case):
+    """Rows that an average over pairs goes over: fewer where each prediction asks for many values of the kernel."""
+    return int(min(ROWS, max(ENTRIES // case.fitted_rows, FEWEST)))
+
+
+def _interactions(case, factors):
     """([{names, H, strength}], whether all pairs were done within the time)."""
-    rows = case.take(case.shown(ROWS))
-    index, start = case.shown(ROWS), case.budget.now()
+    index, start = case.shown(_averaged(case)), case.budget.now()
+    rows = case.take(index)
     base = values(case, rows)
     scale = float(base.std())
     unit = float(np.abs(base).max()) or 1.0
     if not scale > SMALL * unit:
         return [], True
-    alone = [_at_rows(case, rows, (factor,), index, values) for factor in factors]
+    alone = [_at_rows(case, rows, (factor,), index) for factor in factors]
     found, every = [], list(combinations(range(len(factors)), 2))
     for a, b in every:
         if case.budget.over(start, LIMIT):
             break
-        both = _at_rows(case, rows, (factors[a], factors[b]), index, values)
+        both = _at_rows(case, rows, (factors[a], factors[b]), index)
         rest = both - alone[a] - alone[b]
         strength = float(np.sqrt(np.mean((rest / scale) ** 2)))
         joint = float(np.sqrt(np.mean((both / scale) ** 2)))
@@ -64,7 +70,7 @@ def _interactions(case, factors, values):
     return found, len(found) == len(every)
 
 
-def _at_rows(case, rows, factors, index, values):
+def _at_rows(case, rows, factors, index):
     """The partial dependence on some factors at each row, centred: f averaged over all rows, with these held."""
     seen, out = {}, np.empty(len(index))
     for k, i in enumerate(index):
@@ -89,12 +95,12 @@ def _places(factor):
     return np.linspace(low, high, GRID)
 
 
-def _surface(case, first, second, values):
+def _surface(case, first, second):
     """The average prediction over two factors; None where there are no rows near."""
     if first.kind == LEVELS and second.kind != LEVELS:
         first, second = second, first  # numbers along the bottom
     x, y = _places(first), _places(second)
-    rows = case.take(case.shown(ROWS))
+    rows = case.take(case.shown(_averaged(case)))
     z = np.empty((len(y), len(x)))
     for j, b in enumerate(y):
         held = put(case, rows, second, b)
@@ -115,7 +121,7 @@ def _axis(factor, places):
     """Name and values of a side."""
     if factor.kind == LEVELS:
         return {"name": factor.name, "values": np.arange(len(places)), "levels": [factor.levels[k] for k in places]}
-    return {"name": factor.name, "values": factor.shown(places), "levels": None}
+    return {"name": factor.name, "values": factor.shown(places), "levels": None, "dates": factor.dates}
 
 
 def _near(first, second, x, y):
@@ -143,24 +149,24 @@ def _cell(factor, places):
     return np.where((cell >= 0) & (cell < len(places)), cell, -1)
 
 
-SHUFFLED, REPEATS = 400, 5  # rows and repeats of the shuffling
-CURVES = 6  # columns with a curve of partial dependence
+CURVES = 4  # columns with a curve of partial dependence: three on the first screen
 POINTS, AVERAGED = 25, 40  # points of a curve, rows it is an average over
 SHOWN_LEVELS = 10  # levels of a category with a mark
 COLUMNS = 40
+FINE = 120  # points of the curve of a single input
 MEASURE = "root mean square change of the prediction when the column is shuffled, in its standard deviations"
 
 
-def effects_section(case):
-    """Relevance, importance and curves of the columns, and the strongest pair; one line for objects."""
+def effects_section(case, left):
+    """Importance, relevance and curves of the columns, and the strongest pair; one line for objects."""
     factors = case.factors
     if not factors:
-        what = "a matrix of kernel values" if case.pairwise else "whole objects"
-        return missing(f"The inputs are {what}, not columns: there is no relevance and no partial dependence.")
+        kind = "a matrix of kernel values" if case.pairwise else "whole objects"
+        return missing(f"The inputs are {kind}, not columns: there is no relevance and no partial dependence.")
     skipped = case.budget.skips("effects of the columns")
     if skipped:
         return skipped
-    rise, error = importance(case)
+    rise, error = case.importance
     order = np.argsort(-rise, kind="stable")
     known = relevance(case)
     rows = []
@@ -168,63 +174,45 @@ def effects_section(case):
         ell, matters = known[j]
         rows.append({"name": factors[j].name, "kind": factors[j].kind, "rise": float(rise[j]),
                      "error": float(error[j]), "length_scale": ell, "relevance": matters})  # fmt: skip
-    moving = [factors[j] for j in order if factors[j].moves]
+    moving = [factor for factor in case.by_importance if factor.moves]
     return {
         "columns": rows,
         "more": len(order) - len(rows),
         "measure": MEASURE,
-        "what": _what(case),
+        "what": what(case),
         "band": "posterior" if _process(case) else "rows",
         "curves": [dependence(case, factor) for factor in moving[:CURVES]],
+        "one_input": one_input(case, left, moving[0]) if len(moving) == 1 and len(factors) == 1 else None,
         "texts": [factor.name for factor in factors if factor.kind == TEXT][:COLUMNS],
-        "pairs": pairs_section(case, moving, values),
+        "pairs": pairs_section(case, moving),
+    }
+
+
+def one_input(case, left, factor):
+    """The rows of a single column of numbers, the fitted curve, and its 90 % interval; None for levels and labels."""
+    if factor.kind != NUMBER or case.classes is not None:
+        return None
+    shown = case.shown()
+    places = np.linspace(factor.values.min(), factor.values.max(), FINE)
+    Z = put(case, case.take(np.zeros(FINE, dtype=int)), factor, places)
+    f, half = case.predict(Z), half_width(case, left, Z)
+    return {
+        "name": factor.name,
+        "dates": factor.dates,
+        "coverage": None if half is None else COVERAGE,
+        "x": factor.shown(places),
+        "mean": f,
+        "low": None if half is None else f - half,
+        "high": None if half is None else f + half,
+        "at": factor.shown(factor.values[shown]),
+        "measured": case.y[shown],
+        "labels": [case.label(i) for i in shown],
     }
 
 
 def _process(case):
     """Whether the posterior of the curve is known."""
     return case.model.probabilistic
-
-
-def _what(case):
-    """What the curves show."""
-    if case.classes is None:
-        return case.target
-    if hasattr(case.model, "predict_proba"):
-        return f"P({case.target} = {case.classes[_class(case)]})"
-    return "decision function"
-
-
-def _class(case):
-    """Which class the curves show: the second of two, else the first."""
-    return 1 if len(case.classes) == 2 else 0
-
-
-def values(case, X):
-    """The number that a curve shows."""
-    if case.classes is None:
-        return case.predict(X)
-    if hasattr(case.model, "predict_proba"):
-        return quietly(case.model.predict_proba, X)[:, _class(case)]
-    found = np.asarray(quietly(case.model.decision_function, X))
-    return found if found.ndim == 1 else found[:, 0]
-
-
-def importance(case):
-    """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all."""
-    rows = case.shown(SHUFFLED)
-    X = case.take(rows)
-    base = values(case, X)
-    unit = float(np.abs(base).max()) or 1.0
-    scale = float((base / unit).std()) or 1.0
-    rng = np.random.default_rng(SEED)
-    rise = np.zeros((REPEATS, len(case.factors)))
-    for k in range(REPEATS):
-        order = rng.permutation(len(rows))
-        for j, factor in enumerate(case.factors):
-            moved = values(case, shuffled(case, X, factor, order)) - base
-            rise[k, j] = np.sqrt(np.mean((moved / unit) ** 2)) / scale
-    return rise.mean(axis=0), rise.std(axis=0) / np.sqrt(REPEATS)
 
 
 def grid(factor, points):
@@ -258,6 +246,6 @@ def dependence(case, factor):
         up.append(float(ends[1]))
     out = {"name": factor.name, "mean": np.array(mean), "low": np.array(down), "high": np.array(up)}
     if factor.kind == NUMBER:
-        return {**out, "x": factor.shown(places)}
+        return {**out, "x": factor.shown(places), "dates": factor.dates}
     return {**out, "x": np.arange(len(places)), "levels": [factor.levels[k] for k in places],
             "more": len(factor.levels) - len(places)}  # fmt: skip

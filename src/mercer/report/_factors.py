@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer.kernels import Categorical, Columns, Table, Transformed
 from mercer.kernels.inputs import named_columns
-from mercer.report._html import number
+from mercer.report._html import day, number
 from mercer.report.findings import all_short, short
 
 NAMED = 3  # columns that are named in a label
@@ -16,7 +16,7 @@ NAMED = 3  # columns that are named in a label
 def labels(case):
     """{hyper-parameter: its name by the columns that it is about}."""
     every, out = all_columns(case), {}
-    owner = {place: factor.name for factor in case.factors for place in factor.columns}
+    owner = {place: factor for factor in case.factors for place in factor.columns}
     for _, columns, prefix in nodes(case.kernel, every):
         for name in case.kernel.names:
             own = name.removeprefix(prefix)
@@ -32,10 +32,11 @@ def _label(own, columns, every, owner):
     if columns is None or not owner:
         return words if index is None else f"{words} {index}"
     if index is not None and plain == "length_scale":
-        return f"{words} of {owner.get(columns[int(index)], columns[int(index)])}" if int(index) < len(columns) else own
+        place = columns[int(index)] if int(index) < len(columns) else None
+        return own if place is None else f"{words} of {owner[place].level_of(place) if place in owner else place}"
     if index is not None:
         return f"{words} {index}"
-    names = list(dict.fromkeys(str(owner.get(place, place)) for place in columns))
+    names = list(dict.fromkeys(owner[place].name if place in owner else str(place) for place in columns))
     if columns == every or not names:
         return words if len(every) > 1 else f"{words} of {names[0]}" if names else words
     more = len(names) - NAMED
@@ -85,6 +86,8 @@ def _relevance(case, factor, part, columns):
 
 NUMBER, LEVELS, TEXT = "number", "levels", "text"
 MOST_LEVELS = 30
+RARE, FAR = 3, 4.0  # rows of a level that is odd, and robust deviations of a number that is
+MISSING = " (missing)"  # the end of a name that a table gives to such a mark
 INDICATOR = re.compile(r"(.+?) = (.+)")
 
 
@@ -93,7 +96,7 @@ class Factor:
     """A column as a reader sees it.
 
     ``columns`` are its places in X, ``values`` its numbers or the level of each row, ``states`` what stands in X for
-    each level; ``centre`` and ``scale`` turn the numbers of X into those of the reader.
+    each level; ``centre`` and ``scale`` turn the numbers of X into those of the reader, which are days of ``dates``.
     """
 
     name: str
@@ -104,10 +107,38 @@ class Factor:
     states: list | None = None
     centre: float = 0.0
     scale: float = 1.0
+    dates: bool = False
 
     def shown(self, values):
         """Numbers in the units of the reader."""
         return self.centre + self.scale * np.asarray(values, dtype=float)
+
+    def text(self, value):
+        """One of ``values`` as a reader writes it."""
+        if self.kind == LEVELS:
+            return self.levels[value]
+        found = float(self.shown(value))
+        return day(found) if self.dates else number(found, 4)
+
+    def level_of(self, place):
+        """What a column of X is called: of several that are one category the level that it stands for."""
+        if len(self.columns) == 1:
+            return self.name
+        return f"{self.name} = {self.levels[self.columns.index(place)]}"
+
+    def odd(self, value):
+        """Whether a value is far from those of most rows, or a level of hardly any."""
+        if self.kind == LEVELS:
+            count = int(np.sum(self.values == value))
+            return count <= RARE and count < 0.02 * len(self.values)
+        middle = np.median(self.values)
+        spread = 1.4826 * np.median(np.abs(self.values - middle)) or np.std(self.values)
+        return bool(abs(value - middle) > FAR * spread)
+
+    @property
+    def marks(self):
+        """Whether it says only where another column had no value."""
+        return self.kind == LEVELS and self.name.endswith(MISSING)
 
     @property
     def moves(self):
@@ -147,7 +178,8 @@ def _in_units(factor, unit):
     """A factor with the centre and the scale that a reader knows it by."""
     if unit is None or factor.kind == TEXT or (factor.kind == LEVELS and len(factor.columns) > 1):
         return factor
-    made = Factor(**{**factor.__dict__, "centre": float(unit[0]), "scale": float(unit[1])})
+    own = {"centre": float(unit[0]), "scale": float(unit[1]), "dates": len(unit) > 2 and unit[2] == "date"}
+    made = Factor(**{**factor.__dict__, **own})
     if factor.kind == LEVELS and factor.states is not None:
         made = Factor(**{**made.__dict__, "levels": [number(float(made.shown(v))) for v in factor.states]})
     return made
@@ -258,12 +290,13 @@ def _categorical(kernel, X):
 
 # ------------------------------------------------------------------------------------------------ changing
 def put(case, X, factor, value):
-    """Copy of some rows with one factor at one value: a number, or the number of a level."""
-    state = factor.states[value] if factor.kind == LEVELS else value
+    """Copy of some rows with one factor at one value: a number, or the number of a level; or at one for each row."""
+    places = np.broadcast_to(value, len(X))
+    state = [factor.states[k] for k in places] if factor.kind == LEVELS else places.copy()
     if is_table(X):
-        return _replaced(case, X, factor, [state] * len(X) if factor.kind == LEVELS else np.full(len(X), state))
+        return _replaced(case, X, factor, state)
     Z = X.copy()
-    Z[:, factor.columns] = state
+    Z[:, factor.columns] = np.reshape(state, (len(X), -1))
     return Z
 
 

@@ -3,21 +3,57 @@
 import numpy as np
 
 from mercer.report._html import last_doubling, percent, show
-from mercer.report.charts import COLOURS, along, axis, band, bars, cells, chart, level_axis, line, points, rule
+from mercer.report.charts import (
+    BROAD,
+    SIZE,
+    SMALL,
+    along,
+    axis,
+    band,
+    bars,
+    cells,
+    chart,
+    level_axis,
+    line,
+    points,
+    rule,
+)
 
 BANDS = 6
 
 
-def effect_charts(s):
-    """Partial dependence of each of the strongest columns, all on one scale."""
+FIRST = 3  # effects on the first screen
+
+
+def effect_charts(s, first):
+    """Partial dependence of the three strongest columns, or of the others, all on one scale."""
     e = s["effects"]
-    if "curves" not in e:
+    if "curves" not in e or (first and e.get("one_input")):
         return []
     scale = axis(e["what"], [values for one in e["curves"] for values in (one["low"], one["high"])])
-    return [_effect(j, one, e, scale) for j, one in enumerate(e["curves"])]
+    chosen = range(FIRST) if first else range(0 if e.get("one_input") else FIRST, len(e["curves"]))
+    return [_effect(j, e["curves"][j], e, scale, SMALL if first else SIZE) for j in chosen if j < len(e["curves"])]
 
 
-def _effect(j, one, e, scale):
+def one_input_charts(s):
+    """The rows of a single input, the fitted curve and its interval."""
+    one = s["effects"].get("one_input")
+    if not one:
+        return []
+    x, y = one["x"], axis(s["title"], [one["measured"], one["mean"], one["low"] or [], one["high"] or []])
+    marks = [line(x, one["mean"], "model", "orange")]
+    marks = [points(one["at"], one["measured"], "rows", text=one["labels"]), *marks]
+    if one["low"]:
+        marks.insert(0, band(x, one["low"], one["high"], f"{percent(one['coverage'])} interval of a new row", "sky"))
+    return [chart(
+        "curve", f"{s['title']} against {one['name']}", "Dots are the rows, the line is what the model predicts, the "
+        "band is where a new row is expected.",
+        axis(one["name"], [x, one["at"]], margin=0.02, dates=bool(one["dates"])), y, marks,
+        f"The curve goes from {show(min(one['mean']))} to {show(max(one['mean']))}.", size=BROAD,
+    )]  # fmt: skip
+
+
+def _effect(j, one, e, scale, size):
     """A curve with its band; of a category a mark for each level."""
     shade = "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
     x, marks, note = along(one, one["x"], one["mean"], shade, "average")
@@ -32,7 +68,7 @@ def _effect(j, one, e, scale):
         widest = max(b - a for a, b in zip(one["low"], one["high"], strict=True))
         if widest <= 1e-9 * (scale["domain"][1] - scale["domain"][0]):
             marks = [line(one["x"], one["mean"])]
-    return chart(f"effect-{j}", f"Effect of {one['name']}", read, x, scale, marks, said, note)
+    return chart(f"effect-{j}", f"Effect of {one['name']}", read, x, scale, marks, said, note, size)
 
 
 def pair_charts(s):
@@ -64,7 +100,8 @@ def _side(side):
     if side["levels"]:
         return level_axis(side["name"], side["levels"])
     half = (side["values"][1] - side["values"][0]) / 2
-    return axis(side["name"], [[side["values"][0] - half, side["values"][-1] + half]], margin=0.0)
+    ends = [side["values"][0] - half, side["values"][-1] + half]
+    return axis(side["name"], [ends], margin=0.0, dates=bool(side.get("dates")))
 
 
 # ------------------------------------------------------------------------------------------ learning curve
@@ -117,9 +154,6 @@ def target_charts(s):
             for j, one in enumerate(found)]  # fmt: skip
 
 
-SURFACE = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # nats
-
-
 def data_charts(s):
     """The distribution of the target."""
     target = s["data"]["target"]
@@ -139,7 +173,7 @@ def fit_charts(s):
     """Predicted against measured, residuals, and their distribution; or the ROC curve."""
     fit = s["fit"]
     if s["task"] == "classification":
-        return _roc(s)
+        return []
     measured, predicted = np.array(fit["measured"], dtype=float), np.array(fit["predicted"], dtype=float)
     r = measured - predicted
     note = None if fit["shown"] == fit["rows"] else f"{fit['shown']} of {fit['rows']} rows are drawn."
@@ -147,7 +181,6 @@ def fit_charts(s):
     largest = float(np.nanmax(np.abs(np.array(z["residual"], dtype=float))))
     normal = axis("", [z["normal"], z["residual"]])
     return [
-        predicted_chart("fit", "Predicted and measured", fit, note),
         chart("residuals", "Residuals", "A cloud without a shape around 0 is what a good model leaves over.",
               axis("predicted, row left out", [predicted]), axis("measured − predicted", [r]),
               [rule(y=0.0), points(predicted, r, "rows", text=fit["labels"])],
@@ -159,7 +192,16 @@ def fit_charts(s):
     ]  # fmt: skip
 
 
-def predicted_chart(key, title, fit, note=None):
+def first_chart(s):
+    """Predicted against measured, or the ROC curve: the picture of how good the model is."""
+    fit = s["fit"]
+    if s["task"] == "classification":
+        return _roc(s, SMALL)
+    note = None if fit["shown"] == fit["rows"] else f"{fit['shown']} of {fit['rows']} rows are drawn."
+    return [predicted_chart("fit", "Predicted and measured", fit, note, SMALL)]
+
+
+def predicted_chart(key, title, fit, note=None, size=SIZE):
     """Measured against predicted."""
     both = axis("", [fit["measured"], fit["predicted"]])
     return chart(
@@ -167,7 +209,7 @@ def predicted_chart(key, title, fit, note=None):
         {**both, "label": "predicted, row left out"}, {**both, "label": "measured"},
         [rule(diagonal=True, name="prediction = measurement"),
          points(fit["predicted"], fit["measured"], "rows", text=fit["labels"])],
-        f"The root mean square difference is {show(fit['rmse'])}.", note,
+        f"The root mean square difference is {show(fit['rmse'])}.", note, size,
     )  # fmt: skip
 
 
@@ -190,7 +232,7 @@ def column_charts(s):
     return out
 
 
-def _roc(s):
+def _roc(s, size=SIZE):
     """True against false positives."""
     roc = s["fit"]["roc"]
     if roc is None:
@@ -199,7 +241,7 @@ def _roc(s):
         "roc", "ROC curve", "The further the curve is above the line, the better the two classes are told apart.",
         axis("false positives, share", [[0.0, 1.0]]), axis("true positives, share", [[0.0, 1.0]]),
         [rule(diagonal=True, name="chance"), line(roc["false"], roc["true"], "model, rows left out")],
-        f"The area under the curve is {roc['area']:.3f}.",
+        f"The area under the curve is {roc['area']:.3f}.", size=size,
     )]  # fmt: skip
 
 
@@ -224,7 +266,7 @@ def uncertainty_charts(s):
         "coverage", "Do the quantiles hold?" if quantiles else "Do the intervals hold what they state?",
         "On the line they do; below it they are too narrow. The band is what chance alone does.",
         ("level of the quantile" if quantiles else "stated coverage", "share of the rows"), level, found,
-        np.sqrt(level * (1 - level) / max(u["rows"], 1)), low, f"Found: {words}.",
+        np.sqrt(level * (1 - level) / max(u["rows"], 1)), low, f"Found: {words}. From {u['how']}.",
     )  # fmt: skip
     return [made, *(_gaussian_charts(s, u) if u["kind"] == "gaussian" else ())]
 
@@ -254,122 +296,3 @@ def _gaussian_charts(s, u):
               [rule(diagonal=True, name="error = deviation"), points(std, error, "rows")],
               f"Half of the intervals of 90 % are narrower than {show(u['width'])}."),
     ]  # fmt: skip
-
-
-def selection_charts(s):
-    """The L-curve, all criteria, the Picard plot and the surface."""
-    sel = s["selection"]
-    out = []
-    path = sel["path"] or {}
-    if "picks" in path:
-        note = None if path["rows"] == path["of"] else f"Of {path['rows']} rows, drawn from {path['of']}."
-        out += [_criteria(path, note), _lcurve(path, note), _picard(path, note)]
-    surface = sel["surface"] or {}
-    if "loss" in surface:
-        out.append(_surface(surface))
-    tried = sel.get("tried")
-    if tried:
-        out.append(chart(
-            "tried", "What the search tried", "The lowest point was taken.", axis("λ", [tried["lam"]], "log"),
-            axis("criterion", [tried["value"]]), [points(tried["lam"], tried["value"], "trials")],
-            f"{len(tried['lam'])} values were tried.",
-        ))  # fmt: skip
-    return out
-
-
-def _colour(k):
-    return COLOURS[k % len(COLOURS)]
-
-
-def _criteria(path, note):
-    """Every criterion against λ, and in a row below the λ of each rule."""
-    lam, values = path["curves"]["lam"], path["curves"]["values"]
-    order = [one["rule"] for one in path["picks"]]
-    marks = [line(lam, values[rule_], rule_, _colour(k), k % 5)
-             for k, rule_ in enumerate(order) if rule_ in values]  # fmt: skip
-    height = {rule_: -0.11 * (k + 1) for k, rule_ in enumerate(order)}
-    low, high = lam[0], lam[-1]
-    for k, one in enumerate(path["picks"]):
-        if isinstance(one["lam"], float) and one["lam"] > 0:
-            at = min(max(one["lam"], low), high)
-            shape = "circle" if one["status"] == "ok" else "ring"
-            name = None if one["rule"] in values else one["rule"]
-            marks.append(points([at], [height[one["rule"]]], name, _colour(k), shape, [one["rule"]], True))
-    if isinstance(path["lam"], float) and path["lam"] > 0:
-        marks.insert(0, rule(x=path["lam"], name=f"this model, λ = {show(path['lam'])}", colour="ink", dash=2))
-    bottom = -0.11 * (len(order) + 0.8)
-    return chart(
-        "criteria", "Which λ does each rule choose?",
-        "Each curve is 0 at its best λ. Below, a dot for the choice of each rule (hollow: unsure); dots in one column "
-        "agree, a wide valley says that λ hardly matters.",
-        axis("λ, added to the diagonal of K", [lam], "log", margin=0.02),
-        axis("criterion, scaled", [[bottom, 1.3]], margin=0.0, ticks=[[0.0, "best"], [0.5, "0.5"], [1.0, "1"]]), marks,
-        _range(path["picks"]), note,
-    )  # fmt: skip
-
-
-def _range(picks):
-    """Where the sure choices lie."""
-    sure = [one["lam"] for one in picks if one["status"] == "ok" and isinstance(one["lam"], float)]
-    if not sure:
-        return "No rule is sure of its choice."
-    return f"The sure choices lie between λ = {show(min(sure))} and {show(max(sure))}."
-
-
-def _lcurve(path, note):
-    """Norm against residual."""
-    curve, at = path["lcurve"], path["at"]
-    marks = [line(curve["residual"], curve["norm"], "all λ")]
-    corner = next((one for one in path["picks"] if one["rule"] == "LCurve"), None)
-    if corner and corner["residual"]:
-        shape, name = "circle" if corner["status"] == "ok" else "ring", f"corner, λ = {show(corner['lam'])}"
-        marks.append(points([corner["residual"]], [corner["norm"]], name, "orange", shape, big=True))
-    if at[0]:
-        name = f"this model, λ = {show(path['lam'])}"
-        marks.append(points([at[0]], [at[1]], name, "green", "diamond", big=True))
-    sure = "" if corner is None or corner["status"] == "ok" else f" ({corner['status'].replace('_', ' ')})"
-    return chart(
-        "lcurve", "L-curve: what the fit costs",
-        "From right to left λ falls. On the flat part the fit improves for free, on the steep part the norm grows for "
-        "nothing; the corner lies between.",
-        axis("residual ‖y − f‖", [curve["residual"]], "log"), axis("norm ‖f‖", [curve["norm"]], "log"), marks,
-        f"The corner is at λ = {show(corner['lam'])}{sure}." if corner else "There is no corner.", note,
-    )  # fmt: skip
-
-
-def _picard(path, note):
-    """Eigenvalues, coefficients and their ratio."""
-    p = path["picard"]
-    i = list(range(1, len(p["eigenvalue"]) + 1))
-    floor = 1e-17 * max([v for v in p["eigenvalue"] if v] or [1.0])
-    e = [v if v and v > floor else None for v in p["eigenvalue"]]
-    small = [v if v and v > floor else None for v in p["coefficient"]]
-    ratio = [r if v else None for r, v in zip(p["ratio"], e, strict=True)]
-    marks = [line(i, e, "eᵢ, eigenvalue of K", "ink"), points(i, small, "|uᵢᵀy|, share of y", "blue"),
-             points(i, ratio, "|uᵢᵀy|/√eᵢ, its price in norm", "orange", "triangle")]  # fmt: skip
-    if isinstance(path["lam"], float) and path["lam"] > 0:
-        marks.append(rule(y=path["lam"], name="λ", colour="green", dash=2))
-    return chart(
-        "picard", "Picard plot: where signal ends",
-        "While |uᵢᵀy| falls, directions hold signal; where it levels off only noise is left. λ should cut the "
-        "eigenvalues there.",
-        axis("i, smooth to rough", [i], include=(0.0,), margin=0.01), axis("size", [e, small, ratio], "log"), marks,
-        f"{sum(1 for v in e if v and isinstance(path['lam'], float) and v > path['lam'])} of {p['of']} eigenvalues are "
-        "larger than λ.", note,
-    )  # fmt: skip
-
-
-def _surface(surface):
-    """Log evidence lost, over the length scales and λ."""
-    x, y = surface["x"], surface["y"]
-    note = None if surface["rows"] == surface["of"] else f"Of {surface['rows']} rows, drawn from {surface['of']}."
-    return chart(
-        "surface", "How sharply the evidence decides",
-        "Stronger colour is likelier: shades end at a loss of log evidence of 0.5, 1, 2, 5, 10, 20 against the best "
-        "point; 2 is little, 10 is a lot. A long ridge says that only a combination is known.",
-        axis(x["label"], [x["values"]], "log"), axis(y["label"], [y["values"]], "log"),
-        [cells(x["values"], y["values"], surface["loss"], SURFACE, "log evidence lost"),
-         points([surface["chosen"][0]], [surface["chosen"][1]], "this model", "orange", "diamond", big=True)],
-        f"The model is at {show(surface['chosen'][0])} ({x['label']}) and {show(surface['chosen'][1])} "
-        f"({y['label'].split(',')[0]}).", note,
-    )  # fmt: skip

@@ -51,14 +51,15 @@ def _picture(case, left, measured):
 
 BINS = 12
 FEW = 12  # rows below which residuals are not tested for structure
-COLUMNS = 12  # columns whose residuals are summarised
+COLUMNS, ALONG = 12, 3  # columns whose residuals are tested, and those along which they are drawn
 CLASSES = 12  # classes of a confusion table
 
 
-def fit_section(case, predicted, left):
+def fit_section(case, left, stated):
     """Predicted against measured, residuals, their structure; of labels the confusion, the ROC curve."""
+    predicted = left.predicted
     if case.classes is not None:
-        return _labels(case, predicted, left)
+        return _labels(case, predicted, stated)
     known = np.flatnonzero(np.isfinite(predicted))
     shown = known[np.isin(known, case.shown())]
     r = case.y - predicted
@@ -76,8 +77,8 @@ def fit_section(case, predicted, left):
     }
     if len(known) >= FEW:
         out["tests"] = _structure(case, r, known)
-        there = [factor for factor in case.factors if factor.moves]
-        out["by_column"] = [_along(factor, known, r[known]) for factor in there[:COLUMNS]]
+        there = [factor for factor in case.by_importance if factor.moves]
+        out["by_column"] = [_along(factor, known, r[known]) for factor in there[:ALONG]]
     return out
 
 
@@ -111,7 +112,7 @@ def _along(factor, known, r):
     if factor.kind == LEVELS:
         return {**out, "centre": np.arange(len(parts)), "levels": [factor.levels[k] for k in drawn],
                 "more": len(values) - len(drawn)}  # fmt: skip
-    return {**out, "centre": factor.shown([np.median(x[part]) for part in parts])}
+    return {**out, "centre": factor.shown([np.median(x[part]) for part in parts]), "dates": factor.dates}
 
 
 # -------------------------------------------------------------------------------- what should not be there
@@ -166,7 +167,7 @@ def _order(e):
 
 
 # ---------------------------------------------------------------------------------------------- labels
-def _labels(case, predicted, left):
+def _labels(case, predicted, stated):
     """Confusion table, and for two classes the ROC curve."""
     from sklearn.metrics import confusion_matrix
 
@@ -184,7 +185,7 @@ def _labels(case, predicted, left):
         "roc": None,
         "tests": {},
     }
-    score = left.proba[:, 1] if left.proba is not None else left.decision
+    score = stated.proba[:, 1] if stated.proba is not None else stated.decision
     judged = np.flatnonzero(np.isfinite(score)) if len(classes) == 2 and score is not None else []
     positive, score = case.y[judged] == case.classes[1], score[judged] if len(judged) else None
     if 0 < np.sum(positive) < len(judged):

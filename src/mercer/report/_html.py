@@ -5,15 +5,18 @@ import math
 import re
 from html import escape
 
+import numpy as np
+
 THIN = "\u202f"  # between thousands; no line is broken there
+LARGEST = 1e9  # numbers that are written in full: sums of money are
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value, digits=3):
-    """A number as a person writes it: 0.012, 350, 12 300, 1.23 × 10⁻⁵, ∞."""
+    """A number as a person writes it: 0.012, 350, 12 300, 4 500 000, 1.23 × 10⁻⁵, ∞."""
     if not math.isfinite(value):
         return "not a number" if value != value else "∞" if value > 0 else "−∞"
-    if value == 0 or 1e-3 <= abs(value) < 999_999.5:
+    if value == 0 or 1e-3 <= abs(value) < LARGEST:
         plain = f"{value:.{digits}g}"
         return grouped(value, 0) if abs(float(plain)) >= 10**digits else plain.replace("-", "−")
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -25,6 +28,16 @@ def grouped(value, decimals):
     """A number with so many decimals, thousands apart from 10 000 on."""
     text = f"{value:,.{decimals}f}".replace("-", "−")
     return text.replace(",", THIN if abs(value) >= 9_999.5 else "")
+
+
+def day(value):
+    """The date of a day, counted from 1970-01-01."""
+    return str(np.datetime64(math.floor(value), "D"))
+
+
+def unit_text(exponent):
+    """What 10ⁿ of something is called on an axis."""
+    return {6: "millions", 9: "billions"}.get(exponent) or power(exponent)
 
 
 def power(exponent):
@@ -57,6 +70,11 @@ def listed(names, limit=3):
     """Names in a row, the rest counted."""
     more = len(names) - limit
     return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")
+
+
+def and_list(words):
+    """Words in a row: a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def last_doubling(learning):
@@ -98,7 +116,7 @@ def el(name, /, *children, **attributes):
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    if name in ("meta", "br", "hr", "col"):
+    if name in ("meta", "br", "hr", "col", "input"):
         return Safe(f"<{name}{said}>")
     return Safe(f"<{name}{said}>{join(children)}</{name}>")
 

@@ -87,8 +87,8 @@ LIMIT = 20.0  # seconds
 NEIGHBOURS = 2000  # rows up to which the noise is read off neighbours
 
 
-def learning_section(case, left):
-    """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what another row would bring."""
+def learning_section(case, alone):
+    """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what leaving one out brings."""
     if case.n < ENOUGH:
         return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
     if case.pairwise and case.n > ROWS:
@@ -100,16 +100,16 @@ def learning_section(case, left):
     sizes, errors, spreads, why = _curve(case, rows)
     if len(sizes) < 2:
         return missing(why)
-    whole = left.one_by_one and len(rows) == case.n
+    whole = alone is not None and alone.one_by_one and len(rows) == case.n
     return {
         "metric": "RMSE" if case.classes is None else "error rate",
         "rows": len(rows),
-        "of": case.n,
+        "of": case.fitted_rows,
         "sizes": sizes,
         "error": np.array(errors),
         "spread": np.array(spreads),
         "complete": len(sizes) == SIZES,
-        "all_but_one": _error(case, case.y, left.predicted, np.arange(case.n)) if whole else None,
+        "all_but_one": _error(case, case.y, alone.predicted, np.arange(case.n)) if whole else None,
         "floor": _floor(case),
     }
 

@@ -1,14 +1,16 @@
 """What the checks look at: each function reads the sections, and returns one sentence with its numbers, or None."""
 
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtr, bdtrc, chdtrc
 
 from mercer.report._html import last_doubling, listed, number, pair, percent, show
+
+LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
 
 
 # ------------------------------------------------------------------------------------------------ data
 def few_rows(s):
     """Less than 30 rows, or than 5 for each column."""
-    n, d = s["data"]["rows"], s["data"]["columns"] if s["data"]["vectors"] else 0
+    n, d = _fitted(s), s["data"]["columns"] if s["data"]["vectors"] else 0
     if n < 30:
         return f"There are {n} rows. Scores and intervals from so few can be far off by chance."
     if n < 5 * d:
@@ -68,11 +70,6 @@ def weights(s):
     found = s["data"].get("weights")
     if not found:
         return None
-    if found["from"] == "unknown":
-        return (
-            f"The fit had weights that add up to something else than {s['data']['rows']}, and does not keep them; here "
-            "each row counts once."
-        )
     zero = f", {found['zero']} of them 0" if found["zero"] else ""
     return (
         f"The rows have weights from {number(found['low'])} to {number(found['high'])}{zero}; they say as much as "
@@ -111,13 +108,28 @@ def worse_than_simple(s):
     this, others = _models(s)
     if this["score"] is None:
         return None
-    limit = this["score"] + max(0.005, this["error"] or 0.0)
-    simple = ("mean", "commonest class")
-    better = {name: one for name, one in others.items() if one["score"] > limit and name not in simple}
-    if not better:
+    name, best = _best_simple(others)
+    if best is None or best["score"] <= this["score"] + max(0.005, this["error"] or 0.0):
         return None
-    name, best = max(better.items(), key=lambda item: item[1]["score"])
     return f"{s['scores']['metric']} is {this['score']:.3f}, that of the {name} {best['score']:.3f}."
+
+
+def as_good_as_simple(s):
+    """A linear model or neighbours have the same score or a better one, within the error of the model."""
+    this, others = _models(s)
+    name, best = _best_simple(others)
+    if this["score"] is None or best is None or worse_than_simple(s) or no_better_than_mean(s):
+        return None
+    if best["score"] < this["score"]:
+        return None
+    error = f" ± {this['error']:.2g}" if this["error"] else ""
+    return f"{s['scores']['metric']} is {this['score']:.3f}{error}, that of the {name} {best['score']:.3f}."
+
+
+def _best_simple(others):
+    """(name, scores) of the best simple model beside a constant; (None, None) where there is none."""
+    known = {name: one for name, one in others.items() if name not in ("mean", "commonest class")}
+    return max(known.items(), key=lambda item: item[1]["score"], default=(None, None))
 
 
 def residual_trend(s):
@@ -158,8 +170,8 @@ def optimism(s):
 def more_rows(s):
     """The error still falls as rows are added."""
     found = s.get("learning") or {}
-    if "error" not in found or len(found["error"]) < 4:
-        return None
+    if "error" not in found or len(found["error"]) < 4 or found["sizes"][-1] < 0.5 * found["of"]:
+        return None  # a curve that ends at a fraction of the rows says nothing of more than all
     gain, sure = last_doubling(found)
     floor = (found["floor"] or {}).get("value") or 0.0
     last = found["error"][-1]
@@ -199,12 +211,28 @@ def _unlikely(found, level, n):
 def probabilities_off(s):
     """Stated probabilities do not come true."""
     u = s["uncertainty"]
-    if u.get("kind") == "probabilities" and u["error"] > 0.05 + 1.5 * u["by_chance"]:
+    if u.get("kind") == "probabilities" and u["error"] > LEAST_OFF and _chance(u) < 0.01:
         return (
             f"Probabilities are off by {percent(u['error'])} on average; by chance it would be "
             f"{percent(u['by_chance'])} with so many rows."
         )
     return None
+
+
+def probabilities_unsure(s):
+    """Far off, but chance might do that with so few rows."""
+    u = s["uncertainty"]
+    if u.get("kind") == "probabilities" and u["error"] > FAR_OFF and _chance(u) >= 0.01:
+        return (
+            f"Stated and found differ by {percent(u['error'])} on average, of which {percent(u['by_chance'])} would be "
+            f"chance with {u['rows']} rows."
+        )
+    return None
+
+
+def _chance(u):
+    """How likely bins of right probabilities are off by as much: the test of Hosmer and Lemeshow."""
+    return float(chdtrc(u["bins"], u["chi_square"]))
 
 
 # ------------------------------------------------------------------------------------------- selection
@@ -232,14 +260,18 @@ def rules_disagree(s):
     if len(sure) < 2:
         return None
     low, high = min(sure, key=lambda one: one["lam"]), max(sure, key=lambda one: one["lam"])
-    if high["lam"] > 100 * low["lam"]:
-        return f"{low['rule']} chooses λ = {number(low['lam'])}, {high['rule']} λ = {number(high['lam'])}."
+    cost = max(one.get("loss") or 1.0 for one in sure)
+    if high["lam"] > 100 * low["lam"] and cost > 1.02:
+        return (
+            f"{low['rule']} chooses λ = {number(low['lam'])}, {high['rule']} λ = {number(high['lam'])}; at the "
+            f"worse of them the leave-one-out error is {cost:.2f} times the least."
+        )
     return None
 
 
 def interpolates(s):
     """As many degrees of freedom as rows."""
-    dof, n = _dof(s), s["data"]["rows"]
+    dof, n = _dof(s), _fitted(s)
     if dof is not None and dof > 0.9 * n and s["estimator"] != "KernelInterpolator":
         return f"The fit has {dof:.1f} effective degrees of freedom for {n} rows: it follows the noise too."
     return None
@@ -287,13 +319,22 @@ def near_singular(s):
 def not_converged(s):
     """A search or a solver stopped before its end."""
     chosen, report = s["selection"]["chosen"], s["numerics"]["entries"]
-    if chosen["status"] in ("time_budget", "stopped", "not_finite"):
-        return f"The search ended early ({chosen['status'].replace('_', ' ')}). {chosen.get('message') or ''}".strip()
+    if chosen["status"] == "not_finite":
+        return "The criterion was not finite where the search ended."
     status = report.get("status")
     if isinstance(status, str) and status not in ("ok", "converged", "optimal", ""):
         return f"The solver ended with the status {status!r}."
     if report.get("converged") is False:
         return "The iteration did not reach its tolerance."
+    return None
+
+
+def search_ended(s):
+    """A search that had more to try."""
+    chosen = s["selection"]["chosen"]
+    if chosen["status"] in ("time_budget", "stopped"):
+        tried = "" if not chosen.get("evaluations") else f" after {chosen['evaluations']} evaluations"
+        return f"The search for the kernel and λ was ended{tried}; this is the best that it had found."
     return None
 
 
@@ -328,6 +369,11 @@ def influential(s):
 
 
 # --------------------------------------------------------------------------------------------- helpers
+def _fitted(s):
+    """Rows of the fit; the page may be about some of them."""
+    return s["data"].get("fitted_rows", s["data"]["rows"])
+
+
 def _dof(s):
     """Effective degrees of freedom, where they are known."""
     path = s["selection"]["path"] or {}

@@ -2,7 +2,7 @@
 
 from mercer.report import svg
 from mercer.report._html import el, show, table
-from mercer.report.charts import numbers_of
+from mercer.report.charts import BROAD, numbers_of
 
 SIGNS = {"problem": "✕", "warning": "!", "tip": "i", "good": "✓"}
 
@@ -24,7 +24,7 @@ def figures(charts, heading="h3"):
 
 
 def figure(made, heading="h3"):
-    """One chart: title, picture, legend, how to read it, what it shows in words, and its numbers."""
+    """One chart: title, picture, legend, what it shows in words; how to read it and its numbers unfold."""
     named = [one for mark in made["marks"] if mark["name"] for one in _ranges(mark)]
     legend = [el("li", svg.key(mark), el("span", mark["name"])) for mark in named]
     return el(
@@ -32,20 +32,27 @@ def figure(made, heading="h3"):
         el(heading, made["title"], class_="figure-title"),
         el("div", svg.draw(made), class_="plot", id=f"plot-{made['key']}"),
         el("ul", legend, class_="legend") if legend else None,
-        el("figcaption", made["read"], " ", said(made["alt"]), said(f" {made['note']}") if made["note"] else None),
+        el("figcaption", said(made["alt"]), said(f" {made['note']}") if made["note"] else None),
         _numbers(made),
-        class_="chart",
+        class_="chart broad" if made["size"] == BROAD else "chart",
     )
 
 
 def _numbers(made):
-    """The numbers behind a chart, or some of them."""
+    """How to read a chart, and the numbers behind it, or some of them."""
     found = numbers_of(made)
+    read = el("p", made["read"], class_="read")
     if found is None:
-        return None
+        return el("details", el("summary", "How to read it"), read)
     head, rows, of = found
     some = "" if len(rows) == of else f", {len(rows)} of {show(of)}"
-    return el("details", el("summary", f"Numbers{some}"), table(f"{made['title']}: numbers", head, rows, hidden=True))
+    return el("details", el("summary", f"How to read it; numbers{some}"), read,
+              table(f"{made['title']}: numbers", head, rows, hidden=True))  # fmt: skip
+
+
+def folded(title, *children):
+    """A part that is folded away until it is asked for."""
+    return el("details", el("summary", title), *children, class_="folded")
 
 
 def _ranges(mark):
@@ -73,10 +80,10 @@ def absent(why):
     return el("p", why, class_="absent")
 
 
-def bar(share):
+def bar(share, strong=True):
     """A bar as long as a share, for a cell of a table."""
     share = max(0.0, min(float(share), 1.0))
-    inside = el("rect", width=f"{100 * share:.1f}%", height="100%")
+    inside = el("rect", width=f"{100 * share:.1f}%", height="100%", class_=None if strong else "pale")
     return el("svg", inside, class_="bar", role="img", aria_label=f"{100 * share:.0f} %")
 
 

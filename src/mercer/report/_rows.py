@@ -4,23 +4,44 @@ import numpy as np
 
 from mercer.gram.merge import duplicate_groups, identities_of
 from mercer.report._case import LEFT_OUT
+from mercer.report._factors import TEXT
 from mercer.selection.judging import quietly, root_mean_square
 from mercer.selection.noise import nearest
 
-LISTED = 10
+LISTED = 8
+INPUTS, FAR = 5, 4.0  # columns beside a row, and robust deviations of a target that is odd
 OUTLIER = 4.5  # robust standard deviations
 ALONE = 0.3  # correlation with the nearest other row below which a row is alone
 NEAREST = 2000
 
 
-def rows_section(case, left, predicted):
+def rows_section(case, left, stated):
     """Tables of the rows that deserve a look."""
     out = {"listed": LISTED, "duplicates": _duplicates(case), "alone": _alone(case)}
+    out["inputs"] = [factor.name for factor in _told(case)]
     if case.classes is not None:
-        return {**out, "surprising": _surprising(case, left), "residuals": None, "influence": None}
+        return {**out, "surprising": _surprising(case, stated), "residuals": None, "influence": None}
     out["residuals"] = _residuals(case, left)
     out["influence"] = _influence(case)
     return out
+
+
+def _told(case):
+    """The factors whose values stand beside a row: those that matter most, without marks of what was missing."""
+    there = case.by_importance if case.factors else []
+    return [factor for factor in there if factor.kind != TEXT and factor.moves and not factor.marks][:INPUTS]
+
+
+def _inputs(case, i):
+    """[[value, whether it is odd], …] of a row, in the order of `_told`."""
+    return [[factor.text(factor.values[i]), factor.odd(factor.values[i])] for factor in _told(case)]
+
+
+def _odd_target(case, i):
+    """Whether the target of a row is far from those of most rows."""
+    middle = np.median(case.y)
+    spread = 1.4826 * np.median(np.abs(case.y - middle)) or np.std(case.y)
+    return bool(abs(case.y[i] - middle) > FAR * spread)
 
 
 def _residuals(case, left):
@@ -38,7 +59,7 @@ def _residuals(case, left):
         "limit": OUTLIER,
         "rows": [
             {"row": case.label(i), "measured": float(case.y[i]), "predicted": float(left.predicted[i]),
-             "residual": float(e[i]), "z": float(z[i])}
+             "residual": float(e[i]), "z": float(z[i]), "odd": _odd_target(case, i), "inputs": _inputs(case, i)}
             for i in worst
         ],
     }  # fmt: skip
@@ -46,7 +67,7 @@ def _residuals(case, left):
 
 def _influence(case):
     """Cook's distance, leverage and DFFITS of the rows that move the fit most."""
-    if not case.model.linear or case.n > LEFT_OUT or case.pairwise:
+    if not case.model.linear or case.n > LEFT_OUT or case.pairwise or case.sampled:
         return None
     try:
         found = quietly(case.model.influence)
@@ -59,7 +80,7 @@ def _influence(case):
         "largest": float(np.nanmax(cook)) if np.isfinite(cook).any() else None,
         "rows": [
             {"row": case.label(i), "cook": float(cook[i]), "leverage": float(found.leverage[i]),
-             "dffits": float(dffits[i])}
+             "dffits": float(dffits[i]), "inputs": _inputs(case, i)}
             for i in order
         ],
     }  # fmt: skip
@@ -105,7 +126,7 @@ def _duplicates(case):
 
 def _alone(case):
     """Rows whose nearest other row is hardly correlated with them under the kernel: there the model extrapolates."""
-    if case.pairwise or case.n > NEAREST:
+    if case.pairwise or case.n > NEAREST or case.sampled:
         return None
     X = case.kernel.validate(case.X)
     diagonal = np.asarray(quietly(case.kernel.diag, X), dtype=float)
@@ -118,8 +139,8 @@ def _alone(case):
     return {
         "limit": ALONE,
         "count": int(np.sum(correlation < ALONE)),
-        "rows": [{"row": case.label(i), "nearest": case.label(other[i]), "correlation": float(correlation[i])}
-                 for i in order if correlation[i] < ALONE],
+        "rows": [{"row": case.label(i), "nearest": case.label(other[i]), "correlation": float(correlation[i]),
+                  "inputs": _inputs(case, i)} for i in order if correlation[i] < ALONE],
     }  # fmt: skip
 
 
@@ -129,8 +150,8 @@ def _surprising(case, left):
     if left.proba is None:
         wrong = np.flatnonzero(known & (left.predicted != case.y))[:LISTED]
         return [{"row": case.label(i), "class": str(case.y[i]), "predicted": str(left.predicted[i]),
-                 "probability": None} for i in wrong]  # fmt: skip
+                 "probability": None, "inputs": _inputs(case, i)} for i in wrong]  # fmt: skip
     own = left.proba[np.arange(case.n), np.searchsorted(case.classes, case.y)]
     order = np.argsort(np.nan_to_num(own, nan=2.0), kind="stable")[: min(LISTED, int(np.isfinite(own).sum()))]
     return [{"row": case.label(i), "class": str(case.y[i]), "predicted": str(left.predicted[i]),
-             "probability": float(own[i])} for i in order]  # fmt: skip
+             "probability": float(own[i]), "inputs": _inputs(case, i)} for i in order]  # fmt: skip

@@ -1,37 +1,62 @@
 """The first sections of the page: verdict, checks, data, fit and uncertainty."""
 
 from mercer.report import _figures
-from mercer.report._html import el, listed, name, show, table
-from mercer.report._panels import SIGNS, absent, bar, figures, panels, remark, section
+from mercer.report._html import day, el, listed, name, show, table
+from mercer.report._panels import SIGNS, absent, bar, figures, folded, panels, remark, section
 from mercer.report.checks import CHECKS
+
+MANY = 12  # columns beyond which their list is folded
 
 
 def verdict(s):
-    """The first thing on the page."""
+    """The first screen: the verdict, the error beside simple models, and the pictures that matter most."""
     v = s["verdict"]
     numbers = [
         el("div", el("dt", label), el("dd", value, el("small", note) if note else None))
         for label, value, note in v["numbers"]
     ]
-    return el(
-        "section",
+    words = el(
+        "div",
         el("h2", el("span", SIGNS[v["level"]], class_="sign", aria_hidden="true"), v["headline"], id="verdict"),
         el("p", " ".join(v["sentences"]).replace(" %", "\u00a0%"), class_="lead"),
         el("dl", numbers, class_="numbers") if numbers else None,
-        class_=f"verdict {v['level']}",
+    )
+    charts = figures([*_figures.first_chart(s), *_figures.one_input_charts(s), *_figures.effect_charts(s, True)])
+    return el(
+        "section",
+        el("div", words, _beside_simple(s["scores"]), class_=f"verdict {v['level']}"),
+        el("div", charts, class_="first") if charts else None,
+        class_="opening",
         aria_labelledby="verdict",
     )
+
+
+def _beside_simple(scores):
+    """The error of the model beside those of simple ones, as bars: the shorter, the better."""
+    key = "rmse" if scores["models"][0].get("rmse") is not None else None
+    if key is None and scores["metric"] != "accuracy":
+        return None
+    errors = [
+        one.get("rmse") if key else None if one["score"] is None else 1.0 - one["score"] for one in scores["models"]
+    ]
+    top = max([value for value in errors if value is not None], default=0.0) or 1.0
+    rows = [[el("strong", name(one["name"])) if k == 0 else name(one["name"]), value, bar(value / top, k == 0)]
+            for k, (one, value) in enumerate(zip(scores["models"], errors, strict=True))
+            if value is not None]  # fmt: skip
+    what = "RMSE" if key else "share that is wrong"
+    return table("Error on rows it has not seen: shorter is better", ["model", what, ""], rows, classes="beside")
 
 
 def checks(s):
     """Everything that fired, worst first."""
     if not s["checks"]:
-        return section("checks", "Checks", el("p", f"All {len(CHECKS)} checks passed in silence."))
-    return section("checks", "Checks", el("ul", [_check(one) for one in s["checks"]], class_="checks"))
+        return section("checks", "What to know", el("p", f"All {len(CHECKS)} checks passed in silence."))
+    return section("checks", "What to know", el("ul", [_check(one) for one in s["checks"]], class_="checks"))
 
 
 def _check(one):
-    """One check that fired."""
+    """One check that fired; its code leads to what it means."""
+    about = f"about-{one['code'].lower()}"
     head = el(
         "h3",
         el("span", SIGNS[one["severity"]], class_="sign", aria_hidden="true"),
@@ -39,14 +64,14 @@ def _check(one):
         " ",
         one["title"],
         " ",
-        el("code", one["code"], class_="code"),
+        el("a", one["code"], class_="code", href=f"#{about}"),
     )
     return el(
         "li",
         head,
         el("p", one["text"]),
         el("p", one["remedy"], class_="remedy"),
-        el("p", f"More: {one['docs']}", class_="docs"),
+        el("details", el("summary", f"What {one['code']} looks at"), el("p", one["about"]), id=about),
         class_=f"check {one['severity']}",
         id=one["code"].lower(),
     )
@@ -56,9 +81,9 @@ def _check(one):
 def data(s):
     """Rows, columns, notes, and the target."""
     d = s["data"]
-    words = [el("p", f"{show(d['rows'])} rows{_size(d)}")]
+    words = [el("p", f"{_rows(d)}{_size(d)}")]
     if d["notes"]:
-        words.append(el("ul", [el("li", note) for note in d["notes"]]))
+        words.append(el("ul", [el("li", note) for note in d["notes"]], class_="notes"))
     if d.get("left_out"):
         words.append(remark(f"Left out of this page, since its time budget was used up: {listed(d['left_out'], 6)}."))
     if d["more"]:
@@ -68,9 +93,19 @@ def data(s):
         rows = [[name(one["name"]), one["rows"], bar(one["rows"] / d["rows"])] for one in d["target"]["classes"]]
         classes = table(f"Classes of {s['title']}", ["class", "rows", "share"], rows)
     columns = [one for one in (_numbers(d), _categories(d)) if one is not None]
-    columns = el("div", columns, class_="wide stack") if len(columns) > 1 else columns
+    columns = el("div", columns, class_="wide stack") if columns else None
     made = panels(columns, classes, figures(_figures.data_charts(s)))
+    if len(d["features"]) + len(d.get("categories", ())) > MANY:
+        made = folded("All columns", made)
     return section("data", "Data", *words, made, *_targets(s))
+
+
+def _rows(d):
+    """How many rows the page is about, and the model was fitted on."""
+    fitted = d.get("fitted_rows", d["rows"])
+    if fitted == d["rows"]:
+        return f"{show(d['rows'])} rows"
+    return f"{show(d['rows'])} of the {show(fitted)} rows of the fit, drawn at random"
 
 
 def _size(d):
@@ -88,9 +123,14 @@ def _size(d):
 def _numbers(d):
     """The columns of numbers."""
     keys = ("low", "q1", "middle", "q3", "high", "distinct")
-    rows = [[name(one["name"]), *(one[key] for key in keys)] for one in d["features"]]
+    rows = [[name(one["name"]), *(_value(one, key) for key in keys)] for one in d["features"]]
     head = ["column", "least", "quarter", "median", "three quarters", "most", "values"]
     return table("Columns of numbers", head, rows, classes="wide") if rows else None
+
+
+def _value(one, key):
+    """A number of a column, or a date."""
+    return day(one[key]) if one.get("dates") and key != "distinct" else one[key]
 
 
 def _categories(d):
@@ -126,55 +166,56 @@ def _targets(s):
 
 # -------------------------------------------------------------------------------------------------- fit
 def fit(s):
-    """Scores beside the baselines, predictions, residuals; or the confusion of classes."""
+    """Scores beside the baselines, residuals, the learning curve; or the confusion of classes."""
     scores = s["scores"]
-    words = [el("p", f"Judged by {scores['how']}.")]
+    words = [el("p", f"Judged by {scores['how']}.", _optimism(scores))]
     if not scores["nested"] and s["selection"]["chosen"]["criterion"]:
         words.append(remark("The kernel and λ were chosen on all rows, so this score may be a little too good; nested "
                             "cross-validation, scores=nested_cv(...), leaves no such doubt."))  # fmt: skip
-    if scores["optimism"]:
-        value = show(scores["optimism"]["value"])
-        words.append(el("p", f"Without the outer loop the score would be {value} better: that is the optimism."))
-    tables = [_scores(scores, "wide" if scores["folds"] else "full")]
-    if scores["folds"]:
-        rows = [[str(k + 1), value] for k, value in enumerate(scores["folds"])]
-        tables.append(table("Score of each fold", ["fold", scores["metric"]], rows))
+    shown, told, more = _uncertainty(s)
     if s["task"] == "classification":
         if s["fit"]["roc"] is None:
             words.append(absent("A ROC curve needs two classes with probabilities or decision values."))
-        made = panels(tables, _confusion(s["fit"]), figures(_figures.fit_charts(s)))
-        return section("fit", "How well it classifies", *words, made, *_learning(s))
-    along = _figures.column_charts(s)
-    more = [el("h3", "Residuals along the columns"), panels(figures(along, "h4"))] if along else []
-    made = panels(tables, figures(_figures.fit_charts(s)))
-    return section("fit", "How well it fits", *words, made, *_learning(s), *more)
+        made = panels(_confusion(s["fit"]), shown, *_learning(s))
+        title = "How well it classifies, and how sure"
+    else:
+        charts = figures(_figures.fit_charts(s))
+        made, more = panels(charts[:1], shown, *_learning(s)), [*charts[1:], *more, *figures(_figures.column_charts(s))]
+        title = "How well it fits, and how sure"
+    return section(
+        "fit", title, *words, made, folded("Scores and residuals in detail", panels(_scores(scores), told, more))
+    )
+
+
+def _optimism(scores):
+    """What choosing and judging on the same rows would have seemed to gain, and the score of each fold."""
+    said = ""
+    if scores["optimism"]:
+        gain = show(scores["optimism"]["value"])
+        said = f" Without the outer loop the score would be {gain} better: that is the optimism."
+    if scores["folds"]:
+        said += f" {scores['metric']} of the folds: {', '.join(show(value) for value in scores['folds'])}."
+    return said
 
 
 def _learning(s):
-    """The learning curve with its numbers beside it, or why there is none."""
+    """The learning curve, or why there is none."""
     found = s.get("learning") or {}
     if "error" not in found:
         return [absent(found["missing"])] if "missing" in found else []
-    rows = [[str(size), error, spread]
-            for size, error, spread in zip(found["sizes"], found["error"], found["spread"], strict=True)]  # fmt: skip
-    told = table("Learning from fewer rows", ["rows", found["metric"], "±"], rows)
-    heading = el("h3", "The learning curve")
-    return [heading, panels(figures(_figures.learning_charts(s), "h4"), told)]
+    return figures(_figures.learning_charts(s))
 
 
-def _scores(scores, width):
+def _scores(scores):
     """The model beside simple ones."""
-    known = [one["score"] for one in scores["models"] if isinstance(one["score"], float)]
-    top = max([*known, 1e-9])
     rows = []
     for k, one in enumerate(scores["models"]):
         label = el("strong", name(one["name"])) if k == 0 else name(one["name"])
-        share = bar(max(one["score"] or 0.0, 0.0) / top)
-        rows.append([label, one["score"], one.get("error"), one.get("rmse"), one.get("mae"), share])
-    head = ["model", scores["metric"], "±", "RMSE", "mean |error|", "beside the best"]
+        rows.append([label, one["score"], one.get("error"), one.get("rmse"), one.get("mae")])
+    head = ["model", scores["metric"], "±", "RMSE", "mean |error|"]
     if all(row[3] is None for row in rows):
-        head, rows = [*head[:3], head[5]], [[*row[:3], row[5]] for row in rows]
-    return table("How good, beside simple models", head, rows, classes=width)
+        head, rows = head[:3], [row[:3] for row in rows]
+    return table("How good, beside simple models", head, rows)
 
 
 def _confusion(fit_):
@@ -194,25 +235,19 @@ def _confusion(fit_):
 
 
 # ------------------------------------------------------------------------------------------ uncertainty
-def uncertainty(s):
-    """Whether the model knows its own errors."""
-    u, title = s["uncertainty"], "Does it know its own errors?"
+def _uncertainty(s):
+    """(chart or line, tables, more charts): whether the model knows its own errors."""
+    u = s["uncertainty"]
     if "missing" in u:
-        return section("uncertainty", title, absent(u["missing"]))
+        return absent(u["missing"]), [], []
     rows = [[label, u[key]] for key, label in UNCERTAIN[u["kind"]].items()]
-    words = [el("p", f"From {u['how']}; {u['rows']} rows.")]
-    charts = _figures.uncertainty_charts(s)
-    told = [table("In numbers", ["what", "value"], rows)]
+    told = [table(f"How sure: {u['how']}, {show(u['rows'])} rows", ["what", "value"], rows)]
     if "coverage" in u:
         head = ["level of the quantile", "rows below it"] if u["kind"] == "quantiles" else ["stated", "found"]
         shares = [[f"{100 * a:g} %", f"{100 * b:.1f} %"] for a, b in zip(u["levels"], u["coverage"], strict=True)]
         told.insert(0, table("Coverage of rows left out", head, shares))
-    return section("uncertainty", title, *words, panels(*_beside(told, figures(charts))))
-
-
-def _beside(tables, charts):
-    """One chart first, then the tables beside it; of several charts the tables come first."""
-    return [*charts, *tables] if len(charts) == 1 else [*tables, *charts]
+    charts = figures(_figures.uncertainty_charts(s))
+    return charts[:1], told, charts[1:]
 
 
 UNCERTAIN = {

@@ -1,8 +1,10 @@
-"""The later sections of the page: the choice of λ and kernel, effects, rows, numerics, and how to do it again."""
+"""The later sections of the page: what if, the choice of λ and kernel, effects, rows, and how to do it again."""
 
-from mercer.report import _figures
-from mercer.report._html import el, listed, name, rounded, show, size_text, table
-from mercer.report._panels import absent, bar, code, figures, panels, remark, section
+from mercer.report import _choices, _figures
+from mercer.report._html import el, listed, name, percent, rounded, show, size_text, table
+from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
+
+LISTED = 8  # columns of the table of importance, before the rest is folded away
 
 
 def selection(s):
@@ -13,17 +15,19 @@ def selection(s):
     lam = None if chosen["lam"] is None else f", λ = {show(chosen['lam'])}"
     if chosen.get("for_each_row"):
         lam += ", the geometric mean, since each row has its own"
-    words = [el("p", "The kernel is ", el("code", rounded(chosen["kernel"])), lam, f"; {by}.")]
-    if chosen.get("message"):
-        words.append(remark(chosen["message"]))
-    if chosen["more"]:
-        words.append(remark(f"{chosen['more']} more hyper-parameters are not listed."))
+    words = [el("p", "The kernel is ", el("span", chosen.get("words") or rounded(chosen["kernel"])), lam, f"; {by}.")]
     if "missing" in path:
         words.append(absent(path["missing"]))
     if "missing" in surface and surface != path:
         words.append(absent(surface["missing"]))
-    tables = [_hyper(chosen), _picks(path), _candidates(sel["candidates"])]
-    return section("selection", "Why this λ and kernel", *words, panels(tables, figures(_figures.selection_charts(s))))
+    charts = figures(_choices.selection_charts(s))
+    shown, more = charts[:3], charts[3:]
+    hyper = [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
+    inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
+    return section(
+        "selection", "Why this λ and kernel", *words, panels(shown),
+        folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
+    )  # fmt: skip
 
 
 def _hyper(chosen):
@@ -37,20 +41,25 @@ def _hyper(chosen):
 
 
 def _picks(path):
-    """What each rule chooses."""
+    """What each rule chooses, and what the model without a row would lose by it."""
     if "picks" not in path:
         return None
     rows = []
     for one in path["picks"]:
-        sure = "sure" if one["status"] == "ok" else one["status"].replace("_", " ")
-        rows.append([one["rule"], one["lam"], one["dof"], sure])
-    return table("The λ that each rule chooses", ["rule", "λ", "degrees of freedom", "how sure"], rows)
+        end = "" if one["status"] == "ok" else one["status"].replace("_", " ")
+        rows.append([one["rule"], one["lam"], one["dof"], one.get("loss"), end])
+    head = ["rule", "λ", "degrees of freedom", "leave-one-out error, times the least", "where it ended"]
+    if not any(row[4] for row in rows):
+        head, rows = head[:4], [row[:4] for row in rows]
+    return table("The λ that each rule chooses", head, rows)
 
 
 def _candidates(listed):
-    """Kernels that were compared."""
-    rows = [[el("code", rounded(one["kernel"])), one["lam"], one["value"], one["status"]] for one in listed]
-    head = ["kernel", "λ", "criterion", "status"]
+    """Kernels that were compared, in words."""
+    rows = [
+        [el("span", one.get("words") or rounded(one["kernel"])), one["value"] - listed[0]["value"]] for one in listed
+    ]
+    head = ["kernel", "criterion, behind the first"]
     return table("Kernels that were compared, best first", head, rows, classes="wide") if rows else None
 
 
@@ -60,16 +69,9 @@ def effects(s):
     e, title = s["effects"], "What each column does"
     if "missing" in e:
         return section("effects", title, absent(e["missing"]))
-    words = [el("p", "Kernel models have no coefficients. Importance is the ", e["measure"], ".")]
+    words = [el("p", "Importance is the ", e["measure"], ".")]
     top = max([one["rise"] for one in e["columns"]] + [1e-12])
-    keys = ("length_scale", "relevance")
-    rows = [[name(one["name"]), one["rise"], bar(one["rise"] / top), *(one[k] for k in keys)] for one in e["columns"]]
-    head = ["column", "importance", "beside the strongest", "length scale\u00a0ℓ", "relevance sd/\u2060ℓ"]
-    if any(one["length_scale"] is not None for one in e["columns"]):
-        words.append(remark("Relevance says how many length scales one standard deviation of the column spans; near 0 "
-                            "the column hardly matters, or acts almost linearly: importance tells which."))  # fmt: skip
-    else:
-        head, rows = head[:3], [row[:3] for row in rows]
+    rows = [[name(one["name"]), one["rise"], bar(one["rise"] / top)] for one in e["columns"]]
     if e["more"]:
         words.append(remark(f"{e['more']} weaker columns are not listed."))
     if e.get("texts"):
@@ -77,28 +79,37 @@ def effects(s):
     pairs = e.get("pairs") or {}
     if "missing" in pairs:
         words.append(absent(pairs["missing"]))
-    told = table("Columns, the strongest first", head, rows, classes="full")
-    made = panels(told, figures(_figures.effect_charts(s)))
-    return section("effects", title, *words, made, *_together(s, pairs))
+    told = table("Columns, the strongest first", ["column", "importance", ""], rows[:LISTED])
+    rest = [folded("All columns by importance", table("Weaker columns", ["column", "importance", ""], rows[LISTED:]))]
+    curves = figures([*_figures.effect_charts(s, False), *_figures.pair_charts(s)])
+    made = panels(told, curves)
+    return section("effects", title, *words, made, *(rest if len(rows) > LISTED else ()), *_lengths(e, pairs))
 
 
-def _together(s, pairs):
-    """The strongest pair, and how strongly others interact."""
-    if "listed" not in pairs:
-        return []
-    return [el("h3", "Two columns together"), panels(figures(_figures.pair_charts(s), "h4"), _pairs(pairs))]
+def _lengths(e, pairs):
+    """Length scales and interactions, folded away: importance ranks columns."""
+    inside = []
+    if any(one["length_scale"] is not None for one in e["columns"]):
+        rows = [[name(one["name"]), one["length_scale"], one["relevance"]] for one in e["columns"]]
+        head = ["column", "length scale\u00a0ℓ", "relevance sd/\u2060ℓ"]
+        inside.append(table("Length scales", head, rows))
+        inside.append(remark("Relevance says how many length scales one standard deviation of the column spans; near 0 "
+                             "it hardly matters, or acts almost linearly: importance tells which."))  # fmt: skip
+    if "listed" in pairs:
+        inside.insert(0, _pairs(pairs))
+    return [folded("Interactions and length scales", panels(*inside))] if inside else []
 
 
 def _pairs(pairs):
     """How strongly columns interact."""
     rows = [[name(" and ".join(one["names"])), one["H"], one["strength"]] for one in pairs["listed"]]
     head = ["pair", "H", "size, in sd of the prediction"]
-    return table("Interactions of the strongest columns", head, rows, classes="wide")
+    return table("Interactions of the strongest columns", head, rows)
 
 
 # ------------------------------------------------------------------------------------------------- rows
 def rows(s):
-    """Rows that deserve a look."""
+    """Rows that deserve a look, with their inputs; a value that is far from most is marked."""
     r, regression = s["rows"], s["task"] == "regression"
     words = []
     if regression and not r["influence"]:
@@ -109,12 +120,16 @@ def rows(s):
         compared = r["duplicates"].get("compared", s["data"]["vectors"])
         words.append(absent(equal if compared else "Objects of this kind are not compared for equality."))
     spread = "spread of the target" if regression else "classes beyond one"
-    tables = [
+    inputs = r.get("inputs") or []
+    first = [
         _listed("Rows whose class surprises the model most", r.get("surprising"),
-                {"row": "row", "class": "class", "predicted": "predicted", "probability": "probability of its class"}),
+                {"row": "row", "class": "class", "predicted": "predicted", "probability": "probability of its class"},
+                inputs),
         _listed("Largest residuals of rows left out", (r["residuals"] or {}).get("rows"),
-                {"row": "row", "measured": "measured", "predicted": "predicted", "residual": "residual",
-                 "z": "in sd"}),
+                {"row": "row", "measured": f"{s['title']}, measured", "predicted": "predicted", "residual": "residual",
+                 "z": "in sd"}, inputs),
+    ]  # fmt: skip
+    tables = [
         _listed("Rows that move the fit most", (r["influence"] or {}).get("rows"),
                 {"row": "row", "cook": "Cook's distance", "leverage": "leverage", "dffits": "DFFITS"}),
         _listed("Equal inputs with different targets", r["duplicates"]["listed"],
@@ -122,15 +137,29 @@ def rows(s):
         _listed("Rows far from all others", (r["alone"] or {}).get("rows"),
                 {"row": "row", "nearest": "nearest", "correlation": "correlation under the kernel"}),
     ]  # fmt: skip
-    return section("rows", "Rows to look at", *words, panels(*tables))
+    first, tables = ([one for one in part if one is not None] for part in (first, tables))
+    names = "Rows that move the fit, that are equal, or far from all others"
+    more = folded(names, *words, panels(*tables)) if tables or words else None
+    return section("rows", "Rows to look at", *first, more)
 
 
-def _listed(caption, listed, columns):
-    """A table of dictionaries; texts from the data are isolated."""
+def _listed(caption, listed, columns, inputs=()):
+    """A table of dictionaries, with the inputs of each row after it; texts from the data are isolated."""
     if not listed:
         return None
-    body = [[_cell(one[key]) for key in columns] for one in listed]
-    return table(caption, list(columns.values()), body)
+    body = []
+    for one in listed:
+        cells = [_odd(show(one[key])) if key == "measured" and one.get("odd") else _cell(one[key]) for key in columns]
+        there = zip(inputs, one.get("inputs") or (), strict=False)
+        body.append([*cells, *(_odd(value) if odd else name(value) for _, (value, odd) in there)])
+    return table(
+        caption, [*columns.values(), *(name(one) for one in inputs)], body, classes="whole" if inputs else None
+    )
+
+
+def _odd(value):
+    """A value that is far from those of most rows."""
+    return el("mark", name(value), title="far from most rows")
 
 
 def _cell(value):
@@ -141,8 +170,8 @@ def _cell(value):
 
 
 # -------------------------------------------------------------------------------- numerics and the rest
-def numerics(s):
-    """What the solver did."""
+def _numerics(s):
+    """What the solver did, folded away."""
     n = s["numerics"]
     told = []
     for key, value in n["entries"].items():
@@ -157,9 +186,14 @@ def numerics(s):
     if n["support"]:
         bounded = n["support"]["bounded"]
         tail = "." if bounded is None else f", {bounded} of them at the bound."
-        words = el("p", f"{n['support']['vectors']} of {s['data']['rows']} rows are support vectors{tail}")
+        words = el("p", f"{n['support']['vectors']} of {_fitted(s)} rows are support vectors{tail}")
     made = panels(table("The fit report", ["what", "value"], told, classes="wide"), search)
-    return section("numerics", "Numerics and cost", words, made)
+    return folded("Numerics and cost", words, made)
+
+
+def _fitted(s):
+    """Rows of the fit."""
+    return s["data"].get("fitted_rows", s["data"]["rows"])
 
 
 def _with_unit(key, value):
@@ -193,9 +227,53 @@ def reproduce(s):
         "reproduce",
         "How to do it again",
         *command,
-        el("h3", "In Python"),
-        code(call),
-        table("Versions and data", ["what", "value"], [[label, el("code", value)] for label, value in told]),
-        remark("This page holds targets and predictions of up to 1000 rows, and no inputs of single rows."),
+        folded(
+            "In Python, with versions",
+            code(call),
+            table("Versions and data", ["what", "value"], [[label, el("code", value)] for label, value in told]),
+        ),
+        _numerics(s),
+        remark(_held(s)),
         el("p", el("button", "Save all numbers as JSON", type="button", id="save"), hidden=True, class_="save"),
     )
+
+
+def _held(s):
+    """Which of the data are in the file."""
+    own = (s.get("whatif") or {}).get("own")
+    inputs = (
+        "and the inputs of all rows of the model, which the sliders need"
+        if own
+        else "and the inputs of those rows that it lists"
+    )
+    return (
+        f"This page holds targets and predictions of up to 1000 rows, {inputs}: do not publish it if they are private."
+    )
+
+
+# ----------------------------------------------------------------------------------------------- what if
+def whatif(s):
+    """Sliders that move the prediction and its interval; the script of the page brings them to life."""
+    w, title = s.get("whatif") or {}, "What if?"
+    if "factors" not in w:
+        return section("whatif", title, absent(w.get("missing", "There are no sliders.")))
+    held = f" Held at their middle: {listed(w['held'], 6)}." if w["held"] else ""
+    how = (
+        "These are the model's own numbers."
+        if w["own"]
+        else (
+            f"A small stand-in for the model: at {w['error']['places']} random places it is off by at most "
+            f"{show(w['error']['usual'])} in 95 of 100 ({percent(w['error']['share'])} of the error of the model), and "
+            f"by {show(w['error']['largest'])} at worst."
+        )
+    )
+    if s["task"] == "classification":
+        how = how.replace("is off by", "is off by, in the logit,") if not w["own"] else how
+    return section(
+        "whatif", title,
+        el("div", el("div", el("p", w["what"], class_="what"), el("output", show(w["typical"]), class_="now"),
+                     el("p", class_="interval"), class_="answer"),
+           el("div", class_="sliders"), class_="whatif", id="sliders"),
+        remark(f"Move a slider: the prediction and each curve follow.{held} {how}"),
+        el("noscript", el("p", "The sliders need JavaScript; everything else on this page does not.")),
+    )  # fmt: skip

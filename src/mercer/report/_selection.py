@@ -1,13 +1,17 @@
 """Why this λ and this kernel: the L-curve, every rule on one axis, the Picard plot, the surface of the criterion."""
 
+import re
 from itertools import islice
 
 import numpy as np
 
 from mercer.report._factors import labels
+from mercer.report._html import rounded
 from mercer.report.findings import missing, plain, short
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
+from mercer.selection.kernels_search.columns import in_units
+from mercer.selection.kernels_search.words import in_words
 from mercer.selection.shown import is_error, place, scaled, short_names
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
@@ -17,6 +21,8 @@ CURVE = 80  # points of a curve that are kept
 DIRECTIONS = 400
 FACTORS = np.geomspace(0.25, 4.0, 17)  # of all length scales, for the surface
 LAMS, REACH = 25, 18.0
+COUNTED = re.compile(r"all \d+ columns")  # of X: a category is several of them
+RANKED = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # by length scale: on the page importance ranks columns
 LEFT, RIGHT = 1e3, 1e2  # how far the curves go beyond the choices
 
 
@@ -27,12 +33,12 @@ def selection_section(case):
         "chosen": _chosen(case),
         "path": None,
         "surface": None,
-        "candidates": _candidates(model),
+        "candidates": _candidates(case),
     }
     if not model.linear:
         out["path"] = missing(_why_not(model))
         out["surface"] = _label_surface(case) if model.has_evidence else out["path"]
-        out["tried"] = _tried(model)
+        out["tried"] = _tried(case)
         return out
     if not _constant(model):
         out["path"] = out["surface"] = missing("The path of λ and the evidence are drawn for a constant trend or none.")
@@ -48,7 +54,7 @@ def selection_section(case):
     except np.linalg.LinAlgError as error:
         out["path"] = missing(f"The path of λ could not be computed: {str(error).splitlines()[0]}")
         return out
-    out["path"] = quietly(_path, found, lam, len(rows), case.n)
+    out["path"] = quietly(_path, found, lam, len(rows), case.fitted_rows)
     out["surface"] = _surface(case, lam)
     return out
 
@@ -75,14 +81,15 @@ def _why_not(model):
 def _chosen(case):
     """What was chosen and by what; hyper-parameters by the names of their columns, at most some of them."""
     model, kernel = case.model, case.kernel
-    search, errors = model.selection_, {}
-    if model.linear and model.has_evidence and search is not None and case.n <= PATH_ROWS:
+    search, errors = case.selection, {}
+    if model.linear and model.has_evidence and model.selection_ is not None and case.n <= PATH_ROWS:
         errors = quietly(lambda: model.hyper_std_) or {}
     known = labels(case)
     called = {name: known.get(name) or name.split("__")[-1].replace("_", " ") for name in kernel.names}
     each = zip(kernel.names, np.exp(kernel.theta), np.exp(kernel.theta_bounds), strict=True)
     out = {
         "kernel": repr(kernel),
+        "words": words(case, kernel),
         "lam": model.lam_,
         "for_each_row": model.row_lam_ is not None,
         "parameters": [{"name": called[name], "value": float(value), "low": float(low), "high": float(high),
@@ -96,7 +103,7 @@ def _chosen(case):
         out |= {
             "criterion": search.criterion,
             "status": search.status,
-            "message": search.message,
+            "message": RANKED.sub("", search.message),
             "value": search.value,
             "lam_at_bound": next((edge[name] for name in ("lam", "noise") if name in edge), None),
             "at_bound": [[called[name], value] for name, value in edge.items() if name in called][:HYPER],
@@ -109,17 +116,26 @@ def _chosen(case):
     return plain(out)
 
 
-def _candidates(model):
-    """The kernels of a list, best first."""
-    tried = [] if model.selection_ is None else model.selection_.candidates
-    table = [{"kernel": short(repr(one.kernel), LETTERS), "lam": one.lam, "value": one.value, "status": one.status}
-             for one in tried]  # fmt: skip
+def _candidates(case):
+    """The kernels of a list, best first, in words where a search over expressions made them."""
+    tried = [] if case.selection is None else case.selection.candidates
+    table = [{"kernel": short(repr(one.kernel), LETTERS), "words": words(case, one.kernel), "lam": one.lam,
+              "value": one.value, "status": one.status} for one in tried]  # fmt: skip
     return sorted(table, key=lambda one: one["value"])[:CANDIDATES]
 
 
-def _tried(model):
+def words(case, kernel):
+    """A kernel in words, periods in the units of the reader; as an expression where its inputs are no vectors."""
+    if not case.vectors:
+        return short(rounded(repr(kernel)), LETTERS)
+    scale = np.array([(case.units or {}).get(j, (0.0, 1.0))[1] for j in range(len(case.names))])
+    said = in_words(in_units(kernel, np.zeros(len(scale)), scale), case.names)
+    return short(rounded(COUNTED.sub("all columns", RANKED.sub("", said))), LETTERS)
+
+
+def _tried(case):
     """λ and the value of the criterion where a search kept them."""
-    history = [] if model.selection_ is None else model.selection_.history
+    history = [] if case.selection is None else case.selection.history
     pairs = [(one["lam"], one["value"]) for one in history if np.isfinite(one.get("value", np.nan)) and "lam" in one]
     pairs = sorted(pairs)[:200]
     return {"lam": [a for a, _ in pairs], "value": [b for _, b in pairs]} if len({a for a, _ in pairs}) > 2 else None
@@ -142,7 +158,8 @@ def _path(found, lam, rows, n):
         at = place(found, choice.lam) if np.isfinite(choice.lam) else (None, None)
         dof = found.q + float((e / (e + choice.lam)).sum())
         picks.append({"rule": names[rule], "lam": choice.lam, "status": choice.status, "message": choice.message,
-                      "dof": dof, "residual": at[0], "norm": at[1]})  # fmt: skip
+                      "dof": dof, "residual": at[0], "norm": at[1],
+                      "loss": _times_best(found, choice.lam, comparison.choices["LOO()"].value)})  # fmt: skip
     curves = {names[rule]: scaled(found.table[rule][inside], is_error(rule))[np.searchsorted(inside, pick)]
               for rule in comparison.choices if rule in found.table}  # fmt: skip
     at = place(found, lam) if np.isfinite(lam) else (None, None)
@@ -163,7 +180,7 @@ def _path(found, lam, rows, n):
 
 def _times_best(found, lam, best):
     """The leave-one-out error at λ over the smallest one on the path."""
-    if found.constant or not best > 0:
+    if found.constant or not best > 0 or not lam > 0:
         return None
     place = np.clip(lam, found.lams[0], found.lams[-1])
     return float(np.interp(np.log(place), np.log(found.lams), found.table["LOO()"]) / best)
@@ -222,7 +239,7 @@ def _surface(case, lam):
     base = float(np.exp(theta[lengths][0])) if lengths.sum() == 1 else 1.0
     return {
         "rows": len(rows),
-        "of": case.n,
+        "of": case.fitted_rows,
         "what": criterion.name,
         "x": {"label": x, "values": base * FACTORS},
         "y": {"label": "σ², noise variance" if process else "λ", "values": lams},

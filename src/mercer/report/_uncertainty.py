@@ -4,38 +4,69 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from mercer.report._case import counted
+from mercer.report._responses import reach
 from mercer.report.findings import missing
 from mercer.selection.judging import average, fit_part, part, quietly
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-FOLD_ROWS = 800  # rows up to which intervals are tried on folds
+FOLDS = 5  # parts of the rows, each with intervals from the residuals of the others
+LEARNT, HELD = 3000, 2000  # rows of the one fit that judges a process on many rows, and those held out
 BINS = 10
 
 
-def uncertainty_section(case, left, every):
+def uncertainty_section(case, left, stated, every):
     """What can be said, by the kind of the model; one line where it states no uncertainty."""
     model = case.model
     if case.classes is not None:
-        if left.proba is None:
+        if stated.proba is None:
             return missing(
                 f"{_what(model)} states classes, no probabilities; the logistic loss and Gaussian processes do."
             )
-        return _probabilities(case, left)
+        return _probabilities(case, stated)
     if model.quantile_levels_ is not None:
-        return _quantiles(case, every)
-    if left.std is not None:
-        return _gaussian(case, left)
-    if not case.pairwise and (model.leaves_out is not None or model.interval_method != "left-out"):
-        if case.n > FOLD_ROWS:
-            return missing(f"intervals are tried on held-out folds up to {FOLD_ROWS} rows; there are {case.n}. "
-                           "Set rows aside and use predict_interval(..., method='split').")  # fmt: skip
-        return _intervals(case)
+        return _quantiles(case, every.predicted)
+    if stated is not None and stated.std is not None:
+        return _gaussian(case, case.y - stated.predicted, stated.std, "each row left out alone, kernel and λ held")
+    if model.probabilistic:
+        return _held_out(case)
+    return _reaches(case, left)
+
+
+def _held_out(case):
+    """Coverage of a process on many rows: a fifth is held out of one fit, at the kernel and noise of the fit."""
+    train, test = case.folds()[0]
+    train, test = (part if len(part) <= most else np.sort(np.random.default_rng(0).choice(part, most, replace=False))
+                   for part, most in ((train, LEARNT), (test, HELD)))  # fmt: skip
+    fitted = fit_part(case.model, case.X, case.Y if case.columns > 1 else case.y, train, case.weight)
+    new = case.new(fitted, test, train)
+    f, std = (case.one(part) for part in quietly(fitted.predict, new, return_std=True, noisy=True))
+    e, s = np.full(case.n, np.nan), np.full(case.n, np.nan)
+    e[test], s[test] = case.y[test] - f, std
+    return _gaussian(case, e, s, f"{len(test)} rows held out of a fit on {len(train)} others, kernel and noise held")
+
+
+def _reaches(case, left):
+    """Coverage of f ± a quantile of the residuals left out: of each fifth of the rows by those of the others."""
     e = np.abs(case.y - left.predicted)
-    reach = float(np.quantile(e[np.isfinite(e)], 0.9)) if np.isfinite(e).any() else None
-    out = missing(f"{_what(model)} states no uncertainty.")
-    if reach is not None:
-        out["missing"] += f" 90 % of the rows left out are within ±{reach:.3g} of their prediction."
-    return out
+    known = np.flatnonzero(np.isfinite(e))
+    levels = [level for level in LEVELS if reach(e[known][: len(known) * 4 // 5], level) is not None]
+    if not levels:
+        return missing(f"{len(known)} residuals of rows left out are too few for intervals.")
+    inside, parts = np.zeros((len(levels), len(known))), np.random.default_rng(0).permutation(len(known)) % FOLDS
+    for k in range(FOLDS):
+        here = parts == k
+        for j, level in enumerate(levels):
+            inside[j, here] = e[known][here] <= reach(e[known][~here], level)
+    w = part(case.weight, known)
+    return {
+        "kind": "intervals",
+        "how": "predictions ± a quantile of the residuals of rows left out, each fifth of the rows by the others",
+        "rows": len(known),
+        "equal": counted(w, len(known)),
+        "levels": levels,
+        "coverage": [average(row, w) for row in inside],
+        "width": None if reach(e) is None else 2 * reach(e),
+    }
 
 
 def _what(model):
@@ -44,9 +75,8 @@ def _what(model):
     return type(model).__name__ if loss is None else f"{type(model).__name__} with the loss {loss!r}"
 
 
-def _gaussian(case, left):
-    """Left-out z-scores of a Gaussian process: coverage, the histogram of Φ(z), log density, CRPS."""
-    e, s = case.y - left.predicted, left.std
+def _gaussian(case, e, s, how):
+    """z-scores e/s of rows left out of a Gaussian process: coverage, the histogram of Φ(z), log density, CRPS."""
     known = np.isfinite(e) & np.isfinite(s) & (s > 0)
     e, s, w = e[known], s[known], part(case.weight, known)
     z = e / s
@@ -56,7 +86,7 @@ def _gaussian(case, left):
     place = np.cumsum(known) - 1
     return {
         "kind": "gaussian",
-        "how": "left-out z-scores of the posterior, noise included",
+        "how": f"the stated deviation of a new measurement, {how}",
         "rows": len(z),
         "equal": counted(w, len(z)),
         "levels": list(LEVELS),
@@ -74,29 +104,6 @@ def _gaussian(case, left):
 def _crps(z, s):
     """σ[z(2Φ(z) − 1) + 2φ(z) − 1/√π]."""
     return s * (z * (2 * ndtr(z) - 1) + 2 * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) - 1 / np.sqrt(np.pi))
-
-
-def _intervals(case):
-    """Coverage of predict_interval on folds that the fit has not seen, at the kernel and λ of the fit."""
-    inside = np.zeros((len(LEVELS), case.n))
-    width = np.full(case.n, np.nan)
-    for train, test in case.folds():
-        fitted = fit_part(case.model, case.X, case.y, train, case.weight)
-        new, held = case.new(fitted, test, train), case.y[test]
-        for k, level in enumerate(LEVELS):
-            ends = quietly(fitted.predict_interval, new, level)
-            inside[k, test] = (ends[:, 0] <= held) & (held <= ends[:, 1])
-            if level == 0.9:
-                width[test] = ends[:, 1] - ends[:, 0]
-    return {
-        "kind": "intervals",
-        "how": f"{case.model.interval_method} intervals on held-out folds, at the kernel and λ of the fit",
-        "rows": case.n,
-        "equal": counted(case.weight, case.n),
-        "levels": list(LEVELS),
-        "coverage": [average(row, case.weight) for row in inside],
-        "width": float(np.median(width)),
-    }
 
 
 def _quantiles(case, every):
@@ -119,29 +126,29 @@ def _quantiles(case, every):
     }
 
 
-def _probabilities(case, left):
+def _probabilities(case, stated):
     """Reliability: how often the stated probability came true; Brier score, log loss, expected calibration error."""
-    P = left.proba
+    P = stated.proba
     known = np.isfinite(P).all(axis=1)
     P, number = P[known], np.searchsorted(case.classes, case.y[known])
     if len(case.classes) == 2:
-        stated, true, of = P[:, 1], (number == 1).astype(float), f"class {case.classes[1]}"
+        said, true, of = P[:, 1], (number == 1).astype(float), f"class {case.classes[1]}"
     else:
-        stated, true, of = P.max(axis=1), (P.argmax(axis=1) == number).astype(float), "the likeliest class"
+        said, true, of = P.max(axis=1), (P.argmax(axis=1) == number).astype(float), "the likeliest class"
     parts = [
         part
-        for part in np.array_split(np.argsort(stated, kind="stable"), min(BINS, max(len(stated) // 10, 2)))
+        for part in np.array_split(np.argsort(said, kind="stable"), min(BINS, max(len(said) // 10, 2)))
         if len(part)
     ]
-    mean = np.array([stated[part].mean() for part in parts])
+    mean = np.array([said[part].mean() for part in parts])
     found = np.array([true[part].mean() for part in parts])
-    share = np.array([len(part) for part in parts]) / len(stated)
+    share = np.array([len(part) for part in parts]) / len(said)
     own = np.clip(P[np.arange(len(P)), number], 1e-15, 1.0)
     # what the error would be by chance alone if every probability were right: √(2/π) of each bin's deviation
-    spread = np.sqrt(np.array([np.sum(stated[part] * (1 - stated[part])) for part in parts])) / (share * len(stated))
+    spread = np.sqrt(np.array([np.sum(said[part] * (1 - said[part])) for part in parts])) / (share * len(said))
     return {
         "kind": "probabilities",
-        "how": left.how,
+        "how": stated.how,
         "of": of,
         "rows": len(P),
         "stated": mean,
@@ -150,5 +157,7 @@ def _probabilities(case, left):
         "error": float(share @ np.abs(mean - found)),
         "by_chance": float(np.sqrt(2 / np.pi) * (share @ spread)),
         "brier": average(np.sum((P - np.eye(len(case.classes))[number]) ** 2, axis=1), part(case.weight, known)),
+        "chi_square": float(np.sum(np.divide(mean - found, spread, out=np.zeros_like(mean), where=spread > 0) ** 2)),
+        "bins": len(parts),
         "log_loss": -average(np.log(own), part(case.weight, known)),
     }

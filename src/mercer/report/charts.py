@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mercer.report._html import grouped, number, power, show
+from mercer.report._html import LARGEST, day, grouped, number, power, show
 
 LETTER = 8.7  # how wide a digit is in a picture on a telephone, where letters are largest
 NARROW, WIDE = ".,:;'|!()[] \u202fijlftr", "mwMW<>=+−×…@%&#~"
@@ -27,6 +27,8 @@ def find_ticks(axis, room=None):
     if axis["ticks"]:
         return axis["ticks"], 0
     low, high = axis["domain"]
+    if axis.get("dates"):
+        return _dates(low, high, 4 if room is None else max(2, int(room / (width("2000-00") + 2 * GAP)))), 0
     for most in (6, 5, 4, 3, 2):
         found, unit = _log(low, high, most) if axis["scale"] == "log" else _round(low, high, most)
         if room is None or _fit(found, axis, room):
@@ -70,11 +72,38 @@ def _round(low, high, most):
     step = next(scale * m for m in (1, 2, 2.5, 5, 10) if scale * m >= raw * 0.999)
     largest = max(abs(low), abs(high))
     unit = 0 if 1e-3 <= largest < 1e6 or step < 1e-4 * largest else math.floor(math.log10(largest))
+    unit = 3 * (unit // 3) if 1e6 <= largest < 1e12 else unit  # millions, billions
     shown = step / 10.0**unit
     decimals = max(0, -math.floor(math.log10(shown) + 1e-9))
     decimals += abs(shown * 10**decimals - round(shown * 10**decimals)) > 1e-9  # 2.5
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [(k * step, grouped(k * shown, decimals)) for k in range(first, last + 1)], unit
+
+
+def _dates(low, high, most):
+    """The first days of years, months or weeks, or days."""
+    days = high - low
+    for unit, length, steps in (
+        ("Y", 365.25, (100, 50, 20, 10, 5, 2, 1)),
+        ("M", 30.44, (6, 3, 1)),
+        ("D", 1.0, (14, 7, 2, 1)),
+    ):
+        fine = [step for step in steps if days / (length * step) <= most]
+        if not fine or (unit != "D" and days / (length * fine[-1]) < 1.5):
+            continue
+        first, last = (
+            np.datetime64(math.floor(end), "D").astype(f"datetime64[{unit}]").astype(int) for end in (low, high)
+        )
+        origin = 1970 if unit == "Y" else 0
+        places = [k for k in range(first, last + 2) if (k + origin) % fine[-1] == 0]
+        found = [
+            (float(np.datetime64(k, unit).astype("datetime64[D]").astype(int)), str(np.datetime64(k, unit)))
+            for k in places
+        ]
+        found = [pair for pair in found if low <= pair[0] <= high]
+        if found:
+            return found
+    return [(math.ceil(low), day(math.ceil(low)))]
 
 
 def _log(low, high, most):
@@ -90,16 +119,21 @@ def _log(low, high, most):
     powers = range(math.ceil(a), math.floor(b) + 1)
     step = math.ceil(len(powers) / most)
     powers = [p for p in powers if p % step == 0]
-    plain = -3 <= powers[0] and powers[-1] <= 4
+    plain = -3 <= powers[0] and 10.0 ** powers[-1] < LARGEST / 100
     return [(10.0**p, number(10.0**p) if plain or p == 0 else power(p)) for p in powers], 0
 
 
 COLOURS = ("blue", "orange", "green", "purple", "yellow", "sky", "ink")
 ROWS, ACROSS = 12, 6  # of the numbers behind a chart
+SIZE, SMALL, BROAD = (
+    (360, 256),
+    (300, 236),
+    (640, 290),
+)  # of a chart: one of three in a row, of four, and as wide as two
 
 
-def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None):
-    """An axis: label, scale, and a domain that holds the values; a log axis holds the positive ones."""
+def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None, dates=False):
+    """An axis: label, scale, and a domain that holds the values; a log axis holds the positive ones; days are dates."""
     found = np.array([v for part in values for v in np.ravel(_clean(part))], dtype=float)
     found = np.concatenate([found, np.asarray(include, dtype=float)])
     found = found[np.isfinite(found) & ((found > 0) | (scale == "linear"))]
@@ -111,7 +145,7 @@ def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None):
     reach = margin * (high - low)
     low, high = low - reach, high + reach
     domain = [10.0**low, 10.0**high] if scale == "log" else [low, high]
-    return {"label": label, "scale": scale, "domain": domain, "ticks": ticks, "levels": None}
+    return {"label": label, "scale": scale, "domain": domain, "ticks": ticks, "levels": None, "dates": dates}
 
 
 def level_axis(label, levels):
@@ -119,9 +153,10 @@ def level_axis(label, levels):
     return {"label": label, "scale": "linear", "domain": [-0.5, len(levels) - 0.5], "ticks": None, "levels": levels}
 
 
-def chart(key, title, read, x, y, marks, alt, note=None):
-    """A chart: how it is called, how to read it, its axes and marks, and in words what it shows."""
-    return {"key": key, "title": title, "read": read, "x": x, "y": y, "marks": marks, "alt": alt, "note": note}
+def chart(key, title, read, x, y, marks, alt, note=None, size=SIZE):
+    """A chart: how it is called, how to read it, its axes and marks, in words what it shows; width and height."""
+    return {"key": key, "title": title, "read": read, "x": x, "y": y, "marks": marks, "alt": alt, "note": note,
+            "size": size}  # fmt: skip
 
 
 def line(x, y, name=None, colour="blue", dash=0):
@@ -168,7 +203,8 @@ def along(one, x, middle, shade, name):
         note = f"{one['more']} rarer levels are not drawn." if one.get("more") else None
         marks = [sticks(x, low, high, shade, "sky"), points(x, middle, name, big=True)]
         return level_axis(one["name"], one["levels"]), marks, note
-    return axis(one["name"], [x], margin=0.01), [band(x, low, high, shade, "sky"), line(x, middle, name)], None
+    across = axis(one["name"], [x], margin=0.01, dates=bool(one.get("dates")))
+    return across, [band(x, low, high, shade, "sky"), line(x, middle, name)], None
 
 
 def told(marks):
@@ -200,7 +236,8 @@ def numbers_of(made):
     if mark["kind"] == "bars":
         head, columns = [f"{made['x']['label']} from", "to"], [mark["edges"][:-1], mark["edges"][1:]]
     else:
-        head, columns = [made["x"]["label"]], [made["x"]["levels"] or mark["x"]]
+        places = [None if v is None else day(v) for v in mark["x"]] if made["x"].get("dates") else mark["x"]
+        head, columns = [made["x"]["label"]], [made["x"]["levels"] or places]
     for one in (one for one in marks if one.get("x") == mark.get("x")):
         if "low" in one:
             head, columns = [*head, f"{one['name'] or 'band'}, low", "high"], [*columns, one["low"], one["high"]]

@@ -1,13 +1,17 @@
 """Checks with codes: each reads the findings, and either says nothing or one sentence with its numbers.
 
 M1xx the data, M2xx the fit, M3xx uncertainty, M4xx the choice of λ and the kernel, M5xx numerics, M6xx single rows.
-``docs/report.md`` has a paragraph for each code.
+``checks.md``, beside this file, has a paragraph for each code, which the page shows.
 """
 
+import re
 from collections.abc import Callable
+from functools import cache
+from importlib import resources
 from typing import NamedTuple
 
 from mercer.report import _looks as look
+from mercer.report import _remedies as remedy
 
 PROBLEM, WARNING, TIP = "problem", "warning", "tip"
 SEVERITIES = (PROBLEM, WARNING, TIP)
@@ -19,11 +23,11 @@ class Check(NamedTuple):
     Parameters
     ----------
     code : str
-        As M201; also the anchor of its paragraph in the documentation.
+        As M201.
     severity : {"problem", "warning", "tip"}
     title : str
-    remedy : str
-        What to do about it.
+    remedy : str or callable
+        What to do about it; a callable is given the sections, and knows where the reader is.
     look : callable
         sections ↦ a sentence with numbers, or None.
 
@@ -37,19 +41,33 @@ class Check(NamedTuple):
     code: str
     severity: str
     title: str
-    remedy: str
+    remedy: str | Callable
     look: Callable
+
+    @property
+    def about(self):
+        """What is looked at, and why: its paragraph in ``checks.md``."""
+        return _paragraphs()[self.code]
+
+
+@cache
+def _paragraphs():
+    """{code: text} of ``checks.md``, without title, severity and remedy."""
+    text = resources.files("mercer.report").joinpath("checks.md").read_text(encoding="utf-8")
+    found = re.findall(r"### (M\d+)\n\n\*\*.*?\*\* \(\w+\)\. (.*?)\n\nWhat to do", text, flags=re.DOTALL)
+    return {code: " ".join(words.split()).replace("`", "") for code, words in found}
 
 
 def run_checks(sections):
-    """Return what fired, worst first: code, severity, title, text, remedy and docs anchor of each."""
+    """Return what fired, worst first: code, severity, title, text, remedy and what it means."""
     fired = []
     for check in CHECKS:
         text = check.look(sections)
         if text:
             fired.append({
                 "code": check.code, "severity": check.severity, "title": check.title, "text": text,
-                "remedy": check.remedy, "docs": f"docs/report.md#{check.code.lower()}",
+                "remedy": check.remedy if isinstance(check.remedy, str) else check.remedy(sections),
+                "about": check.about,
             })  # fmt: skip
     return sorted(fired, key=lambda one: SEVERITIES.index(one["severity"]))
 
@@ -68,18 +86,17 @@ CHECKS = (
     ),
     Check(
         "M103", TIP, "Constant columns",
-        "Leave them out: they cannot matter.",
+        remedy.leave_out("They cannot matter."),
         look.constant_columns,
     ),
     Check(
         "M104", WARNING, "A column that gives the target away",
-        "Ask whether this column is known when a prediction is needed. If not, leave it out.",
+        remedy.leave_out("Is this column known when a prediction is needed? If not, it must not be used."),
         look.leak,
     ),
     Check(
         "M105", TIP, "Rows far from all others",
-        "Predictions near them are extrapolation. Take a longer length scale, add Linear(), or collect rows "
-        "there.",
+        "Predictions near them are extrapolation: collect rows there, or do not rely on them.",
         look.alone,
     ),
     Check(
@@ -106,25 +123,22 @@ CHECKS = (
     ),
     Check(
         "M202", WARNING, "Another model does better",
-        "Use that model; or, of a line, add its form to the kernel (+ Linear()), and look at the length scales.",
+        remedy.better_than_simple,
         look.worse_than_simple,
     ),
     Check(
         "M203", WARNING, "A trend in the residuals",
-        "The model is too stiff there. Add Linear() or a second kernel, shorten the length scale, or choose λ "
-        "by LOO.",
+        remedy.stiff,
         look.residual_trend,
     ),
     Check(
         "M204", WARNING, "The spread of the residuals changes",
-        "Fit the logarithm of the target, give a noise variance for each row, or use quantiles; constant-"
-        "width intervals will be wrong.",
+        remedy.spread,
         look.changing_spread,
     ),
     Check(
         "M205", WARNING, "Neighbouring rows have similar residuals",
-        "If the rows are in the order of time or place, judge with blocks or groups of rows (TimeSeriesSplit, "
-        "GroupKFold), and add time to the columns.",
+        remedy.ORDERED,
         look.ordered_residuals,
     ),
     Check(
@@ -138,16 +152,24 @@ CHECKS = (
         look.more_rows,
     ),
     Check(
+        "M208", WARNING, "Another model does as well",
+        "If it is a simpler one, take it, unless the curves of this one say something that you know to be true.",
+        look.as_good_as_simple,
+    ),
+    Check(
         "M301", WARNING, "Intervals do not hold what they state",
-        "Set rows aside. Intervals: predict_interval(..., method='split') on them, or multiply the stated variance by "
-        "the mean square of the z-scores. Quantiles: choose λ by their loss on these rows, or shift each quantile by "
-        "what it misses there.",
+        remedy.covered,
         look.coverage,
     ),
     Check(
         "M302", WARNING, "Probabilities do not come true",
-        "Calibrate them: temperature=True of the Gaussian process classifier, or sklearn.calibration.",
+        remedy.calibrated,
         look.probabilities_off,
+    ),
+    Check(
+        "M303", TIP, "Probabilities that cannot be checked",
+        "Collect more rows, or use the order of the probabilities alone.",
+        look.probabilities_unsure,
     ),
     Check(
         "M401", WARNING, "λ at a bound",
@@ -169,27 +191,27 @@ CHECKS = (
     ),
     Check(
         "M404", WARNING, "The fit interpolates",
-        "Choose a larger λ, or let a criterion choose it.",
+        remedy.follows_noise,
         look.interpolates,
     ),
     Check(
         "M405", WARNING, "The fit is almost constant",
-        "Choose a smaller λ, a shorter length scale or another kernel, or let a criterion choose them.",
+        remedy.too_flat,
         look.too_smooth,
     ),
     Check(
         "M406", TIP, "A better λ is known",
-        "Let a criterion choose: KernelRidge(kernel, criterion=LOO()).",
+        remedy.CHOOSE,
         look.lam_not_chosen,
     ),
     Check(
         "M407", TIP, "Parameters that do not matter",
-        "Leave these columns out, or fix their length scale.",
+        remedy.leave_out("These columns are constant or nearly so."),
         look.unseen_parameters,
     ),
     Check(
         "M501", WARNING, "Near singular",
-        "Take a larger λ, merge nearly equal rows, or a rougher kernel; compare with solver='spectral'.",
+        remedy.ROUGHER,
         look.near_singular,
     ),
     Check(
@@ -203,8 +225,13 @@ CHECKS = (
         look.not_feasible,
     ),
     Check(
+        "M504", TIP, "The search had more to try",
+        remedy.MORE_TIME,
+        look.search_ended,
+    ),
+    Check(
         "M601", WARNING, "Outliers",
-        "Look at these rows: a typing error, another unit, or a rare case? A robust loss (Huber) bears them.",
+        remedy.ROBUST,
         look.outliers,
     ),
     Check(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mercer.report import _sections as first
 from mercer.report import _sections_model as later
-from mercer.report._html import Safe, el, rounded, script_json, show
+from mercer.report._html import Safe, el, script_json, show
 from mercer.report.findings import Findings
 
 
@@ -51,17 +51,17 @@ def write(findings, path, force=False):
 
 ORDER = (
     ("verdict", "Verdict", first.verdict),
-    ("checks", "Checks", first.checks),
-    ("data", "Data", first.data),
+    ("checks", "What to know", first.checks),
+    ("whatif", "What if?", later.whatif),
+    ("effects", "Columns", later.effects),
     ("fit", "Fit", first.fit),
-    ("uncertainty", "Uncertainty", first.uncertainty),
-    ("selection", "λ and kernel", later.selection),
-    ("effects", "Effects", later.effects),
     ("rows", "Rows", later.rows),
-    ("numerics", "Numerics", later.numerics),
-    ("reproduce", "Reproduce", later.reproduce),
+    ("selection", "λ and kernel", later.selection),
+    ("data", "Data", first.data),
+    ("reproduce", "Do it again", later.reproduce),
 )
 LARGEST = 1 << 20  # bytes of a page
+WORDS = 160  # letters of a kernel in words that stand in the header
 LIVE = re.compile(r' data-[a-z]+="[^"]*"')  # what the script shows of a mark; texts have no quotes, they are escaped
 TOO_LARGE = "The numbers behind the charts are not part of this page, which would be larger than 1 MiB."
 
@@ -155,15 +155,23 @@ def _page(findings, note=None):
 
 def _header(s):
     """What the page is about."""
-    n, d = s["data"]["rows"], s["data"]["columns"]
+    n, d = s["data"].get("fitted_rows", s["data"]["rows"]), s["data"]["columns"]
     listed = s["data"]["features"] or s["data"].get("categories")
-    size = f"{show(n)} rows" + (f", {d} column{'' if d == 1 else 's'}" if listed else "")
+    size = f"{show(n)} rows" + (f" and {d} column{'' if d == 1 else 's'}" if listed else "")
+    words = s["selection"]["chosen"].get("words")
+    said = f", {words}" if words and len(words) < WORDS else ""
     return el(
         "header",
         el("p", "mercer · report on a fitted model", class_="kicker"),
         el("h1", el("bdi", s["title"])),
-        el("p", s["estimator"], " with ", el("code", rounded(s["kernel"])), f" on {size}.", class_="about"),
+        el("p", f"{_model(s['estimator'])} on {size}{said}.", class_="about"),
     )
+
+
+def _model(name):
+    """The name of a class as words: kernel ridge, Gaussian process regressor."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return words[0] + words[1:].lower() if " " in words else words
 
 
 def _contents():

@@ -1,6 +1,6 @@
 "use strict";
-// The page is whole without this script. It shows the numbers of a mark under the pointer or the arrow keys, and saves
-// all numbers. Texts come from the data- attributes of the marks, and go into the page as text.
+// The page is whole without this script. It shows the numbers of a mark under the pointer or the arrow keys, moves the
+// sliders of "What if?", and saves all numbers. Texts come from the data, and go into the page as text.
 
 const NEAR = 30; // how far from a place the pointer may be, in units of the picture
 const PLACE = /[ML](-?[\d.]+) (-?[\d.]+)(?:V(-?[\d.]+)H(-?[\d.]+)|H(-?[\d.]+)V(-?[\d.]+))?/g;
@@ -43,7 +43,8 @@ function lines(picture, all, one, stop) {
 }
 
 function made(kind, attributes) {
-  const element = kind === "circle" ? document.createElementNS("http://www.w3.org/2000/svg", kind) : document.createElement(kind);
+  const drawn = ["circle", "svg", "path"].includes(kind);
+  const element = drawn ? document.createElementNS("http://www.w3.org/2000/svg", kind) : document.createElement(kind);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
 }
@@ -102,6 +103,143 @@ function enliven(plot) {
   plot.addEventListener("keydown", step);
 }
 
+// ---------------------------------------------------------------------------------------------- what if
+const sum = (n, term) => { let total = 0; for (let j = 0; j < n; j++) total += term(j); return total; };
+const squared = (l, x, z) => sum(l.length, (j) => ((x[j] - z[j]) / l[j]) ** 2);
+const PROFILES = { matern32: (u) => (1 + Math.sqrt(3) * u) * Math.exp(-Math.sqrt(3) * u), exponential: (u) => Math.exp(-u), gaussian: (u) => Math.exp(-u * u / 2) };
+const dot = (x, z) => sum(x.length, (j) => x[j] * z[j]);
+const LEAVES = {
+  gaussian: ({ length_scale: l }) => (x, z) => Math.exp(-squared(l, x, z) / 2),
+  exponential: ({ length_scale: l }) => (x, z) => Math.exp(-Math.sqrt(squared(l, x, z))),
+  matern32: ({ length_scale: l }) => (x, z) => PROFILES.matern32(Math.sqrt(squared(l, x, z))),
+  matern52: ({ length_scale: l }) => (x, z) => { const r = Math.sqrt(5 * squared(l, x, z)); return (1 + r + r * r / 3) * Math.exp(-r); },
+  rational: ({ length_scale: l, alpha }) => (x, z) => (1 + squared(l, x, z) / (2 * alpha)) ** -alpha,
+  laplacian: ({ length_scale: l }) => (x, z) => Math.exp(-sum(l.length, (j) => Math.abs(x[j] - z[j]) / l[j])),
+  periodic: ({ length_scale: l, period: p }) => (x, z) => Math.exp(-2 * sum(l.length, (j) => (Math.sin(Math.PI * (x[j] - z[j]) / p[j]) / l[j]) ** 2)),
+  linear: () => dot,
+  polynomial: ({ degree, offset }) => (x, z) => (dot(x, z) + offset) ** degree,
+  constant: ({ value }) => () => value,
+  anova: ({ length_scale: l, strength: a, profile }) => (x, z) => {
+    let all = 1;
+    for (let j = 0; j < l.length; j++) all *= (1 + a * PROFILES[profile](Math.abs(x[j] - z[j]) / l[j])) / (1 + a);
+    return all;
+  },
+};
+
+// A kernel of the data block as a function of two rows.
+function kernelOf(node) {
+  const parts = (node.parts ?? []).map(kernelOf);
+  if (node.is === "sum") return (x, z) => parts[0](x, z) + parts[1](x, z);
+  if (node.is === "product") return (x, z) => parts[0](x, z) * parts[1](x, z);
+  if (node.is === "scaled") return (x, z) => node.by * parts[0](x, z);
+  const moved = { columns: (x) => node.at.map((j) => x[j]), standardised: (x) => x.map((v, j) => (v - node.centre[j]) / node.scale[j]) }[node.is];
+  if (!moved) return LEAVES[node.is](node);
+  const known = new Map(), inside = (x) => known.get(x) ?? moved(x);
+  return Object.assign((x, z) => parts[0](inside(x), inside(z)), { keep: (rows) => rows.forEach((row) => known.set(row, moved(row))) });
+}
+
+// f(x) = Σ αⱼ k(x, xⱼ) + b.
+function modelOf({ kernel, points, coef, constant }) {
+  const k = kernelOf(kernel);
+  k.keep?.(points);
+  return (x) => constant + sum(points.length, (j) => coef[j] * k(x, points[j]));
+}
+
+function written(value) {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e9)) return value.toExponential(2).replace("-", "−");
+  const decimals = size >= 100 ? 0 : Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size || 1)) - 1));
+  const [whole, rest] = size.toFixed(decimals).split(".");
+  const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
+  return (value < 0 ? "−" : "") + grouped + (rest ? `.${rest}` : "");
+}
+
+const asDate = (days) => new Date(Math.floor(days) * 864e5).toISOString().slice(0, 10);
+const WIDE = 240, HIGH = 74, STEPS = 31;
+
+function sliders() {
+  const box = document.getElementById("sliders"), block = document.getElementById("findings");
+  const w = box && block ? JSON.parse(block.textContent).whatif : null;
+  if (!w?.factors) return;
+  const f = modelOf(w.model), link = w.link === "logistic" ? (v) => 1 / (1 + Math.exp(-v)) : (v) => v;
+  const half = !w.width ? null : w.width.is === "constant" ? () => w.width.value : modelOf(w.width);
+  const state = w.factors.map((one) => one.start);
+  // The row of a setting, in the columns that a model reads.
+  const row = (factors, begin, values) => {
+    const x = begin.slice();
+    factors.forEach((one, j) => {
+      if (one.levels) one.columns.forEach((at, k) => { x[at] = one.states[values[j]][k]; });
+      else x[one.columns[0]] = (values[j] - one.centre) / one.scale;
+    });
+    return x;
+  };
+  const coded = w.width?.factors, zeros = coded ? new Array(w.width.points[0].length).fill(0) : null;
+  const answer = (values) => {
+    const mean = link(f(row(w.factors, w.start, values)));
+    if (!half) return [mean, mean, mean];
+    const reach = w.width.is === "constant" ? w.width.value : Math.exp(half(row(coded, zeros, values)));
+    return [mean, mean - reach, mean + reach];
+  };
+  const first = answer(state);
+  if (!(Math.abs(first[0] - w.typical) <= 1e-3 * (w.high - w.low) + (w.own ? 0 : 2 * w.error.largest))) {
+    box.textContent = "The sliders do not agree with the model here, and are not shown.";
+    return;
+  }
+  const spread = half ? first[2] - first[0] : 0, low = w.low - spread, high = w.high + spread;
+  const up = (value) => HIGH - 4 - (HIGH - 8) * Math.max(-0.1, Math.min(1.1, (value - low) / (high - low || 1)));
+  const now = box.querySelector(".now"), interval = box.querySelector(".interval"), all = box.querySelector(".sliders");
+  const redraw = [];
+  w.factors.forEach((one, j) => {
+    const places = one.levels ? one.levels.map((_, k) => k) : Array.from({ length: STEPS }, (_, k) => one.low + (one.high - one.low) * k / (STEPS - 1));
+    const across = (value) => (one.levels ? (value + 0.5) / places.length : (value - one.low) / (one.high - one.low || 1)) * (WIDE - 16) + 8;
+    const picture = made("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "profile", "aria-hidden": "true" });
+    const band = made("path", { class: "band c-sky" }), line = made("path", { class: one.levels ? "dots big c-blue" : "line c-blue" }), at = made("path", { class: "rule c-orange" });
+    picture.append(band, line, at);
+    const id = `slider-${j}`, label = made("label", { for: id }), text = made("span", { class: "name" }), value = made("output", { for: id, class: "value" });
+    text.textContent = one.name;
+    label.append(text, value);
+    const input = made(one.levels ? "select" : "input", { id });
+    if (one.levels) one.levels.forEach((level, k) => { const option = made("option", { value: k }); option.textContent = level; input.append(option); });
+    else for (const [name, given] of Object.entries({ type: "range", min: one.low, max: one.high, step: one.whole || one.dates ? 1 : (one.high - one.low) / 400 })) input.setAttribute(name, given);
+    input.value = one.start;
+    input.addEventListener("input", () => { state[j] = Number(input.value); update(); });
+    const card = made("div", { class: "slider" });
+    card.append(label, picture, input);
+    all.append(card);
+    redraw.push(() => {
+      const curve = places.map((place) => answer(state.map((given, i) => (i === j ? place : given))));
+      const d = (k) => curve.map((values, i) => `${across(places[i]).toFixed(1)} ${up(values[k]).toFixed(1)}`);
+      if (one.levels) {
+        line.setAttribute("d", d(0).map((place) => `M${place}h0`).join(""));
+        band.setAttribute("d", half ? curve.map((values, i) => `M${across(i) - 5} ${up(values[1])}h10V${up(values[2])}h-10Z`).join("") : "");
+      } else {
+        line.setAttribute("d", `M${d(0).join("L")}`);
+        band.setAttribute("d", half ? `M${d(1).join("L")}L${d(2).reverse().join("L")}Z` : "");
+      }
+      at.setAttribute("d", `M${across(state[j]).toFixed(1)} 2V${HIGH - 2}`);
+      value.textContent = one.levels ? "" : one.dates ? asDate(state[j]) : written(state[j]);
+    });
+  });
+  const back = made("button", { type: "button", class: "back" });
+  back.textContent = "Back to the middle";
+  back.addEventListener("click", () => {
+    w.factors.forEach((one, j) => { state[j] = one.start; document.getElementById(`slider-${j}`).value = one.start; });
+    update();
+  });
+  box.querySelector(".answer").append(back);
+  let asked = false;
+  const draw = () => {
+    asked = false;
+    const [mean, from, to] = answer(state);
+    now.textContent = w.link === "logistic" ? `${(100 * mean).toFixed(1)} %` : written(mean);
+    interval.textContent = half ? `${Math.round(100 * w.coverage)} % of new rows: ${written(from)} to ${written(to)}` : "";
+    for (const one of redraw) one();
+  };
+  const update = () => { if (!asked) { asked = true; requestAnimationFrame(draw); } };
+  box.dataset.ready = "yes";
+  draw();
+}
+
 function saving() {
   const button = document.getElementById("save"), numbers = document.getElementById("findings");
   if (!numbers) return;
@@ -114,4 +252,5 @@ function saving() {
 }
 
 saving();
+sliders();
 for (const plot of document.querySelectorAll(".plot")) if (plot.querySelector("[data-x]")) enliven(plot);

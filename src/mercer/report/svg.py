@@ -6,10 +6,9 @@ places themselves in the path and shows these texts.
 
 import math
 
-from mercer.report._html import Safe, el, number, power
+from mercer.report._html import Safe, day, el, number, unit_text
 from mercer.report.charts import cut, find_ticks, told, width
 
-WIDTH, HEIGHT = 360, 256
 RIGHT, TOP, BOTTOM = 12, 8, 44
 SIZE = 3.0  # half the size of a single mark
 DIGITS = 4  # of the numbers that are said of a place
@@ -17,11 +16,12 @@ DIGITS = 4  # of the numbers that are said of a place
 
 def draw(made):
     """Return the SVG of a chart; its text alternative are its title and what it shows in words."""
+    wide, high = made["size"]
     ticks = find_ticks(made["y"])
     left = 26 + max([width(text) for _, text in ticks[0]], default=0)
-    across, up = WIDTH - RIGHT - left, HEIGHT - TOP - BOTTOM
-    x = _Scale(made["x"], left, WIDTH - RIGHT, find_ticks(made["x"], across))
-    y = _Scale(made["y"], HEIGHT - BOTTOM, TOP, ticks)
+    across, up = wide - RIGHT - left, high - TOP - BOTTOM
+    x = _Scale(made["x"], left, wide - RIGHT, find_ticks(made["x"], across))
+    y = _Scale(made["y"], high - BOTTOM, TOP, ticks)
     said, inside = told(made["marks"]), [_frame(x, y)]
     for mark in made["marks"]:
         tips = _tips(mark, made) if any(mark is one for one in said) else {}
@@ -32,7 +32,7 @@ def draw(made):
         _axes(x, y),
         el("svg", inside, class_="area", **box, viewBox=" ".join(map(str, box.values()))),  # which cuts what is outside
         class_="still",
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        viewBox=f"0 0 {wide} {high}",
         role="img",
         aria_label=f"{made['title']}. {made['alt']}",
         data_across=made["x"]["label"],
@@ -58,30 +58,31 @@ class _Scale:
 
     def label(self, room):
         """The name of the axis, as much as fits, and its unit."""
-        unit = f" ({power(self.unit)})" if self.unit else ""
+        unit = f" ({unit_text(self.unit)})" if self.unit else ""
         return cut(self.axis["label"], room - width(unit)) + unit
 
 
 # ------------------------------------------------------------------------------------------------ frame
 def _frame(x, y):
     """Grid lines."""
-    parts = [f"M{_p(x(v))} {TOP}V{HEIGHT - BOTTOM}" for v, _ in x.ticks]
-    parts += [f"M{_p(x.start)} {_p(y(v))}H{WIDTH - RIGHT}" for v, _ in y.ticks]
+    parts = [f"M{_p(x(v))} {TOP}V{y.start}" for v, _ in x.ticks]
+    parts += [f"M{_p(x.start)} {_p(y(v))}H{x.end}" for v, _ in y.ticks]
     return el("path", class_="grid", d="".join(parts))
 
 
 def _axes(x, y):
     """Numbers along the axes, the axes and their names."""
-    out = [el("path", class_="axis", d=f"M{_p(x.start)} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}")]
+    wide, high = x.end + RIGHT, y.start + BOTTOM
+    out = [el("path", class_="axis", d=f"M{_p(x.start)} {TOP}V{y.start}H{x.end}")]
     for v, text in x.ticks:
         half = width(text) / 2
-        out.append(el("text", text, x=_p(min(x(v), WIDTH - half)), y=HEIGHT - BOTTOM + 16, class_="mid"))
+        out.append(el("text", text, x=_p(min(x(v), wide - half)), y=y.start + 18, class_="mid"))
     for v, text in y.ticks:
         out.append(el("text", text, x=_p(x.start - 5), y=_p(y(v) + 4), class_="end"))
-    middle = (x.start + WIDTH - RIGHT) / 2
-    out.append(el("text", x.label(2 * min(middle, WIDTH - middle)), x=_p(middle), y=HEIGHT - 8, class_="mid name"))
-    turned = f"translate(12 {(HEIGHT - BOTTOM + TOP) / 2:g}) rotate(-90)"
-    out.append(el("text", y.label(HEIGHT - BOTTOM + TOP), transform=turned, class_="mid name"))
+    middle = (x.start + x.end) / 2
+    out.append(el("text", x.label(2 * min(middle, wide - middle)), x=_p(middle), y=high - 8, class_="mid name"))
+    turned = f"translate(12 {(y.start + TOP) / 2:g}) rotate(-90)"
+    out.append(el("text", y.label(y.start + TOP), transform=turned, class_="mid name"))
     return el("g", out)
 
 
@@ -121,7 +122,9 @@ def _drawn(axis, value):
 
 
 def _said(axis, value):
-    """A value on an axis as text: the name of a level, or a number."""
+    """A value on an axis as text: the name of a level, a date, or a number."""
+    if axis.get("dates"):
+        return day(value)
     return axis["levels"][round(value)] if axis["levels"] else number(value, DIGITS)
 
 
@@ -185,9 +188,9 @@ def _rule(mark, x, y, tips):
         low, high = max(x.axis["domain"][0], y.axis["domain"][0]), min(x.axis["domain"][1], y.axis["domain"][1])
         d = f"M{_p(x(low))} {_p(y(low))}L{_p(x(high))} {_p(y(high))}"
     elif mark["x"] is not None:
-        d = f"M{_p(x(mark['x']))} {TOP}V{HEIGHT - BOTTOM}"
+        d = f"M{_p(x(mark['x']))} {TOP}V{y.start}"
     else:
-        d = f"M{_p(x.start)} {_p(y(mark['y']))}H{WIDTH - RIGHT}"
+        d = f"M{_p(x.start)} {_p(y(mark['y']))}H{x.end}"
     return el("path", class_=f"rule c-{mark['colour']} d{mark['dash']}", d=d)
 
 

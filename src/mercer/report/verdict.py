@@ -1,6 +1,6 @@
 """The verdict: what a reader needs to know, in words, before any picture."""
 
-from mercer.report._html import show
+from mercer.report._html import and_list, listed, percent, show
 from mercer.report.checks import PROBLEM, SEVERITIES, WARNING
 
 WORDS = {
@@ -8,15 +8,19 @@ WORDS = {
     WARNING: "Usable with care",
     None: "No objection found",
 }
+NAMED = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class",
+         "random forest": "a random forest"}  # fmt: skip
+STRONG = 0.25  # of the importance of the first: columns that are named beside it
 
 
 def verdict(s):
     """Return the headline, sentences, and the few numbers that are shown large."""
     counts = {severity: sum(one["severity"] == severity for one in s["checks"]) for severity in SEVERITIES}
     worst = next((severity for severity in (PROBLEM, WARNING) if counts[severity]), None)
-    sentences = [one for one in (_targets(s), _score(s), _baselines(s), _certainty(s)) if one]
+    parts = (_targets(s), _explains(s), _matters(s), _certainty(s), _odd_rows(s))
+    sentences = [one for one in parts if one]
     said = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
-    sentences.append(f"{_and(said)} below." if said else "None of the checks has anything to say.")
+    sentences.append(f"{and_list(said)} below." if said else "None of the checks has anything to say.")
     return {"level": worst or "good", "headline": WORDS[worst], "sentences": sentences, "numbers": _numbers(s)}
 
 
@@ -33,74 +37,94 @@ def _targets(s):
     return f"{found['shown']} is the worst of {count} targets; the others have R² {low} to {high}."
 
 
-def _score(s):
-    """The score and how it was found."""
-    this = s["scores"]["models"][0]
+def _explains(s):
+    """The score on unseen rows in words, beside the best simple model."""
+    this, *others = s["scores"]["models"]
+    metric = s["scores"]["metric"]
     if this["score"] is None:
         return f"The score is not known ({s['scores']['how']})."
-    error = f" ± {this['error']:.2g}" if this["error"] else ""
-    return f"{s['scores']['metric']} {_digits(this['score'], this['error'])}{error}, by {s['scores']['how']}."
+    others = [one for one in others if one["score"] is not None]
+    if metric not in ("R²", "accuracy"):
+        best = "" if not others else f"; {NAMED.get(others[0]['name'], others[0]['name'])} {show(others[0]['score'])}"
+        return f"The {metric} on rows it has not seen is {show(this['score'])}{best}."
+    first = (
+        "Explains {} of {} on rows it has not seen" if metric == "R²" else "Tells {} of the rows it has not seen right"
+    )
+    said = first.format(_share(this["score"]), f"the variation of {s['title']}")
+    simple = [one for one in others if one["name"] not in ("mean", "commonest class")] or others
+    if simple:
+        best = max(simple, key=lambda one: one["score"])
+        line = [one for one in simple if one["name"] == "linear model" and one is not best]
+        named = [f"{NAMED.get(one['name'], one['name'])} {_share(one['score'])}" for one in [best, *line]]
+        said += f"; {', '.join(named)}"
+    return f"{said}."
 
 
-def _baselines(s):
-    """The error beside that of the baselines."""
-    this, *others = s["scores"]["models"]
-    key, name = ("rmse", "RMSE") if this.get("rmse") is not None else ("score", s["scores"]["metric"])
-    known = [one for one in others if one.get(key) is not None]
-    if this.get(key) is None or not known:
+def _share(score):
+    """A score in per cent; nothing below 0."""
+    return "nothing" if score <= 0 else f"{100 * min(score, 0.999 if score < 1 else 1):.{0 if score < 0.985 else 1}f} %"
+
+
+def _matters(s):
+    """The columns that move the prediction most."""
+    columns = [one for one in s["effects"].get("columns", ()) if one["rise"] > 0]
+    if len(columns) < 2:
         return None
-    words = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class"}
-    words["random forest"] = "a random forest"
-    named = [f"{show(one[key])} for {words.get(one['name'], one['name'])}" for one in known]
-    if key == "score":
-        return f"It is {_and(named)}."
-    return f"{name} {show(this[key])}, against {_and(named)}."
+    strong = [one["name"] for one in columns[:3] if one["rise"] >= STRONG * columns[0]["rise"]]
+    return f"{and_list(strong)} matter{'s' if len(strong) == 1 else ''} most."
 
 
 def _certainty(s):
     """What the uncertainty section found, in a sentence."""
     u = s["uncertainty"]
-    if u.get("kind") in ("gaussian", "intervals"):
+    if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"]:
         found = u["coverage"][u["levels"].index(0.9)]
-        return f"Intervals of 90 % hold {100 * found:.0f} % of the rows left out."
+        return f"Intervals of 90 % hold {100 * found:.0f} % of them."
     if u.get("kind") == "probabilities":
-        return f"Probabilities are off by {100 * u['error']:.1f} points on average."
+        return (
+            f"Probabilities are off by {100 * u['error']:.1f} points on average ({100 * u['by_chance']:.1f} by chance)."
+        )
     if u.get("kind") == "quantiles":
         pairs = [f"{100 * found:.0f} % below the {level:g} quantile"
                  for level, found in zip(u["levels"], u["coverage"], strict=True)]  # fmt: skip
-        return f"Of the rows left out are {_and(pairs)}."
+        return f"Of the rows left out are {and_list(pairs)}."
     return None
 
 
+def _odd_rows(s):
+    """Rows that the others do not explain."""
+    found = s["rows"]["residuals"]
+    if not found or not found["outliers"]:
+        return None
+    names = [one["row"] for one in found["rows"][: found["outliers"]]]
+    many = found["outliers"] > 1
+    rest = [""] * (found["outliers"] - len(names))
+    return f"Row{'s' if many else ''} {listed([*names, *rest], 3)} look{'' if many else 's'} wrong."
+
+
 def _numbers(s):
-    """[(label, value, note)]: at most four."""
-    this = s["scores"]["models"][0]
+    """[(label, value, note)]: at most three."""
+    this, *others = s["scores"]["models"]
     out = []
     if this["score"] is not None:
-        note = f"± {this['error']:.2g}" if this["error"] else ""
+        note = f"± {this['error']:.2g}, {s['scores']['how']}" if this["error"] else s["scores"]["how"]
         out.append([s["scores"]["metric"], _digits(this["score"], this["error"]), note])
     if this.get("rmse") is not None:
-        out.append(["RMSE", show(this["rmse"]), f"in units of {s['title']}"])
+        mean = next((one for one in others if one["name"] == "mean" and one.get("rmse") is not None), None)
+        note = f"root mean square, in units of {s['title']}" + (
+            f"; the mean alone {show(mean['rmse'])}" if mean else ""
+        )
+        out.append(["usual error", show(this["rmse"]), note])
     u = s["uncertainty"]
-    if u.get("kind") in ("gaussian", "intervals"):
+    if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"] and u["width"] is not None:
         found = u["coverage"][u["levels"].index(0.9)]
-        out.append(["coverage", f"{100 * found:.0f} %", "of 90 % intervals"])
+        out.append(["90 % interval", f"± {show(u['width'] / 2)}", f"holds {percent(found)} of {show(u['rows'])} rows"])
     elif u.get("kind") == "probabilities":
-        out.append(["log loss", show(u["log_loss"]), "left out"])
-    path = s["selection"]["path"] or {}
-    if path.get("dof") is not None:
-        out.append(["degrees of freedom", f"{path['dof']:.1f}", f"of {path['rows']} rows"])
-    elif s["numerics"]["support"]:
-        out.append(["support vectors", str(s["numerics"]["support"]["vectors"]), f"of {s['data']['rows']} rows"])
-    return out[:4]
+        out.append(["log loss", show(u["log_loss"]), f"rows left out; Brier score {show(u['brier'])}"])
+    return out
 
 
 def _digits(score, error):
     """A score to the digit that its error allows."""
     digits = 2 if not error or error >= 0.01 else 3 if error >= 0.001 else 4
     return f"{score:.{digits}f}".replace("-", "−")
-
-
-def _and(words):
-    """Words in a row: a, b and c."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

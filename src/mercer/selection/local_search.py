@@ -16,8 +16,9 @@ WORSE = 1e10  # what a trial is worth that cannot be evaluated
 
 
 def search_neighbours(
-    kernel, rows, lam, k, seed, *, ordered, names, box, free, counts=None, prior=None, clock=None, callback=None
-):
+    kernel, rows, lam, k, seed, *, ordered, names, box, free, starts=(), counts=None, prior=None, clock=None,
+    callback=None,
+):  # fmt: skip
     """`SearchResult` of the kernel and λ of the highest mean log p(yᵢ | y_N(i)), over batches of rows drawn by a seed.
 
     Parameters
@@ -37,11 +38,14 @@ def search_neighbours(
         Their bounds.
     free : ndarray of bool of shape (p + 1,)
         Which of them are searched.
+    starts : sequence of ndarray of shape (p + 1,), default=()
+        Where the first batch begins beside the kernel and λ given; the best is followed.
     counts : ndarray of shape (n,), default=None
         Rows that each point stands for, where equal ones were merged; None is the weights.
     prior : callable, default=None
         (names, z) ↦ −log density and its gradient.
     clock : Clock, default=None
+        When the search must end.
     callback : callable, default=None
         Called with each evaluation; true ends the search.
 
@@ -63,14 +67,21 @@ def search_neighbours(
     start = OrderedRows(kernel, rows, lam, seed)
     extra = (rows.weights() if counts is None else counts)[start.order] - 1.0, rows.spread[start.order].sum(axis=1)
     z, status, value = np.clip(np.append(kernel.theta, np.log(lam)), *box.T), "ok", np.nan
+    begun = [z, *(np.where(free, np.clip(other, *box.T), z) for other in starts)]
     try:
         for size, steps, gain in zip(BATCHES, STEPS, GAIN, strict=True):
-            batch = _Batch(start, kernel, z, k, rng, min(size, rows.n), ordered, extra, (names, prior), record)
-            options = {"maxiter": steps, "ftol": gain, "gtol": 1e-6, "maxcor": 20}
+            own = np.sort(rng.choice(rows.n, min(size, rows.n), replace=False))
+            options, found = {"maxiter": steps, "ftol": gain, "gtol": 1e-6, "maxcor": 20}, []
             try:
-                minimize(batch, z[free], (z, free), method="L-BFGS-B", jac=True, bounds=box[free], options=options)
+                for z0 in begun:
+                    found.append(_Batch(start, kernel, z0, k, own, ordered, extra, (names, prior), record))
+                    minimize(
+                        found[-1], z0[free], (z0, free), method="L-BFGS-B", jac=True, bounds=box[free], options=options
+                    )
             finally:
-                z, value = (batch.best_z, batch.best) if batch.best_z is not None else (z, value)
+                best = min(found, key=lambda one: one.best, default=None)
+                z, value = (best.best_z, best.best) if best is not None and best.best_z is not None else (z, value)
+            begun = [z]
     except Stop as stop:
         status = stop.status
     found = SearchResult(kernel.with_theta(z[:-1]), float(np.exp(z[-1])), value, status, history=record.history)
@@ -84,11 +95,11 @@ def search_neighbours(
 class _Batch:
     """z = (log θ, log λ) ↦ −mean log density of some rows, and its gradient; neighbours and trend stay as they were."""
 
-    def __init__(self, start, kernel, z, k, rng, size, ordered, extra, prior, record):
+    def __init__(self, start, kernel, z, k, own, ordered, extra, prior, record):
         self.prior, self.record = prior, record
         self.n, self.t = start.y.shape
         self.at = lambda z: start.at(kernel.with_theta(z[:-1]), float(np.exp(z[-1])))
-        self.own = np.sort(rng.choice(self.n, size, replace=False))
+        self.own = own
         first = self.at(z)
         look = first.near.before if ordered else first.near.others
         self.index = look(self.own, min(k, max(self.n - 1, 1)))
@@ -100,9 +111,9 @@ class _Batch:
 
     def __call__(self, moved, z, free):
         """(C, ∂C/∂z of what is free)."""
-        z, began = z.copy(), self.record.begin(len(self.own))
+        z = z.copy()
         z[free] = moved
-        lam = float(np.exp(z[-1]))
+        lam, began = float(np.exp(z[-1])), self.record.begin(len(self.own))
         try:
             value, slope = self.at(z).densities(self.index, self.own, self.beta)
         except (NotPositiveDefinite, ValueError, FloatingPointError):

@@ -191,7 +191,7 @@ class NestedResult:
     estimator : str
         The estimator, as it was given.
     target : ndarray
-        y.
+        y, the targets that the predictions are compared with.
     planned : int
         Folds that were asked for; there are fewer where time was up.
     baselines : list of dict

@@ -17,7 +17,7 @@ class RowKernel(Kernel):
     source : Kernel
         The kernel that K is of; its hyper-parameters are fixed here.
     matrix : ndarray of shape (n, n)
-        K.
+        K, all values of the kernel.
     """
 
     domain = "objects"

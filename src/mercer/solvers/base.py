@@ -86,7 +86,7 @@ class Inverse(ABC):
     Attributes
     ----------
     lam : float
-        λ.
+        λ, what is added to the diagonal of K.
     n : int
         Number of rows.
     q : int

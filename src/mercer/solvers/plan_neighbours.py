@@ -6,6 +6,7 @@ from mercer.solvers.plan_class import Plan
 
 SMALL = 6.0  # how much slower a factor of few rows is, for each operation, than one of many
 LEARNT = 60_000  # systems of a search of hyper-parameters: batches times evaluations
+BATCHED = 7_000  # rows of these batches
 FITTED = 30_000  # of a trend, of rows left out and of the evidence
 SUBSET = 1000  # rows that a search begins with, exactly
 COLUMNS = 20  # up to which neighbours are near
@@ -22,13 +23,22 @@ def plan_neighbours(n, d, k, *, m=0, memory=None, targets=1, learnt=True, why=""
     ('neighbours', 64, True)
     """
     k, columns = min(k, n), d or 10
-    systems = min(FITTED if not m else n + FITTED, 3 * n + FITTED) + (LEARNT if learnt else 0)
-    looked_up = 0.0 if columns <= 3 else 4.0 * columns * float(n) * (FITTED + 7000)
-    flops = systems * (SMALL * k**3 / 3 + k * k * columns + 2.0 * k * m) + looked_up + float(n) * m * m
-    work = {"float64": flops + (40 * SUBSET**3 if learnt else 0), "entries": float(systems) * k * k}
+    systems = min(FITTED if not m else n + FITTED, 3 * n + FITTED)
+
+    def count(systems, looked_up):
+        search = 0.0 if columns <= 3 else 4.0 * columns * float(n) * looked_up
+        flops = systems * (SMALL * k**3 / 3 + k * k * columns + 2.0 * k * m) + search
+        return {"float64": flops, "entries": float(systems) * k * k}
+
+    work, searching = count(systems, FITTED), count(LEARNT, BATCHED) if learnt else {}
+    work["float64"] += float(n) * m * m
+    if learnt:
+        searching["float64"] += 40.0 * SUBSET**3
     bytes_ = 8.0 * n * (4 * columns + 2 * targets + 3 + m + 1) + cores_for(n) * 8.0 * 32 * 6 * (k + 1) * (k + 1 + m)
     free = _machine.within(memory, bytes_)
     _machine.refuse_beyond(free, bytes_, f"a fit by {k} neighbours", "fewer neighbours: approximation=Neighbours(k)")
     said = f"Each prediction is made from the {k} nearest of {n} rows"
     reasons = ([why] if why else []) + [f"{said}, beside a global part on {m} landmarks." if m else f"{said}."]
-    return Plan(n, "neighbours", "neighbours", bytes_, True, cores_for(n), tuple(reasons), free.bytes, work, 0, k)
+    return Plan(
+        n, "neighbours", "neighbours", bytes_, True, cores_for(n), tuple(reasons), free.bytes, work, 0, k, searching
+    )

@@ -269,10 +269,13 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
 
     @property
     def units(self):
-        """{column of X: (centre, scale)}: what a column of numbers was standardised with."""
+        """{column of X: (centre, scale)}: what numbers were standardised with; of days "date" is the third."""
         numeric = [column for column in self.columns_ if column["role"] == "numeric"]
         names = [self.feature_names_[self.blocks_[column["name"]][0]] for column in numeric]
-        return {name: (column["centre"], column["scale"]) for name, column in zip(names, numeric, strict=True)}
+        found = {name: (column["centre"], column["scale"]) for name, column in zip(names, numeric, strict=True)}
+        days = {name: (c["origin"] + c["centre"], c["scale"], "date")
+                for name, c in zip(names, numeric, strict=True) if c["kind"] == "date"}  # fmt: skip
+        return found | days
 
     @property
     def used(self):

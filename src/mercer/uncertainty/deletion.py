@@ -28,7 +28,7 @@ class Deletion:
     rows : Rows
         With the trend, weights and equal rows merged.
     lam : float
-        λ.
+        λ, the regularisation of the fit.
     flat : bool, default=True
         Whether results have no axis of targets where there is one target.
     memory : float, default=None

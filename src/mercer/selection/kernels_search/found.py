@@ -21,7 +21,7 @@ class KernelSearch:
     kernel_ : Kernel
         In the units of X.
     lam_ : float
-        λ.
+        λ that was chosen with the kernel.
     words_ : str
         What each additive part of the function does.
     candidates_ : list of Candidate
@@ -149,7 +149,7 @@ def in_columns(best, names, scale, spread):
     """
     for one in best.candidates:
         one.message = in_words(in_units(one.kernel, np.zeros(len(scale)), scale), names, scale * spread)
-    return said(best, best.message)
+    return said(best, best.candidates[0].message)
 
 
 def predicted(kernel, lam, rows, held):

@@ -1,0 +1,162 @@
+"""Gaussian processes by neighbours beside GPBoost's Vecchia and GPyTorch's VNNGP: one table, each row once.
+
+    python benchmarks/neighbours.py DATA [row ...]
+
+DATA is the folder with ``uci/`` and ``large/``; rows: modis, modis_gpboost, kin40k, protein, bike, vnngp_NAME, million.
+Times of the rows are to be compared only where they come from one run on a machine that does nothing else.
+"""
+
+import os
+import resource
+import sys
+
+import numpy as np
+from scipy.stats import norm
+
+from mercer import GaussianProcessRegressor, Neighbours
+from mercer.kernels import Exponential, Matern32
+from scale import clock, told, uci
+
+# Heaton et al. 2019, the best two by MAE: (MAE, RMSE, CRPS)
+PUBLISHED = {"SPDE": (1.10, 1.53, 0.83), "NNGP conjugate": (1.21, 1.64, 0.85)}
+# k of each set: a smooth function without noise (kin40k) and one of 17 columns (bike) need more neighbours
+SIZES = {"kin40k": 256, "protein": 64, "bike": 256}
+# RMSE and log density of exact processes: Wang et al. 2019 (kin40k); Lin et al. 2023, Matérn-3/2, mean of five splits
+EXACT = {"kin40k": (0.099, None), "protein": (0.5035, -0.619), "bike": (0.0367, 2.62)}
+
+
+def scores(y, mean, std):
+    """MAE, RMSE, CRPS, log density and coverage of 90 % intervals."""
+    z = (y - mean) / std
+    crps = std * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi))
+    return {
+        "mae": float(np.abs(y - mean).mean()), "rmse": float(np.sqrt(np.mean((y - mean) ** 2))),
+        "crps": float(crps.mean()), "log_density": float(norm.logpdf(y, mean, std).mean()),
+        "coverage": float(np.mean(np.abs(z) < norm.ppf(0.95))),
+    }  # fmt: skip
+
+
+def warm():
+    """Load the compiled loops before a clock runs."""
+    X = np.random.default_rng(0).uniform(0, 9, (12_000, 2))
+    GaussianProcessRegressor(Exponential(), 0.1, criterion=None, approximation=Neighbours()).fit(X, X[:, 0])
+
+
+def fitted(row, model, X, y, Z, target):
+    """Fit, predict, and tell."""
+    warm()
+    _, fit = clock(lambda: model.fit(X, y))
+    (mean, std), predict = clock(lambda: model.predict(Z, return_std=True, noisy=True))
+    ends = model.predict_interval(Z, 0.9, method="conformal", normalise=True)
+    inside = float(np.mean((ends[:, 0] <= target) & (target <= ends[:, 1])))
+    told(row, **scores(target, mean, std), conformal=inside, fit=fit, predict=predict)
+    told(row, kernel=repr(model.kernel_), noise=model.lam_, words=model.fit_report_["approximation"]["words"])
+
+
+def modis_data(folder):
+    found = np.load(os.path.join(folder, "large", "modis_temperature", "satellite.npz"))
+    X, y, test = found["lonlat"].astype(float), found["y"].astype(float), found["is_test"].astype(bool)
+    return X[~test], y[~test], X[test], y[test]
+
+
+def modis(folder):
+    told("modis", **{name: f"MAE {a}, RMSE {b}, CRPS {c}" for name, (a, b, c) in PUBLISHED.items()})
+    model = GaussianProcessRegressor(1.0 * Exponential([1.0, 1.0]), approximation=Neighbours())
+    fitted("modis", model, *modis_data(folder))
+
+
+def modis_gpboost(folder):
+    import gpboost
+
+    X, y, Z, target = modis_data(folder)
+    model = gpboost.GPModel(gp_coords=X, cov_function="exponential", gp_approx="vecchia", likelihood="gaussian")
+    ones = np.ones((len(X), 1))
+    _, fit = clock(lambda: model.fit(y=y, X=ones))
+    found, predict = clock(
+        lambda: model.predict(gp_coords_pred=Z, X_pred=np.ones((len(Z), 1)), predict_var=True, predict_response=True)
+    )
+    told("modis_gpboost", **scores(target, found["mu"], np.sqrt(found["var"])), fit=fit, predict=predict)
+    told("modis_gpboost", parameters=str(np.ravel(model.get_cov_pars(std_err=False)).tolist()))
+
+
+def table(name):
+    """One of the tables, by neighbours."""
+
+    def row(folder):
+        X, y, Z, target = uci(folder, name)
+        told(name, published=str(EXACT[name]))
+        model = GaussianProcessRegressor(
+            1.0 * Matern32(np.sqrt(X.shape[1]) * np.ones(X.shape[1])), approximation=Neighbours(SIZES[name])
+        )
+        fitted(name, model, X, y, Z, target)
+
+    return row
+
+
+def vnngp(name):
+    """GPyTorch's nearest-neighbour process, its own example: k = 32 of all rows as inducing points, 20 epochs."""
+
+    def row(folder):
+        import gpytorch
+        import torch
+        from gpytorch.variational.nearest_neighbor_variational_strategy import NNVariationalStrategy
+
+        X, y, Z, target = (torch.as_tensor(part, dtype=torch.float32) for part in uci(folder, name))
+
+        class Model(gpytorch.models.ApproximateGP):
+            def __init__(self):
+                q = gpytorch.variational.MeanFieldVariationalDistribution(len(X))
+                super().__init__(NNVariationalStrategy(self, X, q, k=32, training_batch_size=256))
+                self.mean_module = gpytorch.means.ConstantMean()
+                inside = gpytorch.kernels.MaternKernel(nu=1.5, ard_num_dims=X.shape[1])
+                self.covar_module = gpytorch.kernels.ScaleKernel(inside)
+
+            def forward(self, x):
+                return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+        model, likelihood = Model(), gpytorch.likelihoods.GaussianLikelihood()
+
+        def train():
+            bound = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(X))
+            steps = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=0.01)
+            for _ in range(int(os.environ.get("EPOCHS", "20")) * (len(X) // 256)):
+                steps.zero_grad()
+                output = model(x=None)
+                rows = model.variational_strategy.current_training_indices
+                (-bound(output, y[rows])).backward()
+                steps.step()
+
+        _, fit = clock(train)
+        model.eval()
+
+        def predict():
+            with torch.no_grad():
+                parts = [likelihood(model(part)) for part in Z.split(256)]
+            return torch.cat([p.mean for p in parts]).numpy(), torch.cat([p.stddev for p in parts]).numpy()
+
+        (mean, std), seconds = clock(predict)
+        epochs = os.environ.get("EPOCHS", "20")
+        told(f"vnngp_{name}", epochs=epochs, **scores(target.numpy(), mean, std), fit=fit, predict=seconds)
+
+    return row
+
+
+def million(folder):
+    """10⁶ rows of 3 columns, 10⁵ predictions: time and peak memory."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.uniform(0, 10, (1_000_000, 3)), rng.uniform(0, 10, (100_000, 3))
+
+    def f(X):
+        return np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + np.abs(np.sin(X[:, 2] * X[:, 0] / 3))
+
+    y, target = (f(P) + 0.1 * rng.standard_normal(len(P)) for P in (X, Z))
+    fitted("million", GaussianProcessRegressor(approximation=Neighbours()), X, y, Z, target)
+    told("million", peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+
+
+ROWS = {"modis": modis, "modis_gpboost": modis_gpboost, "million": million}
+ROWS |= {name: table(name) for name in SIZES} | {f"vnngp_{name}": vnngp(name) for name in SIZES}
+
+if __name__ == "__main__":
+    for name in sys.argv[2:] or ROWS:
+        ROWS[name](sys.argv[1])

@@ -1,0 +1,35 @@
+"""``mercer demo``: the first minute, on a table as a spreadsheet left it."""
+
+import contextlib
+import io
+import json
+import shlex
+import time
+from importlib import resources
+from pathlib import Path
+
+from mercer.cli._app import run as run_command
+from mercer.cli._tables import check_free
+
+TABLE, TARGET = "harvest.csv", "yield (t)"
+
+
+def run(settings):
+    """Read, choose, fit, judge, and say where the page is: one command, whose answer is told in a few lines."""
+    check_free(settings.output, "--output", settings.force, (".html", ".htm"))
+    began, said = time.perf_counter(), io.StringIO()
+    with resources.as_file(resources.files("mercer.datasets").joinpath(TABLE)) as path:
+        typed = ["fit", str(path), "--target", TARGET, "--quick", "--report", settings.output, "--force", "--json"]
+        print(f"$ mercer {shlex.join([*typed[:1], TABLE, *typed[2:-2]])}\n")
+        with contextlib.redirect_stdout(said):
+            run_command([*typed, "--quiet"])
+    result = json.loads(said.getvalue())
+    print("What was repaired in the table")
+    print("\n".join(f"  - {note}" for note in result["notes"] if "judged" not in note))
+    seconds = time.perf_counter() - began
+    print(f"\nThe model: {result['model']['title']}, chosen, fitted and judged in {seconds:.0f} s")
+    print(f"  {' '.join(result['verdict'][:-1])}")
+    page = Path(settings.output).resolve()
+    print(f"\nThe page about it, with sliders, is in {settings.output}: open {page.as_uri()}")
+    print("Your own table: mercer fit your.csv --target COLUMN --report page.html")
+    return 0

@@ -1,0 +1,162 @@
+"""Classes by neighbours: Laplace's approximation within the k nearest rows of each input, which is a local one.
+
+A step of Newton to the mode is a regression with noise 1/W on z = f + ∇/W, so that the small systems of
+`mercer.solvers.neighbourhoods` do it, all inputs of a chunk together.
+"""
+
+import numpy as np
+
+from mercer import _threads, _tiles
+from mercer._state import check, check_vectors
+from mercer.gram import joined
+from mercer.gram.neighbours import Clouds, NearestRows
+from mercer.inference.classes import share_out
+from mercer.inference.links import LINKS
+from mercer.kernels import Kernel
+from mercer.solvers.neighbourhoods import conditionals
+
+CHUNK = 32  # systems that a thread has at a time
+STEPS, HALVINGS = 50, 12  # of Newton, at most
+CLOSE = 1e-9  # last change of f, relative to 1 + max |f|
+FLAT = 1e-12  # least curvature of a row
+FIELDS = {
+    "kernel": Kernel, "points": "rows n d", "number": "int n", "weight": "float n", "classes": "size c", "link": str,
+    "offset": "number", "constant": "number", "k": "size k",
+}  # fmt: skip
+
+
+class NeighbourClasses:
+    """P(class | x) from the k nearest rows: one latent function for two classes, else one for each against the rest.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : collection of n inputs
+    number : ndarray of int of shape (n,)
+        Their classes, counted from 0.
+    weight : ndarray of shape (n,)
+    classes : int
+    link : {"logit", "probit"}
+    offset : float
+        A known mean of f.
+    constant : float
+        Prior variance of an unknown one.
+    k : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inference.neighbours_classes import NeighbourClasses
+    >>> from mercer.kernels import Gaussian
+    >>> X, number = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
+    >>> found = NeighbourClasses(4.0 * Gaussian(), X, number, np.ones(6), 2, "logit", 0.0, 0.0, 4)
+    >>> found.proba(np.array([[2.5], [5.0]])).round(2)
+    array([[0.5 , 0.5 ],
+           [0.27, 0.73]])
+    """
+
+    def __init__(self, kernel, points, number, weight, classes, link, offset, constant, k):
+        self.kernel, self.points, self.number, self.weight = kernel, points, number, weight
+        self.classes, self.link, self.offset, self.constant, self.k = classes, link, offset, constant, k
+        self._near = None
+
+    def state(self):
+        """{name: value}: what a file keeps."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return what had this state."""
+        check(state, FIELDS, "NeighbourClasses")
+        check_vectors(state["kernel"], state["points"], "NeighbourClasses.points")
+        number = state["number"]
+        if state["link"] not in LINKS or number.min(initial=0) < 0 or number.max(initial=0) >= state["classes"]:
+            raise ValueError(f"NeighbourClasses has a class or a link that is none: {state['link']!r:.40}.")
+        return cls(**state)
+
+    @property
+    def near(self):
+        """Where neighbours are looked up."""
+        if self._near is None:
+            self._near = NearestRows(self.kernel, self.points)
+        return self._near
+
+    def latent(self, X, diagonal=None):
+        """Means and variances of f at X, (m, t) each."""
+        n = len(self.points)
+        return self._told(self.near.among(X, min(self.k, n)), n + np.arange(len(X)), joined(self.points, X))
+
+    def proba(self, X, diagonal=None):
+        """P(class), (m, C); of one class against the rest divided by their sum."""
+        return self._classes(*self.latent(X))
+
+    def labels(self, X):
+        """None: the sign of f alone does not tell the class."""
+        return None
+
+    def cross(self, kernel, X, points):
+        """X itself: neighbours are looked up there."""
+        return X
+
+    def left_out(self, rows):
+        """P(class) of some of the points, each from its k nearest others."""
+        return self._classes(*self._told(self.near.others(rows, min(self.k, len(self.points) - 1)), rows, self.points))
+
+    def _classes(self, mean, variance):
+        link = LINKS[self.link]()
+        return share_out(np.column_stack([link.expect(m, v) for m, v in zip(mean.T, variance.T, strict=True)]))
+
+    def _told(self, index, own, X):
+        """(mean, variance) of f for each of the functions."""
+        problems = [1] if self.classes == 2 else range(self.classes)
+        mean, variance = np.empty((2, len(index), len(problems)))
+        both = np.column_stack([index, own])
+        parts = [slice(i, i + CHUNK) for i in range(0, len(index), CHUNK)]
+        _tiles.loops(both.size * both.shape[1] * len(problems))
+
+        def work(i, worker):
+            part = parts[i]
+            C, absent = Clouds(self.kernel, X, both[part]).matrices() + self.constant, index[part] < 0
+            N = np.maximum(index[part], 0)
+            weight = np.where(absent, 0.0, self.weight[N])
+            for j, one in enumerate(problems):
+                sign = np.where(self.number[N] == one, 1.0, -1.0)
+                mean[part, j], variance[part, j] = self._mode(C, absent, sign, weight)
+
+        _threads.run(work, len(parts))
+        return mean + self.offset, variance
+
+    def _mode(self, C, absent, sign, weight):
+        """(mean, variance) of f at the last row of each system, at the mode of the others."""
+        link, K, k = LINKS[self.link](), C[:, :-1, :-1], C[:, -1, :-1]
+        f, height = np.zeros(sign.shape), np.full(len(C), -np.inf)
+
+        def curved(f):
+            first, second = link.derivatives(sign * (f + self.offset))
+            return weight * sign * first, np.maximum(-weight * second, FLAT)
+
+        def system(gradient, W, f):
+            A = C.copy()
+            A.reshape(len(A), -1)[:, :: A.shape[1] + 1][:, :-1] += 1.0 / W
+            return conditionals(A, absent.copy(), (f + gradient / W)[:, None])
+
+        def value(a, f):
+            return np.sum(weight * link.log(sign * (f + self.offset)), axis=1) - 0.5 * np.sum(a * f, axis=1)
+
+        a = np.zeros_like(f)
+        for _ in range(STEPS):
+            found = system(*curved(f), f)
+            new_a = found.solved[:, 0]
+            new_f = np.matmul(K, new_a[:, :, None])[:, :, 0]
+            for _ in range(HALVINGS):  # towards where the step came from, where it went too far
+                now = value(new_a, new_f)
+                lower = now < height - 1e-10 * (1.0 + np.abs(height))
+                if not lower.any():
+                    break
+                new_a[lower], new_f[lower] = (new_a[lower] + a[lower]) / 2, (new_f[lower] + f[lower]) / 2
+            change = np.where(absent, 0.0, np.abs(new_f - f)).max(initial=0.0)
+            a, f, height = new_a, new_f, now
+            if change <= CLOSE * (1.0 + np.where(absent, 0.0, np.abs(f)).max(initial=0.0)):
+                break
+        gradient, W = curved(f)
+        return np.einsum("bk,bk->b", k, np.where(absent, 0.0, gradient)), system(gradient, W, f).variance

@@ -1,0 +1,102 @@
+"""What to do about a check: what can be typed from where the reader is, on the command line or in Python."""
+
+
+def typed(s):
+    """Whether the model was made on the command line."""
+    return bool(s["reproduce"]["command"])
+
+
+def either(line, call):
+    """A remedy with an option for the command line, and a call for Python."""
+    return lambda s: line if typed(s) else call
+
+
+def leave_out(why):
+    """Columns are left out by an option, or before the fit."""
+    return either(f"{why} --ignore NAME leaves a column out.", f"{why} Drop such columns from X.")
+
+
+def better_than_simple(s):
+    """Of a model that loses against a simple one."""
+    if typed(s):
+        return "Use that model, or give the search more time: --time-budget 5m."
+    return "Use that model; or, of a line, add its form to the kernel (+ Linear()), and look at the length scales."
+
+
+def stiff(s):
+    """Of a trend that is left."""
+    if typed(s):
+        auto = "" if s["selection"]["candidates"] else " --kernel auto searches for one;"
+        return (
+            f"The model is too stiff there: another kernel may follow.{auto} --time-budget 5m gives a search more time."
+        )
+    chosen = s["selection"]["chosen"]["criterion"]
+    more = "" if chosen else ", or let a criterion choose λ (criterion='loo')"
+    return f"The model is too stiff there. Add Linear() or a second kernel, shorten the length scale{more}."
+
+
+def spread(s):
+    """Of noise that changes: a logarithm only of targets that have one."""
+    low = s["data"]["target"].get("low")
+    wide = "Predictions may be good all the same; intervals of one width are not."
+    if isinstance(low, float) and low > 0:
+        if typed(s):
+            return f"{wide} In Python: TransformedTarget(model, 'log')."
+        return f"{wide} TransformedTarget(model, 'log') fits the logarithm and answers in the units of the target."
+    return f"{wide} KernelMachine(kernel, loss=Quantile([0.05, 0.5, 0.95])) has intervals whose width changes."
+
+
+def covered(s):
+    """Of intervals that do not hold: those of left-out residuals are the other kind."""
+    kind = s["uncertainty"].get("kind")
+    if kind == "gaussian":
+        return either(
+            "--model ridge has intervals that are made of the errors of rows left out.",
+            "predict_interval(..., method='split', calibration=(X, y)) on rows that were set aside; or multiply the "
+            "stated variance by the mean square of the z-scores.",
+        )(s)
+    if kind == "quantiles":
+        return "Set rows aside, and shift each quantile by what it misses there."
+    return "Are rows alike that were left out and those that come? Rows of one group or of neighbouring times are not."
+
+
+def calibrated(s):
+    """Of probabilities that do not come true."""
+    if s["estimator"] == "GaussianProcessClassifier":
+        return either(
+            "Try --model logistic. In Python: GaussianProcessClassifier(temperature=True).",
+            "GaussianProcessClassifier(temperature=True), or sklearn.calibration.CalibratedClassifierCV.",
+        )(s)
+    return either("Try --model gpc.", "sklearn.calibration.CalibratedClassifierCV learns them from rows left out.")(s)
+
+
+def follows_noise(s):
+    """Of a fit with as many degrees of freedom as rows."""
+    if s["selection"]["chosen"]["criterion"]:
+        return "The criterion finds no noise in the target. Is it computed from these columns?"
+    return "Choose a larger λ, or let a criterion choose it: criterion='loo'."
+
+
+def too_flat(s):
+    """Of a fit that is almost constant."""
+    if s["selection"]["chosen"]["criterion"]:
+        return "The criterion finds no signal in these columns: check the target, the joins and the units."
+    return "Choose a smaller λ, a shorter length scale or another kernel, or let a criterion choose them."
+
+
+ROBUST = either(
+    "Look at these rows below: a typing error, another unit, or a rare case? --model huber bears them.",
+    "Look at these rows below: a typing error, another unit, or a rare case? KernelMachine(loss='huber') bears them.",
+)
+MORE_TIME = either("Give the search more time: --time-budget 5m.", "Give the search more time: time_budget=300.")
+ROUGHER = either(
+    "A rougher kernel helps: --kernel 'Matern32()'. Rows that are nearly equal may be one row, twice.",
+    "Take a larger λ, merge nearly equal rows, or a rougher kernel; compare with solver='spectral'.",
+)
+CHOOSE = either("Leave --fix-kernel away, or name a rule: --criterion loo.", "Let a criterion choose: criterion='loo'.")
+ORDERED = either(
+    "If the rows are in the order of time or place, a score by random folds is too good. Name the column of time or "
+    "place among the inputs.",
+    "If the rows are in the order of time or place, judge with blocks or groups of rows (TimeSeriesSplit, GroupKFold), "
+    "and add time to the columns.",
+)

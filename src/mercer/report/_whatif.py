@@ -1,0 +1,231 @@
+"""What if a column were different? The model in numbers that a page evaluates: its own, or a small stand-in's."""
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from mercer.estimators import KernelRidge
+from mercer.kernels import (
+    Anova,
+    Columns,
+    Constant,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern32,
+    Matern52,
+    Periodic,
+    Polynomial,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Standardised,
+    Sum,
+)
+from mercer.report._factors import LEVELS, NUMBER, put
+from mercer.report._responses import COVERAGE, half_width, values, what
+from mercer.report.findings import missing
+from mercer.selection.judging import quietly, root_mean_square
+
+SLIDERS, LEVELS_SHOWN = 6, 12  # columns with a slider: those that matter most; levels of a category
+OWN = 6000  # numbers of the training inputs up to which the model's own are in the page
+PLACES, TRIED = 320, 500  # random places that a stand-in learns from, and those that it is tried at
+SECONDS = 2.0  # for choosing the length scales of a stand-in
+EXACT = 1e-6  # of the spread of the predictions: rounding
+GOOD = 0.5  # of the error of the model: a stand-in that is further off is not shown
+
+PLAIN = {Gaussian: "gaussian", Exponential: "exponential", Matern32: "matern32", Matern52: "matern52",
+         Laplacian: "laplacian", RationalQuadratic: "rational", Linear: "linear", Polynomial: "polynomial",
+         Constant: "constant", Periodic: "periodic", Anova: "anova"}  # fmt: skip
+
+
+def whatif_section(case, left):
+    """Sliders of the strongest columns, and the numbers that the script evaluates; or why there are none."""
+    every = [factor for factor in case.by_importance if not factor.marks] if case.factors else []
+    moving = [factor for factor in every if factor.moves][:SLIDERS]
+    if not moving:
+        return missing("Whole objects have no columns to change.")
+    if case.classes is not None and not (len(case.classes) == 2 and hasattr(case.model, "predict_proba")):
+        return missing("There are sliders for numbers, and for the probability of one of two classes.")
+    skipped = case.budget.skips("sliders")
+    if skipped:
+        return skipped
+    start = _typical(case)
+    seen = _Places(case, moving, start, TRIED, 1)
+    f = _linked(case, values(case, seen.rows))
+    own = _own(case, seen.rows, f)
+    made = own or _stand_in(_Places(case, moving, start, PLACES, 0), lambda X: _linked(case, values(case, X)), seen, f)
+    error, unit = made.pop("error"), _unit(case, left)
+    if own is None and error["usual"] > GOOD * unit:
+        return missing("The prediction bends too much for a small stand-in of the model: there are no sliders.")
+    width = _width(case, left, moving, start, seen)
+    shown = values(case, seen.rows)
+    return {
+        "what": what(case),
+        "link": "identity" if case.classes is None else "logistic",
+        "own": own is not None,
+        "error": {**error, "places": TRIED, "share": error["usual"] / unit},
+        "start": seen.coded.shape[1] * [0.0] if own is None else start[0].tolist(),
+        "factors": _sliders(moving, own is None),
+        "held": [factor.name for factor in every if factor not in moving][:20],
+        "model": made,
+        "width": width,
+        "coverage": None if width is None else COVERAGE,
+        "typical": float(values(case, start)[0]),
+        "low": float(shown.min()),
+        "high": float(shown.max()),
+    }
+
+
+def _linked(case, f):
+    """f, or the logit of a probability."""
+    if case.classes is None:
+        return f
+    p = np.clip(f, 1e-6, 1 - 1e-6)
+    return np.log(p / (1 - p))
+
+
+def _unit(case, left):
+    """What an error of a stand-in is compared with: the error of rows left out, for probabilities half a logit."""
+    if case.classes is not None:
+        return 0.5
+    e = case.y - left.predicted
+    return root_mean_square(e[np.isfinite(e)]) or 1.0
+
+
+# ----------------------------------------------------------------------------------------------- places
+def _typical(case):
+    """One row: of each column the median, or the commonest level."""
+    row = case.take(np.zeros(1, dtype=int))
+    for factor in case.factors:
+        if factor.kind in (NUMBER, LEVELS):
+            middle = int(np.bincount(factor.values).argmax()) if factor.kind == LEVELS else np.median(factor.values)
+            row = put(case, row, factor, middle)
+    return row
+
+
+class _Places:
+    """Random places in the range of the sliders, the other columns as in the typical row: as rows, and coded."""
+
+    def __init__(self, case, moving, start, count, seed):
+        rng = np.random.default_rng(seed)
+        self.rows, coded = _safe_indexing(start, np.zeros(count, dtype=int)), []
+        for factor in moving:
+            if factor.kind == LEVELS:
+                drawn = rng.choice(factor.common_levels(LEVELS_SHOWN), count)
+                coded.append(np.eye(len(factor.levels))[drawn])
+            else:
+                place = rng.uniform(-1.0, 1.0, count)
+                low, high = _range(factor)
+                drawn = (low + high) / 2 + place * (high - low) / 2
+                coded.append(place[:, None])
+            self.rows = put(case, self.rows, factor, drawn)
+        self.coded = np.column_stack(coded)
+
+
+def _range(factor):
+    """Ends of a slider: where all but one in a hundred rows are."""
+    low, high = np.quantile(factor.values, [0.005, 0.995])
+    return (low, high) if high > low else (factor.values.min(), factor.values.max())
+
+
+def _sliders(moving, stand_in):
+    """Of each slider its ends, where it begins, and which columns of the model have what value then."""
+    out, at = [], 0
+    for factor in moving:
+        own = {"name": factor.name, "kind": factor.kind, "dates": factor.dates}
+        if factor.kind == LEVELS:
+            kept = factor.common_levels(LEVELS_SHOWN)
+            states = [np.eye(len(factor.levels))[k] if stand_in else np.ravel(factor.states[k]) for k in kept]
+            begin = int(np.flatnonzero(kept == np.bincount(factor.values).argmax())[0])
+            own |= {"levels": [factor.levels[k] for k in kept], "states": [s.tolist() for s in states], "start": begin}
+        else:
+            low, high = sorted(float(factor.shown(v)) for v in _range(factor))
+            shown = factor.shown(factor.values)
+            own |= {"low": low, "high": high, "start": float(factor.shown(np.median(factor.values))),
+                    "whole": bool(np.all(shown == np.round(shown)))}  # fmt: skip
+            own |= {"centre": factor.centre, "scale": factor.scale}
+            if stand_in:
+                sign = 1.0 if factor.scale > 0 else -1.0
+                own |= {"centre": (low + high) / 2, "scale": sign * (high - low) / 2}
+        size = len(factor.levels) if factor.kind == LEVELS else 1
+        own["columns"] = list(range(at, at + size)) if stand_in else list(factor.columns)
+        out.append(own)
+        at += size
+    return out
+
+
+# ------------------------------------------------------------------------------------ the model's own numbers
+def _own(case, tried, f):
+    """Points, coefficients and kernel of the model itself; None where it has others, or too many."""
+    if not case.vectors or case.classes is not None:
+        return None
+    try:
+        points, coef = np.asarray(case.model.points_, dtype=float), np.asarray(case.model.dual_coef_, dtype=float)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    tree = tree_of(case.kernel, case.X.shape[1])
+    if tree is None or points.size > OWN or len(coef) != len(points):
+        return None
+    coef = case.one(coef)
+    used = coef != 0
+    points, coef = points[used], coef[used]
+    rest = f - quietly(case.kernel, tried, points) @ coef  # a constant, if f has no other parts
+    if not np.ptp(rest) <= EXACT * (float(f.std()) or 1.0):
+        return None
+    off = np.abs(rest - rest.mean())
+    return {"kernel": tree, "points": points.tolist(), "coef": coef.tolist(), "constant": float(rest.mean()),
+            "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
+
+
+def tree_of(kernel, d):
+    """A kernel of d columns as nested dictionaries that the script of the page reads; None where it knows it not."""
+    if isinstance(kernel, Sum | Product):
+        parts = [tree_of(kernel.left, d), tree_of(kernel.right, d)]
+        return None if None in parts else {"is": "sum" if isinstance(kernel, Sum) else "product", "parts": parts}
+    if isinstance(kernel, Scaled):
+        part = tree_of(kernel.kernel, d)
+        return part and {"is": "scaled", "by": float(kernel.scale), "parts": [part]}
+    if isinstance(kernel, Standardised):
+        part = tree_of(kernel.kernel, d)
+        units = {name: np.broadcast_to(kernel.get_params()[name], d).tolist() for name in ("centre", "scale")}
+        return part and {"is": "standardised", "parts": [part], **units}
+    if isinstance(kernel, Columns):
+        places = np.arange(d)[kernel.columns if isinstance(kernel.columns, slice) else np.atleast_1d(kernel.columns)]
+        part = tree_of(kernel.kernel, len(places))
+        return part and {"is": "columns", "at": places.tolist(), "parts": [part]}
+    if type(kernel) not in PLAIN:
+        return None
+    given = kernel.get_params(deep=False)
+    out = {"is": PLAIN[type(kernel)]}
+    for name, value in given.items():
+        if name in ("length_scale", "period"):
+            out[name] = np.broadcast_to(np.asarray(value, dtype=float), d).tolist()
+        elif not name.endswith("_bounds"):
+            out[name] = value if isinstance(value, str) else float(value)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ a stand-in
+def _stand_in(learnt, answer, tried, f):
+    """A ridge regression of the model's answers at random places, and how far it is off at others."""
+    A = learnt.coded
+    model = KernelRidge(Matern52(np.full(A.shape[1], 2.0)), lam=1e-4, criterion="loo", time_budget=SECONDS)
+    model = quietly(model.fit, A, answer(learnt.rows))
+    off = np.abs(quietly(model.predict, tried.coded) - f)
+    return {"kernel": tree_of(model.kernel_, A.shape[1]), "points": model.points_.tolist(),
+            "coef": model.dual_coef_.tolist(), "constant": float(model.intercept_),
+            "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
+
+
+def _width(case, left, moving, start, tried):
+    """Half the width of the interval: one number, or a stand-in of its logarithm; None without intervals."""
+    half = half_width(case, left, tried.rows)
+    if half is None:
+        return None
+    if np.ptp(half) <= 1e-9 * float(np.abs(half).max()):
+        return {"is": "constant", "value": float(half[0])}
+    learnt = _Places(case, moving, start, PLACES, 0)
+    made = _stand_in(learnt, lambda X: np.log(half_width(case, left, X)), tried, np.log(half))
+    error = made.pop("error")
+    return {"is": "model", "error": error, "factors": _sliders(moving, True), **made}

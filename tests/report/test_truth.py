@@ -1,0 +1,225 @@
+"""Every number on the page, read back from its HTML, is a finding; and the findings are those of the model."""
+
+import re
+
+import numpy as np
+import pytest
+
+from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge
+from mercer.kernels import Anova, Gaussian, Linear
+from mercer.report import collect, render
+from mercer.report._html import number, percent
+from mercer.selection import LOO, nested_cv
+from pages import Tree
+
+SILENT = {"style", "script", "code", "pre", "title"}
+FIXED = {0, 1, 2, 3, 4, 5, 10, 20, 80, 90, 95, 100, 500, 3000, 1000}  # of explanations, such as "95 of 100"
+NUMBER = re.compile(r"[−-]?\d[\d\u202f]*(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+NAMES = re.compile(  # codes, names of columns, versions, powers that are ticks, and bytes
+    r"M\d{3}|[a-z_=]+\d+|SHA-256|\d+\.\d+\.\d+\S*|R²|(?<!× )10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|[\d.]+ [KMG]iB"
+)
+PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
+
+
+def numbers_on(page):
+    """[(text, value)] of all numbers that a reader sees."""
+    out = []
+    for one in Tree(page).elements:
+        if (
+            one["tag"] in SILENT
+            or SILENT & set(one["above"])
+            or one["tag"] not in ("p", "td", "dd", "figcaption", "li")
+        ):
+            continue
+        for text in NUMBER.findall(NAMES.sub("", one["text"])):
+            mantissa, _, exponent = text.replace("\u202f", "").partition(" × 10")
+            value = float(mantissa.translate(PLAIN)) * 10.0 ** int(exponent.translate(PLAIN) or 0)
+            out.append((text, value))
+    return out
+
+
+def leaves(value):
+    """All numbers of the findings."""
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, int | float):
+        yield float(value)
+    elif isinstance(value, str):
+        for text in NUMBER.findall(value):
+            mantissa, _, exponent = text.replace("\u202f", "").partition(" × 10")
+            yield float(mantissa.translate(PLAIN)) * 10.0 ** int(exponent.translate(PLAIN) or 0)
+
+
+def explained(text, value, known):
+    """Whether a number is one of the findings, to the digits that are written; a share may be in per cent."""
+    digits = len(re.sub(r"\D", "", text.split(" ×")[0]).lstrip("0")) or 1
+    reach = max(0.51 * 10.0 ** (np.floor(np.log10(abs(value))) - digits + 1), 1e-12) if value else 1e-9
+    decimals = len(text.partition(".")[2].split(" ")[0])
+    reach = max(
+        reach,
+        0.51 * 10.0**-decimals
+        if "×" not in text and decimals
+        else 0.51
+        if "." not in text and abs(value) >= 100
+        else 0.0,
+    )
+    return bool(np.any(np.abs(known - value) <= reach))
+
+
+def derived(found):
+    """What the page computes of the findings: shares in per cent, half widths, differences behind the first."""
+    values = np.array(list(leaves(found.sections)))
+    scores = found["scores"]["models"]
+    more = [1.0 - one["score"] for one in scores if one["score"] is not None]
+    more += [found["uncertainty"].get("width") / 2] if found["uncertainty"].get("width") else []
+    first = (found["selection"]["candidates"] or [{"value": 0.0}])[0]["value"]
+    more += [one["value"] - first for one in found["selection"]["candidates"]]
+    fit = found["fit"]
+    if "measured" in fit:
+        r = np.array(fit["measured"]) - np.array(fit["predicted"])
+        more += [np.median(np.abs(r)), np.abs(fit["quantiles"]["residual"]).max(), *r]
+    learning = found["learning"]
+    if "error" in learning:
+        more += [learning["error"][-1] / learning["floor"]["value"]] if learning["floor"] else []
+        more += [1 - b / a for a in learning["error"] for b in learning["error"]]
+        e, n = np.log(learning["sizes"]), np.log(learning["sizes"][-1] / 2)
+        more.append(1 - learning["error"][-1] / np.interp(n, e, learning["error"]))
+        more += [a + k * b for a, b in zip(learning["error"], learning["spread"], strict=True) for k in (-2, 2)]
+    surface = (found["effects"].get("pairs") or {}).get("surface")
+    if surface:
+        more += np.linspace(surface["low"], surface["high"], 7).tolist()
+    path = found["selection"]["path"] or {}
+    if "picard" in path:
+        more.append(sum(v > path["lam"] for v in path["picard"]["eigenvalue"]))
+    u = found["uncertainty"]
+    if "coverage" in u:
+        sd = [np.sqrt(a * (1 - a) / u["rows"]) for a in u["levels"]]
+        more += [a + k * b for a, b in zip(u["levels"], sd, strict=True) for k in (-2, 2)]
+    if "deviation" in u:
+        more += [a + k * b for a, b in zip(u["stated"], u["deviation"], strict=True) for k in (-2, 2)]
+    if "histogram" in u:
+        more += [sum(u["histogram"]) / len(u["histogram"]), *np.linspace(0, 1, 11)]
+    values = np.concatenate([values, more, sorted(FIXED)])
+    return np.concatenate([values, 100 * values])
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, size=(70, 3))
+    return X, 1000 * (np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]) + 100 * rng.standard_normal(70)
+
+
+@pytest.fixture(scope="module", params=["ridge", "nested", "process", "labels"])
+def seen(request, table):
+    """(findings, model, X, y) of four kinds of page."""
+    X, y = table
+    if request.param == "labels":
+        label = np.where(y > 0, "up", "down")
+        model = KernelMachine(Gaussian(0.8), loss="logistic", lam=0.1).fit(X, label)
+        return collect(model, X, label), model, X, label
+    if request.param == "process":
+        model = GaussianProcessRegressor(1e6 * Gaussian([0.5, 0.8, 0.9]), 1e4, criterion=None).fit(X, y)
+        return collect(model, X, y), model, X, y
+    model = KernelRidge(Gaussian([0.6, 0.8, 0.9]) + Linear(), criterion=LOO(), optimize="lam")
+    scores = nested_cv(model, X, y, baselines=True) if request.param == "nested" else None
+    return collect(model.fit(X, y), X, y, scores=scores), model, X, y
+
+
+def test_every_number_on_the_page_is_a_finding(seen):
+    found = seen[0]
+    known = derived(found)
+    shown = numbers_on(render(found))
+    assert len(shown) > 150
+    assert sorted({text for text, value in shown if not explained(text, value, known)}) == []
+
+
+def test_the_findings_are_those_of_the_model(seen):
+    """R², RMSE, residuals, coverage, importance and sliders, each by another way."""
+    found, model, X, y = seen
+    if found["task"] == "classification":
+        confusion = np.array(found["fit"]["confusion"])
+        assert found["scores"]["models"][0]["score"] == pytest.approx(np.trace(confusion) / len(y))
+        return
+    predicted = np.array(found["fit"]["predicted"])
+    e = y - predicted
+    this = found["scores"]["models"][0]
+    assert this["rmse"] == pytest.approx(np.sqrt(np.mean(e**2)), rel=1e-4)
+    for one in found["rows"]["residuals"]["rows"]:
+        i = int(one["row"])
+        assert one["measured"] == pytest.approx(y[i]) and one["residual"] == pytest.approx(y[i] - one["predicted"])
+        assert one["predicted"] == pytest.approx(predicted[i], rel=1e-4)  # the residual of the chart, and no other
+    if found["uncertainty"]["kind"] == "intervals":
+        q = np.sort(np.abs(e))[int(np.ceil(0.9 * (len(e) + 1))) - 1]
+        assert found["uncertainty"]["width"] == pytest.approx(2 * q, rel=1e-4)
+        assert found["whatif"]["width"]["value"] == pytest.approx(q, rel=1e-4)  # one interval on the page
+    rise = {one["name"]: one["rise"] for one in found["effects"]["columns"]}
+    rng, moved = np.random.default_rng(0), []
+    for _ in range(5):
+        order = rng.permutation(len(X))
+        Z = X.copy()
+        Z[:, 0] = X[order, 0]
+        moved.append(np.sqrt(np.mean((model.predict(Z) - model.predict(X)) ** 2)))
+    assert rise["x1"] == pytest.approx(np.mean(moved) / model.predict(X).std(), rel=1e-6)
+    w = found["whatif"]
+    assert w["own"] and w["typical"] == pytest.approx(model.predict(np.median(X, axis=0)[None])[0])
+
+
+# ----------------------------------------------------------------------------------------- a part of the rows
+@pytest.fixture(scope="module")
+def sampled():
+    """(findings, rows of the fit): a page about some of the rows of a fit whose λ was chosen on fewer still."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, size=(120, 2))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(120)
+    first = KernelRidge(Gaussian(0.5), criterion=LOO(), optimize="lam").fit(X[:60], y[:60])
+    model, some = first.frozen().fit(X, y), np.sort(rng.choice(120, 50, replace=False))
+    return collect(model, X[some], y[some], fitted_rows=120, selection=first.selection_)
+
+
+def test_a_page_about_some_of_the_rows_says_what_is_so(sampled):
+    page = Tree(render(sampled)).all("body")[0]["text"]
+    assert "on 120 rows" in page and "50 of the 120 rows of the fit" in page
+    assert "chosen by LOO()" in page and "given, not chosen" not in page
+    codes = {one["code"] for one in sampled["checks"]}
+    assert not codes & {"M107", "M406", "M207"}  # no weights were given; λ was chosen; the curve ends below 120
+    assert "50 of the 120 rows of the fit alone" in sampled["scores"]["how"]
+    assert sampled["uncertainty"]["kind"] == "intervals"
+
+
+def test_intervals_are_judged_at_any_number_of_rows():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(500, 1))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(500)
+    model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None).fit(X, y)
+    found = collect(model, X[:90], y[:90], fitted_rows=500, time_budget=0.0)["uncertainty"]
+    assert found["kind"] == "gaussian" and found["rows"] == 18
+    ridge = KernelRidge(Gaussian(0.5), 0.1).fit(X[:90], y[:90])
+    found = collect(ridge, X[:90], y[:90], time_budget=0.0)["uncertainty"]
+    assert found["rows"] == 90 and found["coverage"][4] == pytest.approx(0.9, abs=0.06)
+
+
+def test_kernels_that_the_script_knows_are_written_out():
+    from mercer.report._whatif import tree_of
+
+    kernel = 2.0 * Gaussian([1.0, 2.0]).on([0, 2]) + Anova(1.5, 0.3) * Linear()
+    tree = tree_of(kernel, 3)
+    assert tree["is"] == "sum" and tree["parts"][0]["by"] == 2.0
+    assert tree["parts"][0]["parts"][0]["at"] == [0, 2]
+    assert tree["parts"][1]["parts"][0] == {
+        "is": "anova",
+        "length_scale": [1.5] * 3,
+        "strength": 0.3,
+        "profile": "matern32",
+    }
+    assert tree_of(Gaussian(1.0).exp(), 3) is None
+
+
+def test_percent_and_number_are_what_the_reader_sees():
+    assert percent(0.175) == "18 %" and number(452_600.0) == "452\u202f600"

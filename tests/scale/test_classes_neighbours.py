@@ -1,0 +1,64 @@
+"""GaussianProcessClassifier(approximation=Neighbours()): Laplace's approximation where all rows are neighbours."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import GaussianProcessClassifier, Neighbours
+from mercer.kernels import Gaussian, Matern32, Spectrum
+
+
+def problem(rng, n, classes=2):
+    X = rng.uniform(-2, 2, (n, 2))
+    f = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(n)
+    return X, np.array(list("abc"))[np.digitize(f, [0.0] if classes == 2 else [-0.7, 0.7])]
+
+
+@pytest.mark.parametrize(
+    ("classes", "link", "trend"), [(2, "logit", "constant"), (3, "probit", None), (2, "logit", 0.3)]
+)
+def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
+    X, y = problem(rng, 70, classes)
+    weight, Z = rng.integers(1, 4, 70).astype(float), rng.uniform(-4, 4, (40, 2))
+    common = {"kernel": 9.0 * Gaussian(0.8), "criterion": None, "link": link, "trend": trend}
+    exact, near = (
+        GaussianProcessClassifier(**common, multi_class="one_vs_rest", approximation=how).fit(X, y, weight)
+        for how in (None, Neighbours(100))
+    )
+    np.testing.assert_allclose(near.predict_proba(Z), exact.predict_proba(Z), atol=1e-6)
+    for one, two in zip(near.predict_latent(Z), exact.predict_latent(Z), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+    np.testing.assert_array_equal(near.predict(Z), exact.predict(Z))
+
+
+def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
+    X, y = problem(rng, 1600)
+    model = GaussianProcessClassifier(4.0 * Matern32(1.0), approximation=Neighbours(24), starts=1, temperature=True)
+    model.fit(X, y)
+    Z, labels = problem(rng, 600)
+    assert np.mean(model.predict(Z) == labels) > 0.85
+    said = model.fit_report_["approximation"]
+    assert "local: Laplace" in said["words"] and abs(said["error"] - said["stated_error"]) < 0.03
+    assert model.fit_report_["loo_log_loss"] < 0.5 * model.fit_report_["frequency_log_loss"]
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(Z), model.predict_proba(Z))
+    same = GaussianProcessClassifier(4.0 * Matern32(1.0), approximation=Neighbours(24), starts=1, temperature=True)
+    assert mercer.plan(same, X, y) == model.plan_ and model.plan_.neighbours == 24
+    with pytest.raises(ValueError, match="approximation=None"):
+        model.log_marginal_likelihood()
+
+
+def test_what_cannot_be_and_what_must_not_break(rng):
+    X, y = problem(rng, 40)
+    fixed = {"kernel": Gaussian(1.0), "criterion": None}
+    with pytest.raises(ValueError, match="inference='laplace'"):
+        GaussianProcessClassifier(**fixed, inference="ep", approximation=Neighbours()).fit(X, y)
+    far = GaussianProcessClassifier(**fixed, trend=None, approximation=Neighbours(10)).fit(X, y).predict_proba(X + 1e6)
+    np.testing.assert_allclose(far, 0.5, atol=1e-12)
+    same = np.tile(X[:1], (40, 1))  # all neighbours equal
+    assert np.isfinite(
+        GaussianProcessClassifier(**fixed, approximation=Neighbours(5)).fit(same, y).predict_proba(X)
+    ).all()
+    words = ["abab", "baba", "abba", "ccdd", "dcdc", "cddc"] * 3
+    model = GaussianProcessClassifier(Spectrum(2), criterion=None, approximation=Neighbours(4))
+    assert (model.fit(words, [0, 0, 0, 1, 1, 1] * 3).predict(["ababab", "cdcdcd"]) == [0, 1]).all()
