@@ -40,6 +40,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "mercer_pages.LectureOrder",
     "reset_modules": ("mercer_pages.reset_style",),
     "capture_repr": (),
+    "image_scrapers": ("mercer_pages.panel_scraper",),
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,

@@ -61,6 +61,46 @@ def reset_style(gallery_conf, fname):
     matplotlib.rcParams["axes.prop_cycle"] = cycler(color=COLOURS)
 
 
+PANELS: dict = {}  # {example: (left, top, right, bottom)} of the first panel of its first figure, as shares
+
+
+def panel_scraper(block, block_vars, gallery_conf):
+    """The figures of an example as sphinx-gallery keeps them; and where the first panel is."""
+    import matplotlib.pyplot as plt
+    from sphinx_gallery.scrapers import matplotlib_scraper
+
+    stem = block_vars["src_file"].rsplit("/", 1)[-1].removesuffix(".py")
+    for number in plt.get_fignums()[:1]:
+        figure = plt.figure(number)
+        if stem not in PANELS and figure.axes:
+            figure.canvas.draw()
+            box = figure.axes[0].get_tightbbox(figure.canvas.get_renderer())
+            wide, high = figure.canvas.get_width_height()
+            if box is not None:
+                PANELS[stem] = (box.x0 / wide, 1 - box.y1 / high, box.x1 / wide, 1 - box.y0 / high)
+    return matplotlib_scraper(block, block_vars, gallery_conf)
+
+
+def single_panels(app):
+    """A thumbnail shows one panel: several are too small to be read."""
+    from pathlib import Path
+
+    from PIL import Image
+
+    folder = Path(app.srcdir, "auto_examples", "images")
+    for stem, (left, top, right, bottom) in PANELS.items():
+        picture, thumb = folder / f"sphx_glr_{stem}_001.png", folder / "thumb" / f"sphx_glr_{stem}_thumb.png"
+        if picture.exists() and thumb.exists():
+            with Image.open(picture) as whole:
+                wide, high = whole.size
+                edges = (max(left, 0) * wide - 4, max(top, 0) * high - 4, right * wide + 4, bottom * high + 4)
+                part = whole.convert("RGB").crop([round(edge) for edge in edges])
+            part.thumbnail((400, 280))
+            card = Image.new("RGB", (400, 280), "white")
+            card.paste(part, ((400 - part.width) // 2, (280 - part.height) // 2))
+            card.save(thumb)
+
+
 def plain_text(app, what, name, obj, options, lines):
     """Docstrings are plain text with Unicode mathematics: |r|, α* and θ_ are letters there, not markup."""
     for i, line in enumerate(lines):
@@ -90,6 +130,7 @@ def skipped(app, what, name, obj, skip, options):
 
 def setup(app):
     """Register with Sphinx."""
+    app.connect("builder-inited", single_panels, priority=900)  # after the gallery is made
     app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", plain_text)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

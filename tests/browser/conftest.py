@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge
-from mercer.kernels import Categorical, Gaussian
+from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge, StackedKernels
+from mercer.kernels import Anova, Categorical, Gaussian, Linear, Matern32
 from mercer.report import collect, write
 
 HOSTILE = [
@@ -48,6 +48,8 @@ def models():
                   np.column_stack([y, y**2])),
         "ridge": (KernelRidge(Gaussian(0.8), lam=0.1), X[:, :1], y),
         "plain": (KernelRidge(Gaussian(0.8), lam=0.1), X, y),
+        "mixture": (StackedKernels([2.0 * Anova([0.5, 0.9, 2.0, 2.0], 0.4), Matern32(0.7).on([0, 1]) + 0.1 * Linear()],
+                                   lam=[0.1, 0.1]), X, y),
     }  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -68,6 +70,7 @@ def pages(tmp_path_factory, models):
         "labels": names,
         "mixed": {"target": ["<i>a</i>", "<b>b</b>"]},
         "ridge": {},
+        "mixture": {},
         "plain": {"feature_names": ["rain", "soil", "ph", "height"], "target": "yield"},
     }
     with warnings.catch_warnings():

@@ -196,7 +196,7 @@ def test_sliders_move_the_prediction_and_its_interval(visit, models, width, sche
     assert seen.said == []
 
 
-@pytest.mark.parametrize("name", ["process", "labels", "ridge"])
+@pytest.mark.parametrize("name", ["process", "labels", "ridge", "mixture"])
 def test_sliders_begin_with_what_the_model_says(visit, models, name):
     seen = visit(name)
     model, X, y = models[name]

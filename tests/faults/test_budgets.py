@@ -85,7 +85,7 @@ def test_every_fit_ends_in_time(name, n, budget):
 def test_a_sample_ends_in_time(name):
     started, budget = time.process_time(), 0.2
     model, _ = fitted(name, 1500, budget)
-    assert time.process_time() - started <= 2 * latest(budget)
+    assert time.process_time() - started <= 4 * latest(budget)
     assert not isinstance(model, Exception) or name in ("interpolator", "gpc"), model
 
 

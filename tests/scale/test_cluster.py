@@ -23,7 +23,7 @@ from mercer.kernels import Gaussian
 from mercer.primal.design import Design, choose_landmarks
 from mercer.primal.squared import Sums
 from mercer.solvers.plan_landmarks import plan_landmarks
-from mercer.sources import Arrays, Block, Checkpoint, EngineLost, OutOfTime, as_source
+from mercer.sources import Arrays, Block, Checkpoint, EngineLost, OutOfTime, Recoded, as_source, distinct
 from mercer.sources.mapped import MappedTable
 from mercer.sources.passes import subtrees
 
@@ -32,7 +32,7 @@ N = 12_000  # so few that no worker loads compiled loops
 
 @pytest.fixture
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found, Client(found) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as found, Client(found) as client:
         yield client
 
 
@@ -300,6 +300,7 @@ def test_a_function_of_record_batches_is_enough(data):
     table = pa.table({"row": order} | {name: frame[name].to_numpy()[order] for name in frame})
     source = MappedTable(N, table.column_names, "y", *as_spark(table), weight="w")
     np.testing.assert_array_equal(source.take([5, 3, 5]).X, data[0][[5, 3, 5]])
+    np.testing.assert_array_equal(next(source.leaves(4000, 5000, 1000)).X, data[0][4000:5000])
     plain = model().fit(*data)
     there = model().fit(source, "y")
     np.testing.assert_array_equal(there.dual_coef_, plain.dual_coef_)
@@ -308,3 +309,22 @@ def test_a_function_of_record_batches_is_enough(data):
         sums(MappedTable(N, table.column_names, "y", *as_spark(table, broken=True)))
     with pytest.raises(ValueError, match="6 of 6 groups did not come back"):
         sums(MappedTable(N, table.column_names, "y", lambda task, starts: [], as_spark(table)[1]))
+
+
+class Signs:
+    """±1 for the sign of y."""
+
+    def __call__(self, y):
+        return np.where(y > 0, 1.0, -1.0)
+
+
+def test_other_targets_are_made_where_the_rows_are(data, rng):
+    X, y, w = data
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    one = sums(Arrays(X, Signs()(y)[:, None], w))
+    assert same(one, sums(Recoded(Arrays(X, y[:, None], w), Signs(), 1)))
+    assert same(one, sums(Recoded(as_source(*chunked(data, 6, rng)), Signs(), 1)))
+    with ThreadPoolExecutor(2) as pool:
+        assert same(one, sums(Recoded(as_source(X, y, w, executor=pool), Signs(), 1)))
+    frame = dd.from_pandas(frame_of(data).assign(y=np.floor(y)), npartitions=4)
+    np.testing.assert_array_equal(distinct(as_source(frame, "y")), np.unique(np.floor(y)))

@@ -72,7 +72,7 @@ def whole(rows):
 
 @pytest.fixture
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found, Client(found) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as found, Client(found) as client:
         yield client
 
 
@@ -110,34 +110,42 @@ def when(progress_at, action):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_any_number_of_workers(rows, whole, count):
-    with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as found, Client(found):
+    with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0") as found, Client(found):
         assert same(map_reduce(Slowly(0.0), collection(rows), zero), whole)
 
 
 def test_threads_of_a_worker(rows, whole):
-    with LocalCluster(n_workers=1, threads_per_worker=3, processes=False, dashboard_address=None) as it, Client(it):
+    with LocalCluster(n_workers=1, threads_per_worker=3, processes=False, dashboard_address=":0") as it, Client(it):
         assert same(map_reduce(Slowly(0.0), collection(rows), zero), whole)
+
+
+def warmed(client, source):
+    """Seconds that a new worker needs until it has done something: everything is imported by then."""
+    started = time.monotonic()
+    map_reduce(Slowly(0.0), source, zero)
+    return time.monotonic() - started
 
 
 def test_a_worker_that_is_killed_in_the_middle(cluster, rows, whole):
     source, leaf = collection(rows), Slowly(0.2)
-    map_reduce(Slowly(0.0), source, zero)  # everything is imported
+    start = warmed(cluster, source)
     _, quiet = timed(source, leaf)
     found, took = timed(source, leaf, progress=when(N // 2, lambda: kill(pids(cluster)[0])))
     assert same(found, whole)
-    print(f"one killed: {took / quiet:.2f} times")
-    assert took <= 1.5 * quiet
+    print(f"one killed: {took:.1f} s, {took / quiet:.2f} times; a worker starts in {start:.1f} s")
+    assert took <= 1.5 * quiet + start
 
 
 def test_both_workers_killed_in_turn(cluster, rows, whole):
     source, leaf = collection(rows), Slowly(0.2)
+    start = warmed(cluster, source)
     _, quiet = timed(source, leaf)
     first, second = pids(cluster)
     steps = [when(N // 4, lambda: kill(first)), when(N // 2, lambda: kill(second))]
     found, took = timed(source, leaf, progress=lambda at, n: [step(at, n) for step in steps])
     assert same(found, whole)
-    print(f"both killed: {took / quiet:.2f} times")
-    assert took <= 1.5 * quiet + 5.0  # two processes that start anew
+    print(f"both killed: {took:.1f} s, {took / quiet:.2f} times; a worker starts in {start:.1f} s")
+    assert took <= 1.5 * quiet + 2 * start
 
 
 def test_a_worker_killed_during_the_reduction(cluster, rows, whole, tmp_path):
@@ -160,7 +168,7 @@ def test_a_worker_killed_during_the_reduction(cluster, rows, whole, tmp_path):
 
 
 def test_chaos(rows, whole):
-    with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as it, Client(it) as client:
+    with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
         client.register_plugin(KillWorker(delay="4 s", mode="sys.exit"))
         found, _ = timed(collection(rows), Slowly(0.15))
     assert same(found, whole)
@@ -209,7 +217,7 @@ def test_data_larger_than_the_workers_spill(rng):
     import dask
 
     blocks = [da.from_delayed(dask.delayed(block)(i), (n // 60, 60), float) for i in range(60)]
-    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="600MB", dashboard_address=None) as it:
+    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="600MB", dashboard_address=":0") as it:
         with Client(it):
             X = da.concatenate(blocks).persist()
             source = as_source(X, X[:, 0])
@@ -232,7 +240,7 @@ def moments_zero():
 
 def test_workers_too_small_for_the_landmarks_are_refused_before_anything_runs(rows):
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, memory_limit="500MB", dashboard_address=None) as it,
+        LocalCluster(n_workers=1, threads_per_worker=2, memory_limit="500MB", dashboard_address=":0") as it,
         Client(it),
     ):
         X, y = da.from_array(rows[0], chunks=(9_999, 5)), da.from_array(rows[1], chunks=31_234)
@@ -263,7 +271,7 @@ def test_a_scheduler_that_is_killed_is_told_and_the_pass_goes_on_elsewhere(rows,
         with Client(scheduler_file=file) as client:
             client.wait_for_workers(1, timeout=60)
             before = time.monotonic()
-            with pytest.raises(EngineLost, match=r"the scheduler of Dask is gone, after \d+ of .*checkpoint"):
+            with pytest.raises(EngineLost, match=r"the scheduler of Dask is gone .* of .* rows were done.*checkpoint"):
                 options = {"checkpoint": Checkpoint(path, every=0), "progress": when(N // 2, scheduler.kill)}
                 map_reduce(Slowly(0.05), collection(rows), zero, **options)
             assert time.monotonic() - before < 60

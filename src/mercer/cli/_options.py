@@ -131,7 +131,7 @@ def _largest(fits, most):
 AUTO = "auto"  # the kernel that a search over expressions finds
 # Models with the log densities that can compare kernels.
 SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo"), "gpc": ("evidence",)}
-MOST_SEARCHED = 2000  # rows up to which kernels are searched for where nothing is said
+MOST_SEARCHED, MOST_LABELS = 2000, 600  # rows up to which kernels are searched for where nothing is said
 LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
 
@@ -154,11 +154,10 @@ def strings_of(kernel, target):
     """Columns that a kernel reads as strings: to be read from the file as they stand."""
     if kernel is None or kernel == AUTO:
         return ()
-    from mercer.kernels.inputs import named_columns
-    from mercer.tabular import objects_of
+        from mercer.tabular import objects_of
 
     try:
-        if target in named_columns(kernel):
+        if target in kernel.named_columns():
             raise Usage(f"--kernel: the kernel reads column {target!r}, which is the target")
         return tuple(name for name, kind in objects_of(kernel).items() if kind in ("string", "graph"))
     except ValueError as error:
@@ -267,9 +266,9 @@ def settled(settings, kernel, name, rows, budget):
         if kernel not in (None, AUTO) or settings.quick or settings.fix_kernel:
             raise Usage("--model stack searches for its kernels: leave --kernel, --quick and --fix-kernel away")
         return AUTO
-    if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED or name in LABELS:
+    if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED:
         return kernel
-    few = min(rows, budget.most_rows or rows) <= MOST_SEARCHED
+    few = min(rows, budget.most_rows or rows) <= (MOST_LABELS if name in LABELS else MOST_SEARCHED)
     able = few and settings.criterion in ("auto", "evidence")
     return AUTO if able and (budget.total is None or budget.total >= LEAST_SECONDS) else None
 

@@ -22,6 +22,13 @@ def selection(s):
         words.append(absent(surface["missing"]))
     charts = figures(_choices.selection_charts(s))
     shown, more = charts[:3], charts[3:]
+    mixed = [one for one in sel["candidates"] if one.get("weight")]
+    if mixed:
+        rows = [[el("span", one["words"]), one["lam"], percent(one["weight"]), bar(one["weight"])]
+                for one in sorted(mixed, key=lambda one: -one["weight"])]  # fmt: skip
+        head = ["kernel", "λ", "weight", ""]
+        shown.append(table("Kernels that are mixed, by how well they foresee rows they have not seen", head, rows,
+                           classes="wide"))  # fmt: skip
     hyper = [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
     inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
     return section(
@@ -269,6 +276,8 @@ def whatif(s):
     )
     if s["task"] == "classification":
         how = how.replace("is off by", "is off by, in the logit,") if not w["own"] else how
+    if (w["width"] or {}).get("is") == "model":
+        how += f" The width of the interval is a stand-in's, off by at most {percent(w['width']['off'])} in 95 of 100."
     return section(
         "whatif", title,
         el("div", el("div", el("p", w["what"], class_="what"), el("output", show(w["typical"]), class_="now"),

@@ -75,7 +75,15 @@ def _why_not(model):
         return "λ is 0: the function of smallest norm through all rows has no λ to choose."
     if model.lam_ is None:
         return f"{type(model).__name__} has no λ to choose."
+    if model.get_params(deep=False).get("loss") is None and len(_mixed(model)) > 1:
+        return "A mixture of kernels has a λ for each of them, and no one path of λ to draw."
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
+
+
+def _mixed(model):
+    """{kernel: weight} of a mixture; empty of other models."""
+    found = model.fit_report_.get("kernels")
+    return found if isinstance(found, dict) else {}
 
 
 def _chosen(case):
@@ -89,7 +97,7 @@ def _chosen(case):
     each = zip(kernel.names, np.exp(kernel.theta), np.exp(kernel.theta_bounds), strict=True)
     out = {
         "kernel": repr(kernel),
-        "words": words(case, kernel),
+        "words": _all_words(case),
         "lam": model.lam_,
         "for_each_row": model.row_lam_ is not None,
         "parameters": [{"name": called[name], "value": float(value), "low": float(low), "high": float(high),
@@ -119,9 +127,17 @@ def _chosen(case):
 def _candidates(case):
     """The kernels of a list, best first, in words where a search over expressions made them."""
     tried = [] if case.selection is None else case.selection.candidates
+    weights = _mixed(case.model)
     table = [{"kernel": short(repr(one.kernel), LETTERS), "words": words(case, one.kernel), "lam": one.lam,
-              "value": one.value, "status": one.status} for one in tried]  # fmt: skip
+              "value": one.value, "status": one.status, "weight": weights.get(repr(one.kernel))}
+             for one in tried]  # fmt: skip
     return sorted(table, key=lambda one: one["value"])[:CANDIDATES]
+
+
+def _all_words(case):
+    """The kernel in words; of a mixture how many there are, and the heaviest."""
+    said, count = words(case, case.kernel), len(_mixed(case.model))
+    return said if count < 2 else f"a mixture of {count} kernels, first of all {said}"
 
 
 def words(case, kernel):

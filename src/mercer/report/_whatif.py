@@ -157,25 +157,39 @@ def _sliders(moving, stand_in):
 
 # ------------------------------------------------------------------------------------ the model's own numbers
 def _own(case, tried, f):
-    """Points, coefficients and kernel of the model itself; None where it has others, or too many."""
-    if not case.vectors or case.classes is not None:
+    """Points, coefficients and kernels of the model itself; None where it has others, or too many."""
+    if not case.vectors or case.classes is not None or case.sampled:
         return None
     try:
-        points, coef = np.asarray(case.model.points_, dtype=float), np.asarray(case.model.dual_coef_, dtype=float)
+        points, parts = _parts(case)
     except (AttributeError, TypeError, ValueError):
         return None
-    tree = tree_of(case.kernel, case.X.shape[1])
-    if tree is None or points.size > OWN or len(coef) != len(points):
+    trees = [tree_of(kernel, case.X.shape[1]) for kernel, _ in parts]
+    if None in trees or points.size > OWN or any(len(coef) != len(points) for _, coef in parts):
         return None
-    coef = case.one(coef)
-    used = coef != 0
-    points, coef = points[used], coef[used]
-    rest = f - quietly(case.kernel, tried, points) @ coef  # a constant, if f has no other parts
+    rest = f - sum(quietly(kernel, tried, points) @ coef for kernel, coef in parts)  # a constant, if there is no more
     if not np.ptp(rest) <= EXACT * (float(f.std()) or 1.0):
         return None
     off = np.abs(rest - rest.mean())
-    return {"kernel": tree, "points": points.tolist(), "coef": coef.tolist(), "constant": float(rest.mean()),
+    made = [{"kernel": tree, "coef": coef.tolist()} for tree, (_, coef) in zip(trees, parts, strict=True)]
+    return {"points": points.tolist(), "parts": made, "constant": float(rest.mean()),
             "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
+
+
+def _parts(case):
+    """(points, [(kernel, coefficients), …]): of a mixture one for each kernel, with its weight in the coefficients."""
+    model = case.model
+    try:
+        mixed = list(zip(model.kernels_, model.lams_, model.weights_, strict=True))
+    except AttributeError:
+        return np.asarray(model.points_, dtype=float), [
+            (case.kernel, case.one(np.asarray(model.dual_coef_, dtype=float)))
+        ]
+    if case.n * case.X.shape[1] > OWN:
+        raise ValueError("too many numbers")
+    fitted = [quietly(KernelRidge(kernel, lam).fit, case.X, case.y, case.weight) for kernel, lam, _ in mixed]
+    weighed = [(kernel, w * one.dual_coef_) for (kernel, _, w), one in zip(mixed, fitted, strict=True)]
+    return np.asarray(fitted[0].points_, dtype=float), weighed
 
 
 def tree_of(kernel, d):
@@ -213,8 +227,8 @@ def _stand_in(learnt, answer, tried, f):
     model = KernelRidge(Matern52(np.full(A.shape[1], 2.0)), lam=1e-4, criterion="loo", time_budget=SECONDS)
     model = quietly(model.fit, A, answer(learnt.rows))
     off = np.abs(quietly(model.predict, tried.coded) - f)
-    return {"kernel": tree_of(model.kernel_, A.shape[1]), "points": model.points_.tolist(),
-            "coef": model.dual_coef_.tolist(), "constant": float(model.intercept_),
+    part = {"kernel": tree_of(model.kernel_, A.shape[1]), "coef": model.dual_coef_.tolist()}
+    return {"points": model.points_.tolist(), "parts": [part], "constant": float(model.intercept_),
             "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
 
 
@@ -227,5 +241,5 @@ def _width(case, left, moving, start, tried):
         return {"is": "constant", "value": float(half[0])}
     learnt = _Places(case, moving, start, PLACES, 0)
     made = _stand_in(learnt, lambda X: np.log(half_width(case, left, X)), tried, np.log(half))
-    error = made.pop("error")
-    return {"is": "model", "error": error, "factors": _sliders(moving, True), **made}
+    off = float(np.expm1(made.pop("error")["usual"]))
+    return {"is": "model", "off": off, "factors": _sliders(moving, True), **made}

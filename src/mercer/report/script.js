@@ -138,11 +138,14 @@ function kernelOf(node) {
   return Object.assign((x, z) => parts[0](inside(x), inside(z)), { keep: (rows) => rows.forEach((row) => known.set(row, moved(row))) });
 }
 
-// f(x) = Σ αⱼ k(x, xⱼ) + b.
-function modelOf({ kernel, points, coef, constant }) {
-  const k = kernelOf(kernel);
-  k.keep?.(points);
-  return (x) => constant + sum(points.length, (j) => coef[j] * k(x, points[j]));
+// f(x) = Σ αⱼ k(x, xⱼ) + b; of a mixture a sum over its kernels.
+function modelOf({ points, parts, constant }) {
+  const all = parts.map(({ kernel, coef }) => {
+    const k = kernelOf(kernel);
+    k.keep?.(points);
+    return (x) => sum(points.length, (j) => coef[j] * k(x, points[j]));
+  });
+  return (x) => all.reduce((total, part) => total + part(x), constant);
 }
 
 function written(value) {

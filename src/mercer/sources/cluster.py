@@ -4,6 +4,7 @@ A worker that dies takes at most the subtrees under way with it: what came back 
 scattered: what tasks need is a task of the graph itself, made again wherever it is lost.
 """
 
+import itertools
 import sys
 import time
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import numpy as np
 
 from mercer import _threads
 from mercer._machine import Memory, gigabytes
-from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, push
+from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, in_time, push
 
 SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
 SILENT = 5.0  # seconds without a scheduler after which it is lost
@@ -56,7 +57,7 @@ def cluster(address=None):
         from distributed import Client
     except ImportError as error:
         raise ImportError("Dask is not installed: pip install 'mercer[dask]'.") from error
-    here = {"address": address} if address else {"threads_per_worker": 1, "dashboard_address": None}
+    here = {"address": address} if address else {"threads_per_worker": 1, "dashboard_address": ":0"}
     with Client(**here) as client:
         yield client
 
@@ -70,12 +71,11 @@ class Scheduler(Engine):
         """Yield the sum of each subtree; some of them are computed at a time."""
         import dask
 
-        together = _threads.threads()
+        together, roots = _threads.threads(), _roots(job, source, trees, _delayed)
         with _threads.one_blas_thread():
             for i in range(0, len(trees), together):
-                if deadline is not None and time.monotonic() > deadline:
-                    raise OutOfTime(f"{trees[i][0][0]} of {source.n} rows were done.")
-                yield from map(_own, dask.compute(*_roots(job, source, trees[i : i + together])))
+                in_time(deadline, trees[i][0][0], source)
+                yield from map(_own, dask.compute(*itertools.islice(roots, together)))
 
 
 class Workers(Engine):
@@ -101,68 +101,78 @@ class Workers(Engine):
         return min(shares, default=None)
 
     def sums(self, job, source, trees, deadline=None):
-        """Yield the sum of each subtree as it comes back, in order."""
+        """Yield the sum of each subtree in order; each is fetched as soon as it is there, and cannot be lost then."""
+        pending, fetched = {}, {}
+        try:
+            for i, root in enumerate(_roots(job, source, trees, self._task)):
+                pending[self._client.compute(root, priority=-i)] = i  # the first first
+            with _threads.one_blas_thread():  # of this process, if its threads are the workers
+                for i, tree in enumerate(trees):
+                    while i not in fetched:
+                        self._fetch(pending, fetched, deadline, f"{tree[0][0]} of {source.n} rows were done")
+                    yield fetched.pop(i)
+        finally:
+            if pending and self._client.status == "running":  # a scheduler that is gone needs no telling
+                self._client.cancel(list(pending))
+
+    def _task(self, value):
+        """A value as the result of a task, which is made again where it is lost."""
         import dask
 
         with dask.config.set({GRAPH: "1 GiB"}):  # landmarks may be more than the 10 MB that Dask expects
-            futures = self._client.compute(_roots(job, source, trees))
-        try:
-            with _threads.one_blas_thread():  # of this process, if its threads are the workers
-                for i, tree in enumerate(trees):
-                    yield _own(self._result(futures[i], deadline, tree[0][0], source))
-                    futures[i] = None  # and the worker may forget it
-        finally:
-            self._release([future for future in futures if future is not None])
+            return self._client.submit(_itself, value, pure=False)
 
-    def _release(self, futures):
-        """Let go of what was not waited for; a scheduler that is gone needs no telling."""
-        if futures and self._client.status == "running":
-            self._client.cancel(futures)
-
-    def _result(self, future, deadline, row, source):
+    def _fetch(self, pending, fetched, deadline, done):
+        """Move what is ready from the workers to here; an `EngineLost` where that cannot be any more."""
         from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
 
-        since = None
+        since = time.monotonic()
         try:
-            while not future.done():
+            while True:
                 if deadline is not None and time.monotonic() > deadline:
-                    raise OutOfTime(f"{row} of {source.n} rows were done.")
-                since = None if self._client.status == "running" else since or time.monotonic()
-                if since is not None and time.monotonic() - since > SILENT:
-                    raise CommClosedError(f"nothing was heard of it for {SILENT:.0f} s")
+                    raise OutOfTime(f"{done}.")
                 try:
-                    wait(future, timeout=SLICE)
+                    ready = wait(list(pending), timeout=SLICE, return_when="FIRST_COMPLETED").done
+                    break
                 except TimeoutError:
-                    pass
-            return future.result(timeout=60)
+                    since = time.monotonic() if self._client.status == "running" else since
+                if time.monotonic() - since > SILENT:
+                    raise CommClosedError(f"nothing was heard of it for {SILENT:.0f} s")
+            for future in ready:
+                fetched[pending[future]] = _own(future.result(timeout=60))
+                del pending[future]
         except KilledWorker as error:
             raise EngineLost(
-                f"the workers that took on the rows from {row} ended, one after the other ({error}). Often "
-                f"that is memory: give them more, or fewer threads, or use fewer landmarks. {REMEDY}"
+                f"the workers that took on the same rows ended, one after the other ({error}); {done}. Often that is "
+                f"memory: give them more, or fewer threads, or use fewer landmarks. {REMEDY}"
             ) from error
         except (CommClosedError, CancelledError, TimeoutError) as error:
-            raise EngineLost(
-                f"the scheduler of Dask is gone, after {row} of {source.n} rows ({error}). {REMEDY}"
-            ) from error
+            raise EngineLost(f"the scheduler of Dask is gone ({error}); {done}. {REMEDY}") from error
 
 
-def _roots(job, source, trees):
-    """A delayed sum for each subtree: its tasks, and the sums of its tree."""
+def _roots(job, source, trees, shared):
+    """Yield a delayed sum for each subtree: its tasks, and the sums of its tree; what they share is a task too."""
     from dask import delayed
 
-    shared = delayed(job, pure=False, traverse=False)
+    job, whole = shared(job), shared(source) if source.anywhere else None
     task, add = delayed(_task, pure=False), delayed(_sum, pure=False)
-    whole, roots = None, []
     for tree in trees:
         stack = []
         for start, stop in tree:
-            rows = source.portion(start, stop)
-            if rows is source:
-                rows = whole = delayed(source, pure=False, traverse=False) if whole is None else whole
-            push(stack, task(shared, rows, start, stop), lambda a, b: add(shared, a, b))
-        roots.append(stack[0][1])
-    return roots
+            rows = source.portion(start, stop) if whole is None else whole
+            push(stack, task(job, rows, start, stop), lambda a, b: add(job, a, b))
+        yield stack[0][1]
+
+
+def _delayed(value):
+    from dask import delayed
+
+    return delayed(value, pure=False, traverse=False)
+
+
+def _itself(value):
+    return value
 
 
 def _task(job, source, start, stop):

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from mercer.sources.base import Arrays
+from mercer.sources.base import BATCH, Arrays, Block
 from mercer.sources.engines import Engine
 from mercer.sources.frames import Frames
 
@@ -106,8 +106,9 @@ class MappedTable(Frames):
 
     def stream(self, start=0):
         """Yield the rows, picked 65 536 at a time."""
-        for first in range(start, self.n, 2**16):
-            yield self.take(np.arange(first, min(first + 2**16, self.n)))._replace(start=first)
+        for first in range(start, self.n, BATCH):
+            block = self.take(np.arange(first, min(first + BATCH, self.n)))
+            yield Block(first, block.X, block.y, block.weight)
 
     def take(self, index):
         """Return the rows of an index."""

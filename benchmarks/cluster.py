@@ -1,0 +1,105 @@
+"""A fit on workers of Dask beside the same fit on our own threads, and what a larger cluster would take.
+
+    python benchmarks/cluster.py [rows] [landmarks]
+
+Everything runs on this machine, one thread for each worker: seconds of the pass that makes the sums and of whole fits,
+and of what a cluster adds: a task that does nothing, an m × m sum that is sent, and one that is added.
+"""
+
+import statistics
+import sys
+import time
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+from mercer import KernelRidge, Landmarks
+from mercer.gram.rows import constant
+from mercer.kernels import Gaussian
+from mercer.primal.design import Design, choose_landmarks
+from mercer.primal.squared import Sums
+from mercer.sources import as_source
+
+D = 10
+
+
+def problem(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, D))
+    return X, np.sin(X[:, 0]) * np.cos(X[:, 1]) + 0.3 * rng.standard_normal(n)
+
+
+def seconds(call, times=3):
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - start)
+    return statistics.median(found)
+
+
+def sums_of(source, m):
+    """A call that makes the sums of one pass."""
+    some = source.take(np.arange(0, source.n, max(1, source.n // (4 * m))))
+    chosen = choose_landmarks(Gaussian(3.0), some, m, Landmarks(choose="uniform"), 0)
+    design = Design(Gaussian(3.0), chosen.points, constant, some)
+    return lambda: Sums.of(source, design, chosen.L, single=True)
+
+
+def model(m):
+    return KernelRidge(Gaussian(3.0), lam=1.0, approximation=Landmarks(m))
+
+
+def array(m, seed):
+    return np.random.default_rng(seed).standard_normal((m, m))
+
+
+def main(n=200_000, m=1000):
+    X, y = problem(n)
+    pass_here = seconds(sums_of(as_source(X, y), m))
+    fit_here = seconds(lambda: model(m).fit(X, y), 1)
+    print(f"{n} rows, {m} landmarks: threads of this process, pass {pass_here:.2f} s, fit {fit_here:.2f} s", flush=True)
+    one = None
+    for workers in (1, 2):
+        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
+            dX = da.from_array(X, chunks=(n // 20, D)).persist()
+            dy = da.from_array(y, chunks=n // 20).persist()
+            call = sums_of(as_source(dX, dy), m)
+            call()  # everything is loaded
+            took = seconds(call)
+            fit = seconds(lambda dX=dX, dy=dy: model(m).fit(dX, dy), 1)
+            one = one or (took, fit)
+            line = f"{workers} workers: pass {took:.2f} s, fit {fit:.2f} s; beside one worker {one[0] / took:.2f} and "
+            print(line + f"{one[1] / fit:.2f} times as fast, beside threads {took / pass_here:.2f} and "
+                  f"{fit / fit_here:.2f} times the time", flush=True)  # fmt: skip
+            if workers == 2:
+                overhead(client, m)
+
+
+def overhead(client, m):
+    """Print what a task, a sum that is sent and one that is added cost."""
+    first, second = client.scheduler_info(n_workers=-1)["workers"]
+    client.gather(client.map(lambda i: i, range(1000), pure=False))
+    nothing = seconds(lambda: client.gather(client.map(lambda i: i, range(1000), pure=False))) / 1000
+    here = client.submit(array, m, 0, workers=[first], pure=False)
+    here.result()
+    back = seconds(here.result)
+
+    def send():
+        there = client.submit(array, m, 1, workers=[first], pure=False)
+        client.submit(lambda a: None, there, workers=[second], pure=False).result()
+
+    def make():
+        client.submit(lambda a: None, client.submit(array, m, 1, workers=[first], pure=False), workers=[first],
+                      pure=False).result()  # fmt: skip
+
+    a, b = array(m, 0), array(m, 1)
+    there, add = max(0.0, seconds(send) - seconds(make)), seconds(lambda: np.add(a, b, out=a))
+    size = f"a sum of {8e-6 * m * m:.0f} MB"
+    print(f"a task {1e3 * nothing:.2f} ms; {size} to the caller {back:.3f} s, to another worker {there:.3f} s")
+    print(f"{size} added {add:.4f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
