@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from mercer._clock import latest
 from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import conventions, given_kernels
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import seed_of
-from mercer.gram import Neighbours, Rows
+from mercer.gram import Fourier, Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.collapsed import Bound, climb
 from mercer.primal.kept import KeptLandmarks
@@ -27,14 +28,15 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
         if how is not None and not isinstance(how, str):
             raise ValueError("n_hyper_samples needs the exact fit: approximation=None.")
         return None
-    if isinstance(how, Neighbours):
+    if isinstance(how, Neighbours | Fourier):
         return local.plan_for(estimator, criterion, n, d, targets)
     found = large.landmark_plan(estimator, exact, rows, d, targets)
     near = isinstance(how, str) and d is not None and d <= COLUMNS
     if found is None or not near or (criterion is not None and criterion.by_neighbours is None):
         return found
     why = f"{found.reasons[0]} Of {d} columns neighbours are near, and a process is asked for uncertainty."
-    return local.plan_for(estimator, criterion, n, d, targets, why)
+    nearby = local.plan_for(estimator, criterion, n, d, targets, why)
+    return nearby if nearby.seconds <= latest(estimator.time_budget) else found
 
 
 def prepared(estimator, X, y, sample_weight):

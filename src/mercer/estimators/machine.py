@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
+from mercer.dual.working_set import FEW
 from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import proposed
@@ -249,7 +250,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         loss = resolve(self.loss)
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
         way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
-        exact = plan_iteration(way, n, d, memory=self.memory)
+        exact = plan_iteration(way, n, d, memory=self.memory, compiled=n > FEW if way == "working_set" else None)
         if isinstance(self.approximation, str) and self.solver != "auto":
             return exact
         found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None
