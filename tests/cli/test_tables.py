@@ -57,7 +57,7 @@ def test_a_transform_of_the_target(run, tmp_path, table_of):
     code, _, err = run("fit", cars, *options, "lgo", "--force")
     assert code == 2 and "did you mean 'log'" in err
     code, _, err = run("fit", cars, *options, "log", "--model", "svr", "--force")
-    assert code == 2 and "for --model ridge and gp" in err
+    assert code == 2 and "for --model ridge, gp and stack" in err
 
 
 def test_lines_to_skip(run, cars):

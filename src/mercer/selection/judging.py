@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
 
 from mercer._clock import Clock
 
@@ -264,16 +265,19 @@ def beside(X, y, labels, folds, weight=None):
     X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     for train, test in folds:
         for name, model in simple_models(labels, len(train), X.shape[1]).items():
-            values = fit_simple(model, X[train], y[train], part(weight, train)).predict(X[test])
+            values = simply(model, X[train], y[train], X[test], part(weight, train))
             found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
     return list(found.items())
 
 
-def fit_simple(model, X, y, weight=None):
-    """A simple model fitted quietly, with weights where it takes them."""
-    if weight is None or not has_fit_parameter(model, "sample_weight"):
-        return quietly(model.fit, X, y)
-    return quietly(model.fit, X, y, sample_weight=weight)
+def simply(model, X, y, new, weight=None):
+    """Predictions of a simple model fitted quietly, with weights where it takes them.
+
+    On one thread: those of trees wait for each other by spinning, and take fifty times as long on a busy machine.
+    """
+    weights = {} if weight is None or not has_fit_parameter(model, "sample_weight") else {"sample_weight": weight}
+    with threadpool_limits(1):
+        return quietly(quietly(model.fit, X, y, **weights).predict, new)
 
 
 class FoldTimes:
