@@ -3,7 +3,6 @@
 import numpy as np
 
 from mercer.kernels import Columns, GaussianMeasure, Graph, parse_kernel
-from mercer.kernels.inputs import named_columns
 from mercer.kernels.objects.letters import alphabet_letters
 
 
@@ -185,7 +184,7 @@ def sample(kernel, n, rng):
 
 def _columns(kernel, n, rng):
     """Rows of numbers, or a dict with the columns by name."""
-    names = named_columns(kernel)
+    names = kernel.named_columns()
     if isinstance(kernel, Columns) and kernel.kernel.domain == "objects" and len(names) == 1:
         return {names[0]: sample(kernel.kernel, n, rng)}
     return {name: rng.standard_normal(n) for name in names} if names else rng.standard_normal((n, 3))

@@ -1,7 +1,11 @@
-"""Parametrised: what every ``__init__`` of a part does, and all that scikit-learn lets it do, written once."""
+"""Parameters: stored by every ``__init__`` in the same way, written as Python source, and compared."""
 
 import functools
 import inspect
+from functools import cache
+
+import numpy as np
+from sklearn.base import BaseEstimator
 
 
 class Parametrised:
@@ -35,3 +39,57 @@ def _storing(init):
         init(self, *args, **kwargs)  # Python itself refuses arguments that do not fit
 
     return __init__
+
+
+@cache
+def parameter_names(cls):
+    """Names of the parameters of a class, as scikit-learn reads them from its signature."""
+    return tuple(BaseEstimator._get_param_names.__func__(cls))
+
+
+@cache
+def signature_of(cls):
+    """Constructor parameters of a kernel class, in order, by name."""
+    if cls.__init__ is object.__init__:  # whose signature is (*args, **kwargs)
+        return {}
+    parameters = inspect.signature(cls.__init__).parameters
+    return {name: p for name, p in parameters.items() if name != "self"}
+
+
+def call_repr(thing, always=()):
+    """``Name(first, other=value)``: the parameters that are not the default, and the first if it is in ``always``."""
+    shown = []
+    for i, parameter in enumerate(signature_of(type(thing)).values()):
+        value = getattr(thing, parameter.name)
+        if (i == 0 and parameter.name in always) or not same(value, parameter.default):
+            positional = len(shown) == i and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+            shown.append(show(value) if positional else f"{parameter.name}={show(value)}")
+    return f"{type(thing).__name__}({', '.join(shown)})"
+
+
+def same(a, b):
+    """Whether two parameter values are equal; arrays, lists and numbers by value."""
+    if a is b:
+        return True
+    if isinstance(a, Parametrised) or isinstance(b, Parametrised) or isinstance(a, str) or isinstance(b, str):
+        return type(a) is type(b) and a == b
+    if a is None or b is None or callable(a) or callable(b):
+        return False
+    try:
+        return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
+    except (TypeError, ValueError):
+        return bool(a == b)
+
+
+def show(value):
+    """Return Python source for a parameter: arrays as lists, functions by name."""
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, (list, tuple)):  # their own repr would write np.float64(1.0)
+        inside = ", ".join(show(item) for item in value)
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+    if callable(value) and not isinstance(value, Parametrised):
+        return getattr(value, "__name__", None) or repr(value)
+    return repr(value)

@@ -145,7 +145,7 @@ def test_many_rows_are_judged_and_shown_by_some_of_them(run, tmp_path, monkeypat
     code, out, _ = run("fit", path, "-t", "y", *QUICK, "--report", tmp_path / "r.html")
     assert code == 0
     assert "judged on 60 of 80 rows, drawn at random" in out
-    assert "60 of the 80 rows of the fit, drawn at random" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "60 rows are looked at here, the model was fitted on 80" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_time_budget_and_rows(run, cars):

@@ -56,8 +56,12 @@ def test_a_transform_of_the_target(run, tmp_path, table_of):
     assert (cells > 0).all() and (cells[:, 1] < cells[:, 0]).all() and (cells[:, 0] < cells[:, 2]).all()
     code, _, err = run("fit", cars, *options, "lgo", "--force")
     assert code == 2 and "did you mean 'log'" in err
+    with open(cars, "a") as file:
+        file.write("car40,5.0,dry,0.0,near\n")
+    code, _, err = run("fit", cars, *options, "log", "--force")
+    assert code == 3 and "--target-transform: target=" in err
     code, _, err = run("fit", cars, *options, "log", "--model", "svr", "--force")
-    assert code == 2 and "for --model ridge, gp and stack" in err
+    assert code == 2 and "--target-transform is for --model ridge" in err
 
 
 def test_lines_to_skip(run, cars):

@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer import GaussianProcessClassifier
-from mercer.estimators import _gpc_fit, _gpc_warnings, gpc
+from mercer.estimators import _gpc_fit, gpc
 from mercer.estimators._labels import stratified_order
 from mercer.exceptions import NotEnoughMemory
 from mercer.inference.temperature import left_out_losses
@@ -454,7 +454,7 @@ def test_a_time_budget_is_kept(data):
 @pytest.mark.parametrize(("inference", "effect"), [("laplace", "towards ½"), ("ep", "are 0 or 1")])
 def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch, inference, effect):
     """Classes without an error between them: the evidence grows with the amplitude, and a prior holds it."""
-    monkeypatch.setattr(_gpc_warnings, "STEEP", 500.0)
+    monkeypatch.setattr(_gpc_fit, "STEEP", 500.0)
     X = rng.uniform(-3, 3, size=(80, 1))
     X = X[np.abs(X[:, 0]) > 0.3]
     kernel, t = 1.0 * Gaussian(1.0), X[:, 0] > 0

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import Rows
-from mercer.gram.trend import make_trend
+from mercer.gram.groundwork import make_trend
 from mercer.kernels import PolynomialBasis, Precomputed
 
 NAMES = ("X", "y", "spread", "H", "index", "used", "row_y", "row_weight", "given", "merged", "total")

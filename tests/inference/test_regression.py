@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows
-from mercer.gram.trend import make_trend
+from mercer.gram.groundwork import make_trend
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import clip, draw, mixed
 from mercer.inference.regression import RegressionPosterior

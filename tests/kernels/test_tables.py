@@ -23,7 +23,6 @@ from mercer.kernels import (
     Table,
     parse_kernel,
 )
-from mercer.kernels.inputs import named_columns
 from mercer.testing import check_kernel
 
 LEVELS = ["low", "medium", "high"]
@@ -241,8 +240,8 @@ def test_repr_reads_back(columns):
     assert parse_kernel(text) == Gaussian().on(["age", "dose"]) * Categorical().on("site")
     kernel = mixed()
     assert parse_kernel(repr(kernel)) == kernel
-    assert named_columns(kernel) == ["age", "dose", "site", "sex", "grade"]
-    assert named_columns(Gaussian().on([0, 1]) + Constant()) == []
+    assert kernel.named_columns() == ["age", "dose", "site", "sex", "grade"]
+    assert (Gaussian().on([0, 1]) + Constant()).named_columns() == []
     by_array = Columns(Gaussian(), np.array(["age", "dose"]))
     assert parse_kernel(repr(by_array)) == by_array
     assert_array_equal(by_array(columns), Gaussian().on(["age", "dose"])(columns))

@@ -193,12 +193,29 @@ def sampled():
 
 def test_a_page_about_some_of_the_rows_says_what_is_so(sampled):
     page = Tree(render(sampled)).all("body")[0]["text"]
-    assert "on 120 rows" in page and "50 of the 120 rows of the fit" in page
+    assert "on 120 rows" in page and "50 rows are looked at here, the model was fitted on 120" in page
     assert "chosen by LOO()" in page and "given, not chosen" not in page
     codes = {one["code"] for one in sampled["checks"]}
     assert not codes & {"M107", "M406", "M207"}  # no weights were given; λ was chosen; the curve ends below 120
     assert "50 of the 120 rows of the fit alone" in sampled["scores"]["how"]
     assert sampled["uncertainty"]["kind"] == "intervals"
+
+
+def test_rows_that_the_fit_has_not_seen_judge_it_as_it_is():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, size=(160, 2))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(160)
+    model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None).fit(X[:100], y[:100])
+    found = collect(model, X[100:], y[100:], fitted_rows=100, seen=False)
+    expected, std = model.predict(X[100:], return_std=True, noisy=True)
+    np.testing.assert_allclose(found["fit"]["predicted"], expected, rtol=1e-4, atol=1e-6)
+    inside = np.abs(y[100:] - expected) <= 1.6448536 * std
+    assert found["uncertainty"]["coverage"][4] == pytest.approx(inside.mean())
+    assert "60 rows that the fit has not seen" in render(found)
+    label = np.where(y > 0, "up", "down")
+    machine = KernelMachine(Gaussian(0.5), loss="logistic", lam=0.1).fit(X[:100], label[:100])
+    found = collect(machine, X[100:], label[100:], fitted_rows=100, seen=False)
+    assert found["scores"]["models"][0]["score"] == pytest.approx(machine.score(X[100:], label[100:]))
 
 
 def test_intervals_are_judged_at_any_number_of_rows():

@@ -6,8 +6,9 @@ import io
 import polars as pl
 import pytest
 
+from mercer import KernelRidge
 from mercer.exceptions import DataError
-from mercer.tabular import Recipe, read
+from mercer.tabular import Recipe, TableModel, read
 
 DAYS = [datetime.date(2024, 1, 5), datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)]
 
@@ -25,10 +26,10 @@ READ = {  # what: (content, column, its values, what is said)
     "unit that is not known": (column(["3 bags", "4 bags", "9 bags"]), "x", [3.0, 4.0, 9.0], "the unit 'bags'"),
     "limits": (column(["< 0.5", "1.5", "2"]), "x", [0.5, 1.5, 2.0], "--missing '< 0.5' makes it missing"),
     "about": (column(["ca. 5", "~ 7", "6"]), "x", [5.0, 7.0, 6.0], "read as the number itself"),
-    "percent": (column(["5 %", "12.5 %", "7 %"]), "x", [5.0, 12.5, 7.0], "percent signs"),
-    "currency in front": (column(["€ 12", "€ 1.250,50", "€ 3"]), "x", [12.0, 1250.5, 3.0], "currency"),
+    "percent": (column(["5 %", "12.5 %", "7 %"]), "x", [5.0, 12.5, 7.0], "the unit '%' was taken out"),
+    "currency in front": (column(["€ 12", "€ 1.250,50", "€ 3"]), "x", [12.0, 1250.5, 3.0], "the unit '€' was taken"),
     "currency behind": (column(["12 €", "1.250,50 €", "3 €"]), "x", [12.0, 1250.5, 3.0], "'€'"),
-    "negative currency": (column(["-€12", "€3", "€4"]), "x", [-12.0, 3.0, 4.0], "currency"),
+    "negative currency": (column(["-€12", "€3", "€4"]), "x", [-12.0, 3.0, 4.0], "'€'"),
     "currency by letters": (column(["CHF 12.50", "CHF 3", "CHF 4"]), "x", [12.5, 3.0, 4.0], "'CHF'"),
     "marks": (column(["12*", "13", "14†"]), "x", [12.0, 13.0, 14.0], ""),
     "thin groups": (column(["1 250 m", "12 000 m", "3 m"]), "x", [1250.0, 12000.0, 3.0], "'m'"),
@@ -67,6 +68,7 @@ def test_a_dirty_table_is_read_right(what, tmp_path):
 REFUSED = {  # what: (content, words of the message: the place, the remedy)
     "two currencies": (column([*(f"{i} €" for i in range(25)), "7 $"]),
                        "different units: '€', '[$]'.*--categorical 'x'"),
+    "two currencies in front": (column([f"{'€' if i % 2 else '$'} {i}" for i in range(40)]), "different units"),
     "a word among units": (column([f"{i} kg" for i in range(25)] + ["heavy"]),
                            "except for row 26: 'heavy'.*--missing"),
     "a word among dates": (column([f"2024-01-{i + 1:02d}" for i in range(25)] + ["soon"]),
@@ -148,3 +150,18 @@ def test_what_a_text_is_is_said_before_it_is_left_out():
     assert """TanimotoOf(AtomEnvironments(2)).on("m")""" in said["m"]
     assert """Spectrum(3).on("s")""" in said["s"]
     assert "'F000', 'F001'" in said["key"]
+
+
+def test_another_table_is_read_in_the_units_of_the_fit(tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    first.write_text(column(["12 kg", "3 kg", "7 kg", "9 kg"]))
+    second.write_text(column(["500 g", "2500 g"]))
+    reading = read(first)
+    assert reading.written == {"x": "kg"}
+    model = TableModel(KernelRidge(), target="y").fit(reading.frame, written=reading.written)
+    assert model.written == {"x": "kg"}
+    found = read(second, written=model.written)
+    assert found.frame["x"].to_list() == [0.5, 2.5] and any("converted to 'kg'" in note for note in found.notes)
+    second.write_text(column(["5 €", "25 €"]))
+    with pytest.raises(DataError, match="column 'x' is in '€', and the model was fitted on 'kg'"):
+        read(second, written=model.written)

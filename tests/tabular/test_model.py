@@ -232,7 +232,7 @@ def test_infinite_intervals_of_left_out_rows_are_said(frame):
 def test_how_dates_are_written_goes_with_the_model_and_its_file(frame, tmp_path):
     days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 2, 9), eager=True)
     table = frame.select("x", "y").with_columns(days.alias("when"))
-    model = TableModel(KernelRidge(lam=0.1), target="y").fit(table, dates={"when": "%d/%m/%Y"})
+    model = TableModel(KernelRidge(lam=0.1), target="y").fit(table, written={"when": "%d/%m/%Y"})
     files.save(model, tmp_path / "m.mercer")
-    assert files.load(tmp_path / "m.mercer").dates == model.dates == {"when": "%d/%m/%Y"}
-    assert TableModel(KernelRidge(lam=0.1), target="y").fit(table).dates == {}
+    assert files.load(tmp_path / "m.mercer").written == model.written == {"when": "%d/%m/%Y"}
+    assert TableModel(KernelRidge(lam=0.1), target="y").fit(table).written == {}

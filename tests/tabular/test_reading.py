@@ -212,12 +212,12 @@ def test_a_word_for_missing_that_no_cell_has_is_said(table):
 # ---------------------------------------------------------------------------------------------------- dates
 def test_the_order_of_day_and_month_is_found_once_and_handed_on(table):
     first = read(table("when,y\n20/03/2020,1\n05/04/2020,2\n"))
-    assert first.dates == {"when": "%d/%m/%Y"}
+    assert first.written == {"when": "%d/%m/%Y"}
     path = table("when,y\n05/04/2020,1\n")
     assert str(read_table(path)["when"][0]) == "2020-05-04"
-    assert str(read_table(path, dates=first.dates)["when"][0]) == "2020-04-05"
-    assert read(path, dates=first.dates).notes == []
-    assert read_table(table("when,y\n04/13/2020,1\n"), dates=first.dates)["when"][0] == "04/13/2020"
+    assert str(read_table(path, written=first.written)["when"][0]) == "2020-04-05"
+    assert read(path, written=first.written).notes == []
+    assert read_table(table("when,y\n04/13/2020,1\n"), written=first.written)["when"][0] == "04/13/2020"
 
 
 TIMES = [

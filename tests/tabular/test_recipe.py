@@ -222,7 +222,7 @@ def test_text_where_the_model_wants_something_else(name, cells, said):
     start = datetime.date(2024, 1, 1)
     dates = [start + datetime.timedelta(days=31 * i) for i in range(4)]
     frame = pl.DataFrame({"x": [1.0, 5.0, 12.0, 30.0], "b": [True, False, True, False], "when": dates})
-    recipe = Recipe().fit(frame, dates={"when": "%d/%m/%Y"})
+    recipe = Recipe().fit(frame, written={"when": "%d/%m/%Y"})
     table = frame[: len(cells)].with_columns(pl.Series(name, cells))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -235,7 +235,7 @@ def test_text_where_the_model_wants_something_else(name, cells, said):
 
 def test_dates_of_text_are_read_as_in_the_fit():
     frame = pl.DataFrame({"when": [datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)]})
-    recipe = Recipe().fit(frame, dates={"when": "%d/%m/%Y"})
+    recipe = Recipe().fit(frame, written={"when": "%d/%m/%Y"})
     assert recipe.columns_[0]["style"] == "%d/%m/%Y"
     texts, april = pl.DataFrame({"when": ["05/04/2024"]}), pl.DataFrame({"when": [datetime.date(2024, 4, 5)]})
     np.testing.assert_array_equal(recipe.transform(texts), recipe.transform(april))

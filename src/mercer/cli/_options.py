@@ -154,11 +154,10 @@ def strings_of(kernel, target):
     """Columns that a kernel reads as strings: to be read from the file as they stand."""
     if kernel is None or kernel == AUTO:
         return ()
-    from mercer.kernels.inputs import named_columns
-    from mercer.tabular import objects_of
+        from mercer.tabular import objects_of
 
     try:
-        if target in named_columns(kernel):
+        if target in kernel.named_columns():
             raise Usage(f"--kernel: the kernel reads column {target!r}, which is the target")
         return tuple(name for name, kind in objects_of(kernel).items() if kind in ("string", "graph"))
     except ValueError as error:

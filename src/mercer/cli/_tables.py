@@ -95,8 +95,8 @@ def note_of(header, name):
 
 
 def read_for(model, header, settings, session, keep=()):
-    """The `Reading` of a command, for a model: what was text or missing in the fit is so, dates are written alike."""
-    columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "dates": model.dates}
+    """The `Reading` of a command, for a model: what was text or missing in the fit is so, cells are written alike."""
+    columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "written": model.written}
     note = header["note"] if isinstance(header["note"], dict) else {}  # whatever a file holds
     words = note.get("missing") if isinstance(note.get("missing"), list) else []
     words = [word for word in words if isinstance(word, str)]

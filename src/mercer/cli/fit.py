@@ -87,13 +87,13 @@ def _in_time(settings, reading):
 
 
 def _read_test(settings, session, reading, strings):
-    """The test table, text where the other one has text, its dates written alike; None if there is none."""
+    """The test table, text where the other one has text, its cells written alike; None if there is none."""
     from mercer.tabular.columns import is_text
 
     if settings.test is None:
         return None
     texts = tuple(column.name for column in reading.frame.get_columns() if is_text(column))
-    columns = {"text": texts, "strings": strings, "dates": reading.dates}
+    columns = {"text": texts, "strings": strings, "written": reading.written}
     test = read_input(settings, session, settings.test, **columns).frame
     check_target(test, settings.target, "--test")
     return test
@@ -212,7 +212,12 @@ def _fit(model, reading, session):
 
     from mercer.tabular.kernels import length_scales
 
-    fitted = clone(model).fit(reading.frame, listener=session.listener, dates=reading.dates)
+    try:
+        fitted = clone(model).fit(reading.frame, listener=session.listener, written=reading.written)
+    except ValueError as error:
+        if "target=" not in str(error):
+            raise
+        raise DataError(f"--target-transform: {error}") from None
     known = length_scales(fitted.estimator_.kernel_, fitted.recipe_, of_all=True)
     session.names = {name: f"the length scale of {column!r}" for name, column, _ in known}
     session.listener(1, 1)

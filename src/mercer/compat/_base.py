@@ -5,9 +5,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import validation
 
-from mercer._parameters import Parametrised
 from mercer.estimators import KernelEstimator
-from mercer.kernels.collection import refuse_nat
+from mercer.kernels.base import refuse_nat
 
 NONE = "no_validation"  # scikit-learn's word for what was not given
 
@@ -52,7 +51,7 @@ def same_columns(X, Z):
         raise ValueError(f"X has rows of shape {X.shape[1:]}, the training rows have {Z.shape[1:]}; they must agree.")
 
 
-class Compatible(Parametrised, KernelEstimator):
+class Compatible(KernelEstimator):
     """An estimator with the arguments of scikit-learn: its kernel is a name, a function or an object of theirs."""
 
     def frozen(self, rows=None):

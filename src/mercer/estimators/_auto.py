@@ -4,27 +4,17 @@ import numpy as np
 
 from mercer._clock import FOREVER, Clock
 from mercer.estimators._labels import stratified_order
-from mercer.estimators._protocol import seed_of
+from mercer.estimators.validation import seed_of
 from mercer.gram import take
 from mercer.selection.judging import quietly
 from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows
-from mercer.selection.progress import reporter
+from mercer.selection.result import reporter
 
 SECONDS = 30.0  # of a search, unless time_budget says otherwise
 LEAST_ROWS = 5
 HALF = 0.5  # of the time, for the kernel of a loss that cannot compare kernels; the rest is for its own λ
 MOST_PROPOSED, FEW_PROPOSED = 2000, 250  # rows by which that kernel is chosen; and where there is no time for more
 HURRY = 5.0  # fits that there is to be time for
-
-
-def automatic(kernel):
-    """Whether the kernel is to be chosen."""
-    return isinstance(kernel, str) and kernel == "auto"
-
-
-def is_given(kernel):
-    """Whether there is a kernel, and not something to make one by."""
-    return not (kernel is None or automatic(kernel))
 
 
 def searchable(rows):

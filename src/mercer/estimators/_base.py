@@ -1,26 +1,54 @@
-"""What our own kernel regressors share: the kernel, the checked data, the points, and prediction by tiles.
+"""What our own estimators share: what their parameters mean, the checked data, the points, and prediction by tiles.
 
-y is (n, t) inside; only here is it ravelled.
+``kernel``, ``criterion`` and ``trend`` mean the same for all. y is (n, t) inside; only here is it ravelled.
 """
+
+import inspect
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
 from mercer._state import check, check_vectors
-from mercer.estimators._auto import automatic
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_diagonal, check_X, check_X_y
-from mercer.gram import apply, take
-from mercer.gram.trend import Trend, make_trend
+from mercer.estimators.validation import check_diagonal, check_X_y, seed_of
+from mercer.gram import Landmarks, apply, take
+from mercer.gram.groundwork import Trend, make_trend
 from mercer.kernels import Features, Kernel, Matern32, as_kernel
+from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
+from mercer.selection.base import Rule
 from mercer.selection.priors import LogNormal, Priors
+from mercer.selection.search import search_rows
 from mercer.selection.search.starts import median_heuristic
+from mercer.solvers import Solver
+from mercer.solvers.plan_landmarks import LEAST
 from mercer.sources.lazily import over_partitions
 
+WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
 FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
+POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
+CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator
+    "optimize": [StrOptions({"all", "lam", "kernel"})],
+    "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
+    "prior": [StrOptions({"auto"}), dict, callable, None],
+    "approximation": [StrOptions({"auto"}), Landmarks, None],
+    "merge": ["boolean"],
+    "starts": [COUNT],
+    "max_iter": [COUNT],
+    "tol": [POSITIVE],
+    "memory": [POSITIVE, None],
+    "time_budget": [POSITIVE, None],
+    "random_state": ["random_state"],
+}
+
+
+def constraints(init, **own):
+    """{parameter of an ``__init__``: what it may be, as scikit-learn reads it}: its own, or what it is everywhere."""
+    names = [name for name in inspect.signature(init).parameters if name != "self"]
+    return {name: own.get(name, CONSTRAINTS.get(name, "no_validation")) for name in names}
 
 
 def check_kernel(kernel, X):
@@ -28,6 +56,12 @@ def check_kernel(kernel, X):
     check_diagonal(np.asarray(kernel.diag(X), dtype=float), X, kernel)
     if not kernel.psd:
         diagnostics.require_psd(kernel, X)
+
+
+def kept(kernel, points, instead):
+    """Refuse to go on where a kernel, such as `Precomputed`, has kept nothing by which K could be made again."""
+    if not np.isfinite(np.asarray(kernel.diag(points), dtype=float)).all():
+        raise ValueError(f"{kernel!r} keeps no matrix of the training rows, so {instead}.")
 
 
 def given_kernels(estimator, auto=False):
@@ -45,6 +79,30 @@ def given_kernels(estimator, auto=False):
     ]
 
 
+def settled_kernels(estimator, kernels, rows, default):
+    """The kernels, or ``default`` of the rows where none was given; each checked on them."""
+    found = [default(rows.X, rows.weight)] if estimator.kernel is None or automatic(estimator.kernel) else kernels
+    for kernel in found:
+        check_kernel(kernel, rows.X)
+    return found
+
+
+def conventions(lam, n):
+    """λ of K + λI in the other conventions of the lectures.
+
+    ``lam_over_n``: λ′ of K + Nλ′I (004) and of K/N + λ′I (002); ``C``: the box 1/(2Nλ′) of the support vector
+    dual (004); ``noise_variance``: σ² of a Gaussian process (000, 001).
+    """
+    return {"lam": lam, "lam_over_n": lam / n, "C": 1.0 / (2.0 * lam) if lam > 0 else np.inf, "noise_variance": lam}
+
+
+def pairwise_tags(estimator, tags):
+    """scikit-learn's tags, with what the kernel says: whether X is a matrix of its values."""
+    tags.input_tags.pairwise = isinstance(estimator.kernel, Kernel) and estimator.kernel.pairwise
+    tags.input_tags.sparse = False
+    return tags
+
+
 def named_trend(estimator, words=("constant",)):
     """``trend`` as None, a word or a basis, booleans read as a constant or none; what cannot be is refused."""
     trend = estimator.trend
@@ -60,6 +118,91 @@ def named_trend(estimator, words=("constant",)):
         f"trend={trend!r} is none that {type(estimator).__name__} has; it takes "
         f"{', '.join(one if ' ' in one else repr(one) for one in words)} or None."
     )
+
+
+def automatic(kernel):
+    """Whether the kernel is to be searched for."""
+    return isinstance(kernel, str) and kernel == "auto"
+
+
+def is_splitter(criterion):
+    """Whether it is one of scikit-learn's: it splits, and knows how often."""
+    return hasattr(criterion, "get_n_splits") and not isinstance(criterion, type)
+
+
+def as_rule(estimator, y=None, *, own=True, words=None):
+    """The rule that ``estimator.criterion`` means, or None; what its ``criteria`` do not have is refused with the list.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        ``criterion``, ``criteria`` and ``random_state``, the seed of folds, are read.
+    y : ndarray, default=None
+        Targets of all rows, which a splitter may look at.
+    own : bool, default=True
+        Whether a rule written by the caller will do.
+    words : dict, default=None
+        {word: rule} where a word means another one than usual.
+
+    Returns
+    -------
+    Rule
+        Of a splitter, without y, one that stands for it in a plan.
+    """
+    criterion, can = estimator.criterion, estimator.criteria
+    folds = "kfold" in can
+    if criterion is None:  # a kernel that is to be searched for has to be chosen by something
+        return Evidence() if automatic(estimator.get_params(deep=False).get("kernel")) else None
+    if isinstance(criterion, str) and criterion in can:
+        return ({**WORDS, **(words or {})})[criterion]()
+    if isinstance(criterion, Rule) and (criterion.word in can or (own and criterion.word is None)):
+        return criterion
+    if folds and isinstance(criterion, Integral) and not isinstance(criterion, bool) and criterion >= 2:
+        return KFold(int(criterion), random_state=seed_of(estimator.random_state))
+    if folds and is_splitter(criterion):
+        return KFold() if y is None else _as_groups(criterion, y)
+    more = ", a number of folds from 2 on, a splitter of scikit-learn" if folds else ""
+    raise ValueError(
+        f"criterion={criterion!r} is nothing that {type(estimator).__name__} can choose by; it takes "
+        f"{', '.join(map(repr, can))}, the rule of mercer.selection for one of these{more}, or None."
+    )
+
+
+def chosen(estimator, kernels, rows, rule, solver, lam, **options):
+    """The `SearchResult` of a rule on rows, told where it is unsure: which kernel and λ, as ``optimize`` asks."""
+    return search_rows(
+        kernels,
+        rows,
+        rule.restrict(rows.used).in_unit(rows.unit),
+        solver=solver,
+        lam=lam,
+        optimize="lam" if estimator.optimize == "lam" else "all",
+        clock=estimator._search_clock(),
+        random_state=seed_of(estimator.random_state),
+        **{"fixed_lam": estimator.optimize == "kernel", **options},
+    ).warn()
+
+
+def _as_groups(splitter, y):
+    """The folds of a splitter as groups that are left out one at a time, which needs no refit."""
+    group, count = np.full(len(y), -1), np.zeros(len(y), dtype=int)
+    first = y if y.ndim == 1 else y[:, 0]
+    for k, (train, test) in enumerate(splitter.split(np.zeros((len(y), 1)), first)):
+        group[test], count[test] = k, count[test] + 1
+        if len(train) + len(test) != len(y):
+            count[test] = 2
+    if (count != 1).any():
+        raise ValueError(
+            f"criterion={splitter!r}: folds without a refit leave out each row once, and learn from all others; use "
+            "KFold, GroupKFold or StratifiedKFold, or sklearn.model_selection.GridSearchCV around the model."
+        )
+    return GroupKFold(group)
+
+
+def approximates(estimator, n):
+    """Whether a fit of n rows may be an approximation: asked for, or "auto" with many rows or a limit to the time."""
+    how = estimator.approximation
+    return how is not None and (not isinstance(how, str) or n >= LEAST or estimator.time_budget is not None)
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -92,10 +235,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         super()._restore(state)
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, Kernel) and self.kernel.pairwise
-        tags.input_tags.sparse = False
-        return tags
+        return pairwise_tags(self, super().__sklearn_tags__())
 
     def _prepare(self, X, y, auto=False):
         """Return (kernels, X, y, flat): the kernels resolved, X as they read it, y of shape (n, t)."""
@@ -122,7 +262,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.points_ = kernel.retain(points)
         self.dual_coef_ = coef[:, 0] if flat else coef
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
-        self.fit_report_ = FitReport()
 
     @over_partitions
     def predict(self, X):
@@ -136,15 +275,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         ndarray of shape (m,) or (m, t)
         """
+        return self._shaped(self._decision(X))
+
+    def _shaped(self, values):
+        """Values without the axis of targets, if y came without one."""
+        return values[..., 0] if self.dual_coef_.ndim == 1 else values
+
+    def _decision(self, X):
+        """F of every column, of shape (m, t)."""
         check_is_fitted(self)
-        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
-        coef = self.dual_coef_
+        X, coef = self._new_rows(X), self.dual_coef_
         f = apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef)
         f += self.intercept_
         if self._slopes is not None:
             trend, b = self._slopes
             f += np.sum(trend(X)[:, :, None] * b, axis=1)
-        return f[:, 0] if coef.ndim == 1 else f
+        return f
 
 
 def latent_kernel(X, weight=None):
@@ -169,12 +315,10 @@ def default_prior(kernel):
 def default_kernel(X, weight):
     """Matérn-3/2 with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
     d = X.shape[1]
-    w = np.ones(len(X)) if weight is None else weight
     largest = np.abs(X).max(axis=0, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
     U = X / scale  # so that squares of huge columns stay finite
-    mean = w @ U / w.sum()
-    sd = scale * np.sqrt(w @ (U - mean) ** 2 / w.sum())
+    sd = scale * np.sqrt(np.average((U - np.average(U, axis=0, weights=weight)) ** 2, axis=0, weights=weight))
     sd[~(sd > 1e-12 * largest)] = 1.0  # a constant column has no scale
     ell = np.sqrt(d) * sd
     return Matern32(float(ell[0]) if d == 1 else ell)

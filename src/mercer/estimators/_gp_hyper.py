@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
 from mercer._warn import warn
-from mercer.estimators._protocol import seed_of
+from mercer.estimators.validation import seed_of
 from mercer.inference.hyper_sampling import axes_of, covariance_of, slice_sample
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior

@@ -5,14 +5,13 @@ from sklearn.base import clone
 
 from mercer._clock import FOREVER
 from mercer._warn import warn
-from mercer.estimators._auto import automatic, is_given, searchable, searched
-from mercer.estimators._base import latent_kernel
-from mercer.estimators._criteria import as_rule
+from mercer.estimators._auto import searchable, searched
+from mercer.estimators._base import as_rule, automatic, latent_kernel
 from mercer.estimators.validation import check_X
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
-from mercer.kernels.amplitude import rescale
-from mercer.selection import LOO
+from mercer.kernels.algebra import rescale
+from mercer.selection import LOO, Evidence
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.search import search_rows
 from mercer.selection.search.starts import mean_diagonal
@@ -26,7 +25,7 @@ OFF = 2.0  # a factor of the variance beyond which a wrong amplitude is worth a 
 
 def prior_model(estimator, X):
     """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
-    if not is_given(estimator.kernel):
+    if estimator.kernel is None or automatic(estimator.kernel):
         X = check_X(estimator, X, reset=True, kernel=Matern32())
         kernel = latent_kernel(X)
     else:
@@ -41,6 +40,11 @@ def as_criterion(estimator, precisions, y=None):
     """The criterion as an object, or None; noise given row by row makes weights precisions, not copies."""
     found = as_rule(estimator, y, words={"loo": lambda: LOO("log_density")})
     return found.with_precisions() if precisions and found is not None else found
+
+
+def evidence_of(precisions):
+    """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
+    return Evidence(weights="precision" if precisions else "repeats")
 
 
 def is_likelihood(criterion):

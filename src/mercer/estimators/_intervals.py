@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
 from mercer._state import check_vectors
-from mercer.estimators._base import KernelRegressor
-from mercer.estimators._protocol import LARGEST, check_method, held_residuals
-from mercer.estimators.validation import check_X
+from mercer.estimators._base import KernelRegressor, kept
+from mercer.estimators._protocol import LARGEST, Derived
+from mercer.estimators.validation import check_method, held_residuals
 from mercer.gram import Rows
 from mercer.selection.judging import RowsLeftOut
 from mercer.sources.lazily import over_partitions
@@ -30,6 +30,7 @@ class LinearEstimator(KernelRegressor):
 
     state_fields = {**KernelRegressor.state_fields, "rows": Rows}
     interval_method = "conformal"
+    remade: tuple = ("_deletion",)  # 8n² bytes
     _left: LeftOut | None
     lam: float
     merge: bool
@@ -46,11 +47,6 @@ class LinearEstimator(KernelRegressor):
     @abstractmethod
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused if it is binding."""
-
-    def __getstate__(self):
-        """Return the state without the inverse, which takes 8n² bytes and can be made again."""
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_deletion"}
 
     def state(self):
         """{name: value} of the parameters and of all that was learnt: what a file keeps."""
@@ -115,22 +111,15 @@ class LinearEstimator(KernelRegressor):
         return self.__dict__["neighbours_"].flat if "neighbours_" in self.__dict__ else self.dual_coef_.ndim == 1
 
     def _shaped(self, values):
-        """Values without the axis of targets, if y came without one."""
         return values[..., 0] if self._flat else values
 
-    @property
+    @Derived
     def _rows(self):
         """The `Rows` of the fit; a fit on landmarks has none, and says so."""
         if "neighbours_" in self.__dict__:
             return self.__dict__["neighbours_"].posterior.rows
-        if "_rows" not in self.__dict__:
-            why = "a fit on landmarks keeps no rows: use approximation=None" if self._some_rows() else "there is no fit"
-            raise AttributeError(why)
-        return self.__dict__["_rows"]
-
-    @_rows.setter
-    def _rows(self, rows):
-        self.__dict__["_rows"] = rows
+        exact = self._some_rows() is None
+        raise AttributeError("there is no fit" if exact else "a fit on landmarks keeps no rows: use approximation=None")
 
     def _some_rows(self):
         """The rows left out one by one by a fit on landmarks or by neighbours; None for an exact one."""
@@ -146,11 +135,8 @@ class LinearEstimator(KernelRegressor):
         """Every fit without a row, in the unit of the rows; made at the first call."""
         self._refuse_if_approximate("a fit without each row")
         if "_deletion" not in self.__dict__:
-            if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
-                raise ValueError(
-                    f"{self.kernel_!r} keeps no matrix of the training rows, so there are no fits without a row; use "
-                    'the kernel itself, or predict_interval(..., method="split").'
-                )
+            use = 'use the kernel itself, or predict_interval(..., method="split")'
+            kept(self.kernel_, self.points_, f"there are no fits without a row; {use}")
             # λ = ∞ is the constant model, which is also that of a vanishing kernel at any λ
             finite = np.isfinite(self.lam_)
             kernel, lam = (self.kernel_, self.lam_) if finite else (1e-300 * self.kernel_, 1.0)
@@ -252,7 +238,7 @@ class LinearEstimator(KernelRegressor):
         check_method(method, (*METHODS, "left-out", "split"), calibration)
         if method == "left-out":
             return super().predict_interval(X, coverage)
-        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        X = self._new_rows(X)
         if sample_weight is not None and np.shape(sample_weight) not in ((), (1,), (len(X),)):
             raise ValueError(
                 f"sample_weight must be one number, or one for each of the {len(X)} new rows; got shape "
@@ -271,11 +257,10 @@ class LinearEstimator(KernelRegressor):
         f, residuals = self.predict(X), held_residuals(self, calibration)
         scales = {}
         if normalise:
-            held = self.kernel_.validate(check_X(self, calibration[0], reset=False, kernel=self.kernel_))
+            held = self._new_rows(calibration[0])
             scales = {"scale": self._deviation(held, None), "new_scale": self._deviation(X, weight)}
-        one = self._flat
-        ends = uncertainty.split(residuals.reshape(len(residuals), -1), f.reshape(len(f), -1), coverage, **scales)
-        return ends[..., 0] if one else ends
+        residuals = residuals.reshape(len(residuals), -1)
+        return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **scales))
 
     def _from_some_rows(self, X, coverage, method, normalise):
         """Conformal from the rows of an approximation that were left out one by one."""
@@ -285,11 +270,9 @@ class LinearEstimator(KernelRegressor):
                 'in an approximation method is "conformal", from the rows left out in the fit, or "split".'
             )
         scale, new = some.scales(X) if normalise else (1.0, 1.0)
-        f, one = self.predict(X), self._flat
-        ends = uncertainty.split(
-            some.residuals * some.unit, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new
-        )
-        return ends[..., 0] if one else ends
+        f, options = self.predict(X), {"scale": scale, "new_scale": new}
+        ends = uncertainty.split(some.residuals * some.unit, f.reshape(len(f), -1), coverage, **options)
+        return self._shaped(ends)
 
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""

@@ -21,7 +21,7 @@ from mercer.primal.kept import after_change
 from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
-from mercer.solvers.plan_landmarks import LEAST, plan_landmarks, preferred, stages
+from mercer.solvers.plan_landmarks import plan_landmarks, preferred, stages
 from mercer.sources import Checkpoint, OutOfTime, as_source
 
 SUBSET = 3000  # rows that hyper-parameters are searched on exactly
@@ -33,7 +33,7 @@ DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
 
 
 def landmark_plan(estimator, exact, n, d, targets):
-    """The `Plan` of a fit on landmarks; None where the fit is exact.
+    """The `Plan` of a fit on landmarks; None where the exact one fits. Only for one that `approximates`.
 
     Parameters
     ----------
@@ -44,11 +44,9 @@ def landmark_plan(estimator, exact, n, d, targets):
     n, d, targets : int
     """
     how, why = estimator.approximation, ""
-    if how is None:
-        return None
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
     if isinstance(how, str):
-        why = preferred(exact(), n, **options) if n >= LEAST or estimator.time_budget is not None else ""
+        why = preferred(exact(), n, **options)
         if not why:
             return None
         how = Landmarks()

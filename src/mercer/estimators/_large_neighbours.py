@@ -13,11 +13,10 @@ from mercer.gram.landmarks import drawn
 from mercer.gram.neighbours import Neighbours
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.neighbours_kept import KeptNeighbours, mean_square
-from mercer.kernels.amplitude import rescale
+from mercer.kernels.algebra import rescale
 from mercer.primal.design import choose_landmarks
-from mercer.selection import Evidence
 from mercer.selection.local_search import search_neighbours
-from mercer.selection.progress import reporter
+from mercer.selection.result import reporter
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
 from mercer.sources.base import Block
 
@@ -70,7 +69,7 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
     if not lam >= 0:
         raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
     basis = _global_part(kernel, rows, how)
-    f = NeighbourPosterior.fit(kernel, rows, lam, how.k, how.random_state, evidence_of(precisions), basis)
+    f = NeighbourPosterior.fit(kernel, rows, lam, how.k, how.random_state, learning.evidence_of(precisions), basis)
     kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
     if how.recalibrate and criterion is not None and estimator.optimize == "all":
         f, factor = _recalibrated(f, kept)
@@ -129,17 +128,11 @@ def publish(estimator, kept, precisions):
     """Set the public attributes of a fit by neighbours."""
     f, estimator.neighbours_ = kept.posterior, kept
     estimator._set_process(f, kept.flat, precisions, f.log_evidence)
-    said = {"estimator": type(estimator).__name__, "kernel": repr(f.kernel), "noise": f.lam, **estimator._counts()}
+    said = {"kernel": repr(f.kernel), "noise": f.lam, **f.rows.counts()}
+    said["log_marginal_likelihood"] = estimator.log_marginal_likelihood_value_
     said |= {"gram": "neighbours", "solver": "neighbours", "reasons": list(estimator.plan_.reasons)}
     said |= {"memory_predicted": estimator.plan_.memory_bytes, "approximation": kept.report}
-    estimator.fit_report_ = FitReport(said)
-    if estimator.selection_ is not None:
-        estimator.fit_report_["selection"] = estimator.selection_.to_dict()
-
-
-def evidence_of(precisions):
-    """The criterion that is log p(y); noise given row by row makes weights precisions, not copies."""
-    return Evidence(weights="precision" if precisions else "repeats")
+    estimator.fit_report_ = FitReport({**estimator.fit_report_, **said})
 
 
 def changed(estimator, rows):
@@ -147,7 +140,7 @@ def changed(estimator, rows):
     was, flat = estimator.neighbours_.posterior, estimator.neighbours_.flat
     precisions, fitted = np.ndim(estimator.noise_) == 1, copy.copy(estimator)
     basis = None if was.points is None else (was.points, was.L)
-    f = NeighbourPosterior.fit(was.kernel, rows, was.lam, was.k, was.seed, evidence_of(precisions), basis)
+    f = NeighbourPosterior.fit(was.kernel, rows, was.lam, was.k, was.seed, learning.evidence_of(precisions), basis)
     publish(fitted, KeptNeighbours.of(f, was.seed, flat), precisions)
     fitted.fit_report_["updates"] = estimator.fit_report_.get("updates", 0) + 1
     return fitted

@@ -2,14 +2,14 @@
 
 from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
-from mercer.estimators._protocol import seed_of
+from mercer.estimators._base import conventions
 from mercer.estimators._report import FitReport
-from mercer.estimators.ridge import conventions
+from mercer.estimators.validation import seed_of
 from mercer.gram import Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
-from mercer.selection.progress import reporter
+from mercer.selection.result import reporter
 from mercer.solvers.plan_neighbours import COLUMNS
 
 
@@ -77,5 +77,3 @@ def _publish(estimator, grown, f, source, flat):
     estimator.log_marginal_likelihood_value_ = float(bound)
     estimator.fit_report_ = FitReport(large.said(estimator, grown, source))
     estimator.fit_report_["log_marginal_likelihood"] = f"at least {bound:.6g}"
-    if estimator.criterion is not None:
-        estimator.fit_report_["selection"] = estimator.selection_.to_dict()

@@ -10,9 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import uncertainty
 from mercer.estimators._base import KernelRegressor
 from mercer.estimators._machine_search import left_out_decision, refuse_left_out
-from mercer.estimators._protocol import check_method, predicts_numbers
-from mercer.estimators.validation import check_X
-from mercer.gram import apply
+from mercer.estimators.validation import check_method, predicts_numbers
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
 from mercer.selection.judging import RowsLeftOut, refitted
@@ -158,13 +156,6 @@ class FittedMachine(KernelRegressor):
         reach = uncertainty.split((beyond - low)[:, None], np.zeros((1, 1)), coverage)[0, 1, 0] + low
         return np.column_stack([f.min(axis=1) - reach, f.max(axis=1) + reach])
 
-    def _decision(self, X):
-        """F of every column, of shape (m, t)."""
-        check_is_fitted(self)
-        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
-        coef = self.dual_coef_
-        return apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef) + self.intercept_
-
     @over_partitions
     def predict(self, X):
         """f(x), its mean under the link of the loss (e^f for counts), or the class with the largest f.
@@ -187,7 +178,7 @@ class FittedMachine(KernelRegressor):
         F = self.loss_.mean(F)
         if self.non_crossing and len(self.loss_.levels) > 1:
             F = np.sort(F, axis=1)[:, np.argsort(np.argsort(self.loss_.levels, kind="stable"), kind="stable")]
-        return F[:, 0] if self.dual_coef_.ndim == 1 else F
+        return self._shaped(F)
 
     @available_if(_classifies)
     @over_partitions

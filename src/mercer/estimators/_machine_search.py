@@ -10,8 +10,7 @@ from mercer._clock import FOREVER
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
-from mercer.estimators._auto import automatic
-from mercer.estimators._criteria import as_rule, is_splitter
+from mercer.estimators._base import as_rule, automatic, is_splitter
 from mercer.selection import LOO, KFold
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule

@@ -9,9 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._large_neighbours import changed
-from mercer.estimators._protocol import generator
 from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_more_rows, check_removed, check_X, shared_noise
+from mercer.estimators.validation import check_more_rows, check_removed, generator, shared_noise
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.inference.regression import RegressionPosterior
@@ -42,12 +41,6 @@ class PosteriorEstimator(LinearEstimator):
     @abstractmethod
     def _prior_model(self, X):
         """(kernel, X, noise variance) before a fit."""
-
-    def _counts(self):
-        """What a report says of the rows, and of the evidence that they give."""
-        rows, evidence = self._rows, self.log_marginal_likelihood_value_
-        counts = {"rows": rows.given, "dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged}
-        return {**counts, "points": rows.n, "log_marginal_likelihood": evidence}
 
     def _limits(self, rows):
         """What a plan is told beside the size."""
@@ -135,9 +128,6 @@ class PosteriorEstimator(LinearEstimator):
         f = self._process()
         found, C = f.covariance(X) if cov else (f.moments(X), None)
         return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self._flat, C)
-
-    def _new_rows(self, X):
-        return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
     @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="gaussian", noisy=True, **options):
@@ -373,7 +363,8 @@ class PosteriorEstimator(LinearEstimator):
         fitted._publish(self._flat, np.ndim(self.noise_) == 1)
         fitted.fit_report_ = FitReport(self.fit_report_)
         updates = {"updates": self.fit_report_.get("updates", 0) + 1, "factored_afresh": afresh}
-        fitted.fit_report_.update(**fitted._counts(), **updates)
+        updates["log_marginal_likelihood"] = fitted.log_marginal_likelihood_value_
+        fitted.fit_report_.update(**rows.counts(), **updates)
         if afresh:
             fitted.fit_report_.update(fitted._posterior.inverse.info)
         else:  # the factor was walked to, and its condition not estimated again

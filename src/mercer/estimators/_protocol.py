@@ -9,17 +9,20 @@ from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
 from mercer._clock import FOREVER, Clock
+from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
+from mercer.estimators._report import FitReport
+from mercer.estimators.validation import check_method, check_X, held_residuals, predicts_numbers
 from mercer.gram import apply
-from mercer.kernels.text import call_repr, parameter_names
 from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.selection.result import begin, end
 from mercer.solvers.plan import CAUTION
 from mercer.sources.lazily import over_partitions
 
@@ -27,14 +30,7 @@ SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
 
-def predicts_numbers(self):
-    """Whether the estimator is no classifier; AttributeError, as for any missing method, where it is one."""
-    if is_classifier(self):
-        raise AttributeError(f"{type(self).__name__} is a classifier: it has probabilities, not intervals.")
-    return True
-
-
-class _Unless:
+class Unless:
     """An attribute that a fitted estimator has all the same, if its fit did not set it."""
 
     def __init__(self, value):
@@ -48,7 +44,7 @@ class _Unless:
         return self.value
 
 
-class _Derived:
+class Derived:
     """A method read as an attribute, unless the fit has set one of that name."""
 
     def __init__(self, function):
@@ -58,12 +54,12 @@ class _Derived:
         return self if estimator is None else self.function(estimator)
 
 
-class KernelEstimator(Stateful, BaseEstimator):
+class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + h(x)ᵀb, however α is found: a model of ours, or of yours.
 
     Reports, model files, tables and the command line ask an estimator for nothing but what is here. A model of your
     own derives from this class and from ``RegressorMixin`` or ``ClassifierMixin``, has ``fit``, which sets ``kernel_``,
-    and ``predict``; the rest has a default.
+    and ``predict``; the rest has a default, and every argument of its ``__init__`` is stored under its name.
 
     Attributes
     ----------
@@ -97,8 +93,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     >>> from mercer.estimators import KernelEstimator
     >>> from mercer.kernels import Gaussian
     >>> class Smoother(RegressorMixin, KernelEstimator):
-    ...     def __init__(self, kernel=None):
-    ...         self.kernel = kernel
+    ...     def __init__(self, kernel=None): ...  # stores its arguments
     ...
     ...     def fit(self, X, y):
     ...         self.kernel_, self.X_, self.y_ = self.kernel or Gaussian(), np.array(X), np.array(y)
@@ -116,8 +111,8 @@ class KernelEstimator(Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = _Unless(None)
-    regularization_ = fit_report_ = _Unless({})
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
+    regularization_ = fit_report_ = Unless({})
 
     time_budget = None
     _clock = FOREVER  # of a fit that is under way
@@ -130,6 +125,7 @@ class KernelEstimator(Stateful, BaseEstimator):
     interval_method = "left-out"  # the default of ``predict_interval``
     learns_lengths = True  # whether a criterion chooses the free hyper-parameters of the kernel, not only among kernels
     merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
+    remade: tuple = ()  # names of attributes that can be computed again: left out of copies and pickles
 
     @classmethod
     def _get_param_names(cls):
@@ -137,17 +133,46 @@ class KernelEstimator(Stateful, BaseEstimator):
         return list(parameter_names(cls))
 
     # ---------------------------------------------------------------------------------------- fitting
-    def _fit_all_or_nothing(self, *args, **kwargs):
+    def _validate_params(self):
+        """As scikit-learn does it, for what is not the default: that takes a tenth of a small fit."""
+        known = signature_of(type(self)).items()
+        given = {name: getattr(self, name) for name, p in known if getattr(self, name) is not p.default}
+        validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
+
+    def _fit_all_or_nothing(self, X, y, *args):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
         self._validate_params()
+        begin(self, X, y, steps=None if self._searches() else 0)
         fitted = copy.copy(self)
         fitted._clock = clock = Clock(self.time_budget)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
-        fitted._fit(*args, **kwargs)
-        fitted.fit_report_["seconds"] = clock.seconds
-        del fitted._clock
-        return self._take_over(fitted)
+        fitted.fit_report_ = FitReport()
+        fitted._fit(X, y, *args)
+        fitted._complete_report(clock)
+        self._take_over(fitted)
+        end(self, X, y)
+        return self
+
+    def _complete_report(self, clock):
+        """What every report says, around what the fit has said."""
+        said = {"estimator": type(self).__name__, **self.fit_report_}
+        if self.selection_ is not None:
+            said["selection"] = self.selection_.to_dict()
+        self.fit_report_ = FitReport(said, seconds=clock.seconds)
+        del self._clock
+
+    def _searches(self):
+        """Whether the fit will choose something."""
+        return self.criterion is not None
+
+    def __getstate__(self):
+        """Return the state without what can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name not in self.remade}
+
+    def _new_rows(self, X):
+        """New inputs, checked, as the kernel of the fit reads them."""
+        return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
     def _search_clock(self, share=1.0, fits=1):
         """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
@@ -282,7 +307,7 @@ class KernelEstimator(Stateful, BaseEstimator):
         norm = np.sqrt(np.maximum(np.sum(coef * apply(self.kernel_, self.points_, self.points_, coef), axis=0), 0.0))
         return float(norm[0]) if self.dual_coef_.ndim == 1 else norm
 
-    @_Derived
+    @Derived
     def support_(self):
         """The row of each point; of equal rows that are one point the first."""
         point, row = np.unique(self.point_index_, return_index=True)
@@ -366,33 +391,3 @@ class KernelEstimator(Stateful, BaseEstimator):
         from mercer import files  # the one arrow upwards: the method is sugar, files does the work
 
         files.save(self, path, force=force, note=note, names=names)
-
-
-def seed_of(random_state):
-    """A seed: the number given, or one drawn from what scikit-learn takes for a ``random_state``."""
-    given = isinstance(random_state, int | np.integer)
-    return int(random_state) if given else int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def generator(random_state):
-    """A numpy Generator from a seed, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = seed_of(random_state)
-    return np.random.default_rng(random_state)
-
-
-def check_method(method, methods, calibration):
-    """Refuse a method of intervals that is none, rows set aside where it needs none, and the other way round."""
-    if method not in methods:
-        raise ValueError(f"method must be one of {list(methods)}, got {method!r}.")
-    if (method == "split") != (calibration is not None):
-        raise ValueError('calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.')
-
-
-def held_residuals(model, calibration):
-    """y − f(X) of the rows (X, y) set aside."""
-    X, y = calibration
-    f, y = model.predict(X), np.asarray(y, dtype=float)
-    if y.shape != f.shape or not np.isfinite(y).all():
-        raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
-    return y - f

@@ -4,20 +4,17 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import named_trend
-from mercer.estimators._criteria import as_rule, chosen
+from mercer.estimators._base import as_rule, chosen, constraints, conventions, named_trend
 from mercer.estimators._protocol import LARGEST, KernelEstimator
-from mercer.estimators._report import FitReport
-from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.gram.groundwork import make_trend
 from mercer.gram.rows import Rows, power_of_two, safe_unit
-from mercer.gram.trend import make_trend
 from mercer.kernels import FeatureMap, Features, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers.least_squares import least_squares
+from mercer.solvers.least_squares import predicted, weighted_fit
 from mercer.solvers.plan import choose, plan_features
 
 
@@ -86,39 +83,15 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """
 
     state_fields = {**KernelEstimator.state_fields, "basis_": Features, "coef_": ("float M", "float M t")}
-    _parameter_constraints = {
-        "basis": "no_validation",
-        "lam": [Interval(Real, 0, None, closed="left")],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "trend": "no_validation",
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
     leaves_out = "exact"
 
     def __init__(
-        self,
-        basis=None,
-        lam=0.0,
-        *,
-        criterion=None,
-        optimize="all",
-        trend=None,
-        memory=None,
-        time_budget=None,
+        self, basis=None, lam=0.0, *, criterion=None, optimize="all", trend=None, memory=None, time_budget=None,
         random_state=0,
-    ):
-        self.basis = basis
-        self.lam = lam
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+    ): ...  # fmt: skip
+
+    _parameter_constraints = constraints(__init__, lam=[Interval(Real, 0, None, closed="left")])
 
     def fit(self, X, y, sample_weight=None):
         """Minimise Σᵢ wᵢ (yᵢ − φ(xᵢ)ᵀθ)² + λ‖θ‖².
@@ -139,39 +112,37 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         bases = self._bases()
         X, y = check_X_y(self, X, y, bases[0])
         flat, y = y.ndim == 1, y.reshape(len(y), -1)
-        w = check_weight(sample_weight, len(y))
+        w, rule = check_weight(sample_weight, len(y)), as_rule(self, y)
         w = np.ones(len(y)) if w is None else w
-        rule = as_rule(self, y)
         self.basis_, lam = (bases[0], float(self.lam)) if rule is None else self._select(bases, X, y, w, rule)
-        design = self._design(X)
-        self.plan_ = plan_features(len(design), design.shape[1], self.time_budget)
-        scale = power_of_two(y)
-        root = np.sqrt(w)[:, None]
-        penalty = np.full(design.shape[1], lam)
-        penalty[design.shape[1] - self._constants :] = 0.0
-        theta, leverage, inverse, info = least_squares(root * design, root * (y / scale), penalty)
-        theta = theta * scale
-        residual = y - design @ theta
-        self._set(theta, flat)
-        self.lam_ = lam
-        self._set_residuals(residual, leverage, w, flat)
-        self._set_covariance(root * design, residual, inverse, w, flat)
-        self.rank_, self.row_weight_ = info["rank"], w
-        self.row_target_ = y[:, 0] if flat else y
-        norm = scale * np.linalg.norm(theta[: design.shape[1] - self._constants] / scale, axis=0)
+        design, scale = self._design(X), power_of_two(y)
+        penalised = design.shape[1] - self._constants
+        self.plan_ = plan_features(*design.shape, self.time_budget)
+        found = weighted_fit(design, y / scale, w, np.where(np.arange(design.shape[1]) < penalised, lam, 0.0))
+        theta, residual = found.theta * scale, y - found.fitted * scale
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of y beyond 1e154, σ² is no float64
+            rest = (1.0 - found.leverage)[:, None]
+            loo = np.where(rest > 1e-12, residual / rest, np.nan)  # h = 1: row i alone fixes a direction
+            rss = (w[:, None] * residual**2).sum(axis=0)
+            sigma2 = rss / found.free if found.free > 1e-9 * len(y) else np.full(rss.shape, np.nan)
+            covariance = sigma2[:, None, None] * found.covariance
+        norm = scale * np.linalg.norm(found.theta[:penalised], axis=0)
+
+        def shaped(values):
+            return values[..., 0] if flat else values
+
+        self.coef_ = shaped(theta[:penalised])
+        b = shaped(theta[penalised:])
+        self.intercept_ = 0.0 if not self._constants else float(b[0]) if flat else b[0]
+        self.leverage_, self.dof_ = np.where(w > 0, found.leverage, np.nan), float(found.leverage.sum())
+        self.loo_residuals_, self.row_target_, self.row_weight_ = shaped(loo), shaped(y), w
+        if lam > 0:
+            self.dual_coef_ = shaped(w[:, None] * residual / lam)
+        self.sigma2_, self.covariance_ = (float(sigma2[0]), covariance[0]) if flat else (sigma2, covariance)
         self.rkhs_norm_ = float(norm[0]) if flat else norm
-        self.fit_report_ = FitReport(
-            estimator=type(self).__name__,
-            basis=repr(self.basis_),
-            lam=lam,
-            rows=len(y),
-            dropped_rows=int(np.count_nonzero(w == 0)),
-            features=design.shape[1],
-            **info,
-        )
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
-        self.regularization_ = conventions(lam, float(w.sum()))
+        self.rank_, self.lam_, self.regularization_ = found.info["rank"], lam, conventions(lam, float(w.sum()))
+        said = {"basis": repr(self.basis_), "lam": lam, "rows": len(y), "dropped_rows": int(np.count_nonzero(w == 0))}
+        self.fit_report_.update(said, features=design.shape[1], **found.info)
 
     def _bases(self):
         """The basis, or those of a list among which the criterion chooses."""
@@ -221,39 +192,6 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
             raise ValueError(f"feature {column} of {self.basis_!r} is {Phi[row, column]} for row {row}; scale X first.")
         return np.hstack([Phi, np.ones((len(Phi), 1))]) if self._constants else Phi
 
-    def _set(self, theta, flat):
-        """Set θ and b."""
-        split = len(theta) - self._constants
-        self.coef_ = theta[:split, 0] if flat else theta[:split]
-        b = theta[split:]
-        self.intercept_ = 0.0 if not self._constants else (float(b[0, 0]) if flat else b[0])
-
-    def _set_residuals(self, residual, leverage, w, flat):
-        """Leverage, leave-one-out residuals, degrees of freedom, the dual vector."""
-        self.leverage_ = np.where(w > 0, leverage, np.nan)
-        self.dof_ = float(leverage.sum())
-        rest = 1.0 - leverage
-        with np.errstate(divide="ignore", invalid="ignore"):
-            loo = np.where(
-                rest[:, None] > 1e-12, residual / rest[:, None], np.nan
-            )  # h = 1: row i alone fixes a direction
-        self.loo_residuals_ = loo[:, 0] if flat else loo
-        if self.lam_ > 0:
-            alpha = w[:, None] * residual / self.lam_
-            self.dual_coef_ = alpha[:, 0] if flat else alpha
-
-    def _set_covariance(self, A, residual, inverse, w, flat):
-        """σ² = RSS/(n − 2 tr H + tr H²) and the covariance of θ, σ² G AᵀA G with G = (AᵀA + λI)⁻¹."""
-        GA = inverse @ A.T
-        H2 = float(np.sum((A @ GA) * (A @ GA).T)) if len(A) <= 2000 else float(np.sum((A.T @ A @ inverse) ** 2))
-        free = np.count_nonzero(w) - 2.0 * self.dof_ + H2
-        with np.errstate(over="ignore"):  # σ² of targets beyond 1e154 is no float64
-            rss = (w[:, None] * residual**2).sum(axis=0)
-        sigma2 = rss / free if free > 1e-9 * len(A) else np.full(rss.shape, np.nan)
-        base = GA @ GA.T
-        self.sigma2_ = float(sigma2[0]) if flat else sigma2
-        self.covariance_ = base * sigma2[0] if flat else sigma2[:, None, None] * base
-
     def predict(self, X, return_std=False):
         """f(x) = φ(x)ᵀθ + b, and with ``return_std`` the standard error of f(x).
 
@@ -268,16 +206,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """
         check_is_fitted(self)
         design = self._design(check_X(self, X, reset=False, kernel=self.basis_))
-        theta = (
-            self.coef_
-            if not self._constants
-            else np.concatenate(
-                [self.coef_, np.atleast_1d(self.intercept_)[None] if self.coef_.ndim == 2 else [self.intercept_]]
-            )
-        )
-        f = design @ theta
+        b = np.reshape(self.intercept_, (1, *self.coef_.shape[1:])) if self._constants else self.coef_[:0]
+        theta = np.concatenate([self.coef_, b])
         if not return_std:
-            return f
-        covariance = np.atleast_3d(self.covariance_.T).T
-        std = np.sqrt(np.maximum(np.einsum("ij,tjk,ik->it", design, covariance, design), 0.0))
-        return f, std[:, 0] if self.coef_.ndim == 1 else std
+            return predicted(design, theta)
+        f, std = predicted(design, theta, self.covariance_)
+        return f, std[:, 0] if f.ndim == 1 else std

@@ -12,16 +12,12 @@ from mercer.estimators import _gp_hyper as hyper
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators import _large_neighbours as local
 from mercer.estimators import _large_process as large
-from mercer.estimators._base import check_kernel, latent_kernel
+from mercer.estimators._base import approximates, constraints, conventions, kept, latent_kernel, settled_kernels
 from mercer.estimators._posterior import PosteriorEstimator
-from mercer.estimators._protocol import seed_of
-from mercer.estimators._report import FitReport
-from mercer.estimators.ridge import conventions
-from mercer.estimators.validation import check_weight, shared_noise
+from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Landmarks, Neighbours, Rows
 from mercer.inference.regression import RegressionPosterior
-from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.selection.result import best_of
+from mercer.selection.result import ProgressSupport, best_of, reporter, with_progress
 from mercer.solvers import Cholesky, Span, choose
 from mercer.sources import Arrays
 
@@ -126,55 +122,22 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     True
     """
 
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "noise": [Interval(Real, 0, None, closed="left"), "array-like", None],
-        "criterion": "no_validation",
-        "trend": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "prior": [StrOptions({"auto"}), dict, callable, None],
-        "n_hyper_samples": [Interval(Integral, 0, None, closed="left")],
-        "starts": [Interval(Integral, 1, None, closed="left")],
-        "merge": ["boolean"],
-        "approximation": [StrOptions({"auto"}), Landmarks, Neighbours, None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     criteria = ("evidence", "loo", "gcv", "kfold")
     has_evidence = True
+    remade = ("_deletion", "_hyper_cov", "_likelihood")
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(
-        self,
-        kernel=None,
-        noise=None,
-        *,
-        criterion="evidence",
-        trend="constant",
-        optimize="all",
-        prior="auto",
-        n_hyper_samples=0,
-        starts=3,
-        merge=True,
-        approximation="auto",
-        memory=None,
-        time_budget=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.noise = noise
-        self.criterion = criterion
-        self.trend = trend
-        self.optimize = optimize
-        self.prior = prior
-        self.n_hyper_samples = n_hyper_samples
-        self.starts = starts
-        self.merge = merge
-        self.approximation = approximation
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+        self, kernel=None, noise=None, *, criterion="evidence", trend="constant", optimize="all", prior="auto",
+        n_hyper_samples=0, starts=3, merge=True, approximation="auto", memory=None, time_budget=None, random_state=0
+    ): ...  # fmt: skip
+
+    _parameter_constraints = constraints(
+        __init__,
+        noise=[Interval(Real, 0, None, closed="left"), "array-like", None],
+        n_hyper_samples=[Interval(Integral, 0, None, closed="left")],
+        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, None],
+    )
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -191,10 +154,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
         kernels, X, y, flat = self._prepare(X, y, auto=True)
@@ -204,9 +164,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             weight = relative if weight is None else weight * relative
         with np.errstate(over="ignore"):  # of y whose squares are refused below
             rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
-        kernels = kernels if learning.is_given(self.kernel) else [latent_kernel(rows.X, rows.weight)]
-        for kernel in kernels:
-            check_kernel(kernel, rows.X)
+        kernels = settled_kernels(self, kernels, rows, latent_kernel)
         kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
@@ -233,8 +191,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        exact = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options)
-        found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)
+        exact, found = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options), None
+        if approximates(self, rows):
+            found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)
         return exact(binding=binding) if found is None else (None, found)
 
     def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
@@ -256,7 +215,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         f, self._left = self._posterior, None
         self.__dict__.pop("rkhs_norm_", None)
         self._rows, self.dual_coef_ = f.rows, f.alpha[:, 0] if flat else f.alpha
-        self._set_process(f, flat, precisions, sum(f.evidence(local.evidence_of(precisions)).values()))
+        self._set_process(f, flat, precisions, sum(f.evidence(learning.evidence_of(precisions)).values()))
 
     def _set_process(self, f, flat, precisions, evidence):
         """Set what every posterior knows that keeps its rows."""
@@ -271,16 +230,10 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _report(self):
         """Fill ``fit_report_``."""
-        said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "noise": self.lam_, **self._counts()}
-        said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
-        said |= self._posterior.inverse.info
-        self.fit_report_ = FitReport(said)
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
-
-    def __getstate__(self):
-        """Return the state without what can be computed again."""
-        return {name: v for name, v in super().__getstate__().items() if name not in ("_hyper_cov", "_likelihood")}
+        said = {"kernel": repr(self.kernel_), "noise": self.lam_, **self._rows.counts()}
+        said |= {"log_marginal_likelihood": self.log_marginal_likelihood_value_, "reasons": list(self.plan_.reasons)}
+        said |= {"memory_predicted": self.plan_.memory_bytes, **self._posterior.inverse.info}
+        self.fit_report_.update(said)
 
     def _given_lam(self):
         return self.noise
@@ -323,7 +276,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if theta is not None:
             (kernel, lam), rows = hyper.checked(self.kernel_, theta), self._with_values()
             f = RegressionPosterior.fit(kernel, rows, lam, choose("cholesky", rows.n, **self._limits(rows))[0])
-        return f.evidence(local.evidence_of(np.ndim(self.noise_) > 0))
+        return f.evidence(learning.evidence_of(np.ndim(self.noise_) > 0))
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False):
         """log p(y | θ) = log N(y; Hb, K + σ²I), restricted where there is a trend, and its gradient.
@@ -358,7 +311,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             self,
             self._with_values(),
             self.lam_ or float(theta is not None),
-            local.evidence_of(np.ndim(self.noise_) > 0),
+            learning.evidence_of(np.ndim(self.noise_) > 0),
         )
         z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
         value, gradient = around.objective.exact(z)
@@ -391,6 +344,5 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def _with_values(self):
         """The rows, if the kernel can be evaluated on them, and they are solved for exactly."""
         self._refuse_if_approximate("log p(y) at other hyper-parameters, and their errors,")
-        if not np.isfinite(np.asarray(self.kernel_.diag(self.points_), dtype=float)).all():
-            raise ValueError(f"{self.kernel_!r} keeps no matrix of the rows; only the value of the fit is known.")
+        kept(self.kernel_, self.points_, "only the value of the fit is known")
         return self._rows

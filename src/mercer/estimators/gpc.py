@@ -7,21 +7,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._auto import is_given
-from mercer.estimators._base import check_kernel, given_kernels, latent_kernel
-from mercer.estimators._gpc_fit import class_model, known_mean, learnt, plan_classes
-from mercer.estimators._gpc_warnings import warn_of_fit
+from mercer.estimators import _base as base
+from mercer.estimators._gpc_fit import class_model, known_mean, learnt, plan_classes, warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels
 from mercer.estimators._large_classes import fit_classes, plan_classes_near
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_X
 from mercer.gram import Neighbours, Rows, TiledGram, take
 from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
-from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
-from mercer.selection.progress import ProgressSupport, begin, end, with_progress
+from mercer.selection.result import ProgressSupport, with_progress
 from mercer.sources.lazily import over_partitions
 
 BLOCK = 1024  # new rows at once
@@ -120,25 +116,6 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     array([[0.26, 0.74]])
     """
 
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "inference": [StrOptions({"laplace", "ep", "mcmc", "quadrature"})],
-        "link": [StrOptions({"logit", "probit"})],
-        "multi_class": [StrOptions({"softmax", "one_vs_rest"})],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "kernel"})],
-        "trend": [StrOptions({"constant"}), "boolean", Real, None],
-        "prior": [StrOptions({"auto"}), dict, callable, None],
-        "n_samples": [Interval(Integral, 20, None, closed="left")],
-        "temperature": ["boolean"],
-        "starts": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "approximation": [Neighbours, None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     criteria = ("evidence",)
 
     @property
@@ -152,49 +129,25 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         return "exact" if self.has_evidence else None
 
     def __init__(
-        self,
-        kernel=None,
-        *,
-        inference="laplace",
-        link="logit",
-        multi_class="softmax",
-        criterion="evidence",
-        optimize="all",
-        trend="constant",
-        prior="auto",
-        n_samples=1000,
-        temperature=False,
-        starts=3,
-        max_iter=100,
-        tol=1e-8,
-        approximation=None,
-        memory=None,
-        time_budget=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.inference = inference
-        self.link = link
-        self.multi_class = multi_class
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.prior = prior
-        self.n_samples = n_samples
-        self.temperature = temperature
-        self.starts = starts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.approximation = approximation
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+        self, kernel=None, *, inference="laplace", link="logit", multi_class="softmax", criterion="evidence",
+        optimize="all", trend="constant", prior="auto", n_samples=1000, temperature=False, starts=3, max_iter=100,
+        tol=1e-8, approximation=None, memory=None, time_budget=None, random_state=0
+    ): ...  # fmt: skip
+
+    _parameter_constraints = base.constraints(
+        __init__,
+        inference=[StrOptions({"laplace", "ep", "mcmc", "quadrature"})],
+        link=[StrOptions({"logit", "probit"})],
+        multi_class=[StrOptions({"softmax", "one_vs_rest"})],
+        optimize=[StrOptions({"all", "kernel"})],
+        trend=[StrOptions({"constant"}), "boolean", Real, None],
+        n_samples=[Interval(Integral, 20, None, closed="left")],
+        temperature=["boolean"],
+        approximation=[Neighbours, None],
+    )
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, Kernel) and self.kernel.pairwise
-        tags.input_tags.sparse = False
-        return tags
+        return base.pairwise_tags(self, super().__sklearn_tags__())
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -212,13 +165,10 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        kernels = given_kernels(self, auto=True)
+        kernels = base.given_kernels(self, auto=True)
         X = check_X(self, X, reset=True, kernel=kernels[0])
         y = check_labels(self, X, y)
         for kernel in kernels:
@@ -226,9 +176,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         weight = check_weight(sample_weight, len(y))
         self.classes_, number = number_labels(y, weight)
         rows = Rows(X, number[:, None].astype(float), weight, merge="labels")
-        kernels = kernels if is_given(self.kernel) else [latent_kernel(rows.X, rows.weight)]
-        for kernel in kernels:
-            check_kernel(kernel, rows.X)
+        kernels = base.settled_kernels(self, kernels, rows, base.latent_kernel)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
         if self.approximation is not None:
@@ -272,16 +220,12 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
 
     def _report(self, rows, losses, coupled):
         """Fill ``fit_report_``."""
-        self.fit_report_ = FitReport(
-            estimator=type(self).__name__, kernel=repr(self.kernel_), inference=self.inference,
-            learnt_by=self._model.learns_by if self.selection_ is not None else "nothing was learnt",
-            link="softmax" if coupled else self.link, classes=len(self.classes_), rows=rows.given,
-            dropped_rows=rows.given - len(rows.used), merged_rows=rows.merged, points=rows.n,
-            log_evidence=self.log_marginal_likelihood_value_, loo_log_loss=losses[0], frequency_log_loss=losses[1],
-            temperature=self.temperature_, approximation=[dict(info) for info in self._posterior.infos],
-        )  # fmt: skip
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
+        learnt = self._model.learns_by if self.selection_ is not None else "nothing was learnt"
+        said = {"kernel": repr(self.kernel_), "inference": self.inference, "learnt_by": learnt}
+        said |= {"link": "softmax" if coupled else self.link, "classes": len(self.classes_), **rows.counts()}
+        said |= {"log_evidence": self.log_marginal_likelihood_value_, "temperature": self.temperature_}
+        said |= {"loo_log_loss": losses[0], "frequency_log_loss": losses[1]}
+        self.fit_report_.update(said, approximation=[dict(info) for info in self._posterior.infos])
 
     def _left_out_rows(self):
         proba, how = self.loo_probabilities_, "leave-one-out probabilities at the kernel of the fit"
@@ -388,7 +332,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     def _blocks(self, X):
         """Yield (rows, k(rows, points)) for blocks of the new rows."""
         check_is_fitted(self)
-        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        X = self._new_rows(X)
         if not len(X):
             raise ValueError("Found array with 0 sample(s): X has no row, but a minimum of 1 is required.")
         for i in range(0, len(X), BLOCK):

@@ -7,10 +7,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel
-from mercer.estimators._criteria import as_rule, chosen
-from mercer.estimators.ridge import conventions
-from mercer.estimators.validation import check_X
+from mercer.estimators._base import (
+    KernelRegressor,
+    as_rule,
+    check_kernel,
+    chosen,
+    constraints,
+    conventions,
+    default_kernel,
+)
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
@@ -93,37 +98,18 @@ class KernelInterpolator(KernelRegressor):
     leaves_out = "exact"
     state_fields = {**KernelRegressor.state_fields, "triangle": "float n n"}
     criteria = ("loo", "evidence", "kfold")
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "kernel"})],
-        "rank_tol": [Interval(Real, 0, 1, closed="both"), None],
-        "feasible_tol": [Interval(Real, 0, None, closed="left")],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
-        self,
-        kernel=None,
-        *,
-        criterion=None,
-        optimize="all",
-        rank_tol=None,
-        feasible_tol=1e-6,
-        memory=None,
-        time_budget=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.criterion = criterion
-        self.optimize = optimize
-        self.rank_tol = rank_tol
-        self.feasible_tol = feasible_tol
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+        self, kernel=None, *, criterion=None, optimize="all", rank_tol=None, feasible_tol=1e-6, memory=None,
+        time_budget=None, random_state=0,
+    ): ...  # fmt: skip
+
+    _parameter_constraints = constraints(
+        __init__,
+        optimize=[StrOptions({"all", "kernel"})],
+        rank_tol=[Interval(Real, 0, 1, closed="both"), None],
+        feasible_tol=[Interval(Real, 0, None, closed="left")],
+    )
 
     def fit(self, X, y):
         """Find the function of smallest norm through the data.
@@ -165,21 +151,11 @@ class KernelInterpolator(KernelRegressor):
         self.rkhs_norm_ = float(norm[0] * scale[0]) if flat else norm * scale
         self._triangle = factor.triangle
         residual = y - target * scale  # of rows that are no pivots: without them nothing changes
-        residual[factor.pivots] = (
-            alpha * scale / np.where(factor.inverse_diagonal > 0, factor.inverse_diagonal, np.nan)[:, None]
-        )
-        self.loo_residuals_ = residual[:, 0] if flat else residual
-        self.fit_report_.update(
-            estimator=type(self).__name__,
-            kernel=repr(kernel),
-            rows=len(y),
-            rank=rank,
-            condition=factor.condition,
-            feasible=self.feasible_,
-            infeasibility=self.infeasibility_,
-        )
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
+        diagonal = factor.inverse_diagonal
+        residual[factor.pivots] = alpha * scale / np.where(diagonal > 0, diagonal, np.nan)[:, None]
+        self.loo_residuals_ = self._shaped(residual)
+        said = {"kernel": repr(kernel), "rows": len(y), "rank": rank, "condition": factor.condition}
+        self.fit_report_.update(said, feasible=self.feasible_, infeasibility=self.infeasibility_)
         if not self.feasible_:
             warn(
                 f"y is not in the range of K: its distance to it is {distance:.3g} of ‖y‖ (feasible_tol "
@@ -221,7 +197,7 @@ class KernelInterpolator(KernelRegressor):
         ndarray of shape (m,)
         """
         check_is_fitted(self)
-        X = self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        X = self._new_rows(X)
         out = np.empty(len(X))
         for i in range(0, len(X), 1024):
             block = X[i : i + 1024]

@@ -1,32 +1,26 @@
 """KernelMachine: the representer theorem as one estimator, for any convex loss."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
+from mercer.estimators import _base as base
 from mercer.estimators import _large as large
-from mercer.estimators._auto import automatic, is_given, proposed
-from mercer.estimators._base import check_kernel, default_kernel, given_kernels, named_trend
-from mercer.estimators._criteria import is_splitter
+from mercer.estimators._auto import proposed
 from mercer.estimators._labels import check_labels, signs
 from mercer.estimators._large_machine import fit_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
-from mercer.estimators._protocol import seed_of
-from mercer.estimators.ridge import conventions
-from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.estimators.validation import check_weight, check_X, check_X_y, seed_of
 from mercer.exceptions import NumericalWarning
-from mercer.gram import Landmarks, Rows, take
+from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
-from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.solvers import Solver
+from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers.plan import plan_iteration
 from mercer.sources import Arrays
 
@@ -153,60 +147,22 @@ class KernelMachine(ProgressSupport, FittedMachine):
     array(['up', 'down'], dtype='<U4')
     """
 
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "loss": [Loss, StrOptions(set(BY_NAME))],
-        "lam": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "trend": "no_validation",
-        "non_crossing": ["boolean"],
-        "multi_class": [StrOptions({"one_vs_rest", "softmax"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
-        "approximation": [StrOptions({"auto"}), Landmarks, None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     criteria = ("loo", "kfold")
     learns_lengths = False
 
     def __init__(
-        self,
-        kernel=None,
-        loss="squared",
-        lam=1.0,
-        *,
-        criterion=None,
-        optimize="all",
-        trend="constant",
-        non_crossing=False,
-        multi_class="one_vs_rest",
-        max_iter=100,
-        tol=1e-6,
-        solver="auto",
-        approximation="auto",
-        time_budget=None,
-        memory=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.non_crossing = non_crossing
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.approximation = approximation
-        self.time_budget = time_budget
-        self.memory = memory
-        self.random_state = random_state
+        self, kernel=None, loss="squared", lam=1.0, *, criterion=None, optimize="all", trend="constant",
+        non_crossing=False, multi_class="one_vs_rest", max_iter=100, tol=1e-6, solver="auto", approximation="auto",
+        time_budget=None, memory=None, random_state=0
+    ): ...  # fmt: skip
+
+    _parameter_constraints = base.constraints(
+        __init__,
+        loss=[Loss, StrOptions(set(BY_NAME))],
+        lam=[base.POSITIVE, "array-like"],
+        non_crossing=["boolean"],
+        multi_class=[StrOptions({"one_vs_rest", "softmax"})],
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -233,10 +189,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         -------
         self
         """
-        begin(self, X, y, steps=0 if self.criterion is None else None)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
         loss = resolve(self.loss)
@@ -249,15 +202,11 @@ class KernelMachine(ProgressSupport, FittedMachine):
                 raise ValueError(f"multi_class='softmax' is for the logistic loss; got loss={self.loss!r}.")
             self.classes_, Y, flat = signs(y, weight)
         rows = Rows(X, Y, weight, merge=False)
-        if not is_given(self.kernel):
-            kernels = [default_kernel(rows.X, rows.weight)]
-        for kernel in kernels:
-            check_kernel(kernel, rows.X)
+        kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
         self.plan_, model = self.plan(rows.n, rows.d, targets=rows.t), None
-        if automatic(self.kernel):
-            model = proposed(
-                self, X, np.log1p(y) if loss.positive_only else y, weight, loss.classification, self._clock
-            )
+        if base.automatic(self.kernel):
+            target = np.log1p(y) if loss.positive_only else y
+            model = proposed(self, X, target, weight, loss.classification, self._clock)
             kernels = [model.kernel_]
         joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
         columns = self._columns(loss, rows.y, rows.weights())
@@ -277,14 +226,18 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.loss_, self.lam_ = loss, float(lam)
         self._set_columns(kernel, rows, found, flat and len(found) == 1)
         self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
-        self.regularization_ = conventions(float(lam), rows.total)
+        self.regularization_ = base.conventions(float(lam), rows.total)
         self._report(found, rows)
 
     def _columns(self, loss, Y, weight):
         """The problem of each column."""
         joint = self.multi_class == "softmax" and loss.classification and Y.shape[1] > 1
         options = {name: getattr(self, name) for name in ("tol", "max_iter", "memory", "solver")}
-        options |= {"joint": joint, "stored": self.plan_.gram == "dense", "intercept": named_trend(self) is not None}
+        options |= {
+            "joint": joint,
+            "stored": self.plan_.gram == "dense",
+            "intercept": base.named_trend(self) is not None,
+        }
         return LossColumns(loss, loss.check_target(Y), weight, **options)
 
     def for_noise(self, sigma, n):
@@ -299,7 +252,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         chosen = self.criterion is not None and self.time_budget is None  # else λ is chosen on as many rows as can be
         if isinstance(self.approximation, str) and (chosen or self.solver != "auto"):
             return exact
-        return large.landmark_plan(self, lambda: exact, n, d, targets) or exact
+        found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None
+        return found or exact
 
     def _fit_landmarks(self, loss, rows, kernel, lam, joint, flat):
         """Fit on landmarks, and set everything that is learnt."""
@@ -310,13 +264,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
         b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
         self._set_model(kernel, found.chosen.points, found.alpha, b, one)
         self.dual_gap_, self.objective_, self.kkt_violation_ = found.gap, found.objective, found.violation
-        self.n_iter_, self.regularization_ = found.iterations, conventions(self.lam_, rows.total)
+        self.n_iter_, self.regularization_ = found.iterations, base.conventions(self.lam_, rows.total)
         self._tell(rows, found.alpha.shape[1], [found.status], found.info)
         self.fit_report_["approximation"] = said
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
-        kernels = given_kernels(self, auto=True)
+        kernels = base.given_kernels(self, auto=True)
         if loss.classification:
             X = check_X(self, X, reset=True, kernel=kernels[0])
             y = check_labels(self, X, y)
@@ -329,7 +283,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _select(self, rule, kernels, rows, columns, target):
         """(kernel, λ, starts) as the criterion chooses them."""
-        rule = rule if is_splitter(rule) else rule.restrict(rows.used)
+        rule = rule if base.is_splitter(rule) else rule.restrict(rows.used)
         kernels = kernels[:1] if self.optimize == "lam" else kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
         options = {"target": target, "seed": seed_of(self.random_state), "clock": self._clock}
@@ -368,24 +322,12 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _tell(self, rows, columns, statuses, info):
         """What a report says, on landmarks or not."""
-        self.fit_report_.update(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            loss=repr(self.loss_),
-            lam=self.lam_,
-            rows=rows.given,
-            dropped_rows=rows.given - rows.n,
-            columns=columns,
-            support_vectors=len(self.points_),
-            objective=self.objective_,
-            dual_gap=self.dual_gap_,
-            kkt_violation=self.kkt_violation_,
-            iterations=self.n_iter_,
-            status=", ".join(sorted(set(statuses))),
-            **{key: value for key, value in info.items() if key not in ("iterations", "status")},
-        )
+        said = {"kernel": repr(self.kernel_), "loss": repr(self.loss_), "lam": self.lam_, **rows.counts()}
+        said |= {"columns": columns, "support_vectors": len(self.points_), "objective": self.objective_}
+        said |= {"dual_gap": self.dual_gap_, "kkt_violation": self.kkt_violation_, **info}
+        said |= {"iterations": self.n_iter_, "status": ", ".join(sorted(set(statuses)))}
+        self.fit_report_.update(said)
         if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
             self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
         bad = [status for status in statuses if status != "converged"]
         if bad:

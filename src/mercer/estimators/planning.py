@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 
 from mercer.estimators._large import source_plan
-from mercer.gram.merge import duplicate_groups
+from mercer.gram.groundwork import duplicate_groups
 from mercer.sources import as_source, is_source
 
 

@@ -4,22 +4,21 @@ from functools import partial
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._threads import few_threads
+from mercer.estimators import _base as base
 from mercer.estimators import _large as large
-from mercer.estimators._auto import automatic, is_given, searchable, searched
-from mercer.estimators._base import check_kernel, default_kernel, default_prior, given_kernels, named_trend
-from mercer.estimators._criteria import as_rule, chosen
+from mercer.estimators._auto import searchable, searched
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._protocol import seed_of
-from mercer.estimators.validation import check_weight, shared_noise
-from mercer.gram import Landmarks, Rows
+from mercer.estimators.validation import check_weight, seed_of, shared_noise
+from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
-from mercer.selection.progress import ProgressSupport, begin, end, reporter, with_progress
-from mercer.solvers import Solver, choose
+from mercer.selection.result import ProgressSupport, reporter, with_progress
+from mercer.solvers import choose
 from mercer.solvers.accuracy import examine_fit
 from mercer.sources import Arrays, is_source
 from mercer.uncertainty.left_out import constant_model, left_out
@@ -127,47 +126,14 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     True
     """
 
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "lam": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "trend": "no_validation",
-        "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
-        "merge": ["boolean"],
-        "approximation": [StrOptions({"auto"}), Landmarks, None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
 
     def __init__(
-        self,
-        kernel=None,
-        lam=1.0,
-        *,
-        criterion=None,
-        optimize="all",
-        trend="constant",
-        solver="auto",
-        merge=True,
-        approximation="auto",
-        memory=None,
-        time_budget=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.solver = solver
-        self.merge = merge
-        self.approximation = approximation
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+        self, kernel=None, lam=1.0, *, criterion=None, optimize="all", trend="constant", solver="auto", merge=True,
+        approximation="auto", memory=None, time_budget=None, random_state=0
+    ): ...  # fmt: skip
+
+    _parameter_constraints = base.constraints(__init__, lam=[Interval(Real, 0, None, closed="left"), "array-like"])
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -187,25 +153,22 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=0 if as_rule(self) is None else None)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _searches(self):
+        return base.as_rule(self) is not None
 
     def _fit(self, X, y, sample_weight):
-        if is_source(X):
+        if not isinstance(X, np.ndarray) and is_source(X):
             return self._fit_source(X, y, sample_weight)
         kernels, X, y, flat = self._prepare(X, y, auto=True)
-        rule = as_rule(self, y)
+        rule = base.as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
-        if not is_given(self.kernel):
-            kernels = [default_kernel(rows.X, rows.weight)]
-        for kernel in kernels:
-            check_kernel(kernel, rows.X)
+        kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
-            if automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
+            if base.automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
                 found = searched(self, rows, rule, clock=self._search_clock())
                 kernels, lam = [found.kernel_], found.lam_
             return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
@@ -216,12 +179,12 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows."""
-        rule = as_rule(self)
+        rule = base.as_rule(self)
         search = None if rule is None else n if rule.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
         options["time_budget"] = self.time_budget
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
-        if able or not isinstance(self.approximation, str):
+        if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
             exact = partial(self._exact, n, d, **options)
             found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets)
             if found is not None:
@@ -235,7 +198,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     def _fit_source(self, X, y, sample_weight):
         """Fit what is read, on landmarks."""
         source, flat = large.read(self, X, y, sample_weight)
-        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in given_kernels(self)]
+        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in base.given_kernels(self)]
         if np.ndim(self.lam):
             raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
         self.plan_ = large.source_plan(self, source)
@@ -243,8 +206,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _fit_landmarks(self, source, kernels, lam, flat, unit=1.0):
         """Fit on landmarks, and set everything that is learnt."""
-        criterion = as_rule(self)
-        task = large.task_of(self, source, self.plan_, named_trend(self) and constant, reporter(self))
+        criterion = base.as_rule(self)
+        task = large.task_of(self, source, self.plan_, base.named_trend(self) and constant, reporter(self))
         kernel, found, rule = kernels[0], None, large.rule_of(criterion)
         if rule is not None:
             options = {"optimize": self.optimize, "merge": self.merge, "seed": seed_of(self.random_state)}
@@ -256,11 +219,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self._set_model(kernel, grown.fit.chosen.points, alpha * unit, b[0] * unit if b.size else b, flat)
         self.lam_, norm = grown.fit.lam, kept.norm(grown.fit) * unit
         self.rkhs_norm_ = float(norm[0]) if flat else norm
-        self.regularization_ = conventions(self.lam_, grown.fit.sums.weight)
+        self.regularization_ = base.conventions(self.lam_, grown.fit.sums.weight)
         self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
         self.fit_report_.update(large.said(self, grown, source))
-        if found is not None:
-            self.fit_report_["selection"] = found.to_dict()
 
     @available_if(large.has_landmarks)
     def partial_fit(self, X, y, sample_weight=None):
@@ -307,15 +268,15 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _select(self, kernels, rows, lam, rule, solver):
         """(kernel, λ) as the criterion chooses them, in what the last fit leaves of the time."""
-        if automatic(self.kernel) and searchable(rows):
-            found = searched(
-                self, rows, rule.restrict(rows.used).in_unit(rows.unit), solver, clock=self._search_clock()
-            )
+        if base.automatic(self.kernel) and searchable(rows):
+            unit_rule, clock = rule.restrict(rows.used).in_unit(rows.unit), self._search_clock()
+            found = searched(self, rows, unit_rule, solver, clock=clock)
             self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        prior = default_prior(kernels[0]) if self.kernel is None and rule.smooth and self.optimize != "lam" else None
-        self.selection_ = chosen(self, several, rows, rule, solver, lam, callback=reporter(self), prior=prior)
+        unseen = self.kernel is None and rule.smooth and self.optimize != "lam"
+        options = {"callback": reporter(self), "prior": base.default_prior(kernels[0]) if unseen else None}
+        self.selection_ = base.chosen(self, several, rows, rule, solver, lam, **options)
         return self.selection_.kernel, self.selection_.lam
 
     def _solve(self, kernel, lam, rows, solver, flat):
@@ -326,10 +287,11 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             norm = np.zeros(rows.t)
         else:
             K = rows.gram(kernel)
-            Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
-            beta, b = Kinv.regress(rows.scaled(rows.y))
-            norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H @ b))
-            self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
+            with few_threads(rows.n):
+                Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
+                beta, b = Kinv.regress(rows.scaled(rows.y))
+                norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H), b)
+                self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
             info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
         plain = self._set_trend(rows.trend, b * unit, flat)
@@ -337,8 +299,10 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.lam_ = lam
         self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
         self.point_index_ = rows.point_index()
-        self.regularization_ = conventions(lam, rows.total)
-        self._report(info, rows)
+        self.regularization_ = base.conventions(lam, rows.total)
+        said = {"kernel": repr(kernel), "lam": lam, **rows.counts(), "gram": "TiledGram"}
+        said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes, **info}
+        self.fit_report_.update(said)
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""
@@ -346,35 +310,3 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         if relative is None:
             return shared, weight
         return shared, relative if weight is None else weight * relative
-
-    def _report(self, info, rows):
-        """Fill ``fit_report_``."""
-        self.fit_report_.update(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            lam=self.lam_,
-            rows=rows.given,
-            dropped_rows=rows.given - len(rows.used),
-            merged_rows=rows.merged,
-            points=rows.n,
-            gram="TiledGram",
-            reasons=list(self.plan_.reasons),
-            memory_predicted=self.plan_.memory_bytes,
-            **info,
-        )
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
-
-
-def conventions(lam, n):
-    """λ of K + λI in the other conventions of the lectures.
-
-    ``lam_over_n``: λ′ of K + Nλ′I (004) and of K/N + λ′I (002); ``C``: the box 1/(2Nλ′) of the support vector
-    dual (004); ``noise_variance``: σ² of a Gaussian process (000, 001).
-    """
-    return {
-        "lam": lam,
-        "lam_over_n": lam / n,
-        "C": 1.0 / (2.0 * lam) if lam > 0 else np.inf,
-        "noise_variance": lam,
-    }

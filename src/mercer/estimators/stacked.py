@@ -9,21 +9,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
 from mercer._warn import warn
-from mercer.estimators._auto import SECONDS, automatic, searchable, searched
-from mercer.estimators._base import check_kernel
+from mercer.estimators._auto import SECONDS, searchable, searched
+from mercer.estimators._base import automatic, check_kernel, conventions
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators.ridge import conventions
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
-from mercer.gram.trend import make_trend
+from mercer.gram.groundwork import make_trend
 from mercer.inference.regression import RegressionPosterior
 from mercer.inference.stacking import Stack, log_density_of, moments_of, quantiles_of, stacking_weights
 from mercer.kernels import Gaussian, Kernel
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search.found import left_out
-from mercer.selection.progress import ProgressSupport, begin, end, with_progress
+from mercer.selection.result import ProgressSupport, with_progress
 from mercer.solvers import choose
 from mercer.solvers.plan import CAUTION
 
@@ -156,10 +155,10 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        begin(self, X, y, steps=None if automatic(self.kernel) else 0)
-        self._fit_all_or_nothing(X, y, sample_weight)
-        end(self, X, y)
-        return self
+        return self._fit_all_or_nothing(X, y, sample_weight)
+
+    def _searches(self):
+        return automatic(self.kernel)
 
     def _fit(self, X, y, sample_weight):
         X, y = check_X_y(self, X, y, Gaussian())

@@ -1,18 +1,16 @@
 """SVR: the ε-insensitive loss, whose α is sparse."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.dual.working_set import QUICK, hold
-from mercer.estimators._auto import automatic
-from mercer.estimators._base import KernelRegressor, check_kernel, default_kernel, named_trend
-from mercer.estimators.ridge import conventions
+from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
@@ -23,7 +21,7 @@ from mercer.solvers.plan import plan_iteration
 CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
 
 
-class SVR(KernelRegressor):
+class SVR(base.KernelRegressor):
     """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
 
     C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
@@ -121,63 +119,26 @@ class SVR(KernelRegressor):
     True
     """
 
-    state_extras = {
-        **KernelRegressor.state_extras,
-        "residual": "_residual",
-        "point_weight": "_weight",
-        "copies": "_copies",
-        "point": "_point",
-    }
+    state_extras = {**base.KernelRegressor.state_extras, "residual": "_residual", "point_weight": "_weight"}
+    state_extras |= {"copies": "_copies", "point": "_point"}
     state_version = 2  # the first had the four without names
-    _parameter_constraints = {
-        "kernel": "no_validation",
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither"), None],
-        "nu": [Interval(Real, 0, 1, closed="right"), None],
-        "criterion": "no_validation",
-        "optimize": [StrOptions({"all", "lam", "kernel"})],
-        "trend": "no_validation",
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     criteria = ("loo", "kfold")
     learns_lengths = False
     leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
 
     def __init__(
-        self,
-        kernel=None,
-        C=1.0,
-        epsilon=0.1,
-        *,
-        lam=None,
-        nu=None,
-        criterion=None,
-        optimize="all",
-        trend="constant",
-        tol=1e-3,
-        max_iter=None,
-        time_budget=None,
-        memory=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.lam = lam
-        self.nu = nu
-        self.criterion = criterion
-        self.optimize = optimize
-        self.trend = trend
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.memory = memory
-        self.random_state = random_state
+        self, kernel=None, C=1.0, epsilon=0.1, *, lam=None, nu=None, criterion=None, optimize="all", trend="constant",
+        tol=1e-3, max_iter=None, time_budget=None, memory=None, random_state=0
+    ): ...  # fmt: skip
+
+    _parameter_constraints = base.constraints(
+        __init__,
+        C=[base.POSITIVE],
+        epsilon=[Interval(Real, 0, None, closed="left")],
+        lam=[base.POSITIVE, None],
+        nu=[Interval(Real, 0, 1, closed="right"), None],
+        max_iter=[base.COUNT, None],
+    )
 
     def fit(self, X, y, sample_weight=None):
         """Find α and b.
@@ -203,21 +164,21 @@ class SVR(KernelRegressor):
             raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
         self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
         rows = Rows(X, y, weight, None, "targets")
-        if self.criterion is not None or automatic(self.kernel):
+        if self.criterion is not None or base.automatic(self.kernel):
             kernel, C = self._select(X, y, weight)
-        elif self.kernel is None:
-            kernel = default_kernel(rows.X, rows.weights())
-        check_kernel(kernel, rows.X)
+            base.check_kernel(kernel, rows.X)
+        else:
+            (kernel,) = base.settled_kernels(self, [kernel], rows, base.default_kernel)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "clock": self._clock}
-        weight, constant = rows.weights(), named_trend(self) is not None
+        weight, constant = rows.weights(), base.named_trend(self) is not None
         found = [fit_target(K, t, weight, C, self.epsilon, self.nu, constant, **options) for t in rows.y.T]
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
-        every = conventions(self.lam_, rows.total)
+        every = base.conventions(self.lam_, rows.total)
         self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
         self._report(found, rows)
         self._warn(found)
@@ -280,31 +241,16 @@ class SVR(KernelRegressor):
     def _report(self, found, rows):
         """Fill ``fit_report_``."""
         infos = [one.solution.info for one in found]
-        self.fit_report_.update(
-            estimator="SVR",
-            kernel=repr(self.kernel_),
-            C=self.C_,
-            lam=self.lam_,
-            epsilon=self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist(),
-            rows=rows.given,
-            dropped_rows=rows.given - len(rows.used),
-            merged_rows=rows.merged,
-            support_vectors=len(self.support_),
-            bounded=int(np.sum(self.bounded_)),
-            free=int(np.sum(self.free_)),
-            solver=solver_of(found[-1]),
-            gram=infos[-1]["gram"],
-            status=", ".join(sorted({one.solution.status for one in found})),
-            iterations=self.n_iter_,
-            rounds=sum(info["rounds"] for info in infos),
-            interior_steps=sum(info["interior_steps"] for info in infos),
-            newton_steps=sum(info["newton_steps"] for info in infos),
-            jitter=max(info["jitter"] for info in infos),
-            refinements=sum(info["refinements"] for info in infos),
-            kkt_violation=float(np.max(self.kkt_violation_)),
-            dual_gap=float(np.max(self.dual_gap_)),
-            y_unit=[one.unit for one in found],
-        )
+        epsilon = self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist()
+        said = {"kernel": repr(self.kernel_), "C": self.C_, "lam": self.lam_, "epsilon": epsilon, **rows.counts()}
+        said |= {"support_vectors": len(self.points_), "bounded": int(np.sum(self.bounded_))}
+        said |= {"free": int(np.sum(self.free_)), "solver": solver_of(found[-1]), "gram": infos[-1]["gram"]}
+        said |= {"status": ", ".join(sorted({one.solution.status for one in found})), "iterations": self.n_iter_}
+        counted = ("rounds", "interior_steps", "newton_steps", "refinements")
+        said |= {name: sum(info[name] for info in infos) for name in counted}
+        said |= {"jitter": max(info["jitter"] for info in infos), "y_unit": [one.unit for one in found]}
+        said |= {"kkt_violation": float(np.max(self.kkt_violation_)), "dual_gap": float(np.max(self.dual_gap_))}
+        self.fit_report_.update(said)
 
     def _warn(self, found):
         """Say with numbers when a target has not converged."""
@@ -312,10 +258,9 @@ class SVR(KernelRegressor):
             solution = one.solution
             if solution.status == "converged":
                 continue
-            advice = {
-                "max_iter": "Raise max_iter",
-                "time_budget": "Raise time_budget",
-            }.get(solution.status, "Rounding allows no more, or the kernel matrix is not positive semi-definite")
+            otherwise = "Rounding allows no more, or the kernel matrix is not positive semi-definite"
+            limit = solution.status in ("max_iter", "time_budget")
+            advice = f"Raise {solution.status}" if limit else otherwise
             share = one.gap / max(abs(one.primal), np.finfo(float).tiny)
             warn(
                 f"SVR stopped ({solution.status}) after {solution.iterations} steps with a KKT violation of "
@@ -359,6 +304,5 @@ class SVR(KernelRegressor):
         check_is_fitted(self)
         if "_loo" not in self.__dict__:
             left, self.fit_report_["span_jitter"] = span_residuals(self)
-            self._loo = np.where((self._point >= 0)[:, None], left[self._point], np.nan)
-            self._loo = self._loo[:, 0] if self.dual_coef_.ndim == 1 else self._loo
+            self._loo = self._shaped(np.where((self._point >= 0)[:, None], left[self._point], np.nan))
         return self._loo

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._clock import FOREVER
 from mercer.dual.working_set import DualSolution, solve
+from mercer.estimators._base import kept
 from mercer.gram import take
 from mercer.gram.rows import power_of_two
 from mercer.losses import EpsilonInsensitive
@@ -31,8 +32,8 @@ def spread(y, weight, centred):
     size = float(power_of_two(y[:, None])[0])
     u = y / size
     total = weight.sum()
-    centre = float(weight @ u / total) if centred else 0.0
-    unit = float(np.sqrt(weight @ (u - centre) ** 2 / total))
+    centre = float((weight * u).sum() / total) if centred else 0.0
+    unit = float(np.sqrt((weight * (u - centre) ** 2).sum() / total))
     return centre * size, size * (unit if unit > 1e-12 else 1.0)
 
 
@@ -74,11 +75,8 @@ def span_residuals(model):
 
     One of several equal rows takes away only what the others cannot carry.
     """
-    if not np.isfinite(np.asarray(model.kernel_.diag(model.points_), dtype=float)).all():
-        raise ValueError(
-            f"{model.kernel_!r} keeps no matrix of the training rows, so there is no span rule; use the kernel "
-            'itself, or predict_interval(..., method="split").'
-        )
+    use = 'use the kernel itself, or predict_interval(..., method="split")'
+    kept(model.kernel_, model.points_, f"there is no span rule; {use}")
     left, jitter, merged = model._residual.copy(), 0.0, model._point[model.support_]
     t = left.shape[1]
     alpha, free, bounded = (v.reshape(-1, t) for v in (model.dual_coef_, model.free_, model.bounded_))

@@ -3,10 +3,12 @@
 import warnings
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from mercer.kernels.collection import refuse_nat
-from mercer.kernels.inputs import as_named, named_columns
+from mercer.kernels.base import refuse_nat
+from mercer.kernels.inputs import as_named
 from mercer.kernels.objects.tables import is_frame, readable
 
 WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
@@ -25,8 +27,8 @@ def check_X(estimator, X, *, reset, kernel):
     kernel : Kernel
         ``domain`` says whether rows are vectors.
     """
-    given, X = X, readable(X)
-    if named_columns(kernel):
+    given, X = X, X if isinstance(X, np.ndarray) else readable(X)
+    if kernel.named_columns():
         return _match_columns(estimator, as_named(kernel, X), reset)
     if kernel.domain == "objects" and not _is_numeric(X):
         if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
@@ -267,3 +269,40 @@ def check_diagonal(diagonal, X, kernel):
     if (diagonal < 0).any():
         row = int(np.argmin(diagonal))
         raise ValueError(f"k(x, x) is {diagonal[row]:.3g} < 0 for row {row}: {kernel!r} is not a kernel.")
+
+
+def generator(random_state):
+    """A numpy Generator from a seed, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = seed_of(random_state)
+    return np.random.default_rng(random_state)
+
+
+def check_method(method, methods, calibration):
+    """Refuse a method of intervals that is none, rows set aside where it needs none, and the other way round."""
+    if method not in methods:
+        raise ValueError(f"method must be one of {list(methods)}, got {method!r}.")
+    if (method == "split") != (calibration is not None):
+        raise ValueError('calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.')
+
+
+def held_residuals(model, calibration):
+    """y − f(X) of the rows (X, y) set aside."""
+    X, y = calibration
+    f, y = model.predict(X), np.asarray(y, dtype=float)
+    if y.shape != f.shape or not np.isfinite(y).all():
+        raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
+    return y - f
+
+
+def seed_of(random_state):
+    """A seed: the number given, or one drawn from what scikit-learn takes for a ``random_state``."""
+    given = isinstance(random_state, int | np.integer)
+    return int(random_state) if given else int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def predicts_numbers(self):
+    """Whether the estimator is no classifier; AttributeError, as for any missing method, where it is one."""
+    if is_classifier(self):
+        raise AttributeError(f"{type(self).__name__} is a classifier: it has probabilities, not intervals.")
+    return True

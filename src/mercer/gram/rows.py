@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._state import check
 from mercer.gram.base import joined, take
+from mercer.gram.groundwork import duplicate_groups, merge_points, merge_rows
 from mercer.gram.matrices import ScaledGram, TiledGram
-from mercer.gram.merge import duplicate_groups, merge_points, merge_rows
 
 FIELDS = {
     "X": "rows n d", "y": "float n t", "weight": ("float n", None), "H": "float n q", "spread": "float n t",
@@ -133,6 +133,11 @@ class Rows:
     def total(self):
         """Σ w."""
         return float(self.row_weight.sum())
+
+    def counts(self):
+        """What a report says: rows given, left out, merged away, and points."""
+        left_out = self.given - len(self.used)
+        return {"rows": self.given, "dropped_rows": left_out, "merged_rows": self.merged, "points": self.n}
 
     def weights(self):
         """c of the points, ones included."""

@@ -11,7 +11,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows, apply, take
 from mercer.inference.moments import Slopes, clip, draw, noise_at
 from mercer.kernels import Kernel
-from mercer.kernels.amplitude import additive_parts
+from mercer.kernels.algebra import additive_parts
 from mercer.solvers.accuracy import examine_fit
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.projected import Projected, project
@@ -72,7 +72,7 @@ class RegressionPosterior:
         K = rows.gram(kernel)
         inverse = solver.resolvent(K, rows.scaled(rows.H) if span is None else span)(lam)
         self = cls(kernel, rows.retained(kernel), inverse)
-        self.norm, found = examine_fit(K, inverse, self.beta, rows.scaled(rows.y), rows.scaled(rows.H @ self.b))
+        self.norm, found = examine_fit(K, inverse, self.beta, rows.scaled(rows.y), rows.scaled(rows.H), self.b)
         inverse.info["accuracy"] = found and found._asdict()
         return self
 

@@ -1,9 +1,9 @@
 """Kernels: what similarity means. No λ, no y, no solver."""
 
-from mercer.kernels.adapter import SklearnKernel, as_kernel
+from mercer.kernels.adapter import SklearnKernel
 from mercer.kernels.algebra import Composite, Product, Scaled, Sum
 from mercer.kernels.anova import Anova
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, as_kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
 from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
 from mercer.kernels.inputs import Columns, Normalised, Transformed, Warped

@@ -1,4 +1,4 @@
-"""One adapter for scikit-learn's Gaussian-process kernels, and `as_kernel`: what may stand where a kernel is asked for.
+"""One adapter for scikit-learn's Gaussian-process kernels, and what else may stand where a kernel is asked for.
 
 scikit-learn's kernels are imported only by a user who has one.
 """
@@ -9,13 +9,10 @@ import sys
 
 import numpy as np
 
-from mercer.kernels.base import Kernel
-from mercer.kernels.collection import as_collection, as_vectors, result_dtype
+from mercer._parameters import show
+from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.doors import Pairwise
-from mercer.kernels.text import show
 
-DEEPEST = 200  # levels of a kernel tree: more, and Python's own recursion limit is near
-LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is evaluated
 GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
 TRIED = 3  # rows on which a user's kernel is asked twice, for noise of its own
 SAME = 1e-10  # relative: what rounding may make of one value computed in two ways
@@ -245,37 +242,8 @@ def _stacked(A, B):
     return [*A, *B]
 
 
-# ---------------------------------------------------------------------- what may stand for a kernel
-def as_kernel(obj):
-    """Return obj as a kernel: a `Kernel`, a scikit-learn kernel object, or a function of two inputs.
-
-    Parameters
-    ----------
-    obj : Kernel, sklearn.gaussian_process.kernels.Kernel or callable
-
-    Returns
-    -------
-    Kernel
-        ``obj`` itself, a `SklearnKernel`, or a `Pairwise`.
-
-    Raises
-    ------
-    TypeError
-        For anything else; the name of a kernel is answered with the class to use.
-    ValueError
-        For a tree of kernels that contains itself, or is deeper than 200 levels.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, as_kernel
-    >>> as_kernel(Gaussian(2.0))
-    Gaussian(2.0)
-    >>> as_kernel(min)
-    Pairwise(min)
-    """
-    if isinstance(obj, Kernel):
-        _check_tree(obj)
-        return obj
+def adapted(obj):
+    """The kernel that something else stands for: a kernel of scikit-learn, a function; all else is refused in words."""
     if isinstance(obj, type) and issubclass(obj, Kernel):
         raise TypeError(f"kernel must be an object, not a class: write {obj.__name__}(...).")
     if isinstance(obj, str):
@@ -296,31 +264,3 @@ def as_kernel(obj):
         "kernel must be a Kernel of mercer.kernels, a kernel object of sklearn.gaussian_process.kernels, or a function "
         f"of two inputs; got {type(obj).__name__}."
     )
-
-
-def _check_tree(kernel, above=frozenset(), known=None):
-    """Refuse a tree of kernels that contains itself, is too deep or too large, or has a part that is no kernel.
-
-    Returns (levels, parts); what is known of a part is kept by identity, so that a shared one is looked at once.
-    """
-    known = {} if known is None else known
-    if id(kernel) in above:
-        raise ValueError(f"The kernel contains itself: a {type(kernel).__name__} is a part of its own part.")
-    if id(kernel) not in known:
-        if len(above) == DEEPEST:
-            raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
-        below = [_check_tree(part, above | {id(kernel)}, known) for part in _children(kernel)]
-        known[id(kernel)] = 1 + max((deep for deep, _ in below), default=0), 1 + sum(size for _, size in below)
-    if known[id(kernel)][0] + len(above) > DEEPEST:
-        raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
-    if known[id(kernel)][1] > LARGEST:
-        raise ValueError(f"The kernel has more than {LARGEST} parts; a shared part counts every time.")
-    return known[id(kernel)]
-
-
-def _children(kernel):
-    """The parts of a kernel, one by one, checked to be kernels."""
-    for name, part in kernel._named_parts():
-        if not isinstance(part, Kernel):
-            raise TypeError(f"{type(kernel).__name__}: {name} must be a Kernel, got {type(part).__name__}.")
-        yield part

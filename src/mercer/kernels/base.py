@@ -2,7 +2,7 @@
 
 The author of a kernel writes a tile, the diagonal and (if it has hyper-parameters) the contraction of a
 weight tile W with the derivative. Everything else (log θ, bounds, names, operators, tiles on all cores)
-is written once, here.
+is written once, here. A collection is rows of floats, or objects where inputs need not be vectors.
 """
 
 import importlib
@@ -12,13 +12,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _tiles
-from mercer._parameters import Parametrised
+from mercer._parameters import Parametrised, call_repr, parameter_names, same
 from mercer._tiles import EVERYTHING
-from mercer.kernels.collection import as_vectors
 from mercer.kernels.hyper import HyperParameters
 from mercer.kernels.prepared import Prepared, part_of
 from mercer.kernels.slopes import InputSlopes
-from mercer.kernels.text import call_repr, parameter_names, same
 
 
 class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
@@ -113,6 +111,10 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
         if self.parts or self.domain == "objects":
             return X
         return as_vectors(X, type(self).__name__)
+
+    def named_columns(self):
+        """Return the columns that the kernel reads by name, in order; empty if it reads none by name."""
+        return list(dict.fromkeys(name for _, part in self._named_parts() for name in part.named_columns()))
 
     def metric(self, X):
         """(U, p) where k(x, z) falls with ‖u − v‖ₚ and depends on nothing else; None where there are none such."""
@@ -247,3 +249,92 @@ class PreparedKernel(Kernel):
 def _later(module):
     """A module of kernels, imported when an operator or a method is used: it is built from what is here."""
     return importlib.import_module(f"mercer.kernels.{module}")
+
+
+def as_kernel(obj):
+    """Return obj as a kernel: a `Kernel`, a scikit-learn kernel object, or a function of two inputs.
+
+    Parameters
+    ----------
+    obj : Kernel, sklearn.gaussian_process.kernels.Kernel or callable
+
+    Returns
+    -------
+    Kernel
+        ``obj`` itself, a `SklearnKernel`, or a `Pairwise`.
+
+    Raises
+    ------
+    TypeError
+        For anything else; the name of a kernel is answered with the class to use.
+    ValueError
+        For a tree of kernels that contains itself, or is deeper than 200 levels.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, as_kernel
+    >>> as_kernel(Gaussian(2.0))
+    Gaussian(2.0)
+    >>> as_kernel(min)
+    Pairwise(min)
+    """
+    if isinstance(obj, Kernel):
+        obj.check_tree()
+        return obj
+    return _later("adapter").adapted(obj)
+
+
+# ---------------------------------------------------------------------- collections
+def as_collection(X, who):
+    """Return X as something with ``len`` and slicing.
+
+    A 2-D array of numbers is rows of floats, as for every kernel on vectors. All else stays what it is: a list is a
+    list of objects even if these happen to be equally long lists of numbers.
+    """
+    if hasattr(X, "to_numpy"):  # a data frame, or one of its columns
+        X = X.to_numpy()
+    if isinstance(X, np.ndarray):
+        if X.ndim == 0:
+            raise ValueError(f"{who}: X is a single value of dtype {X.dtype}; give a sequence of inputs.")
+        return as_vectors(X, who) if X.ndim == 2 and X.dtype.kind in "buifc" else X
+    if isinstance(X, (str, bytes)):
+        raise TypeError(f"{who}: X is one {type(X).__name__}; give a list of inputs, [x] for a single one.")
+    if isinstance(X, (dict, set, frozenset)) or not (hasattr(X, "__len__") and hasattr(X, "__getitem__")):
+        raise TypeError(f"{who}: X must be a sequence (a list, an array, a data frame), got {type(X).__name__}.")
+    return list(X) if isinstance(X, tuple) else X
+
+
+def refuse_nat(values, what):
+    """Refuse dates or durations one of which is missing: as a number NaT is −2⁶³, not NaN."""
+    if isinstance(values, list | tuple):
+        try:
+            values = np.asarray(values)
+        except (TypeError, ValueError):  # no array: others refuse it
+            return
+    if getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M"):
+        rows = np.flatnonzero(np.isnat(np.asarray(values)).reshape(len(values), -1).any(axis=1))
+        if rows.size:
+            raise ValueError(f"{what} contains NaT, no date: row {rows[0]} ({rows.size} such rows). Drop them first.")
+
+
+def result_dtype(X):
+    """float32 for a float32 array, else float64."""
+    return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
+
+
+def as_vectors(X, who):
+    """Return X as a float32 or float64 array of shape (n, d); float32 stays float32."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float64, np.float32):
+        return X
+    X = np.asarray(X)
+    refuse_nat(X, f"{who}: X")
+    if X.dtype.kind == "c":
+        raise ValueError(f"{who}: complex data are not supported.")
+    if X.dtype not in (np.float64, np.float32):
+        X = X.astype(np.float64)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{who}: expected a 2-D array of rows, got {X.ndim}-D of shape {X.shape}. "
+            "For one column use X.reshape(-1, 1), for one row X.reshape(1, -1)."
+        )
+    return X

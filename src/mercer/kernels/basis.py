@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import expit, factorial
 
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel
-from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.base import Kernel, as_collection, result_dtype
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.radial_base import phi_of
 from mercer.kernels.slopes import differences

@@ -3,8 +3,7 @@
 import numpy as np
 
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel
-from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.base import Kernel, as_collection, result_dtype
 from mercer.kernels.definite import semidefinite
 
 

@@ -11,6 +11,8 @@ import reprlib
 import numpy as np
 
 FIXED = "fixed"
+DEEPEST = 200  # levels of a kernel tree: more, and Python's own recursion limit is near
+LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is evaluated
 
 
 class HyperParameters:
@@ -141,6 +143,29 @@ class HyperParameters:
         for part_name, part in self._named_parts():
             out += [f"{part_name}__{name}" for name in part.names]
         return out
+
+    def check_tree(self, above=frozenset(), known=None):
+        """Refuse a tree of kernels that contains itself, is too deep or too large, or has a part that is no kernel.
+
+        Returns (levels, parts); what is known of a part is kept by identity, so that a shared one is looked at once.
+        """
+        known = {} if known is None else known
+        if id(self) in above:
+            raise ValueError(f"The kernel contains itself: a {type(self).__name__} is a part of its own part.")
+        if id(self) not in known:
+            if len(above) == DEEPEST:
+                raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
+            below = []
+            for name, part in self._named_parts():
+                if not isinstance(part, HyperParameters):
+                    raise TypeError(f"{type(self).__name__}: {name} must be a Kernel, got {type(part).__name__}.")
+                below.append(part.check_tree(above | {id(self)}, known))
+            known[id(self)] = 1 + max((deep for deep, _ in below), default=0), 1 + sum(size for _, size in below)
+        if known[id(self)][0] + len(above) > DEEPEST:
+            raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
+        if known[id(self)][1] > LARGEST:
+            raise ValueError(f"The kernel has more than {LARGEST} parts; a shared part counts every time.")
+        return known[id(self)]
 
     # ------------------------------------------------------------------ copies
     def with_theta(self, theta):

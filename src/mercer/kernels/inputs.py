@@ -5,11 +5,11 @@ from abc import abstractmethod
 
 import numpy as np
 
+from mercer._parameters import show
 from mercer._tiles import EVERYTHING
 from mercer.kernels.algebra import Composite, FromParts
-from mercer.kernels.collection import as_collection, as_vectors, result_dtype
+from mercer.kernels.base import as_collection, as_vectors, result_dtype
 from mercer.kernels.slopes import differences
-from mercer.kernels.text import show
 
 
 class Compared(Composite):
@@ -177,6 +177,10 @@ class Transformed(FromParts):
 
     def __init__(self, kernel, function): ...
 
+    def named_columns(self):
+        """None: its part reads what the function returns."""
+        return []
+
     def validate(self, X):
         """X is what the function reads; the kernel validates what it returns."""
         return as_collection(X, "Transformed")
@@ -232,14 +236,18 @@ class Columns(FromParts):
 
     def __init__(self, kernel, columns): ...
 
+    def named_columns(self):
+        """The columns, where they are names."""
+        return list(dict.fromkeys(_names(self.columns)))
+
     @property
     def domain(self):
         """What a collection holds: "objects" where columns are chosen by name."""
-        return "objects" if named_columns(self) else self.kernel.domain
+        return "objects" if self.named_columns() else self.kernel.domain
 
     def validate(self, X):
         """X whole: other kernels may read the other columns. The chosen ones are checked and prepared."""
-        tables, names = _tables(), named_columns(self)
+        tables, names = _tables(), self.named_columns()
         if not names and not isinstance(X, tables.Table):
             try:
                 return as_vectors(X, "Columns")
@@ -257,7 +265,7 @@ class Columns(FromParts):
     def _chosen(self, X, check=False):
         """The columns of X."""
         if not isinstance(X, np.ndarray):
-            whole = bool(named_columns(self.kernel))
+            whole = bool(self.kernel.named_columns())
             return X.part(X.named(self.columns), self.kernel, whole=whole, check=check)
         chosen = self._numbered(X)
         return self.kernel.validate(chosen) if self.kernel.domain == "objects" else chosen
@@ -299,26 +307,9 @@ class Columns(FromParts):
         return f"{self.kernel._repr_operand(4)}.on({show(self.columns)})"
 
 
-def named_columns(kernel):
-    """Return the columns that a kernel reads by name, in order; empty if it reads none by name.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    """
-    found, stack = [], [kernel]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Columns):
-            found += _names(node.columns)
-        elif not isinstance(node, Transformed):  # its part reads what the function returns
-            stack += [part for _, part in reversed(node._named_parts())]
-    return list(dict.fromkeys(found))
-
-
 def as_named(kernel, X):
     """Return X as a table if the kernel reads columns by name, else as it is."""
-    names = named_columns(kernel)
+    names = kernel.named_columns()
     return _tables().as_table(X, type(kernel).__name__, names) if names else X
 
 

@@ -5,8 +5,8 @@ from abc import abstractmethod
 import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 
+from mercer._parameters import show
 from mercer.kernels.algebra import Composite
-from mercer.kernels.text import show
 
 
 class FunctionOf(Composite):

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from mercer.kernels import bessel
+from mercer.kernels import bessel, radial_base
 from mercer.kernels.radial_base import LENGTH_BOUNDS, SHORTCUTS, Radial, Shortcut
 
 
@@ -206,59 +206,12 @@ class RationalQuadratic(Radial):
         return {"alpha": phi * (u / (1.0 + u) - np.log1p(u))}
 
 
-# ---------------------------------------------------------------------- φ and φ′ from one exp
-def _gaussian(kernel, s, one, two):
-    np.exp(np.multiply(s, -0.5, out=one), out=one)
-    return one, np.multiply(one, -0.5, out=two)
-
-
-def _exponential(kernel, s, one, two):
-    r = np.sqrt(s, out=two)
-    np.exp(np.negative(r, out=one), out=one)
-    np.divide(one, r, out=two, where=r > 0.0)  # 0 where r is
-    two *= -0.5
-    return one, two
-
-
-def _matern32(kernel, s, one, two):
-    a = np.sqrt(np.multiply(s, 3.0, out=one), out=one)
-    np.exp(np.negative(a, out=two), out=two)
-    a += 1.0
-    a *= two
-    two *= -1.5
-    return a, two
-
-
-def _matern52(kernel, s, one, two):
-    a = np.sqrt(np.multiply(s, 5.0, out=two), out=two)
-    np.exp(np.negative(a, out=one), out=one)
-    a += 1.0
-    a *= one  # (1 + a) e⁻ᵃ
-    one *= s
-    one *= 5.0 / 3.0
-    one += a
-    a *= -5.0 / 6.0
-    return one, a
-
-
-def _rational_quadratic(kernel, s, one, two):
-    alpha = float(kernel._positive("alpha"))
-    u = np.divide(s, 2.0 * alpha, out=two)
-    np.log1p(u, out=one)
-    one *= -alpha
-    np.exp(one, out=one)
-    u += 1.0
-    np.divide(one, u, out=two)
-    two *= -0.5
-    return one, two
-
-
 SHORTCUTS.update(
     {
-        Gaussian.phi: Shortcut(Gaussian.dphi, _gaussian, "gaussian"),
-        Exponential.phi: Shortcut(Exponential.dphi, _exponential, "exponential"),
-        Matern32.phi: Shortcut(Matern32.dphi, _matern32, "matern32"),
-        Matern52.phi: Shortcut(Matern52.dphi, _matern52, "matern52"),
-        RationalQuadratic.phi: Shortcut(RationalQuadratic.dphi, _rational_quadratic),
+        Gaussian.phi: Shortcut(Gaussian.dphi, radial_base.gaussian_pair, "gaussian"),
+        Exponential.phi: Shortcut(Exponential.dphi, radial_base.exponential_pair, "exponential"),
+        Matern32.phi: Shortcut(Matern32.dphi, radial_base.matern32_pair, "matern32"),
+        Matern52.phi: Shortcut(Matern52.dphi, radial_base.matern52_pair, "matern52"),
+        RationalQuadratic.phi: Shortcut(RationalQuadratic.dphi, radial_base.rational_quadratic_pair),
     }
 )

@@ -207,3 +207,55 @@ class RadialPrepared(Prepared):
     def _in_log_scale(self, sums):
         """∂/∂log ℓ from Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)², for each column or all together."""
         return -2.0 * (sums if self.scale.size > 1 else np.add.reduce(sums, keepdims=True) if sums.ndim else sums[None])
+
+
+# ---------------------------------------------------------------------- φ and φ′ from one exp
+def gaussian_pair(kernel, s, one, two):
+    """φ and φ′ of `Gaussian`, see `Shortcut`."""
+    np.exp(np.multiply(s, -0.5, out=one), out=one)
+    return one, np.multiply(one, -0.5, out=two)
+
+
+def exponential_pair(kernel, s, one, two):
+    """φ and φ′ of `Exponential`, see `Shortcut`."""
+    r = np.sqrt(s, out=two)
+    np.exp(np.negative(r, out=one), out=one)
+    np.divide(one, r, out=two, where=r > 0.0)  # 0 where r is
+    two *= -0.5
+    return one, two
+
+
+def matern32_pair(kernel, s, one, two):
+    """φ and φ′ of `Matern32`, see `Shortcut`."""
+    a = np.sqrt(np.multiply(s, 3.0, out=one), out=one)
+    np.exp(np.negative(a, out=two), out=two)
+    a += 1.0
+    a *= two
+    two *= -1.5
+    return a, two
+
+
+def matern52_pair(kernel, s, one, two):
+    """φ and φ′ of `Matern52`, see `Shortcut`."""
+    a = np.sqrt(np.multiply(s, 5.0, out=two), out=two)
+    np.exp(np.negative(a, out=one), out=one)
+    a += 1.0
+    a *= one  # (1 + a) e⁻ᵃ
+    one *= s
+    one *= 5.0 / 3.0
+    one += a
+    a *= -5.0 / 6.0
+    return one, a
+
+
+def rational_quadratic_pair(kernel, s, one, two):
+    """φ and φ′ of `RationalQuadratic`, see `Shortcut`."""
+    alpha = float(kernel._positive("alpha"))
+    u = np.divide(s, 2.0 * alpha, out=two)
+    np.log1p(u, out=one)
+    one *= -alpha
+    np.exp(one, out=one)
+    u += 1.0
+    np.divide(one, u, out=two)
+    two *= -0.5
+    return one, two

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from mercer._parameters import show
 from mercer.kernels.algebra import FromParts
-from mercer.kernels.text import show
 
 EARTH = 6371.0  # km
 

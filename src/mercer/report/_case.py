@@ -15,7 +15,7 @@ from mercer.kernels.inputs import as_named
 from mercer.report._factors import find_factors
 from mercer.report._responses import importance
 from mercer.report.findings import MOST, Allowance, all_short, short
-from mercer.selection.judging import fair_folds, fit_part, new_part, quietly, refitted
+from mercer.selection.judging import RowsLeftOut, fair_folds, fit_part, new_part, quietly, refitted
 
 SHOWN = 1000  # rows that are drawn as points
 COLUMNS = 600  # columns that are named: of numbers, categories and texts
@@ -49,6 +49,7 @@ class Case:
     units: dict | None = None
     fitted_rows: int = 0
     selection: object = None
+    seen: bool = True
 
     @cached_property
     def factors(self):
@@ -62,8 +63,8 @@ class Case:
 
     @property
     def sampled(self):
-        """Whether the model was fitted on more rows than the page is about."""
-        return self.fitted_rows > self.n
+        """Whether the model was fitted on other rows than those that the page is about, or on more."""
+        return self.fitted_rows > self.n or not self.seen
 
     @cached_property
     def importance(self):
@@ -140,7 +141,7 @@ class Case:
 
 def make_case(
     model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None,
-    fitted_rows=None, selection=None,
+    fitted_rows=None, selection=None, seen=True,
 ):  # fmt: skip
     """The case of a fitted model, with X and y checked against each other and against the model."""
     check_is_fitted(model)
@@ -191,6 +192,7 @@ def make_case(
         units=_by_place(X, names, units),
         fitted_rows=max(n, fitted_rows or n),
         selection=model.selection_ if selection is None else selection,
+        seen=seen,
     )
 
 
@@ -262,6 +264,8 @@ def weights_of(model, n, given=None):
 def left_out(case):
     """Predictions of the rows left out, of all targets: what the model has itself, or by refits where that is rough."""
     model = case.model
+    if not case.seen:
+        return _unseen(case)
     kinds = ("exact", "close") if case.classes is None else ("exact",)  # a class of one row is not to be judged
     few = case.n <= LEFT_OUT and not case.sampled
     own = few and model.leaves_out in kinds and not (case.pairwise and model.linear)
@@ -277,6 +281,18 @@ def left_out(case):
     if not case.sampled:
         return found
     return replace(found, how=f"{found.how}, {case.n} of the {case.fitted_rows} rows of the fit alone")
+
+
+def _unseen(case):
+    """What the model itself says of rows that it was not fitted on."""
+    model, how = case.model, f"{case.n} rows that the fit has not seen"
+    if case.classes is not None:
+        proba = quietly(model.predict_proba, case.X) if hasattr(model, "predict_proba") else None
+        return RowsLeftOut(np.asarray(quietly(model.predict, case.X)).astype(object), how, False, proba=proba)
+    if model.probabilistic:
+        f, std = quietly(model.predict, case.X, return_std=True, noisy=True)
+        return RowsLeftOut(np.asarray(f), how, False, std=np.asarray(std))
+    return RowsLeftOut(np.asarray(quietly(model.predict, case.X)), how, False)
 
 
 def counted(weight, n):

@@ -17,7 +17,7 @@ from mercer.selection.judging import RowsLeftOut
 
 def collect(
     estimator, X, y, *, feature_names=None, target=None, scores=None, notes=(), command=None, row_labels=None,
-    sample_weight=None, units=None, time_budget=None, fitted_rows=None, selection=None,
+    sample_weight=None, units=None, time_budget=None, fitted_rows=None, selection=None, seen=True,
 ):  # fmt: skip
     """Look at a fitted model from all sides, and return what a page says about it.
 
@@ -53,6 +53,13 @@ def collect(
     time_budget : float, default=None
         Seconds after which no costly part is begun: learning curve, effects, evidence surface. The page says what
         was left out. None does all; each part has bounds of its own.
+    fitted_rows : int, default=None
+        How many rows the estimator was fitted on, where X and y are some of them; None are those of X.
+    selection : SearchResult, default=None
+        How the kernel and λ were chosen, where the estimator was given them: on fewer rows, for example. None is what
+        the estimator knows.
+    seen : bool, default=True
+        Whether the estimator was fitted on these rows. If not, it is judged by what it says of them itself.
 
     Returns
     -------
@@ -79,7 +86,7 @@ def collect(
     """
     budget = Allowance(time_budget)
     case = make_case(
-        estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection
+        estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection, seen
     )
     judged, held = (None, None) if scores is None else given_scores(case, scores)
     every = left_out(case) if _asked(case, held) else None
@@ -152,4 +159,4 @@ def _asked(case, held):
     model = case.model
     if held is None or case.columns > 1 or case.classes is not None or model.quantile_levels_ is not None:
         return True
-    return model.probabilistic and case.n <= LEFT_OUT and not case.sampled
+    return model.probabilistic and (not case.seen or (case.n <= LEFT_OUT and not case.sampled))

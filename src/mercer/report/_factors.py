@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.kernels import Categorical, Columns, Table, Transformed
-from mercer.kernels.inputs import named_columns
 from mercer.report._html import day, number
 from mercer.report.findings import all_short, short
 
@@ -273,7 +272,7 @@ def all_columns(case):
 def _read(kernel, X):
     """The columns that a kernel reads, in the order of X; all where it does not choose."""
     every = list(X.columns) if is_table(X) else list(range(X.shape[1]))
-    named = set(named_columns(kernel))
+    named = set(kernel.named_columns())
     leaves = [columns for part, columns, _ in nodes(kernel, every) if not part._named_parts()]
     if named or not any(columns is None or columns == every for columns in leaves):
         used = named | {place for columns in leaves for place in columns or ()}

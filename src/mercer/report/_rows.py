@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.gram.merge import duplicate_groups, identities_of
+from mercer.gram.groundwork import duplicate_groups, identities_of
 from mercer.report._case import LEFT_OUT
 from mercer.report._factors import TEXT
 from mercer.selection.judging import quietly, root_mean_square

@@ -105,7 +105,7 @@ def _rows(d):
     fitted = d.get("fitted_rows", d["rows"])
     if fitted == d["rows"]:
         return f"{show(d['rows'])} rows"
-    return f"{show(d['rows'])} of the {show(fitted)} rows of the fit, drawn at random"
+    return f"{show(d['rows'])} rows are looked at here, the model was fitted on {show(fitted)}"
 
 
 def _size(d):
@@ -194,7 +194,7 @@ def _optimism(scores):
         gain = show(scores["optimism"]["value"])
         said = f" Without the outer loop the score would be {gain} better: that is the optimism."
     if scores["folds"]:
-        said += f" {scores['metric']} of the folds: {', '.join(show(value) for value in scores['folds'])}."
+        said += f" {scores['metric']} of each part: {', '.join(show(value) for value in scores['folds'])}."
     return said
 
 

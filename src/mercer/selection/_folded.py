@@ -7,6 +7,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from mercer._state import Stateful
 from mercer.kernels.base import Kernel
 from mercer.selection.base import Rule
 from mercer.selection.row_kernel import RowKernel, row_kernels
@@ -50,8 +51,8 @@ class Run:
 
 
 def ours(model):
-    """Whether a model has our protocol."""
-    return hasattr(model, "frozen")
+    """Whether a model is one of ours, or of a user's by our protocol: these alone can be frozen, and kept."""
+    return isinstance(model, Stateful)
 
 
 def _frozen(fitted, rows):

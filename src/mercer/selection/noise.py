@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.gram import take
-from mercer.gram.merge import duplicate_groups, merge
+from mercer.gram.groundwork import duplicate_groups, merge_points
 
 ENOUGH = 30  # degrees of freedom from equal inputs that are trusted
 ROWS = 512
@@ -44,7 +44,7 @@ def noise_level(kernel, X, y, weight=None):
     groups = duplicate_groups(X)
     if groups is not None and n - groups[0].size >= ENOUGH:
         first, group = groups
-        spread = merge(y, w, group, first.size)[2]
+        spread = merge_points(y, w, group, first.size)[2].sum(axis=0)
         return float(np.sqrt(spread.sum() / (t * (n - first.size)))), "duplicates"
     if n < 2:
         return 0.0, "neighbours"

@@ -65,8 +65,12 @@ class Priors:
     def __init__(self, priors):
         self.priors = dict(priors)
         for pattern, prior in self.priors.items():
-            if not hasattr(prior, "value_and_slope"):
-                raise TypeError(f"the prior of {pattern!r} must have value_and_slope, as LogNormal has; got {prior!r}.")
+            try:
+                prior.value_and_slope(0.0)
+            except AttributeError:
+                raise TypeError(
+                    f"the prior of {pattern!r} must have value_and_slope, as LogNormal has; got {prior!r}."
+                ) from None
 
     def __repr__(self):
         return f"Priors({self.priors!r})"

@@ -32,8 +32,8 @@ class Accuracy(NamedTuple):
     norm: float
 
 
-def examine_fit(K, Kinv, alpha, y, trend=0.0):
-    """(√(αᵀKα) of each column, Accuracy or None) of α = (K + λI)⁻¹ rest, rest = y − trend.
+def examine_fit(K, Kinv, alpha, y, H=None, b=None):
+    """(√(αᵀKα) of each column, Accuracy or None) of α = (K + λI)⁻¹ rest, rest = y − Hb.
 
     αᵀKα = αᵀ(rest − λα) loses digits where α is much larger than what it explains (K of low rank, λ small): there it is
     ‖Lᵀα‖² with K = L Lᵀ from pivots. Errors r of the system change K^½α by at most ‖K^½(K + λI)⁻¹r‖ <= ‖r‖/2√λ.
@@ -51,9 +51,10 @@ def examine_fit(K, Kinv, alpha, y, trend=0.0):
     (array([2.333333]), True)
     """
     y = np.asarray(y, dtype=float)
+    left_over = y if H is None or not H.shape[1] else y - H @ b
     unit, size = power_of_two(y), float(power_of_two(K.diag()[:, None])[0])  # so that no square overflows
-    a, rest, lam = (alpha * size) / unit, (y - trend) / unit, Kinv.lam / size
-    squares, errors = np.einsum("ij,ij->j", a, rest - lam * a), Kinv.errors(alpha, y - trend)
+    a, rest, lam = (alpha * size) / unit, left_over / unit, Kinv.lam / size
+    squares, errors = np.einsum("ij,ij->j", a, rest - lam * a), Kinv.errors(alpha, left_over)
     if errors is None:
         return unit / np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0)), None
     whole = column_norms(y / unit)

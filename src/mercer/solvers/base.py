@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.gram import ScaledGram
-from mercer.solvers.symmetric import combine
+from mercer.solvers.engine.lapack import combine
 
 EVERYTHING = frozenset({"diag", "logdet", "dense"})
 

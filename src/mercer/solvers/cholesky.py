@@ -9,9 +9,9 @@ from mercer._warn import warn
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import DenseGram
 from mercer.solvers import update
-from mercer.solvers.base import Explicit, Inverse, Solver, check_lam
+from mercer.solvers.base import Explicit, Inverse, Solver, check_lam, column_norms
 from mercer.solvers.engine import lapack
-from mercer.solvers.factoring import Probe, attempt, factor, norm_and_condition, warn_of_condition
+from mercer.solvers.factoring import Probe, attempt, factor, lower, norm_and_condition, warn_of_condition
 from mercer.solvers.pcg import pcg
 from mercer.solvers.projected import Resolvent
 
@@ -56,9 +56,14 @@ def examined(K, lam, jitter="auto"):
     started = time.perf_counter()
     lam = check_lam(lam)
     check_memory(8.0 * K.n**2, f"Cholesky for n = {K.n}")
-    at_hand = DenseGram.from_matrix(K.dense(), K) if K.n <= FEW else K  # to be factored, and looked at
-    L, added = factor(at_hand, lam, np.float64, jitter)
-    probe = Probe(at_hand)
+    probe = first = None
+    if K.n <= FEW:  # evaluated once: looked at, then factored where it is
+        A = K.dense()
+        probe = Probe(DenseGram.from_matrix(A, K))
+        A.reshape(-1)[:: K.n + 1] += lam
+        first = lower(A)
+    L, added = factor(K, lam, np.float64, jitter, first)
+    probe = Probe(K) if probe is None else probe
     norm, condition = norm_and_condition(probe, L, lam, added)
     info = {
         "solver": "cholesky",
@@ -113,12 +118,25 @@ class CholeskyInverse(Inverse):
     def __init__(self, L, lam, info=None, probe=None, original=None):
         self._L, self.lam, self.n = L, check_lam(lam), len(L)
         self.probe, self._original = probe, original
-        self.info = {"solver": "cholesky", "dtype": "float64", "jitter": 0.0} if info is None else info
+        self._last, self._measured = None, probe is None
+        self._info = {"solver": "cholesky", "dtype": "float64", "jitter": 0.0} if info is None else info
 
     @property
-    def jittered(self):
-        """Whether L is the factor of a changed matrix."""
-        return self._original is not None
+    def info(self):
+        """What was done; unless the errors of a fit are known, the last residual is measured when somebody looks."""
+        if self._last is not None:
+            (X, B), self._last = self._last, None
+            self._info["residual"] = self.probe.residual(self.lam, X, B)
+        return self._info
+
+    def errors(self, alpha, rest):
+        """See `Inverse.errors`; the residual is known from them."""
+        found = super().errors(alpha, rest)
+        if found is not None and self._original is None:
+            size, self._last, self._measured = column_norms(rest), None, True
+            share = np.divide(found[1], size, out=np.zeros_like(size), where=size > 0)
+            self._info["residual"] = float(share.max(initial=0.0))
+        return found
 
     @property
     def factor(self):
@@ -155,8 +173,7 @@ class CholeskyInverse(Inverse):
         if self._original is not None:
             return self._refine(B)
         X = lapack.solve_lower(self._L, B)
-        if self.probe is not None:
-            self.info["residual"] = self.probe.residual(self.lam, X, B)
+        self._last = None if self._measured else (X, B)
         return X
 
     def _refine(self, B):

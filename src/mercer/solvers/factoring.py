@@ -19,7 +19,7 @@ LARGEST = {"float64": 1e-6, "float32": 1e-2}  # most that is added, relative to 
 ROWS = 512
 
 
-def factor(K, lam, dtype=np.float64, jitter="auto"):
+def factor(K, lam, dtype=np.float64, jitter="auto", first=None):
     """(L, added) with L Lᵀ = K + (λ + added) I, in one n × n array; added is 0 unless the factorisation failed without.
 
     Parameters
@@ -30,6 +30,8 @@ def factor(K, lam, dtype=np.float64, jitter="auto"):
     jitter : "auto", None or float
         What may be added after a failure, relative to the largest diagonal entry: "auto" begins at 4 u √n (u the unit
         roundoff) and grows by tens up to 1e-6 (1e-2 in float32); None adds nothing; a number is tried once.
+    first : (ndarray, int), default=None
+        What `lower` made of K + λI, where somebody has tried.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def factor(K, lam, dtype=np.float64, jitter="auto"):
         If nothing helps.
     """
     dtype = np.dtype(dtype)
-    A, bad = attempt(K, lam, dtype)
+    A, bad = attempt(K, lam, dtype) if first is None else first
     if not bad:
         return A, 0.0
     z = _negative_direction(A, bad)

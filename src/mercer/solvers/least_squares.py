@@ -1,5 +1,7 @@
 """Least squares in the primal, by QR: the normal equations would square the condition."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import qr, solve_triangular, svd
 
@@ -53,3 +55,42 @@ def least_squares(A, b, penalty):
     U, s, Vt = U[:, keep], s[keep], Vt[keep]
     theta = Vt.T @ ((U[:n].T @ b) / s[:, None])
     return theta, np.einsum("ij,ij->i", U[:n], U[:n]), (Vt.T / s**2) @ Vt, info
+
+
+class WeightedFit(NamedTuple):
+    """θ, Φθ, leverages, the free degrees n − 2 tr H + tr H² of the residuals, cov θ/σ² = G ΦᵀWΦ G, and the info."""
+
+    theta: np.ndarray
+    fitted: np.ndarray
+    leverage: np.ndarray
+    free: float
+    covariance: np.ndarray
+    info: dict
+
+
+def weighted_fit(design, y, weight, penalty):
+    """min Σ wᵢ (yᵢ − φᵢᵀθ)² + θᵀΛθ as a `WeightedFit`; G = (ΦᵀWΦ + Λ)⁻¹.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.least_squares import weighted_fit
+    >>> found = weighted_fit(np.ones((4, 1)), np.array([[1.0], [2.0], [3.0], [6.0]]), np.ones(4), np.zeros(1))
+    >>> found.theta.ravel().round(6), round(found.free, 6), found.covariance.ravel().round(6)  # the mean
+    (array([3.]), 3.0, array([0.25]))
+    """
+    root = np.sqrt(weight)[:, None]
+    A = root * design
+    theta, leverage, inverse, info = least_squares(A, root * y, penalty)
+    GA = inverse @ A.T
+    H2 = float(np.sum((A @ GA) * (A @ GA).T)) if len(A) <= 2000 else float(np.sum((A.T @ A @ inverse) ** 2))
+    free = np.count_nonzero(weight) - 2.0 * float(leverage.sum()) + H2
+    return WeightedFit(theta, design @ theta, leverage, free, GA @ GA.T, info)
+
+
+def predicted(design, theta, covariance=None):
+    """Φθ; with the covariance of θ, one or one for each of t targets, also √(φᵀ cov φ), of shape (n, t)."""
+    if covariance is None:
+        return design @ theta
+    spread = np.einsum("ij,tjk,ik->it", design, np.atleast_3d(covariance.T).T, design)
+    return design @ theta, np.sqrt(np.maximum(spread, 0.0))

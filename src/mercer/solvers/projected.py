@@ -146,10 +146,9 @@ class Projected(Inverse):
         """What was done for K̃⁻¹."""
         return self.Kinv.info
 
-    @property
-    def probe(self):
-        """That of K̃⁻¹."""
-        return self.Kinv.probe
+    def errors(self, alpha, rest):
+        """Those of K̃⁻¹."""
+        return self.Kinv.errors(alpha, rest)
 
     @property
     def unprojected(self):

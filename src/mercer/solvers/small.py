@@ -12,8 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, dtrtrs
 
 from mercer._threads import NO_THREAD
 from mercer.exceptions import NotPositiveDefinite
-from mercer.solvers.engine.blocks import threads_for
-from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower
+from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower, threads_for
 
 DIRECT = 600  # rows up to which one call of LAPACK is faster than pieces; it is not interrupted
 LARGEST = 1e-6  # most that is added, relative to the scale

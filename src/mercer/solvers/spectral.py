@@ -14,7 +14,7 @@ from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.solvers.base import Inverse, Solver, Weights, check_lam
-from mercer.solvers.engine.blocks import threads_for
+from mercer.solvers.engine.lapack import threads_for
 from mercer.solvers.factoring import Probe, check_finite, not_positive_definite, warn_of_condition
 from mercer.solvers.projected import Resolvent, Span
 

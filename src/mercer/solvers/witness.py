@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.solvers.engine.blocks import threads_for
+from mercer.solvers.engine.lapack import threads_for
 
 LOOK_AT = 500  # points in the subsample
 TRIALS = 300  # small eigenvalue problems in the search for a small set

@@ -123,8 +123,11 @@ def _sizes(units):
     return next((sizes for sizes in SIZES.values() if all(unit in sizes for unit in units)), None)
 
 
-def measured(column, decimal, notes):
-    """The column as numbers in one unit, or None; what was taken out or converted is said."""
+def measured(column, decimal, notes, styles):
+    """The column as numbers in one unit, or None; what was taken out or converted is said.
+
+    ``styles`` is {column: unit}: what it says of a column holds, and what is found out is put there.
+    """
     import polars as pl
 
     present = column.drop_nulls()
@@ -140,15 +143,23 @@ def measured(column, decimal, notes):
     values = number.cast(pl.Float64) * pl.select(pl.when(parts["sign"] == "-").then(-1.0).otherwise(1.0)).to_series()
     found = parts["unit"].drop_nulls().value_counts(sort=True, name="n")
     name, units = column.name, found["unit"].to_list()
+    wanted = styles.get(name)
+    wanted = wanted if wanted and wanted not in ORDERS else units[0] if units else None
     if units:
+        styles[name] = wanted
         without = len(present) - found["n"].sum()
         also = f"; {count(without, 'cell')} without a unit read alike" if without else ""
         notes.append(f"column {name!r}: the unit {units[0]!r} was taken out of its numbers{also}.")
-    if len(units) > 1:
-        sizes = _sizes(units)
-        ratio = parts["unit"].replace_strict({unit: sizes[unit] / sizes[units[0]] for unit in units}, default=1.0)
+    others = [unit for unit in units if unit != wanted]
+    if others:
+        sizes = _sizes([*units, wanted])
+        if sizes is None:
+            raise DataError(
+                f"column {name!r} is in {listed(others)}, and the model was fitted on {wanted!r}; give it in that unit."
+            )
+        ratio = parts["unit"].replace_strict({unit: sizes[unit] / sizes[wanted] for unit in units}, default=1.0)
         values = values * ratio
-        notes.append(f"column {name!r}: cells in {listed(units[1:])} were converted to {units[0]!r}.")
+        notes.append(f"column {name!r}: cells in {listed(others)} were converted to {wanted!r}.")
     limits = column.filter(parts["about"].is_not_null()).unique(maintain_order=True)
     if len(limits):
         many = int(parts["about"].is_not_null().sum())
@@ -212,6 +223,7 @@ def dates_in(column, notes, styles):
         return _whole(column, _parsed(column + "-01", pl.Date, "%Y-%m-%d"))
     slashed = present.filter(present.str.contains(SLASHES))
     style = styles.get(column.name)
+    style = style if style in ORDERS else None  # else it was a unit
     if len(slashed) and style is None:
         style = _order(column.name, slashed, notes if len(slashed) == len(present) else [])
     if len(slashed) == len(present):

@@ -121,7 +121,7 @@ def _text_as(column, kind, style):
     sign, good = sign_of(column)
     bad = (~good).fill_null(False).arg_true().to_list()
     if bad:
-        found = measured(column, sign, [])
+        found = measured(column, sign, [], {column.name: style} if style else {})
         if found is not None:
             return found
         raise _wrong(column, "numbers", bad)

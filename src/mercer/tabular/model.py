@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel
-from mercer.kernels.inputs import named_columns
 from mercer.selection.kernels_search.found import ENDED, in_columns
 from mercer.tabular.cells import listed, meant, numbered
 from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
@@ -96,7 +95,7 @@ class TableModel(KernelEstimator):
         self.target_transform = target_transform
         self.random_state = random_state
 
-    def fit(self, X, y=None, *, listener=None, dates=None):
+    def fit(self, X, y=None, *, listener=None, written=None):
         """Learn the recipe, choose what is open, and fit.
 
         Parameters
@@ -106,8 +105,8 @@ class TableModel(KernelEstimator):
         y : array-like of shape (n,), default=None
         listener : callable, default=None
             Called after each evaluation of a search; a true answer stops it.
-        dates : dict, default=None
-            ``Reading.dates``: how dates with slashes were written in the file.
+        written : dict, default=None
+            ``Reading.written``: how cells were written in the file.
 
         Returns
         -------
@@ -124,12 +123,12 @@ class TableModel(KernelEstimator):
         table = frame[rows].drop(target)
         with numbered(rows), warnings.catch_warnings():
             recipe = Recipe() if self.recipe is None else clone(self.recipe)
-            recipe = recipe.fit(table, objects=self._objects(table, target), dates=dates)
+            recipe = recipe.fit(table, objects=self._objects(table, target), written=written)
             estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
             if recipe.has_objects:
-                Z = Z[named_columns(estimator.kernel)]
+                Z = Z[estimator.kernel.named_columns()]
                 check_readable(estimator.kernel, Z)
         with warnings.catch_warnings():
             if automatic(estimator):
@@ -293,8 +292,8 @@ class TableModel(KernelEstimator):
         return [kept["name"] for kept in objects if kept["kind"] in (STRING, GRAPH)]
 
     @property
-    def dates(self):
-        """{column: how its dates with slashes were written}: another table is to be read alike."""
+    def written(self):
+        """{column: how its dates with slashes, or its units, were written}: another table is to be read alike."""
         check_is_fitted(self)
         return {kept["name"]: kept["style"] for kept in self.recipe_.columns_ if "style" in kept}
 

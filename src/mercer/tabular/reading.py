@@ -37,9 +37,9 @@ class Reading(NamedTuple):
     frame : polars.DataFrame
     notes : list of str
     sha256 : str
-    dates : dict
-        {column: "%d/%m/%Y" or "%m/%d/%Y"} of the dates with slashes: for ``TableModel.fit``, and to read another table
-        alike.
+    written : dict
+        {column: "%d/%m/%Y" or "%m/%d/%Y"} of dates with slashes and {column: unit} of numbers with one: for
+        ``TableModel.fit``, and to read another table alike.
     raw : polars.DataFrame
         The columns of ``raw``, cell by cell as they are in the file.
     """
@@ -47,7 +47,7 @@ class Reading(NamedTuple):
     frame: object
     notes: list
     sha256: str
-    dates: dict
+    written: dict
     raw: object
 
 
@@ -83,7 +83,7 @@ def read_table(source, **options):
 
 
 def read(
-    source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), dates=None, raw=(),
+    source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), written=None, raw=(),
     skip_lines=None, sheet=None,
 ):  # fmt: skip
     """Return the table with what was decided while reading it.
@@ -105,9 +105,9 @@ def read(
     strings : sequence of str, default=()
         Columns that a kernel reads as strings: nothing is made of them, and NA, None and NaN are strings like others.
         Only an empty cell is missing, and what ``missing`` says.
-    dates : dict, default=None
-        {column: "%d/%m/%Y" or "%m/%d/%Y"} of columns whose dates have slashes, such as ``TableModel.dates``; of others
-        it is found out.
+    written : dict, default=None
+        {column: "%d/%m/%Y", "%m/%d/%Y" or a unit} of columns whose dates have slashes, or that are to be in a unit,
+        such as ``TableModel.written``; of others it is found out.
     raw : sequence of str, default=()
         Columns of which the cells are wanted as they are in the file, too.
     skip_lines : int, default=None
@@ -118,9 +118,9 @@ def read(
     Returns
     -------
     Reading
-        ``frame``, ``notes``, ``sha256``, ``dates`` and ``raw``.
+        ``frame``, ``notes``, ``sha256``, ``written`` and ``raw``.
     """
-    data, name, notes, styles = _bytes(source), _name(source), [], dict(dates or {})
+    data, name, notes, styles = _bytes(source), _name(source), [], dict(written or {})
     sha256 = hashlib.sha256(data).hexdigest()
     if data[:2] == GZIP:
         try:

@@ -26,7 +26,7 @@ from mercer.kernels import (
     WeisfeilerLehman,
 )
 from mercer.kernels.algebra import Composite
-from mercer.kernels.inputs import Transformed, named_columns
+from mercer.kernels.inputs import Transformed
 from mercer.tabular.cells import listed, meant
 from mercer.tabular.columns import is_text
 
@@ -100,7 +100,7 @@ def check_reads(kernel, frame, target=None):
     names = [name for name in frame.columns if name != target]
     for name in objects_of(kernel):
         check_column(name, names, target)
-    if target in named_columns(kernel):
+    if target in kernel.named_columns():
         check_column(target, names, target)
     for leaf in _unnamed(kernel):
         if leaf.domain == "objects" and _kind(leaf) in (STRING, GRAPH):
@@ -133,8 +133,8 @@ def _named_parts(kernel):
     """(part, names) of each part of a kernel that reads columns by name, the innermost where names are in names."""
     if isinstance(kernel, Transformed):
         return
-    if isinstance(kernel, Columns) and named_columns(kernel) and not named_columns(kernel.kernel):
-        yield kernel.kernel, named_columns(kernel)
+    if isinstance(kernel, Columns) and kernel.named_columns() and not kernel.kernel.named_columns():
+        yield kernel.kernel, kernel.named_columns()
         return
     for _, part in kernel._named_parts():
         yield from _named_parts(part)
@@ -153,7 +153,7 @@ def _leaves(kernel):
 
 def _unnamed(kernel):
     """The leaves that are on no column by name."""
-    if isinstance(kernel, Columns) and named_columns(kernel):
+    if isinstance(kernel, Columns) and kernel.named_columns():
         return
     if isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
         for _, part in kernel._named_parts():
@@ -204,13 +204,13 @@ def placed(kernel, recipe):
 
 def _placed(kernel, recipe, scope):
     """A part of the kernel; ``scope`` has the names that were given around it, None where there were none."""
-    if isinstance(kernel, Columns) and named_columns(kernel):
-        names = named_columns(kernel)
+    if isinstance(kernel, Columns) and kernel.named_columns():
+        names = kernel.named_columns()
         outside = [name for name in names if scope is not None and name not in scope]
         if outside:
             raise DataError(f"{kernel!r} reads column {outside[0]!r} out of {listed(scope)} alone.")
         return _placed(kernel.kernel, recipe, names)
-    if not named_columns(kernel):
+    if not kernel.named_columns():
         return _everywhere(kernel, recipe) if scope is None else kernel.on(_places(kernel, scope, recipe))
     params = kernel.get_params(deep=False)
     changed = {key: _placed(part, recipe, scope) for key, part in params.items() if isinstance(part, Kernel)}

@@ -91,7 +91,7 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
         new.frozen_ = True
         return new
 
-    def fit(self, X, y=None, *, objects=None, dates=None):
+    def fit(self, X, y=None, *, objects=None, written=None):
         """Learn what each column is.
 
         Parameters
@@ -103,9 +103,9 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
         objects : dict, default=None
             {column: "string", "category", "number" or "graph"} of the columns that a kernel reads as they are. They
             become numbers too where they can, for the simple models that a model is compared with.
-        dates : dict, default=None
-            ``Reading.dates``: how dates with slashes were written in the file. It is kept, so that another file can be
-            read alike.
+        written : dict, default=None
+            ``Reading.written``: how dates with slashes, and units, were written in the file. It is kept, so that
+            another file can be read alike.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
                 if self._is_categorical(frame[name], kind):
                     columns.append(categories_of(frame[name], self.most_levels, notes))
                 else:
-                    columns.append(numbers_of(frame[name], notes, (dates or {}).get(name)))
+                    columns.append(numbers_of(frame[name], notes, (written or {}).get(name)))
             elif kind is None:
                 ignored[name] = why
             else:

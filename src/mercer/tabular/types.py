@@ -114,7 +114,7 @@ def _typed_column(column, decimal, notes, styles):
     if dates is not None:
         return dates
     plain = without_dashes(column, decimal, measured=True)
-    found = measured(plain, decimal, notes)
+    found = measured(plain, decimal, notes, styles)
     if found is not None:
         return found
     other = "," if decimal == "." else "."
@@ -128,8 +128,8 @@ def _typed_column(column, decimal, notes, styles):
 
 # ---------------------------------------------------------------------------------------------- numbers
 def pattern(decimal):
-    """What a number looks like, with groups of thousands, a currency sign or a percent sign."""
-    return rf"^[+-]?[$€£]?\s?[+-]?{digits(decimal)}\s?%?$|^[+-]?(?i:inf|infinity)$"
+    """What a number looks like, with groups of thousands."""
+    return rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$"
 
 
 def is_number(column, decimal="."):
@@ -178,19 +178,12 @@ def converted(column, decimal, notes):
     if column.str.contains(INTEGER).all():
         return column.cast(pl.Int64)
     groups = GROUPS + ("," if decimal == "." else ".")
-    signs = [what for what, marks in (("currency signs", "[$€£]"), ("percent signs", "%")) if _any(column, marks)]
-    if _any(column, rf"\d[{groups}]\d"):
-        signs.insert(0, "thousands separators")
-    if signs:
-        notes.append(f"column {column.name!r}: {' and '.join(signs)} were taken out of its numbers.")
-    plain = column.str.replace_all(rf"[{groups}$€£%\s]", "")
+    if column.str.contains(rf"\d[{groups}]\d").any():
+        notes.append(f"column {column.name!r}: thousands separators were taken out of its numbers.")
+    plain = column.str.replace_all(rf"[{groups}\s]", "")
     if decimal == ",":
         plain = plain.str.replace(",", ".", literal=True)
     return plain.cast(pl.Float64)
-
-
-def _any(column, what):
-    return bool(column.str.contains(what).any())
 
 
 def decimal_of(frame, separator, notes):

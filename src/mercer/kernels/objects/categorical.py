@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from mercer.kernels.base import Kernel
-from mercer.kernels.collection import as_collection, as_vectors, result_dtype
+from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.tables import Table, as_table, is_frame, is_missing
 

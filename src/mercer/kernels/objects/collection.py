@@ -4,10 +4,9 @@ from abc import abstractmethod
 
 import numpy as np
 
+from mercer._parameters import call_repr, show, signature_of
 from mercer._state import check
-from mercer.kernels.base import Kernel
-from mercer.kernels.collection import as_collection
-from mercer.kernels.text import call_repr, show, signature_of
+from mercer.kernels.base import Kernel, as_collection
 
 
 class Objects:

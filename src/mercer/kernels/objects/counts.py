@@ -10,7 +10,7 @@ from abc import abstractmethod
 import numpy as np
 from scipy import sparse
 
-from mercer.kernels.collection import result_dtype
+from mercer.kernels.base import result_dtype
 from mercer.kernels.objects.collection import ObjectKernel
 
 MOST_LEVELS = 101  # of a kernel with levels: rounds, lengths of words, radii

@@ -5,8 +5,7 @@ import reprlib
 import numpy as np
 
 from mercer._state import check
-from mercer.kernels.base import Kernel
-from mercer.kernels.collection import as_collection, result_dtype
+from mercer.kernels.base import Kernel, as_collection, result_dtype
 
 COLUMNS = 2**40  # of a matrix that was not retained, at most
 

@@ -4,8 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._state import check
-from mercer.kernels.base import Kernel
-from mercer.kernels.collection import as_vectors, result_dtype
+from mercer.kernels.base import Kernel, as_vectors, result_dtype
 from mercer.kernels.inputs import Compared
 
 

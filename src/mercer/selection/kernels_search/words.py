@@ -21,7 +21,7 @@ from mercer.kernels import (
     Scaled,
     Standardised,
 )
-from mercer.kernels.amplitude import additive_parts
+from mercer.kernels.algebra import additive_parts
 
 KINDS = {
     Gaussian: "a very smooth function",

@@ -8,7 +8,7 @@ from mercer._tiles import loops
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant
-from mercer.kernels.amplitude import amplitudes
+from mercer.kernels.algebra import amplitudes
 from mercer.kernels.base import Kernel
 from mercer.selection.base import Criterion, rows_of
 from mercer.selection.result import SearchResult, at_bounds, describe, flat_directions

@@ -2,23 +2,11 @@
 
 from math import sqrt
 
-from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run, threads
+from mercer._threads import run, threads
 
-FEW = 8  # right-hand sides
 WORK = 1e10  # operations in one call: 0.1 s at 100 GFLOP/s
-SMALL = 1024  # order at which a product with a vector gains nothing by threads
 OWN = 6000  # rows up to which we use threads of our own; beyond, BLAS uses its own better
 WORTH = 1.5e7  # operations that are worth a thread: waking one takes as long as some 1e6 of them, and some luck
-
-
-def threads_for(n, columns=None):
-    """One BLAS thread for small orders, and for larger ones with few right-hand sides; all of them for the rest.
-
-    A thread that is not running when it is wanted, on a busy machine, is waited for in every call: small matrices then
-    take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
-    """
-    small = n <= (8 * SMALL if columns is not None and columns <= FEW else OWN)
-    return one_blas_thread() if NO_THREAD < n and small else ALONE
 
 
 def pieces(count, cost):

@@ -14,13 +14,13 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-from mercer._threads import run
+from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run
 from mercer._tiles import loops
 from mercer.solvers.engine import recorded
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from mercer.solvers.engine.blocks import (
     BLOCK,
-    FEW,
+    OWN,
     add_rows,
     add_transposed_square,
     invert,
@@ -28,10 +28,11 @@ from mercer.solvers.engine.blocks import (
     side_by_side,
     strips,
     subtract_square,
-    threads_for,
     wedges,
-)
+)  # fmt: skip
 
+FEW = 8  # right-hand sides
+SMALL = 1024  # order at which a product with a vector gains nothing by threads
 ONE_CALL = 256  # rows up to which cutting and sharing the work takes longer than it saves
 ABOVE = np.tri(BLOCK, k=-1, dtype=bool).T  # the diagonal of a block
 ROWS = 256  # of a matrix in one pass over it
@@ -39,6 +40,16 @@ SOLVED = 1024  # block of rows in a solve: of one right-hand side, fewer would b
 TINY = {"float64": 1e-80, "float32": 1e-13}  # beside the diagonal; far less than a rounding, even n times
 COLUMNS = 2048  # columns of L⁻¹ at once in the diagonal of the inverse
 FEW_ROWS = 700  # rows up to which one pass over a matrix is not worth a thread
+
+
+def threads_for(n, columns=None):
+    """One BLAS thread for small orders, and for larger ones with few right-hand sides; all of them for the rest.
+
+    A thread that is not running when it is wanted, on a busy machine, is waited for in every call: small matrices then
+    take a hundred times longer. A solve with few right-hand sides reads memory, for which one thread nearly suffices.
+    """
+    small = n <= (8 * SMALL if columns is not None and columns <= FEW else OWN)
+    return one_blas_thread() if NO_THREAD < n and small else ALONE
 
 
 def cholesky_lower(A):
@@ -207,6 +218,8 @@ def _use(lib, T, row, below, done, rest, n):
 def inverse_diagonal(L):
     """diag(A⁻¹) from A = L Lᵀ: squared lengths of the columns of L⁻¹, n³/3 operations, no second n × n array."""
     n = check_square(L)
+    if _one_call(L, n):
+        return inverse_from_lower(L.copy()).diagonal()
     lib, out = blas(L.dtype), np.zeros(n, dtype=L.dtype)
     with threads_for(n):
         for c in range(0, n, COLUMNS):
@@ -277,7 +290,12 @@ def mirror(A):
 
 
 def combine(C, U, V, factor):
-    """C ← factor · C + U Vᵀ, in place, by rows."""
+    """C ← factor · C + U Vᵀ, in place; returns it."""
+    if len(C) <= ONE_CALL:  # plain NumPy takes fewer calls than threads save
+        if factor != 1.0:
+            C *= factor
+        C += U @ V.T
+        return C
     n = check_square(C)
     lib, U, right = blas(C.dtype), np.ascontiguousarray(U), V.T.copy()  # a copy: of one row, strides are not kept else
 
@@ -288,6 +306,27 @@ def combine(C, U, V, factor):
     with threads_for(n):
         run(rows, -(-n // ROWS), None if n > FEW_ROWS else 1)
     return C
+
+
+def add_symmetric(W, p, a, factor):
+    """W ← W + factor (p aᵀ + a pᵀ), in place; returns it."""
+    return combine(W, np.hstack([p, a]) * factor, np.hstack([a, p]), 1.0)
+
+
+def sandwich(P, v):
+    """P diag(v) P; P is overwritten. One symmetric update, n³ operations, when no v is negative."""
+    if not (v >= 0).all() or len(P) <= ONE_CALL:
+        return (P * v) @ P
+    for i in range(0, len(P), ROWS):
+        P[i : i + ROWS] *= np.sqrt(v[i : i + ROWS, None])
+    return square(P)
+
+
+def square(A):
+    """AᵀA, both triangles, as a fresh array."""
+    C = np.zeros((A.shape[1], A.shape[1]))
+    add_gram(C, A)
+    return mirror(C)
 
 
 def add_gram(C, A):
