@@ -49,6 +49,7 @@ READ = {  # what: (content, column, its values, what is said)
     "a footnote": ("plot,x,y\na,3,1\nb,4,2\n\nSource: own counts\n", "y", [1, 2], "'Source: own counts'"),
     "units below the names": ("a,b\nkg,cm\n1,2\n3,4\n", "b", [2, 4], "holds units ('kg', 'cm')"),
     "units in brackets": ("a,b\n[kg],[-]\n1,2\n3,4\n", "b", [2, 4], "holds units"),
+    "marks that could be units": ("a,b\nA,C\nC,B\nB,A\n", "a", ["A", "C", "B"], ""),
     "the header again": ("a,b\n1,2\na,b\n3,4\n", "b", [2, 4], "1 row that repeat the header"),
     "two columns of one name": ("a,a,b\n1,2,3\n4,5,6\n", "a (2)", [2, 5], "column 2 has the name 'a'"),
     "columns that are not there": ("a,b,,\n1,2,,\n3,4,,\n", "b", [2, 4], "2 columns without a name and without cells"),

@@ -1,5 +1,6 @@
 """A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by left-out densities."""
 
+from mercer._clock import latest
 from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import conventions
@@ -27,7 +28,8 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
     if found is None or not near or (criterion is not None and criterion.by_neighbours is None):
         return found
     why = f"{found.reasons[0]} Of {d} columns neighbours are near, and a process is asked for uncertainty."
-    return local.plan_for(estimator, criterion, n, d, targets, why)
+    nearby = local.plan_for(estimator, criterion, n, d, targets, why)
+    return nearby if nearby.seconds <= latest(estimator.time_budget) else found
 
 
 def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):

@@ -168,6 +168,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
+        learning.warn_of_units(rows, span)
         if self.n_hyper_samples:
             is_likelihood = learning.is_likelihood(criterion)
             hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
+from mercer.dual.working_set import FEW
 from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import proposed
@@ -248,7 +249,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         loss = resolve(self.loss)
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
         way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
-        exact = plan_iteration(way, n, d, memory=self.memory)
+        exact = plan_iteration(way, n, d, memory=self.memory, compiled=n > FEW if way == "working_set" else None)
         chosen = self.criterion is not None and self.time_budget is None  # else λ is chosen on as many rows as can be
         if isinstance(self.approximation, str) and (chosen or self.solver != "auto"):
             return exact

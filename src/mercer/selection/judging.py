@@ -1,6 +1,7 @@
 """One judge: models fitted on some rows and asked about others, simple models beside them, measures, a clock."""
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from mercer._clock import Clock
 FOLDS = 5
 FEW = 60  # rows up to which each one is left out alone
 NEIGHBOURS = 5
+ONE_THREAD = 5000  # rows up to which trees are grown on one thread
 LEAST_TREES = 100  # rows from which trees are worth a comparison
 TREES, TREE_ROWS = 50, 2000  # of a forest, and most rows that each of them is grown on
 DRAWS = 200  # of the bootstrap behind a standard error
@@ -265,19 +267,22 @@ def beside(X, y, labels, folds, weight=None):
     X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     for train, test in folds:
         for name, model in simple_models(labels, len(train), X.shape[1]).items():
-            values = simply(model, X[train], y[train], X[test], part(weight, train))
+            values = fit_simple(model, X[train], y[train], part(weight, train)).predict(X[test])
             found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
     return list(found.items())
 
 
-def simply(model, X, y, new, weight=None):
-    """Predictions of a simple model fitted quietly, with weights where it takes them.
+def fit_simple(model, X, y, weight=None):
+    """A simple model fitted quietly, with weights where it takes them; trees of few rows on one thread.
 
-    On one thread: those of trees wait for each other by spinning, and take fifty times as long on a busy machine.
+    Threads of OpenMP wait for each other a hundred times in a boosted fit: on a busy machine a tenth of a second
+    becomes ten.
     """
-    weights = {} if weight is None or not has_fit_parameter(model, "sample_weight") else {"sample_weight": weight}
-    with threadpool_limits(1):
-        return quietly(quietly(model.fit, X, y, **weights).predict, new)
+    few = len(y) <= ONE_THREAD
+    with threadpool_limits(1, "openmp") if few else nullcontext():
+        if weight is None or not has_fit_parameter(model, "sample_weight"):
+            return quietly(model.fit, X, y)
+        return quietly(model.fit, X, y, sample_weight=weight)
 
 
 class FoldTimes:

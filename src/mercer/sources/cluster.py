@@ -138,7 +138,7 @@ class Workers(Engine):
                 except TimeoutError:
                     since = time.monotonic() if self._client.status == "running" else since
                 if time.monotonic() - since > SILENT:
-                    raise CommClosedError(f"nothing was heard of it for {SILENT:.0f} s")
+                    raise EngineLost(f"the scheduler of Dask is gone (silent for {SILENT:.0f} s); {done}. {REMEDY}")
             for future in ready:
                 fetched[pending[future]] = _own(future.result(timeout=60))
                 del pending[future]

@@ -101,18 +101,22 @@ def repaired(frame, notes):
     if again.any():
         notes.append(f"{count(int(again.sum()), 'row')} that repeat the header left out.")
         frame = frame.filter(~again)
-    if frame.height > 1 and _is_units(frame.row(0)):
+    if frame.height > 1 and _is_units(frame.row(0), frame[1:6]):
         shown = listed([cell for cell in frame.row(0) if cell][:4])
         notes.append(f"the first row below the header holds units ({shown}) and is left out.")
         frame = frame[1:]
     return _without_totals(frame, notes)
 
 
-def _is_units(row):
-    """Whether a row holds nothing but units."""
+def _is_units(row, below):
+    """Whether a row holds nothing but units, each of them above a number: A and C may be marks, too."""
     cells = [cell.strip() for cell in row if cell and cell.strip()]
-    return bool(cells) and all(
-        cell in KNOWN or re.fullmatch(r"\[[^\d\]]{0,12}\]|\([^\d)]{0,12}\)|-", cell) for cell in cells
+    above = [column for cell, column in zip(row, below.get_columns(), strict=True) if cell and cell.strip() != "-"]
+    numbers = all(column.str.contains(r"\d").any() for column in above)
+    return (
+        bool(cells)
+        and numbers
+        and all(cell in KNOWN or re.fullmatch(r"\[[^\d\]]{0,12}\]|\([^\d)]{0,12}\)|-", cell) for cell in cells)
     )
 
 
