@@ -6,7 +6,7 @@ from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import conventions
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import seed_of
-from mercer.gram import Neighbours, Rows
+from mercer.gram import Fourier, Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
@@ -21,7 +21,7 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
         if how is not None and not isinstance(how, str):
             raise ValueError("n_hyper_samples needs the exact fit: approximation=None.")
         return None
-    if isinstance(how, Neighbours):
+    if isinstance(how, Neighbours | Fourier):
         return local.plan_for(estimator, criterion, n, d, targets)
     found = large.landmark_plan(estimator, exact, rows, d, targets)
     near = isinstance(how, str) and d is not None and d <= COLUMNS

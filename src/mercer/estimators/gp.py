@@ -15,7 +15,7 @@ from mercer.estimators import _large_process as large
 from mercer.estimators._base import approximates, constraints, conventions, kept, latent_kernel, settled_kernels
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators.validation import check_weight, seed_of, shared_noise
-from mercer.gram import Landmarks, Neighbours, Rows
+from mercer.gram import Fourier, Landmarks, Neighbours, Rows
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection.result import ProgressSupport, best_of, reporter, with_progress
 from mercer.solvers import Cholesky, Span, choose
@@ -56,7 +56,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         How many starts of the search are followed; with more than one, two with much noise replace the last.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
-    approximation : {"auto"}, Neighbours, Landmarks or None, default="auto"
+    approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
         None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 20 columns `Landmarks`.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
@@ -136,7 +136,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         __init__,
         noise=[Interval(Real, 0, None, closed="left"), "array-like", None],
         n_hyper_samples=[Interval(Integral, 0, None, closed="left")],
-        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, None],
+        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, Fourier, None],
     )
 
     @with_progress
