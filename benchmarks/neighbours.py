@@ -2,20 +2,22 @@
 
     python benchmarks/neighbours.py DATA [row ...]
 
-DATA is the folder with ``uci/`` and ``large/``; rows: modis, modis_gpboost, kin40k, protein, bike, vnngp_NAME, million.
+DATA is the folder with ``uci/`` and ``large/``; rows: modis, modis_gpboost, kin40k, protein, bike, vnngp_NAME, million,
+fourier.
 Times of the rows are to be compared only where they come from one run on a machine that does nothing else.
 """
 
 import os
 import resource
 import sys
+import time
 
 import numpy as np
 from scipy.stats import norm
 
-from mercer import GaussianProcessRegressor, Neighbours
+from mercer import Fourier, GaussianProcessRegressor, Neighbours
 from mercer.kernels import Exponential, Matern32
-from scale import clock, told, uci
+from scale import told, uci
 
 # Heaton et al. 2019, the best two by MAE: (MAE, RMSE, CRPS)
 PUBLISHED = {"SPDE": (1.10, 1.53, 0.83), "NNGP conjugate": (1.21, 1.64, 0.85)}
@@ -34,6 +36,13 @@ def scores(y, mean, std):
         "crps": float(crps.mean()), "log_density": float(norm.logpdf(y, mean, std).mean()),
         "coverage": float(np.mean(np.abs(z) < norm.ppf(0.95))),
     }  # fmt: skip
+
+
+def clock(call):
+    """(result, seconds of the clock, seconds of all cores): on a busy machine only the second can be compared."""
+    started, cpu = time.perf_counter(), time.process_time()
+    found = call()
+    return found, f"{time.perf_counter() - started:.1f} s ({time.process_time() - cpu:.1f} s of cores)"
 
 
 def warm():
@@ -154,7 +163,40 @@ def million(folder):
     told("million", peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 
 
-ROWS = {"modis": modis, "modis_gpboost": modis_gpboost, "million": million}
+def fourier(folder):
+    """Waves: the exact mean of 2 000 rows; 10⁶ rows in 2-D beside neighbours; 10⁷ rows in how much memory."""
+    rng = np.random.default_rng(0)
+    kernel, noise = Matern32(0.3), 0.01
+
+    def data(n):
+        X = rng.uniform(0, 3, (n, 2))
+        return X, np.sin(4 * X[:, 0]) * np.cos(3 * X[:, 1]) + 0.1 * rng.standard_normal(n)
+
+    def model(how):
+        return GaussianProcessRegressor(kernel, noise, criterion=None, approximation=how)
+
+    (X, y), Z = data(2000), rng.uniform(0, 3, (2000, 2))
+    exact = model(None).fit(X, y).predict(Z)
+    for eps in (1e-3, 1e-4):
+        found = model(Fourier(eps)).fit(X, y)
+        told(
+            "fourier",
+            eps=eps,
+            largest=float(np.abs(found.predict(Z) - exact).max()),
+            words=found.neighbours_.report["words"],
+        )
+    (X, y), Z = data(1_000_000), rng.uniform(0, 3, (100_000, 2))
+    for name, how in (("waves", Fourier(1e-3)), ("neighbours", Neighbours())):
+        found, fit = clock(lambda how=how: model(how).fit(X, y))
+        _, predict = clock(lambda found=found: found.predict(Z))
+        told("fourier", rows=len(X), way=name, fit=fit, predict=predict)
+    del X, y, found
+    X, y = data(10_000_000)
+    found, fit = clock(lambda: model(Fourier(1e-3)).fit(X, y))
+    told("fourier", rows=len(X), fit=fit, peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+
+
+ROWS = {"fourier": fourier, "modis": modis, "modis_gpboost": modis_gpboost, "million": million}
 ROWS |= {name: table(name) for name in SIZES} | {f"vnngp_{name}": vnngp(name) for name in SIZES}
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ ORDER = (
     "plot_weight_space.py",
     "plot_co2.py",
     "plot_motorcycle.py",
+    "plot_map_with_a_gap.py",
     "plot_classification.py",
     "plot_support_vectors.py",
     "plot_losses.py",

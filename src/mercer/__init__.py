@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mercer.estimators.planning import plan
     from mercer.features import empirical_feature_map
     from mercer.files import load, save
+    from mercer.gram.fourier import Fourier
     from mercer.gram.landmarks import Landmarks
     from mercer.gram.neighbours import Neighbours
 
@@ -27,6 +28,7 @@ __version__ = "0.2.0"
 __all__ = [
     "SVR",
     "BasisRegression",
+    "Fourier",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "KernelInterpolator",
@@ -47,7 +49,7 @@ __all__ = [
 
 # Where a name is, if not in estimators; and the parts that can be asked for as attributes.
 _HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning", "save": "files"}
-_HOMES |= {"Landmarks": "gram.landmarks", "Neighbours": "gram.neighbours"}
+_HOMES |= {"Fourier": "gram.fourier", "Landmarks": "gram.landmarks", "Neighbours": "gram.neighbours"}
 _PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
 _PARTS |= {"selection", "solvers", "sources", "uncertainty"}
 

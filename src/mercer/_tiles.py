@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 
@@ -21,17 +22,49 @@ ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in it
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
 FAILED: list[str] = []  # why the compiled loops could not be loaded
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
+WORTH_WAITING = 4 * 10**8  # entries above which even the compiler is worth waiting for
 
 
 # ---------------------------------------------------------------------- compiled loops, loaded lazily
 def loops(entries=0):
     """Return the compiled loops if they are loaded or ``entries`` are worth loading them, else None."""
     module = sys.modules.get("mercer._loops")
-    if not hasattr(module, "COMPLETE") and entries >= WORTH_COMPILING:  # else half-imported by another thread: not yet
+    if not hasattr(module, "COMPLETE") and entries >= WORTH_COMPILING and pays(entries):
         _loading().wait()  # Ctrl-C ends the waiting, not the loading
         module = sys.modules.get("mercer._loops")
         _tell_once(getattr(module, "CACHED", None))
-    return module if hasattr(module, "COMPLETE") else None
+    return module if hasattr(module, "COMPLETE") else None  # else half-imported by another thread: not yet
+
+
+def pays(entries, loop="pairs.radial"):
+    """Whether a loop would finish before NumPy: it was compiled before, or the work is worth some seconds of compiling.
+
+    A rule by size and by what is in the cache, not by time: the same fit takes the same way.
+    """
+    if entries >= WORTH_WAITING:
+        return True
+    module, _, name = loop.partition(".")
+    loaded = sys.modules.get(f"mercer._loops.{module}")
+    return bool(getattr(getattr(loaded, name, None), "signatures", ())) or in_cache(loop)
+
+
+def in_cache(loop):
+    """Whether numba's cache has a loop, found without numba: it would take half a second to be asked."""
+    given, home = os.environ.get("NUMBA_CACHE_DIR"), Path.home()
+    beside = Path(__file__).parent / "_loops" / "__pycache__"
+    users = [home / ".cache", home / "Library" / "Caches", *map(os.environ.get, ("XDG_CACHE_HOME", "LOCALAPPDATA"))]
+    folders = [Path(given)] if given else [beside, *(Path(folder) / "numba" for folder in users if folder)]
+    places = (folder.glob(f"{part}{loop}-*.nbi") for folder in folders for part in ("", "_loops_*/", "Cache/_loops_*/"))
+    return any(next(found, None) is not None for found in places)
+
+
+def said(wanted):
+    """What a report says of the loops, where a plan wanted them or not."""
+    if loops() is not None:
+        return "compiled"
+    if not wanted or FAILED:
+        return "NumPy"
+    return "NumPy: nothing was compiled on this machine yet. `mercer warm` does it once, in half a minute."
 
 
 @functools.cache

@@ -101,3 +101,26 @@ def test_a_target_beyond_float64_is_refused_in_words(model):
     y = np.array([1, 2, 3], dtype=np.longdouble) * np.longdouble("1e4000")
     with pytest.raises(ValueError, match="y has values that are no float64 numbers"):
         model.fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv"])
+@pytest.mark.parametrize("size", [1e-10, 1e4, 1e14])
+def test_weights_of_any_size_are_weights(criterion, size):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (60, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(60)
+    one, many = (
+        KernelRidge(Gaussian(1.0), criterion=criterion).fit(X, y, sample_weight=np.full(60, w)) for w in (1.0, size)
+    )
+    assert many.lam_ == pytest.approx(size * one.lam_, rel=1e-3)
+    np.testing.assert_allclose(many.predict(X), one.predict(X), rtol=1e-6, atol=1e-6)
+
+
+def test_targets_of_unlike_deviations_share_an_interval_loudly():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (40, 1))
+    y = np.column_stack([np.sin(X[:, 0]), 500.0 * np.cos(X[:, 0])])
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None)
+    with pytest.warns(UserWarning, match="2 targets share one amplitude .* Divide each target by its deviation"):
+        model.fit(X, y)
+    model.fit(X, y / y.std(axis=0))  # alike: nothing to say

@@ -242,10 +242,9 @@ def test_strings_are_read_as_they_stand(tmp_path):
 
 # ------------------------------------------------------------------------------------------------------ time
 def test_folds_end_when_time_is_up(frame, monkeypatch):
-    from mercer.selection import judging
 
     now = [0.0]
-    monkeypatch.setattr(judging.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr("mercer._clock.time.monotonic", lambda: now[0])
 
     def step(*fold):
         now[0] += 4.0 if fold else 0.0

@@ -11,4 +11,11 @@ from mercer._loops.core import OPTIONS, clear_lower
 __all__ = ["clear_lower", "dual", "neighbourhoods", "pairs", "strings", "tasks", "transport", "walking"]
 
 CACHED = OPTIONS["cache"]
+
+
+def folder():
+    """Where numba keeps what is compiled; None where it finds no place."""
+    return pairs.radial.stats.cache_path if CACHED else None
+
+
 COMPLETE = True  # the last line: a module that another thread is still importing does not have it

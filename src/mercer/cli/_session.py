@@ -18,6 +18,7 @@ class Session:
         self.quiet = bool(getattr(settings, "quiet", False))
         wanted = not (self.quiet or getattr(settings, "no_progress", True))
         self.bar = Bar() if wanted and sys.stderr.isatty() else None
+        self.told: set = set()
         self.warnings, self.started = [], time.perf_counter()
         self.names = {}  # of hyper-parameters, in the words of the table
         self._caught = warnings.catch_warnings(record=True)
@@ -56,6 +57,12 @@ class Session:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
 
+    def once(self, text):
+        """Print a line, unless it was printed before: what holds of every batch of a table."""
+        if text not in self.told:
+            self.told.add(text)
+            self.say(text)
+
     def stages(self, count):
         """Begin the progress of so many searches."""
         if self.bar is not None:
@@ -66,6 +73,13 @@ class Session:
         if self.bar is not None:
             self.bar.done() if step else self.bar.tick()
         return False
+
+    def rows(self, what, of=None):
+        """Return what a reading calls with the number of rows read so far; a line is rewritten on a terminal."""
+        if self.bar is None:
+            return None
+        end = f" of {of:,}" if of else ""
+        return lambda done: print(f"\r{what}: {done:,}{end} rows", end="\r", file=sys.stderr, flush=True)
 
     def close_bar(self):
         """Take the progress bar away."""

@@ -97,12 +97,17 @@ def note_of(header, name):
 def read_for(model, header, settings, session, keep=()):
     """The `Reading` of a command, for a model: what was text or missing in the fit is so, cells are written alike."""
     columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "written": model.written}
-    note = header["note"] if isinstance(header["note"], dict) else {}  # whatever a file holds
-    words = note.get("missing") if isinstance(note.get("missing"), list) else []
-    words = [word for word in words if isinstance(word, str)]
+    words = missing_words(header)
     if words:
         session.say(f"note: missing as in the fit: {listed(words)}.")
     return read_input(settings, session, settings.data, words, raw=keep, **columns)
+
+
+def missing_words(header):
+    """Words that stood for a missing value in the fit of a model file."""
+    note = header["note"] if isinstance(header["note"], dict) else {}  # whatever a file holds
+    words = note.get("missing") if isinstance(note.get("missing"), list) else []
+    return [word for word in words if isinstance(word, str)]
 
 
 def say_differences(model, frame, session, keep=()):

@@ -1,6 +1,6 @@
 """``mercer fit``: read, plan, fit, judge, keep; files are written at the very end, or not at all."""
 
-from mercer.cli import Usage, _fit_text
+from mercer.cli import Usage, _fit_text, large
 from mercer.cli._options import (
     AUTO,
     LABELS,
@@ -44,6 +44,9 @@ def run(settings):
     if settings.test == "-" and settings.data == "-":
         raise Usage("only one of DATA and --test can be standard input")
     kernel = read_kernel(settings.kernel)
+    pages = large.pages_of(settings, kernel)
+    if pages is not None:
+        return large.run(settings, kernel, pages)
     with Session(settings) as session:
         budget = Budget(settings, session)
         reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))
@@ -54,7 +57,7 @@ def run(settings):
         model, facts = _model(settings, reading.frame, kernel, budget)
         facts |= {"file": settings.data, "sha256": reading.sha256, "reading": reading.notes, "order": order}
         if settings.dry_run:
-            return _dry_run(settings, facts)
+            return dry_run(settings, facts)
         session.say(_fit_text.announcement(facts))
         session.stages(1 + (0 if facts["folds"] == 0 else facts["folds"]))
         fitted = _fit(model, reading, session)
@@ -192,7 +195,7 @@ def _check_values(settings, name, y, notes):
         notes.append(f"the target {target!r} has two values; --model gpc treats them as classes.")
 
 
-def _dry_run(settings, facts):
+def dry_run(settings, facts):
     """Print what would be done."""
     if settings.json:
         from mercer.cli.plan import plan_dict

@@ -1,6 +1,6 @@
 """``mercer predict``: each row of a table, in its order."""
 
-from mercer.cli import Usage
+from mercer.cli import Usage, _large_predict
 from mercer.cli._session import Session
 from mercer.cli._tables import (
     ENDINGS,
@@ -8,6 +8,7 @@ from mercer.cli._tables import (
     check_free,
     check_target,
     load_model,
+    missing_words,
     note_of,
     read_for,
     say_differences,
@@ -33,20 +34,33 @@ def run(settings):
     with Session(settings) as session:
         model, header = load_model(settings.model)
         keep, known = tuple(dict.fromkeys(settings.keep or ())), note_of(header, "id")
+        pages = _large_predict.pages_of(settings, missing_words(header))
+        if pages is not None:
+            rows = _large_predict.write(settings, pages, model, keep, (_written_columns, _beside), session)
+            return _written(settings, rows, session)
         reading = read_for(model, header, settings, session, tuple(dict.fromkeys([*known, *keep])))
         frame = reading.frame
         for name in keep:
             check_target(frame, name, "--keep")
         keep = tuple(dict.fromkeys([*(name for name in known if name in frame.columns), *keep]))
         say_differences(model, frame, session, keep)
-        columns = _columns(settings, model, frame, session)
-        if not settings.output.lower().endswith((".parquet", ".pq")):
-            columns = rounded(columns, model)
+        columns = _written_columns(settings, model, frame, session)
         session.flush()
         write_table(_beside(reading.raw, columns), settings.output, settings.force)
-        if settings.output != "-":
-            settings.written = [settings.output]
-            session.say(f"{frame.height:,} rows written to {settings.output}.")
+        return _written(settings, frame.height, session)
+
+
+def _written_columns(settings, model, frame, session):
+    """The predictions, with as many digits as they have where they are written as text."""
+    columns = _columns(settings, model, frame, session)
+    return columns if settings.output.lower().endswith((".parquet", ".pq")) else rounded(columns, model)
+
+
+def _written(settings, rows, session):
+    """Say what was written."""
+    if settings.output != "-":
+        settings.written = [settings.output]
+        session.say(f"{rows:,} rows written to {settings.output}.")
     return 0
 
 
@@ -72,7 +86,7 @@ def _columns(settings, model, frame, session):
         from mercer.cli.evaluate import quiet_interval
 
         method = model.interval_method
-        session.say(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
+        session.once(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
     return found

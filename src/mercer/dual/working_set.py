@@ -22,6 +22,7 @@ from mercer.dual._tube import Tube
 from mercer.gram import DenseGram
 from mercer.solvers.small import threads_for
 
+PAIRS = 6.0  # entries of a kernel that the pairs of a block cost, in Python, for each of n²
 QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
 FINE = 1e-5  # tolerance below which float32 would not do
 REFINE = 12  # times the gradient is computed afresh in float64
@@ -201,7 +202,7 @@ def hold(K, tol=1e-3, memory=None):
 
 def _loops(n):
     """The compiled loops; for a few rows, or where there are none, the plain ones."""
-    loops = _tiles.loops(np.inf) if n > FEW else None
+    loops = _tiles.loops(np.inf) if n > FEW and _tiles.pays(PAIRS * n * n, "dual.smo_pairs") else None
     return loops.dual if loops is not None else _plain
 
 

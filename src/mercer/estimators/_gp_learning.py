@@ -20,6 +20,7 @@ NOISE = 1e-2  # of the variance of y, where nothing is given
 NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
 SQUARES = (1e-152, 1e152)  # spreads of y whose squares are floats
 CONSTANT = 1e-6  # of |y|: the deviations that a constant y is taken to have
+UNLIKE = 3.0  # factor between deviations of targets that one amplitude does not fit
 OFF = 2.0  # a factor of the variance beyond which a wrong amplitude is worth a warning
 
 
@@ -74,6 +75,23 @@ def variance_beside(rows, span, learnt):
             f"y has a spread of {spread:.3g}: its variance is not a float64 number. Divide y by {spread:.1g}."
         )
     return min(spread, 1e150) ** 2 or 1.0
+
+
+def warn_of_units(rows, span):
+    """Say loudly that targets share one amplitude and one noise, where their deviations are not alike."""
+    if rows.t == 1:
+        return
+    size = np.abs(rows.y).max(axis=0)
+    size[size == 0] = 1.0
+    spread = size * np.sqrt(np.square(span.beside(rows.scaled(rows.y / size))).sum(axis=0) / rows.total)
+    spread = spread[spread > 1e-12 * size]
+    if spread.size > 1 and spread.max() > UNLIKE * spread.min():
+        warn(
+            f"{rows.t} targets share one amplitude and one noise, and so one standard deviation at each x, but their "
+            f"own deviations reach from {spread.min():.3g} to {spread.max():.3g}: intervals are too wide for some and "
+            "too narrow for others. Divide each target by its deviation, or fit one model for each.",
+            UserWarning,
+        )
 
 
 def noise_bounds(variance, lam):

@@ -68,9 +68,12 @@ class LinearEstimator(KernelRegressor):
 
     @property
     def row_weight_(self):
-        """Weight of each row given to ``fit``: its noise variance is λ/weight; 0 for rows that were left out."""
+        """Weight of each row given to ``fit``: its noise variance is λ/weight; 0 for rows that were left out.
+
+        None on landmarks, which keep no rows.
+        """
         check_is_fitted(self)
-        return self._rows.to_rows(self._rows.row_weight, 0.0)
+        return self._rows.to_rows(self._rows.row_weight, 0.0) if self.linear else None
 
     @property
     def row_target_(self):
@@ -216,7 +219,8 @@ class LinearEstimator(KernelRegressor):
         folds : int or list of index arrays, default=10
             Folds of "cv+": rows of positive weight, counted from 0.
         calibration : (X, y), default=None
-            Rows for "split" that the fit, and every choice before it, has not seen.
+            Rows for "split" that the fit, and every choice before it, has not seen; with
+            ``approximation=Landmarks(held=...)`` they are there already.
 
         Returns
         -------
@@ -235,7 +239,9 @@ class LinearEstimator(KernelRegressor):
         (2, 2)
         """
         check_is_fitted(self)
-        check_method(method, (*METHODS, "left-out", "split"), calibration)
+        held = "landmarks_" in self.__dict__ and method == "split" and calibration is None
+        if not held:
+            check_method(method, (*METHODS, "left-out", "split"), calibration)
         if method == "left-out":
             return super().predict_interval(X, coverage)
         X = self._new_rows(X)
@@ -244,6 +250,8 @@ class LinearEstimator(KernelRegressor):
                 f"sample_weight must be one number, or one for each of the {len(X)} new rows; got shape "
                 f"{np.shape(sample_weight)}."
             )
+        if held:
+            return self._from_held_rows(X, coverage, normalise)
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
         if self._some_rows() is not None:
@@ -273,6 +281,13 @@ class LinearEstimator(KernelRegressor):
         f, options = self.predict(X), {"scale": scale, "new_scale": new}
         ends = uncertainty.split(some.residuals * some.unit, f.reshape(len(f), -1), coverage, **options)
         return self._shaped(ends)
+
+    def _from_held_rows(self, X, coverage, normalise):
+        """Split conformal from the rows that a fit on landmarks has not seen."""
+        residuals, scale, new = self.__dict__["landmarks_"].split(X, normalise)
+        f, one = self.predict(X), self.dual_coef_.ndim == 1
+        ends = uncertainty.split(residuals, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new)
+        return ends[..., 0] if one else ends
 
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""

@@ -23,7 +23,9 @@ from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
 from mercer.solvers.plan_landmarks import plan_landmarks, preferred, stages
 from mercer.sources import Checkpoint, OutOfTime, as_source
+from mercer.sources.base import Without
 
+HELD = 9  # added to the seed of the rows that are held out
 SUBSET = 3000  # rows that hyper-parameters are searched on exactly
 TRIED = 512  # landmarks with which a length factor is tried on all rows
 STEP = math.sqrt(2.0)  # from one length factor to the next
@@ -80,6 +82,10 @@ def read(estimator, X, y, sample_weight):
 def task_of(estimator, source, plan, trend, report=None, centred=True):
     """`Task` of a plan: stages, deadline, progress and checkpoint."""
     how = Landmarks() if isinstance(estimator.approximation, str) else estimator.approximation
+    if how.held:
+        if 2 * how.held > source.n:
+            raise ValueError(f"Landmarks(held={how.held}): of {source.n} rows at most half can be held out.")
+        source = Without(source, drawn(source.n, how.held, how.random_state + HELD))
     sizes = stages(plan.landmarks, how.given is None and isinstance(how.m, str))
     options = {}
     if report is not None:

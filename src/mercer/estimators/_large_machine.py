@@ -2,20 +2,77 @@
 
 import time
 
+import numpy as np
+
 from mercer._warn import warn
+from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
-from mercer.estimators._base import named_trend
+from mercer.estimators._base import conventions, given_kernels, named_trend
+from mercer.estimators._labels import number_labels
+from mercer.estimators.validation import seed_of
+from mercer.gram import Rows
+from mercer.gram.landmarks import drawn
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
-from mercer.sources import Arrays
+from mercer.selection.result import reporter
+from mercer.sources import Arrays, Block, Source
 
-CHOOSING = 0.3  # of the time, for finding out how many landmarks are enough
+SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
+CHOOSING = 0.3  # of the time, for choosing on them, and of the rest for finding out how many landmarks are enough
 
 
-def fit_machine(estimator, source, kernel, lam, loss, joint, report=None):
-    """(`SmoothFit`, what is known of the approximation).
+class Labelled(Source):
+    """Rows of a source whose labels are columns of ±1: one for two classes, else one for each; summed in this process.
+
+    Parameters
+    ----------
+    source : Source
+        Its target is one column of labels, as numbers.
+    classes : ndarray
+    """
+
+    def __init__(self, source, classes):
+        self._source, self.classes = source, classes
+        self.n, self.d, self.columns, self.parts = source.n, source.d, source.columns, source.parts
+        self.t = 1 if len(classes) == 2 else len(classes)
+
+    @property
+    def fingerprint(self):
+        """That of the rows, and the classes."""
+        return repr((self._source.fingerprint, self.classes.tolist()))
+
+    def _columns(self, block):
+        number = np.searchsorted(self.classes, block.y[:, 0])
+        own = [1] if self.t == 1 else np.arange(self.t)
+        return Block(block.start, block.X, np.where(number[:, None] == own, 1.0, -1.0), block.weight)
+
+    def stream(self, start=0):
+        """Yield the blocks of the source with ±1 for their labels."""
+        return map(self._columns, self._source.stream(start))
+
+    def take(self, index):
+        """Return the rows of an index with ±1 for their labels."""
+        return self._columns(self._source.take(index))
+
+
+def read_machine(estimator, loss, X, y, sample_weight):
+    """(source, kernels, flat) of data that are read; labels are found in one reading."""
+    source, flat = large.read(estimator, X, y, sample_weight)
+    kernels = [large.resolve_kernel(k, source, estimator.kernel is None) for k in given_kernels(estimator)]
+    if loss.classification:
+        if source.t != 1:
+            raise ValueError(f"labels are one column; got {source.t}.")
+        seen = np.unique(np.concatenate([np.unique(block.y) for block in source.stream()]))
+        estimator.classes_, _ = number_labels(seen.astype(int) if (seen == seen.astype(int)).all() else seen)
+        source, flat = Labelled(source, seen), len(seen) == 2
+    estimator.plan_ = large.source_plan(estimator, source)
+    return source, kernels, flat
+
+
+def fit_machine(estimator, source, kernels, flat, loss, rule):
+    """Fit on landmarks, and set everything that is learnt.
 
     Parameters
     ----------
@@ -23,18 +80,19 @@ def fit_machine(estimator, source, kernel, lam, loss, joint, report=None):
         With its plan.
     source : Source
         y as the columns of the loss.
-    kernel : Kernel
-    lam : float
+    kernels : list of Kernel
+    flat : bool
+        Whether there is one column only.
     loss : Loss
-    joint : bool
-        Whether one softmax joins the columns.
-    report : callable, default=None
-        Told of progress.
+    rule : criterion or None
+        What chooses λ and the kernel, on a subset of the rows.
     """
-    if estimator.criterion is not None and not isinstance(estimator.approximation, str):
-        raise ValueError("with landmarks a KernelMachine takes lam as it is: criterion=None, or approximation=None.")
+    joint = estimator.multi_class == "softmax" and loss.classification and source.t > 1
+    kernel, lam = _chosen(estimator, source, kernels, loss, rule, joint)
     trend = named_trend(estimator) and constant
-    task = large.task_of(estimator, source, estimator.plan_, trend, report)
+    task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator))
+    if task.how.held:
+        raise ValueError("Landmarks(held=...) is for the squared loss; set rows aside, and give calibration=(X, y).")
     sample, chosen, points = _enough(task, kernel)
     started = time.perf_counter()
     options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "clock": task.clock, "joint": joint}
@@ -43,7 +101,30 @@ def fit_machine(estimator, source, kernel, lam, loss, joint, report=None):
         options["progress"] = task.options["progress"]
     found = fit_smooth(source, kernel, chosen, loss, lam, trend=trend, sample=sample, **options)
     seconds = time.perf_counter() - started
-    return found, _said(chosen, points, len(sample.candidates), source.n, seconds)
+    estimator.loss_, estimator.lam_, columns = loss, lam, found.alpha.shape[1]
+    b = found.b[0] if len(found.b) else np.zeros(columns)
+    estimator._set_model(kernel, chosen.points, found.alpha, b, flat and columns == 1)
+    estimator.dual_gap_, estimator.objective_, estimator.kkt_violation_ = found.gap, found.objective, found.violation
+    estimator.n_iter_, estimator.regularization_ = found.iterations, conventions(lam, float(source.n))
+    estimator._tell({"rows": source.n, "dropped_rows": 0, "points": chosen.m}, columns, [found.status], found.info)
+    estimator.fit_report_["approximation"] = _said(chosen, points, len(sample.candidates), source.n, seconds)
+
+
+def _chosen(estimator, source, kernels, loss, rule, joint):
+    """(kernel, λ): as they are given, or as the criterion chooses them on some rows, exactly."""
+    if rule is None:
+        if np.ndim(estimator.lam):
+            raise ValueError(f"lam is a list of {np.size(estimator.lam)} values; give one, or a criterion.")
+        return kernels[0], float(estimator.lam)
+    block = source.take(drawn(source.n, SUBSET, seed_of(estimator.random_state) + 2))
+    rows = Rows(block.X, block.y, block.weight, merge=False)
+    options = {name: getattr(estimator, name) for name in ("tol", "max_iter", "memory", "solver")}
+    options |= {"joint": joint, "stored": True, "intercept": named_trend(estimator) is not None}
+    columns = LossColumns(loss, loss.check_target(rows.y), rows.weights(), **options)
+    clock = estimator._clock.part(CHOOSING)
+    kernel, lam, _ = estimator._select(rule, kernels, rows, columns, rows.y.argmax(axis=1), clock)
+    estimator.__dict__.pop("loo_decision_", None)  # of these rows, not of all
+    return kernel, float(lam)
 
 
 def _enough(task, kernel):

@@ -9,8 +9,10 @@ import numpy as np
 from mercer import _tiles
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators._report import FitReport
+from mercer.gram.fourier import Fourier
 from mercer.gram.landmarks import drawn
 from mercer.gram.neighbours import Neighbours
+from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.neighbours_kept import KeptNeighbours, mean_square
 from mercer.kernels.algebra import rescale
@@ -32,11 +34,16 @@ def plan_for(estimator, criterion, n, d, targets, why=""):
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     learnt, m = criterion is not None, how.chosen()
     m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, n)
+    if isinstance(estimator.approximation, Fourier):
+        why = "The mean is a sum of waves, from a Toeplitz system; variances are those of neighbours."
     return plan_neighbours(n, d, how.k, m=m, memory=estimator.memory, targets=targets, learnt=learnt, why=why)
 
 
 def _how(estimator):
+    """The `Neighbours`: of a fit by waves those of its variances."""
     how = estimator.approximation
+    if isinstance(how, Fourier):
+        return Neighbours(how.check().k, random_state=how.random_state).check()
     return how.check() if isinstance(how, Neighbours) else Neighbours()
 
 
@@ -68,13 +75,21 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
             kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
     if not lam >= 0:
         raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
-    basis = _global_part(kernel, rows, how)
-    f = NeighbourPosterior.fit(kernel, rows, lam, how.k, how.random_state, learning.evidence_of(precisions), basis)
+    f = _posterior(estimator, kernel, rows, lam, precisions, _global_part(kernel, rows, how))
     kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
     if how.recalibrate and criterion is not None and estimator.optimize == "all":
         f, factor = _recalibrated(f, kept)
         kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
     publish(estimator, kept, precisions)
+
+
+def _posterior(estimator, kernel, rows, lam, precisions, basis):
+    """By waves where these were asked for, else by neighbours."""
+    how, criterion = estimator.approximation, learning.evidence_of(precisions)
+    if isinstance(how, Fourier):
+        return FourierPosterior.fit(kernel, rows, lam, how, criterion)
+    how = _how(estimator)
+    return NeighbourPosterior.fit(kernel, rows, lam, how.k, how.random_state, criterion, basis)
 
 
 def _alive(kernel, kernels, lam):
@@ -140,7 +155,7 @@ def changed(estimator, rows):
     was, flat = estimator.neighbours_.posterior, estimator.neighbours_.flat
     precisions, fitted = np.ndim(estimator.noise_) == 1, copy.copy(estimator)
     basis = None if was.points is None else (was.points, was.L)
-    f = NeighbourPosterior.fit(was.kernel, rows, was.lam, was.k, was.seed, learning.evidence_of(precisions), basis)
-    publish(fitted, KeptNeighbours.of(f, was.seed, flat), precisions)
+    f = _posterior(estimator, was.kernel, rows, was.lam, precisions, basis)
+    publish(fitted, KeptNeighbours.of(f, _how(estimator).random_state, flat), precisions)
     fitted.fit_report_["updates"] = estimator.fit_report_.get("updates", 0) + 1
     return fitted

@@ -1,16 +1,24 @@
 """A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by left-out densities."""
 
+import numpy as np
+
+from mercer._clock import latest
 from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
-from mercer.estimators._base import conventions
+from mercer.estimators._base import conventions, given_kernels
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import seed_of
-from mercer.gram import Neighbours, Rows
+from mercer.gram import Fourier, Neighbours, Rows
 from mercer.gram.landmarks import drawn
+from mercer.primal.collapsed import Bound, climb
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.result import reporter
 from mercer.solvers.plan_neighbours import COLUMNS
+from mercer.sources import Arrays, is_source
+
+CLIMBED, STEPS = 50_000, 12  # rows that the bound of the evidence is climbed on, and how often it is evaluated
+WORTH = 30.0  # seconds that must be left for that
 
 
 def plan_process(estimator, criterion, exact, n, d, targets, rows):
@@ -20,14 +28,43 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
         if how is not None and not isinstance(how, str):
             raise ValueError("n_hyper_samples needs the exact fit: approximation=None.")
         return None
-    if isinstance(how, Neighbours):
+    if isinstance(how, Neighbours | Fourier):
         return local.plan_for(estimator, criterion, n, d, targets)
     found = large.landmark_plan(estimator, exact, rows, d, targets)
     near = isinstance(how, str) and d is not None and d <= COLUMNS
     if found is None or not near or (criterion is not None and criterion.by_neighbours is None):
         return found
     why = f"{found.reasons[0]} Of {d} columns neighbours are near, and a process is asked for uncertainty."
-    return local.plan_for(estimator, criterion, n, d, targets, why)
+    nearby = local.plan_for(estimator, criterion, n, d, targets, why)
+    return nearby if nearby.seconds <= latest(estimator.time_budget) else found
+
+
+def prepared(estimator, X, y, sample_weight):
+    """(source, kernels, (X, y, w), flat): of data that are read some rows, on which all is learnt before the passes."""
+    if not is_source(X):
+        kernels, X, y, flat = estimator._prepare(X, y, auto=True)
+        return None, kernels, (X, y, sample_weight), flat
+    if np.ndim(estimator.noise):
+        raise ValueError("noise must be one number for data that are read; a noise for each row is a weight 1/noise.")
+    source, flat = large.read(estimator, X, y, sample_weight)
+    kernels = given_kernels(estimator, auto=True)
+    some = source.take(some_rows(estimator, source))
+    Z = some.X
+    for kernel in kernels:
+        Z = kernel.validate(Z)
+    return source, kernels, (Z, some.y, some.weight), flat
+
+
+def some_rows(estimator, source):
+    """The rows that hyper-parameters are learnt on."""
+    return drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2)
+
+
+def plan_read(estimator, source):
+    """The `Plan` for data that are read."""
+    if estimator.n_hyper_samples:
+        raise ValueError("n_hyper_samples needs the exact fit, and data that are read have none.")
+    return large.source_plan(estimator, source)
 
 
 def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
@@ -48,20 +85,39 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
     flat : bool
         Whether y is one column.
     """
-    some = source.take(drawn(source.n, large.SUBSET, seed_of(estimator.random_state) + 2))
+    some = source.take(some_rows(estimator, source))
     centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator), centred)
     rule = None
     if criterion is not None:
+        some = some if task.source is source else task.source.take(some_rows(estimator, source))
         kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
         rule = None if estimator.optimize == "kernel" else "density"
         if estimator.optimize != "lam" and source.n > large.SUBSET:
+            if max(task.sizes) <= large.TRIED and task.clock.fits(WORTH):
+                kernel = _climbed(task, kernel, lam)
             kernel = large.stretched(task, kernel, "density")
+    task.near = lam
     found = estimator.selection_ if criterion is not None else None
     grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
     if found is not None:
         estimator.selection_ = found
     _publish(estimator, grown, LandmarkPosterior.of(grown.fit), source, flat)
+
+
+def _climbed(task, kernel, lam):
+    """The kernel after some steps up the bound of the evidence on more rows, if left-out densities like it better.
+
+    For the landmarks of the fit only: a bound with fewer of them asks for smoother kernels than more of them need
+    (protein, 1500 landmarks: RMSE 0.632 with the kernel that the bound of 512 likes best, 0.597 without).
+    """
+    m = min(large.TRIED, max(task.sizes))
+    sample, chosen = task.choose(kernel, m)
+    block = task.source.take(drawn(task.source.n, CLIMBED, task.seed + 5))
+    bound = Bound(Arrays(block.X, block.y, block.weight), chosen.points, task.trend, sample.some, task.centred)
+    better = climb(bound, kernel, lam, STEPS, task.clock.part(0.2))[0]
+    values = [min(pair[1] for pair in task.stage(one, m, None, "density")[1].history) for one in (kernel, better)]
+    return better if values[1] < values[0] else kernel
 
 
 def _publish(estimator, grown, f, source, flat):

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import uncertainty
+from mercer import _tiles, uncertainty
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
@@ -159,6 +159,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         said = {"estimator": type(self).__name__, **self.fit_report_}
         if self.selection_ is not None:
             said["selection"] = self.selection_.to_dict()
+        plan = self.__dict__.get("plan_")
+        said["loops"] = _tiles.said(plan is not None and plan.compiled)
         self.fit_report_ = FitReport(said, seconds=clock.seconds)
         del self._clock
 

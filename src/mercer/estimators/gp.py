@@ -15,7 +15,7 @@ from mercer.estimators import _large_process as large
 from mercer.estimators._base import approximates, constraints, conventions, kept, latent_kernel, settled_kernels
 from mercer.estimators._posterior import PosteriorEstimator
 from mercer.estimators.validation import check_weight, seed_of, shared_noise
-from mercer.gram import Landmarks, Neighbours, Rows
+from mercer.gram import Fourier, Landmarks, Neighbours, Rows
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection.result import ProgressSupport, best_of, reporter, with_progress
 from mercer.solvers import Cholesky, Span, choose
@@ -56,7 +56,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         How many starts of the search are followed; with more than one, two with much noise replace the last.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
-    approximation : {"auto"}, Neighbours, Landmarks or None, default="auto"
+    approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
         None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 20 columns `Landmarks`.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
@@ -136,7 +136,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         __init__,
         noise=[Interval(Real, 0, None, closed="left"), "array-like", None],
         n_hyper_samples=[Interval(Integral, 0, None, closed="left")],
-        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, None],
+        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, Fourier, None],
     )
 
     @with_progress
@@ -145,7 +145,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or a sequence of objects
+        X : array-like of shape (n, d), a sequence of objects, or what is read, as for `KernelRidge`
         y : array-like of shape (n,) or (n, t)
         sample_weight : array-like of shape (n,), default=None
             wᵢ >= 0; a whole number is a repeated row, 0 a removed one. With an array of noise variances: σᵢ²/wᵢ.
@@ -157,7 +157,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        kernels, X, y, flat = self._prepare(X, y, auto=True)
+        source, kernels, (X, y, sample_weight), flat = large.prepared(self, X, y, sample_weight)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
@@ -168,16 +168,19 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
         span = Span(rows.scaled(rows.H))
         variance = learning.variance_beside(rows, span, criterion is not None)
+        learning.warn_of_units(rows, span)
         if self.n_hyper_samples:
             is_likelihood = learning.is_likelihood(criterion)
             hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
-        solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
+        sizes = rows.n, rows.d, rows.t, len(rows.index)
+        solver, self.plan_ = self._choose(*sizes) if source is None else (None, large.plan_read(self, source))
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
         if self.plan_.neighbours:
             return local.fit_neighbours(self, rows, kernels, lam, criterion, learn, bounds, flat, relative is not None)
         if self.plan_.landmarks:
-            return large.fit_process(self, Arrays(X, y, weight), rows.trend, kernel, lam, criterion, learn, flat)
+            every = source or Arrays(X, y, weight)
+            return large.fit_process(self, every, rows.trend, kernel, lam, criterion, learn, flat)
         if criterion is not None:
             kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None

@@ -9,11 +9,12 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
+from mercer.dual.working_set import FEW
 from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import proposed
 from mercer.estimators._labels import check_labels, signs
-from mercer.estimators._large_machine import fit_machine
+from mercer.estimators._large_machine import fit_machine, read_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
 from mercer.estimators._machine_search import choose_column_lam, fold_rule
 from mercer.estimators.validation import check_weight, check_X, check_X_y, seed_of
@@ -22,7 +23,7 @@ from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers.plan import plan_iteration
-from mercer.sources import Arrays
+from mercer.sources import Arrays, is_source
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
 
@@ -179,9 +180,10 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or a sequence of objects
+        X : array-like of shape (n, d), a sequence of objects, or what is read
+            Files, as for `KernelRidge`: these are fitted on landmarks, in bounded memory.
         y : array-like of shape (n,) or (n, t)
-            Numbers, or labels where the loss is one for labels.
+            Numbers, or labels where the loss is one for labels. Of data that are read the name of the column.
         sample_weight : array-like of shape (n,), default=None
             wᵢ >= 0; a whole number is a repeated row, 0 a removed one.
 
@@ -192,8 +194,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        loss = resolve(self.loss)
-        rule = fold_rule(self)
+        loss, rule = resolve(self.loss), fold_rule(self)
+        if is_source(X):
+            return fit_machine(self, *read_machine(self, loss, X, y, sample_weight), loss, rule)
         kernels, X, y = self._inputs(loss, X, y)
         weight = check_weight(sample_weight, len(y))
         Y, flat = y.reshape(len(y), -1), y.ndim == 1
@@ -208,10 +211,11 @@ class KernelMachine(ProgressSupport, FittedMachine):
             target = np.log1p(y) if loss.positive_only else y
             model = proposed(self, X, target, weight, loss.classification, self._clock)
             kernels = [model.kernel_]
-        joint = self.multi_class == "softmax" and loss.classification and rows.t > 1
+        if self.plan_.landmarks:
+            source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
+            return fit_machine(self, source, kernels, flat, loss, rule)
         columns = self._columns(loss, rows.y, rows.weights())
-        if not self.plan_.landmarks:
-            columns.refuse_beyond_memory()
+        columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None
         if rule is not None:
             kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0])
@@ -220,8 +224,6 @@ class KernelMachine(ProgressSupport, FittedMachine):
                 self.selection_.candidates, self.selection_.message = found.candidates, found.message
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
-        if self.plan_.landmarks:
-            return self._fit_landmarks(loss, rows, kernel, float(lam), joint, flat)
         found = columns.fit(columns.gram(kernel, rows.X), lam, starts, self._clock)
         self.loss_, self.lam_ = loss, float(lam)
         self._set_columns(kernel, rows, found, flat and len(found) == 1)
@@ -248,25 +250,11 @@ class KernelMachine(ProgressSupport, FittedMachine):
         loss = resolve(self.loss)
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
         way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
-        exact = plan_iteration(way, n, d, memory=self.memory)
-        chosen = self.criterion is not None and self.time_budget is None  # else λ is chosen on as many rows as can be
-        if isinstance(self.approximation, str) and (chosen or self.solver != "auto"):
+        exact = plan_iteration(way, n, d, memory=self.memory, compiled=n > FEW if way == "working_set" else None)
+        if isinstance(self.approximation, str) and self.solver != "auto":
             return exact
         found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None
         return found or exact
-
-    def _fit_landmarks(self, loss, rows, kernel, lam, joint, flat):
-        """Fit on landmarks, and set everything that is learnt."""
-        source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
-        found, said = fit_machine(self, source, kernel, lam, loss, joint, reporter(self))
-        self.loss_, self.lam_ = loss, lam
-        one = flat and found.alpha.shape[1] == 1
-        b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
-        self._set_model(kernel, found.chosen.points, found.alpha, b, one)
-        self.dual_gap_, self.objective_, self.kkt_violation_ = found.gap, found.objective, found.violation
-        self.n_iter_, self.regularization_ = found.iterations, base.conventions(self.lam_, rows.total)
-        self._tell(rows, found.alpha.shape[1], [found.status], found.info)
-        self.fit_report_["approximation"] = said
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
@@ -281,12 +269,12 @@ class KernelMachine(ProgressSupport, FittedMachine):
             X = kernel.validate(X)
         return kernels, X, y
 
-    def _select(self, rule, kernels, rows, columns, target):
+    def _select(self, rule, kernels, rows, columns, target, clock=None):
         """(kernel, λ, starts) as the criterion chooses them."""
         rule = rule if base.is_splitter(rule) else rule.restrict(rows.used)
         kernels = kernels[:1] if self.optimize == "lam" else kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
-        options = {"target": target, "seed": seed_of(self.random_state), "clock": self._clock}
+        options = {"target": target, "seed": seed_of(self.random_state), "clock": clock or self._clock}
         found = choose_column_lam(rule, kernels, rows, columns, lam, **options, report=reporter(self))
         self.selection_ = found.result.warn()
         self._trial_warnings = found.warnings
@@ -311,7 +299,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _report(self, columns, rows):
         """Fill ``fit_report_``, and warn where a column is not at its minimum."""
-        self._tell(rows, len(columns), [column.status for column in columns], columns[0].info)
+        self._tell(rows.counts(), len(columns), [column.status for column in columns], columns[0].info)
         lost = sum(column.info["rounding"] for column in columns)
         if lost > ROUNDED * abs(self.objective_):
             warn(
@@ -320,15 +308,15 @@ class KernelMachine(ProgressSupport, FittedMachine):
                 NumericalWarning,
             )
 
-    def _tell(self, rows, columns, statuses, info):
+    def _tell(self, counts, columns, statuses, info):
         """What a report says, on landmarks or not."""
-        said = {"kernel": repr(self.kernel_), "loss": repr(self.loss_), "lam": self.lam_, **rows.counts()}
+        said = {"kernel": repr(self.kernel_), "loss": repr(self.loss_), "lam": self.lam_, **counts}
         said |= {"columns": columns, "support_vectors": len(self.points_), "objective": self.objective_}
         said |= {"dual_gap": self.dual_gap_, "kkt_violation": self.kkt_violation_, **info}
         said |= {"iterations": self.n_iter_, "status": ", ".join(sorted(set(statuses)))}
         self.fit_report_.update(said)
         if self.selection_ is not None:
-            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings")
+            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings", [])
         bad = [status for status in statuses if status != "converged"]
         if bad:
             warn(

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.dual.working_set import QUICK, hold
+from mercer.dual.working_set import FEW, QUICK, hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
@@ -207,7 +207,7 @@ class SVR(base.KernelRegressor):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK)
+        return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK, compiled=n > FEW)
 
     def _keep(self, kernel, rows, C, found, flat):
         """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""

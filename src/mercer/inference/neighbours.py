@@ -184,20 +184,28 @@ class Shared:
         Points, columns of the trend, λ.
     """
 
-    def __init__(self, ordered, k, most=None):
+    def __init__(self, ordered, k, most=None, known=None):
         self.n, self.q, self.lam = len(ordered.X), ordered.q, ordered.lam
         self._ordered, self._k = ordered, min(k, max(self.n - 1, 1))
-        self.used = self.n if most is None else min(self.n, most)
+        self.used, self.dropped = 0 if known else self.n if most is None else min(self.n, most), 0
+        if known:
+            self.beta, self.L = known
+        else:
+            self._solve()
+        self._logdet = 2.0 * float(np.log(np.diagonal(self.L)).sum())
+        if self.used < self.n:
+            self._estimate(min(self.n, ESTIMATED))
+
+    def _solve(self):
+        """Find β, its factor, and the sums that the evidence needs."""
+        ordered = self._ordered
         gap, scaled, self._logs, self.dropped = self._rows(np.arange(self.used))
         prior = np.append(np.zeros(ordered.q), np.ones(scaled.shape[1] - ordered.q))
         P, c = scaled.T @ scaled + np.diag(prior), scaled.T @ gap
         made = factor(P) if len(P) else None
         self.L = np.tril(made.lower) if len(P) else P
         self.beta = made.solve(c) if len(P) else c
-        self._logdet = 2.0 * float(np.log(np.diagonal(self.L)).sum())
         self.quad = np.einsum("it,it->t", gap, gap) - np.einsum("ft,ft->t", c, self.beta)
-        if self.used < self.n:
-            self._estimate(min(self.n, ESTIMATED))
 
     def _rows(self, own):
         """((yᵢ − wᵀy_N)/√v, r/√v, Σ log v, neighbours left out) of some rows, each given those before it."""
@@ -248,7 +256,7 @@ class NeighbourPosterior:
         self.terms, self._ordered = terms, None
 
     @classmethod
-    def fit(cls, kernel, rows, lam, k, seed, criterion, basis=None):
+    def fit(cls, kernel, rows, lam, k, seed, criterion, basis=None, known=None):
         """Return the posterior of some rows.
 
         Parameters
@@ -263,9 +271,11 @@ class NeighbourPosterior:
             The evidence.
         basis : (points, L), default=None
             Landmarks of the global part.
+        known : (beta, factor), default=None
+            What the rows share, where it was found in another way.
         """
         ordered = OrderedRows(kernel, rows, lam, seed, basis)
-        shared = Shared(ordered, k, SHARED if basis is None else None)
+        shared = Shared(ordered, k, SHARED if basis is None else None, known)
         found = criterion.terms(shared, shared.quad, rows.weight, **criterion.extras(rows))
         points, L = (None, None) if basis is None else basis
         self = cls(kernel, rows, lam, k, seed, points, L, shared.beta, shared.L, tuple(found.values()))
@@ -285,6 +295,10 @@ class NeighbourPosterior:
         if (state["points"] is None) != (state["L"] is None) or state["beta"].shape != (features, state["rows"].t):
             raise ValueError("NeighbourPosterior.beta is not that of its rows and landmarks.")
         return cls(**state)
+
+    def about(self, words):
+        """What a report says of the mean beside its calibration."""
+        return {"kind": "neighbours", "words": words}
 
     @property
     def b(self):

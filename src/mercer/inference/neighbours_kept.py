@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer._state import check
+from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import LOG_2PI, NeighbourPosterior
 
 LEFT_OUT = 2048  # rows: the standard error of a coverage of 90 % is 0.7 %
@@ -11,7 +12,8 @@ LEVEL = 0.9
 NEAR = 0.02  # of a coverage that is called right
 GAIN = 0.02  # nats of a row that twice as many neighbours gain: below, there are enough
 FIELDS = {
-    "posterior": NeighbourPosterior, "index": "int s", "residuals": "float s t", "variance": "float s", "report": dict,
+    "posterior": (NeighbourPosterior, FourierPosterior),
+    "index": "int s", "residuals": "float s t", "variance": "float s", "report": dict,
     "flat": bool,
 }  # fmt: skip
 
@@ -21,7 +23,7 @@ class KeptNeighbours:
 
     Attributes
     ----------
-    posterior : NeighbourPosterior
+    posterior : NeighbourPosterior or FourierPosterior
     index : ndarray of shape (s,)
         Rows that were drawn.
     residuals : ndarray of shape (s, t)
@@ -103,7 +105,7 @@ def _report(posterior, residuals, variance, fewer, half, factor):
     covered, count = float(inside.mean()), len(residuals)
     error = float(here.std() / np.sqrt(count))
     said = {
-        "kind": "neighbours", "k": k, "landmarks": 0 if posterior.points is None else len(posterior.points),
+        "k": k, "landmarks": 0 if posterior.points is None else len(posterior.points),
         "rows_left_out": count, "coverage": covered, "mean_square": mean_square(residuals, variance),
         "recalibrated": factor, "log_density": float(here.mean()), "rmse": float(np.sqrt(np.mean(residuals**2))),
     }  # fmt: skip
@@ -121,4 +123,4 @@ def _report(posterior, residuals, variance, fewer, half, factor):
         words += f": more would help, approximation=Neighbours({2 * k}) or with landmarks"
     if not right:
         words += '; predict_interval(X, method="conformal", normalise=True) has the coverage of the rows left out'
-    return said | {"words": words + "."}
+    return said | posterior.about(words + ".")

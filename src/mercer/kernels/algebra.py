@@ -178,6 +178,11 @@ class Scaled(FromParts):
         """That of k."""
         return self.kernel.metric(X)
 
+    def waves(self, d):
+        """Those of k, c times as high."""
+        found = self.kernel.waves(d)
+        return None if found is None else (float(self._positive("scale")) * found[0], *found[1:])
+
     def _dx(self, X, Z):
         return float(self.scale) * self.kernel.dx(X, Z)
 

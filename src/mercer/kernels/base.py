@@ -120,6 +120,10 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
         """(U, p) where k(x, z) falls with ‖u − v‖ₚ and depends on nothing else; None where there are none such."""
         return None
 
+    def waves(self, d):
+        """(amplitude, ν, ℓ of d columns) of a Matérn kernel, ν = ∞ the Gaussian one; None for any other."""
+        return None
+
     def retain(self, X):
         """Return what prediction must keep of the training inputs X: all of them, unless a kernel knows better."""
         return X

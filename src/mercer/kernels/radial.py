@@ -3,6 +3,8 @@
 ``length_scale`` is a length: one number, or one for each column (ARD).
 """
 
+import math
+
 import numpy as np
 
 from mercer.kernels import bessel, radial_base
@@ -26,6 +28,8 @@ class Gaussian(Radial):
     array([[1.   , 0.607],
            [0.607, 1.   ]])
     """
+
+    smoothness = math.inf
 
     def phi(self, s):
         s *= -0.5
@@ -53,6 +57,8 @@ class Exponential(Radial):
            [0.368, 1.   ]])
     """
 
+    smoothness = 0.5
+
     def phi(self, s):
         np.negative(np.sqrt(s, out=s), out=s)
         return np.exp(s, out=s)
@@ -79,6 +85,8 @@ class Matern32(Radial):
     array([[1.   , 0.483],
            [0.483, 1.   ]])
     """
+
+    smoothness = 1.5
 
     def phi(self, s):
         s *= 3.0
@@ -109,6 +117,8 @@ class Matern52(Radial):
     array([[1.   , 0.524],
            [0.524, 1.   ]])
     """
+
+    smoothness = 2.5
 
     def phi(self, s):
         s *= 5.0
@@ -148,6 +158,11 @@ class Matern(Radial):
     """
 
     def __init__(self, length_scale=1.0, nu=1.5, *, length_scale_bounds=None): ...
+
+    @property
+    def smoothness(self):
+        """ν."""
+        return float(self._positive("nu"))
 
     def _argument(self, s):
         """(ν, a), in float64: the logarithms of the factors are large, and cancel."""

@@ -66,6 +66,7 @@ class Radial(Kernel):
 
     hyper = {"length_scale": LENGTH_BOUNDS}
     stationary = True
+    smoothness: float | None = None  # ν where it is a Matérn kernel, ∞ for the Gaussian one
 
     def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
 
@@ -101,6 +102,11 @@ class Radial(Kernel):
     def diag(self, X):
         """φ(0) = 1."""
         return np.ones(len(X), dtype=X.dtype)
+
+    def waves(self, d):
+        """(1, ν, ℓ) where ν is known."""
+        scale = np.broadcast_to(self._positive("length_scale", d), d).astype(float)
+        return None if self.smoothness is None else (1.0, float(self.smoothness), scale)
 
     def metric(self, X):
         """x/ℓ, by the Euclidean norm."""

@@ -16,6 +16,7 @@ CERTIFIED = 0.1  # of the leave-one-out error: an error in quadrature of half a 
 FLAT = 0.005  # of the leave-one-out error: what twice the landmarks must gain to be worth it
 FEW = 128  # landmarks below which a flat curve says little: none of them may see what there is to see
 ROUNDING, NOTHING = 1e-12, 0.1  # of k(x, x); of the effective dimension
+MOST = 16  # times as many landmarks: beyond, what the gains so far say is no guess
 MARGIN = 3.3  # standard errors: a bound from some of the rows fails once in a thousand times
 VERDICTS = ("certified", "good enough", "not enough landmarks")
 
@@ -80,7 +81,7 @@ def wanted(points, most):
     first, second = points[0][1] ** 2 - points[1][1] ** 2, points[1][1] ** 2 - full**2
     ratio = min(max(second / first if first > 0 else 1.0, 0.1), 0.9)
     doublings = math.log(max(2.0 * FLAT * full**2 / max(second, 1e-300), 1e-9)) / math.log(ratio)
-    return int(min(most, m * 2.0 ** max(1.0, math.ceil(doublings))))
+    return int(min(most, MOST * m, m * 2.0 ** max(1.0, math.ceil(doublings))))
 
 
 def certificate(fit, bound, rows, points, stopped=None, seconds=0.0):

@@ -190,11 +190,7 @@ class InSingle:
 
     def __call__(self, block):
         """Return the features of a block of rows."""
-        design, m = self.design, self.design.m
-        F = np.empty((len(block), design.width), dtype=np.float32)
-        fill(design.kernel, (block.X - self.middle).astype(np.float32), self.points, F[:, :m])
-        F[:, :m] -= self.centre
-        whiten_first(F, self.L, self.L.shape[1])
+        design, m, F = self.design, self.design.m, self._filled(block, self.design.width)
         tail = np.hstack([design.trend(block.X) if design.q else np.zeros((len(block), 0)), block.y - design.shift])
         F[:, m:] = tail
         if block.weight is not None:
@@ -202,3 +198,19 @@ class InSingle:
             F *= root.astype(np.float32)
             tail = tail * root
         return F, tail
+
+    def features(self, block):
+        """[a₁ | k₂ − L₂₁a₁ | h] of a block, without its weights."""
+        design, m = self.design, self.design.m
+        F = self._filled(block, m + design.q)
+        if design.q:
+            F[:, m:] = design.trend(block.X)
+        return F
+
+    def _filled(self, block, columns):
+        """[a₁ | k₂ − L₂₁a₁ | room] in float32."""
+        m, F = self.design.m, np.empty((len(block), columns), dtype=np.float32)
+        fill(self.design.kernel, (block.X - self.middle).astype(np.float32), self.points, F[:, :m])
+        F[:, :m] -= self.centre
+        whiten_first(F, self.L, self.L.shape[1])
+        return F

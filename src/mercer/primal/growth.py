@@ -30,6 +30,7 @@ class Grown:
     rss: object
     solver: dict
     stages: list = field(default_factory=list)
+    held: object = None  # rows that the fit has not seen
 
 
 @dataclass
@@ -52,6 +53,8 @@ class Task:
         Of `mercer.sources.map_reduce`: progress, checkpoint.
     lam : float or None
         About what λ will be: what counts of a direction depends on it.
+    near : float or None
+        The λ of the stage before, where a search for the next begins.
     cut : list of str
         What the clock has ended.
     """
@@ -65,6 +68,7 @@ class Task:
     clock: Clock = FOREVER
     options: dict = field(default_factory=dict)
     lam: float | None = None
+    near: float | None = None
     cut: list = field(default_factory=list)
 
     def choose(self, kernel, m):
@@ -82,7 +86,7 @@ class Task:
         options = {**self.options, "key": key, "deadline": clock.deadline}
         fit = fit_squared(
             self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
-            single=again is None, **options,
+            near=self.near or self.lam, single=again is None, **options,
         )  # fmt: skip
         return sample, fit
 
@@ -112,6 +116,7 @@ def grow(task, kernel, lam, rule=None):
             stopped = f"The time budget ended before {m} landmarks."
             break
         points, left = proof.curve(fit)
+        task.near = fit.lam
         stages.append({"m": fit.design.m, "loo": points[-1][1], "seconds": time.monotonic() - begun})
         if fit.design.m < m or proof.flat(points):
             break
@@ -125,7 +130,8 @@ def grow(task, kernel, lam, rule=None):
     found = proof.certificate(fit, bound, rows, points, stopped, time.monotonic() - started)
     if task.options.get("checkpoint") is not None:
         task.options["checkpoint"].remove()
-    return Grown(fit, sample, left, found, remainder.rss, solver, stages)
+    held = task.source.aside() if task.how.held else None
+    return Grown(fit, sample, left, found, remainder.rss, solver, stages, held)
 
 
 def _checking(fit):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from mercer._state import check
+from mercer.gram import apply
 from mercer.primal.squared import Sums, equations
 from mercer.sources import Arrays
 
@@ -15,6 +16,8 @@ FIELDS = {
     "leverage": "float s",
     "dof": "number",
     "unit": "number",
+    "aside": "float a t",
+    "aside_scale": "float a",
 }
 
 
@@ -34,13 +37,19 @@ class KeptLandmarks:
         Degrees of freedom of the fit.
     unit : float
         What y was divided by.
+    aside : ndarray of shape (a, t)
+        y − f(x) of rows that were held out, in the unit; none where none were asked for.
+    aside_scale : ndarray of shape (a,)
+        √(v(x) + λ) of these.
     live : SquaredFit or None
         The fit itself; a file does not keep it.
     """
 
-    def __init__(self, n, index, residuals, leverage, dof, unit=1.0, live=None):
+    def __init__(self, n, index, residuals, leverage, dof, unit=1.0, aside=None, aside_scale=None, live=None):
         self.n, self.index, self.residuals, self.leverage = n, index, residuals, leverage
         self.dof, self.unit, self.live = dof, unit, live
+        self.aside = np.zeros((0, residuals.shape[1])) if aside is None else aside
+        self.aside_scale = np.zeros(0) if aside_scale is None else aside_scale
 
     @classmethod
     def of(cls, grown, n, unit):
@@ -49,7 +58,8 @@ class KeptLandmarks:
         weight = grown.sample.some.weight
         index = grown.sample.index if weight is None else grown.sample.index[weight > 0]
         residuals = grown.left.out() / np.sqrt(fit.weight)[:, None]
-        return cls(n, index, residuals, grown.left.leverage, fit.normal.dof(fit.lam) + fit.design.q, unit, fit)
+        dof = fit.normal.dof(fit.lam) + fit.design.q
+        return cls(n, index, residuals, grown.left.leverage, dof, unit, *_aside(grown), live=fit)
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -68,6 +78,18 @@ class KeptLandmarks:
         out = np.full((self.n, *np.shape(values)[1:]), np.nan)
         out[self.index] = values
         return out
+
+    def split(self, X, normalise):
+        """(residuals of the rows held out, their scale, the scale at X) for split conformal intervals."""
+        if not len(self.aside):
+            raise ValueError(
+                'method="split" needs calibration=(X, y), or rows held out: approximation=Landmarks(held=5000).'
+            )
+        if not normalise:
+            return self.aside * self.unit, 1.0, 1.0
+        if self.live is None:
+            raise ValueError("normalise=True needs the factor of the fit, which a file does not keep; fit again.")
+        return self.aside * self.unit, self.aside_scale, self.deviation(X)
 
     def deviation(self, X):
         """√(v(x) + λ) of a new target in the Gaussian reading; None once the fit came from a file."""
@@ -94,8 +116,19 @@ class KeptLandmarks:
         fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
         n, none = self.n + int(sign) * len(y), np.zeros(0, dtype=np.int64)
         nobody = np.zeros((0, fit.design.t)), np.zeros(0)
-        kept = KeptLandmarks(n, none, *nobody, normal.dof(fit.lam) + fit.design.q, self.unit, fit)
+        kept = KeptLandmarks(n, none, *nobody, normal.dof(fit.lam) + fit.design.q, self.unit, live=fit)
         return *plain(fit), kept
+
+
+def _aside(grown):
+    """(residuals, scale) of the rows that were held out."""
+    fit, block = grown.fit, grown.held
+    if block is None:
+        return None, None
+    alpha, b = plain(fit)
+    f = apply(fit.design.kernel, block.X, fit.design.points, alpha)
+    f = f + fit.design.trend(block.X) @ b if fit.design.q else f
+    return block.y - f, np.sqrt(variance(fit, block.X) + fit.lam)
 
 
 def plain(fit):

@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer import _machine, _tiles
 from mercer._clock import FOREVER
-from mercer.primal.design import Chosen, Design
-from mercer.solvers.normal import add_square
+from mercer.primal.design import FIRST, Chosen, Design, InSingle
+from mercer.solvers.normal import add_square, unwhiten, whiten
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import map_reduce
 
@@ -21,6 +21,7 @@ MEMORY = 10  # pairs of steps and changes of the gradient
 ON_SAMPLE = 60  # steps there
 SHARED = 16  # columns beyond which they share a Hessian
 BACK = 12  # halvings of a step
+CURVED = 4  # rows for each landmark that a Hessian is made of
 KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
 
 
@@ -114,23 +115,42 @@ class SmoothFit:
 
 
 class _Problem:
-    """J(β, b) = Σ w L(y, kᵀL⁻ᵀβ + hᵀb) + λ‖β‖² on all rows, by a pass, or on some that are at hand."""
+    """J(β, b) = Σ w L(y, aᵀβ + hᵀb) + λ‖β‖², a = L⁻¹k, by a pass over all rows; ``single``: features in float32.
+
+    In float32 the first features are made before they are rounded (see `whiten_first`). J and its gradient are then
+    known to six digits or so, which is enough to get near the minimum; the last steps are in float64.
+    """
 
     def __init__(self, source, design, L, loss, lam, memory, options):
-        self.source, self.design, self.L, self.loss, self.lam = source, design, L, loss, lam
-        self.options, self.passes = options, 0
-        size, free = 8.0 * source.n * (design.m + design.q), _machine.within(memory).bytes
-        near = source.engine is None  # elsewhere nobody would remember them
+        self.source, self.design, self.loss, self.lam = source, design, loss, lam
+        self.options, self.passes, self.memory = options, 0, memory
+        self._L = L
+        self.set_precision(design.halved)
+
+    def set_precision(self, single):
+        """Choose float32 or float64 for the features; those of the other are forgotten."""
+        design, first = self.design, min(FIRST, self.design.m)
+        self.halves, self.rest = None, self._L
+        if single:
+            self.halves, self.rest = InSingle(design, self._L[:, :first].copy()), np.eye(design.m)
+            self.rest[first:, first:] = self._L[first:, first:]
+        size, free = (
+            (4.0 if single else 8.0) * self.source.n * (design.m + design.q),
+            _machine.within(self.memory).bytes,
+        )
+        near = self.source.engine is None  # elsewhere nobody would remember them
         self.kept = {} if near and free is not None and size <= KEPT * free else None
 
     def evaluate(self, theta, hessians):
         """(J, gradient) at (β, b)."""
         m = self.design.m
-        leaf = _Slopes(self.design, self.loss, np.vstack([hessians.unwhitened(theta[:m]), theta[m:]]), self.kept)
+        at = np.vstack([unwhiten(self.rest, theta[:m]), theta[m:]])
+        leaf = _Slopes(self.design, self.loss, at, self.kept, self.halves)
         self.passes += 1
         _tiles.loops(self.source.n * m)
         value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
-        return self.with_penalty(theta, float(value[0]), np.vstack([hessians.whitened(gradient[:m]), gradient[m:]]))
+        gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
+        return self.with_penalty(theta, float(value[0]), gradient)
 
     def with_penalty(self, theta, value, gradient):
         beta = theta[: self.design.m]
@@ -141,24 +161,25 @@ class _Problem:
 class _Slopes:
     """What a leaf adds to Σ w L and its gradient at [α; b]; features are evaluated once where all of them are kept."""
 
-    def __init__(self, design, loss, at, kept):
-        self.design, self.loss, self.at, self.kept = design, loss, at, kept
+    def __init__(self, design, loss, at, kept, halves=None):
+        self.design, self.loss, self.kept, self.halves = design, loss, kept, halves
+        self.at = at if halves is None else at.astype(np.float32)
 
     def zero(self):
         """Return the sums before the first leaf."""
-        return np.zeros(1), np.zeros_like(self.at)
+        return np.zeros(1), np.zeros(self.at.shape)
 
     def __call__(self, sums, block):
         F = None if self.kept is None else self.kept.get(block.start)
         if F is None:
-            F = self.design.features(block)
+            F = self.design.features(block) if self.halves is None else self.halves.features(block)
             if self.kept is not None:
                 self.kept[block.start] = F
-        value, slope, _ = self.loss(block.y, F @ self.at)
+        value, slope, _ = self.loss(block.y, (F @ self.at).astype(float, copy=False))
         if block.weight is not None:
             value, slope = block.weight * value, block.weight[:, None] * slope
         sums[0][:] += value.sum()
-        sums[1][:] += F.T @ slope
+        sums[1][:] += F.T @ slope.astype(F.dtype, copy=False)
 
 
 class _OnSample:
@@ -168,7 +189,7 @@ class _OnSample:
         self.problem, self.y = problem, block.y
         F = problem.design.features(block)
         m = problem.design.m
-        self.A = np.hstack([hessians.whitened(F[:, :m].T).T, F[:, m:]])
+        self.A = np.hstack([whiten(hessians.L, F[:, :m].T).T, F[:, m:]])
         self.weight = times * (np.ones(len(block)) if block.weight is None else block.weight)
 
     def evaluate(self, theta, hessians):
@@ -177,15 +198,19 @@ class _OnSample:
         return self.problem.with_penalty(theta, float(self.weight @ value), gradient)
 
     def hessians(self, theta, hessians, shared):
-        """Set the factors of Σ w L″ a aᵀ + 2λI at a point; one for all columns where they share it."""
-        curve = self.problem.loss(self.y, self.A @ theta, curved=True)[2] * self.weight[:, None]
+        """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from some rows; one for all columns where they share it."""
+        some = slice(None, None, max(1, len(self.y) // (CURVED * len(hessians.L))))
+        A = self.A[some]
+        curve = self.problem.loss(self.y[some], A @ theta, curved=True)[2] * self.weight[some, None]
+        curve *= len(self.y) / len(A)
         curve = curve.mean(axis=1, keepdims=True) if shared else curve
         floor = 1e-3 * curve.mean(axis=0) + 1e-300
+        A = A.astype(np.float32)
         squares = []
         for column in np.maximum(curve, floor).T:
-            C = np.zeros((self.A.shape[1],) * 2)
-            add_square(C, np.sqrt(column)[:, None] * self.A)
-            squares.append(C)
+            C = np.zeros((A.shape[1],) * 2, dtype=np.float32)
+            add_square(C, np.sqrt(column).astype(np.float32)[:, None] * A)
+            squares.append(C.astype(float))
         hessians.set(squares, 2.0 * self.problem.lam)
 
 
@@ -229,8 +254,14 @@ def fit_smooth(
         near.hessians(theta, hessians, shared=True)
         theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE, clock=clock.part(0.5))[0]
     near.hessians(theta, hessians, shared=losses[0].t > SHARED)
-    theta, value, gradient, steps, status = descend(problem, theta, hessians, tol=tol, max_iter=max_iter, clock=clock)
-    alpha, b = hessians.unwhitened(theta[: design.m]), np.array(theta[design.m :])
+    limits, steps = {"tol": tol, "clock": clock}, 0
+    if problem.halves is not None:
+        theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=max_iter, **limits)
+        problem.set_precision(False)
+    most = max(max_iter - steps, 1)
+    theta, value, gradient, more, status = descend(problem, theta, hessians, max_iter=most, **limits)
+    steps += more
+    alpha, b = unwhiten(hessians.L, theta[: design.m]), np.array(theta[design.m :])
     if design.q:
         b[0] -= design.centre @ alpha
     g = gradient[: design.m]
@@ -301,6 +332,9 @@ def _two_loops(gradient, pairs, hessians):
         q -= a * y
         kept.append((rho, a, s, y))
     r = hessians.solve(q)
+    if pairs:  # the Hessians are of other rows, and at another point: the last step says how large they are here
+        s, y = pairs[-1]
+        r *= float((s * y).sum()) / float((y * hessians.solve(y)).sum())
     for rho, a, s, y in reversed(kept):
         r += (a - rho * float((y * r).sum())) * s
     return r

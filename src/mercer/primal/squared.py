@@ -13,8 +13,10 @@ from mercer.sources import OutOfTime, map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
+MIDDLE, STEPS = 1e-5, 12  # of the largest eigenvalue: where a search begins that knows no better; λ it may try
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
 REFINE = 4  # steps at most
+SINGLE = 1e-7  # of the largest eigenvalue: what sums in float32 know, where no eigenvalue below 0 says it
 SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
 ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
 
@@ -103,7 +105,9 @@ class SquaredFit:
         return max(all_of_it - self.normal.trace(self.design.centre, self.sums.weight), 0.0), all_of_it
 
 
-def fit_squared(source, kernel, chosen, lam, *, trend, sample, centred=True, rule=None, single=True, **options):
+def fit_squared(
+    source, kernel, chosen, lam, *, trend, sample, centred=True, rule=None, near=None, single=True, **options
+):
     """`SquaredFit` on chosen landmarks; λ is given, or where a rule ("loo", "gcv", "elbo") chooses it None.
 
     Parameters
@@ -129,10 +133,11 @@ def fit_squared(source, kernel, chosen, lam, *, trend, sample, centred=True, rul
     rows, weight, prior = closely(design, sample.some)
     fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, prior, single)
     if rule is not None:
-        fit.lam, fit.history = choose_lam(fit, rule)
+        fit.lam, fit.history = choose_lam(fit, rule, near)
     # Sums in float32 are too coarse for this λ, or for a smaller one that the rule would rather have.
-    if single and (normal.shift(fit.lam) > SHIFT or (rule is not None and fit.lam <= ABOVE * normal.floor)):
-        again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule}
+    least = max(normal.floor, SINGLE * normal.top if normal.direct else 0.0)
+    if single and (normal.shift(fit.lam) > SHIFT or (rule is not None and fit.lam <= ABOVE * least)):
+        again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "near": fit.lam}
         return fit_squared(source, kernel, chosen, lam, single=False, **again, **options)
     fit.solution = normal.solve(fit.lam)
     fit.seconds = {"sums": summed - started, "solve": time.perf_counter() - summed}
@@ -152,10 +157,15 @@ def closely(design, block):
 
 
 # ------------------------------------------------------------------------------------------------ λ
-def choose_lam(fit, rule):
-    """(λ, [(λ, value)]) by GCV or the bound of the evidence on all rows, or by leave-one-out on some."""
+def choose_lam(fit, rule, near=None):
+    """(λ, [(λ, value)]) by GCV or the bound of the evidence on all rows, or by leave-one-out on some.
+
+    Of many landmarks each λ takes a factor: leave-one-out then goes downhill from ``near``, which is about λ.
+    """
     normal, n = fit.normal, fit.sums.n
-    top = max(float(normal.eigenvalues[-1]), 1e-300)
+    if normal.direct and rule in ("loo", "density"):
+        return _stepped(fit, loo_values if rule == "loo" else density_values, near)
+    top = max(normal.top, 1e-300)
     lams = top * GRID[top * GRID >= normal.floor]
     if rule == "elbo":
         missing = fit.missing[0]
@@ -169,6 +179,28 @@ def choose_lam(fit, rule):
         lam = min(tried, key=lambda pair: pair[1])[0]
     tried.sort()
     return _vertex(tried, lam), tried
+
+
+def _stepped(fit, values, near):
+    """(λ, [(λ, value)]): steps by factors of 4 from ``near`` as long as they go down, and the parabola at the end."""
+    top, floor = fit.normal.top, fit.normal.floor
+    lam = float(np.clip(MIDDLE * top if near is None else near, floor, 10.0 * top))
+    tried = {}
+
+    def value(at):
+        at = float(np.clip(at, floor, 10.0 * top))
+        if at not in tried:
+            tried[at] = values(fit, [at])[0]
+        return tried[at]
+
+    value(lam)
+    for factor in (4.0, 0.25):
+        while len(tried) < STEPS and value(lam * factor) < tried[lam]:
+            lam = float(np.clip(lam * factor, floor, 10.0 * top))
+            if lam in (floor, 10.0 * top):
+                break
+    found = sorted(tried.items())
+    return _vertex(found, lam), found
 
 
 def loo_values(fit, lams):

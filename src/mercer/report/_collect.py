@@ -4,6 +4,7 @@ from mercer.report._case import LEFT_OUT, left_out, make_case
 from mercer.report._data import data_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
 from mercer.report._fit import fit_section, targets_section
+from mercer.report._landmarks import landmarks_section
 from mercer.report._learning import given_scores, learning_section, own_scores
 from mercer.report._rows import rows_section
 from mercer.report._selection import selection_section
@@ -105,6 +106,7 @@ def collect(
         "uncertainty": uncertainty_section(case, left, stated, every),
         "rows": rows_section(case, left, stated),
         "numerics": numerics_section(case),
+        "landmarks": landmarks_section(estimator),
         "reproduce": reproduce_section(case, command),
         # what costs comes last: the time budget may end before it
         "effects": effects_section(case, left),

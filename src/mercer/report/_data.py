@@ -114,7 +114,8 @@ def numerics_section(case):
     search = report.pop("selection", None)
     if search is None and case.selection is not None:
         search = case.selection.to_dict()
-    report.pop("selection_warnings", None)
+    for name in ("selection_warnings", "approximation", "stages"):  # the last two have a place of their own
+        report.pop(name, None)
     out = {"entries": {}, "search": None}
     for key in list(report)[:ENTRIES]:
         value = plain(report[key])

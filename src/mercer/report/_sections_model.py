@@ -2,6 +2,7 @@
 
 from mercer.report import _choices, _figures
 from mercer.report._html import el, listed, name, percent, rounded, show, size_text, table
+from mercer.report._landmarks import landmarks
 from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
 
 LISTED = 8  # columns of the table of importance, before the rest is folded away
@@ -33,7 +34,7 @@ def selection(s):
     inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
     return section(
         "selection", "Why this λ and kernel", *words, panels(shown),
-        folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
+        folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside), *landmarks(s),
     )  # fmt: skip
 
 

@@ -75,6 +75,8 @@ def _why_not(model):
         return "λ is 0: the function of smallest norm through all rows has no λ to choose."
     if model.lam_ is None:
         return f"{type(model).__name__} has no λ to choose."
+    if model.fit_report_.get("approximation"):
+        return "The L-curve, the Picard plot and the surface of the criterion need all of K; see Landmarks below."
     if model.get_params(deep=False).get("loss") is None and len(_mixed(model)) > 1:
         return "A mixture of kernels has a λ for each of them, and no one path of λ to draw."
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."

@@ -1,18 +1,21 @@
 """One judge: models fitted on some rows and asked about others, simple models beside them, measures, a clock."""
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
 
 from mercer._clock import Clock
 
 FOLDS = 5
 FEW = 60  # rows up to which each one is left out alone
 NEIGHBOURS = 5
+ONE_THREAD = 5000  # rows up to which trees are grown on one thread
 LEAST_TREES = 100  # rows from which trees are worth a comparison
 TREES, TREE_ROWS = 50, 2000  # of a forest, and most rows that each of them is grown on
 DRAWS = 200  # of the bootstrap behind a standard error
@@ -270,10 +273,16 @@ def beside(X, y, labels, folds, weight=None):
 
 
 def fit_simple(model, X, y, weight=None):
-    """A simple model fitted quietly, with weights where it takes them."""
-    if weight is None or not has_fit_parameter(model, "sample_weight"):
-        return quietly(model.fit, X, y)
-    return quietly(model.fit, X, y, sample_weight=weight)
+    """A simple model fitted quietly, with weights where it takes them; trees of few rows on one thread.
+
+    Threads of OpenMP wait for each other a hundred times in a boosted fit: on a busy machine a tenth of a second
+    becomes ten.
+    """
+    few = len(y) <= ONE_THREAD
+    with threadpool_limits(1, "openmp") if few else nullcontext():
+        if weight is None or not has_fit_parameter(model, "sample_weight"):
+            return quietly(model.fit, X, y)
+        return quietly(model.fit, X, y, sample_weight=weight)
 
 
 class FoldTimes:

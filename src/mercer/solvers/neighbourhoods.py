@@ -57,7 +57,7 @@ def _stacked(C, absent, Y):
     k, before = absent.shape[1], int(absent.sum())
     L = np.zeros_like(C)
     for j in range(k + 1):
-        column = C[:, j:, j] - np.einsum("bil,bl->bi", L[:, j:, :j], L[:, j, :j])
+        column = C[:, j:, j] - np.matmul(L[:, j:, :j], L[:, j, :j, None])[:, :, 0]
         if j == k:
             variance = np.maximum(column[:, 0], 0.0)
             continue
@@ -68,7 +68,7 @@ def _stacked(C, absent, Y):
         L[:, j, j] = np.where(absent[:, j], 1.0, root)
     solved = np.where(absent[:, None], 0.0, Y)
     for j in range(k):
-        solved[:, :, j] = (solved[:, :, j] - np.einsum("bti,bi->bt", solved[:, :, :j], L[:, j, :j])) / L[:, j, j, None]
+        solved[:, :, j] = (solved[:, :, j] - np.matmul(solved[:, :, :j], L[:, j, :j, None])[:, :, 0]) / L[:, j, j, None]
     both = np.concatenate([np.where(absent, 0.0, L[:, k, :k])[:, None], solved], axis=1)
     for j in range(k - 1, -1, -1):
         both[:, :, j] /= L[:, j, j, None]

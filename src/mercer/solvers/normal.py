@@ -17,7 +17,9 @@ from mercer.solvers.engine.blas import blas
 from mercer.solvers.engine.lapack import mirror
 from mercer.solvers.small import factor
 
+TURNS = 12  # of the power method
 PANEL = 64  # columns of a block of reflectors
+DIRECT = 2500  # landmarks beyond which a factor for each λ is quicker than one reduction for all
 
 
 def add_square(C, F):
@@ -74,6 +76,19 @@ def whiten(L, B):
     array([[2.]])
     """
     return solve_triangular(L, B, lower=True, check_finite=False)
+
+
+def unwhiten(L, B):
+    """L⁻ᵀ B of a lower triangle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import unwhiten
+    >>> unwhiten(np.array([[2.0]]), np.array([[4.0]]))
+    array([[2.]])
+    """
+    return solve_triangular(L, B, lower=True, trans="T", check_finite=False)
 
 
 class Left(NamedTuple):
@@ -180,8 +195,25 @@ class NormalEquations:
         return np.maximum(self._values, 0.0)
 
     @property
+    def direct(self):
+        """Whether each λ has a factor of its own: a reduction goes at the speed of memory, not of products."""
+        return self.m > DIRECT
+
+    @cached_property
+    def top(self):
+        """The largest eigenvalue of S, or where that would take a reduction about it."""
+        if not self.direct:
+            return float(self.eigenvalues[-1])
+        v = np.ones(self.m)
+        for _ in range(TURNS):
+            v = self.S @ (v / np.linalg.norm(v))
+        return float(np.linalg.norm(v))
+
+    @property
     def floor(self):
         """The least λ at which S + λI is known: some times the rounding that an eigenvalue below 0 shows."""
+        if self.direct:
+            return max(1e-13 * self.top, 1e-300)
         return max(10.0 * float(-self._values[0]), 1e-13 * float(self._values[-1]), 1e-300)
 
     @cached_property
@@ -196,6 +228,9 @@ class NormalEquations:
 
     def dof(self, lam):
         """Σ s/(s + λ): degrees of freedom of the kernel part."""
+        if self.direct:  # m − λ tr (S + λI)⁻¹
+            inverse = lapack.dtrtri(self._factor(lam).lower.T, lower=0)[0]
+            return self.m - lam * float(np.square(np.triu(inverse)).sum())
         return float((self.eigenvalues / (self.eigenvalues + lam)).sum())
 
     def rss(self, lam):
@@ -210,8 +245,12 @@ class NormalEquations:
 
     def elbo(self, lam, n, missing):
         """Σ over targets of log N(y | 0, K̂ + λI) − missing/(2λ), the trend projected out: a bound of the evidence."""
-        logdet = float(np.log1p(self.eigenvalues / lam).sum()) + (n - self.q) * np.log(lam)
-        quad = (self.rss(lam) + lam * (self._shifted(lam, self._turned_u) ** 2).sum(axis=0)) / lam
+        if self.direct:
+            logdet = self._factor(lam).logdet() + (n - self.q - self.m) * np.log(lam)
+            quad = (self.total - np.square(self._factor(lam).half(self.u)).sum(axis=0)) / lam
+        else:
+            logdet = float(np.log1p(self.eigenvalues / lam).sum()) + (n - self.q) * np.log(lam)
+            quad = (self.rss(lam) + lam * (self._shifted(lam, self._turned_u) ** 2).sum(axis=0)) / lam
         return -0.5 * float(quad.sum() + self.t * (logdet + (n - self.q) * np.log(2 * np.pi) + missing / lam))
 
     # ------------------------------------------------------------------------------------------- one λ
@@ -236,8 +275,7 @@ class NormalEquations:
         return float(np.sqrt(max(float((beta * (self.S @ beta)).sum()), 0.0) / weight))
 
     def _back(self, beta, rh):
-        alpha = solve_triangular(self.L, beta, lower=True, trans="T", check_finite=False)
-        return Solution(alpha, self._hh @ (rh - self._ah.T @ beta))
+        return Solution(unwhiten(self.L, beta), self._hh @ (rh - self._ah.T @ beta))
 
     def _factor(self, lam):
         """The factor of S + λI; kept for the last λ."""
@@ -255,6 +293,8 @@ class NormalEquations:
 
     def left_out(self, lams, F):
         """[`Left`] of rows F = √w [k, h, y] of the sums, one for each λ."""
+        if self.direct:
+            return [self.nested(lam, F, [self.m])[0] for lam in lams]
         a, of_trend, y = self.features(F)
         z = self._turned(a)
         found = []

@@ -1,7 +1,6 @@
-"""Factors of order m for a loss on landmarks: features from the k, and a Hessian for each column."""
+"""Factors of order m for a loss on landmarks: a Hessian for each column."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from mercer.solvers.small import factor
 
@@ -28,14 +27,6 @@ class Hessians:
 
     def __init__(self, L, q):
         self.L, self.q, self._factors = L, q, []
-
-    def whitened(self, B):
-        """L⁻¹ B."""
-        return solve_triangular(self.L, B, lower=True, check_finite=False)
-
-    def unwhitened(self, B):
-        """L⁻ᵀ B."""
-        return solve_triangular(self.L, B, lower=True, trans="T", check_finite=False)
 
     def set(self, squares, penalty):
         """Take Σ w L″ [a, h]ᵀ[a, h], of which the lower triangle is read, and 2λ."""

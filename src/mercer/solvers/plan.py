@@ -202,7 +202,9 @@ def operations(name, n, d=None, dtype=np.float64, targets=1):
 
 
 # ---------------------------------------------------------------------------------------- iterations on K
-def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0):
+def plan_iteration(
+    name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0, compiled=None
+):
     """The plan of a method that goes over K again and again: whether K, and ``spare`` arrays of its size, are kept.
 
     Parameters
@@ -219,6 +221,8 @@ def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_
         Rows beyond which values are computed again.
     passes : float
         Over K, expected.
+    compiled : bool, default=None
+        Whether it has compiled loops of its own at this size; None is by the entries of K.
 
     Returns
     -------
@@ -243,7 +247,7 @@ def plan_iteration(name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_
     entries = n * n / 2 * (1.0 if gram == "dense" else passes)
     work = {"float64": 2.0 * passes * n * n, "entries": entries}
     need = (1 + spare) * size if gram == "dense" else 64.0 * n * 256
-    return _plan(n, name, gram, need, free, [why], work)
+    return _plan(n, name, gram, need, free, [why], work, compiled=compiled)
 
 
 def plan_arrays(
@@ -296,9 +300,10 @@ def cores_for(n):
     return 1 if n <= _threads.ONE_THREAD else _machine.cores()
 
 
-def _plan(n, name, gram, need, free, reasons, work, searching=None):
+def _plan(n, name, gram, need, free, reasons, work, searching=None, compiled=None):
     searching = searching or {}
-    compiled = work.get("entries", 0.0) + searching.get("entries", 0.0) >= _tiles.WORTH_COMPILING
+    if compiled is None:
+        compiled = work.get("entries", 0.0) + searching.get("entries", 0.0) >= _tiles.WORTH_COMPILING
     return Plan(n, name, gram, need, compiled, cores_for(n), tuple(reasons), free.bytes, work, searching=searching)
 
 

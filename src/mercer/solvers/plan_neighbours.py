@@ -4,7 +4,7 @@ from mercer import _machine
 from mercer.solvers.plan import cores_for
 from mercer.solvers.plan_class import Plan
 
-SMALL = 6.0  # how much slower a factor of few rows is, for each operation, than one of many
+SMALL = 16.0  # how much slower a factor of few rows is, for each operation, than one of many
 LEARNT = 60_000  # systems of a search of hyper-parameters: batches times evaluations
 BATCHED = 7_000  # rows of these batches
 FITTED = 30_000  # of a trend, of rows left out and of the evidence

@@ -148,7 +148,7 @@ class Workers(Engine):
                 f"memory: give them more, or fewer threads, or use fewer landmarks. {REMEDY}"
             ) from error
         except (CommClosedError, CancelledError, TimeoutError) as error:
-            raise EngineLost(f"the scheduler of Dask is gone ({error}); {done}. {REMEDY}") from error
+            raise EngineLost(f"the scheduler of Dask is gone ({type(error).__name__}); {done}. {REMEDY}") from error
 
 
 def _roots(job, source, trees, shared):

@@ -110,7 +110,7 @@ class Files(Frames):
     anywhere = True
 
     def __init__(self, path, target, weight=None, columns=None):
-        self.paths = _paths(path)
+        self.paths = paths_of(path)
         self._open = {p: _opened(p) for p in self.paths}  # stays here when the source travels
         for number, p in enumerate(self.paths):
             names = self._read(p, lambda file: file.names())
@@ -346,7 +346,7 @@ def _comma(path):
     return "\t" if path.lower().endswith(".tsv") else ","
 
 
-def _paths(path):
+def paths_of(path):
     """The files of a path, a folder or a glob, sorted by name."""
     path = os.fspath(path)
     if os.path.isdir(path):

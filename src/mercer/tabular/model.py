@@ -348,7 +348,8 @@ class TableModel(KernelEstimator):
         if is_classifier(self.estimator_):
             raise DataError("a classifier has probabilities, not intervals; leave --interval away.")
         method = self.estimator_.interval_method
-        return "left-out" if method == "conformal" and len(self.estimator_.points_) > INVERSE_UP_TO else method
+        few = self.estimator_.linear and len(self.estimator_.points_) <= INVERSE_UP_TO
+        return "left-out" if method == "conformal" and not few else method
 
     def calibrate(self, residuals):
         """Keep residuals of rows that were left out, for intervals; NaN are dropped.

@@ -15,7 +15,7 @@ from mercer.selection.result import SearchResult, at_bounds, describe, flat_dire
 from mercer.selection.search.descent import optimise
 from mercer.selection.search.lam import choose_lam
 from mercer.selection.search.objective import Objective, Record, Stop
-from mercer.selection.search.starts import has_amplitude, mean_diagonal, variance_of
+from mercer.selection.search.starts import has_amplitude, lam_unit, mean_diagonal, variance_of
 from mercer.selection.search.starts import starts as starting_points
 from mercer.solvers import Cholesky
 
@@ -221,13 +221,14 @@ def box_of(kernel, rows, criterion, lam=None, bounds=None, fixed_lam=False):
     """Bounds of z = (log θ, log λ), of shape (p + 1, 2).
 
     Amplitudes that are free and have no bounds of their own are bounded beside the variance of y, so that y may have
-    any unit; λ beside the mean of k(x, x).
+    any unit; λ beside the mean of k(x, x), of an error that only ratios matter to times the weights.
     """
     theta = kernel.theta_bounds
     scaled = None if criterion.scale_free else amplitudes(kernel)
     if scaled is not None:
         theta[scaled] += np.log(variance_of(rows))
-    limits = (lam, lam) if fixed_lam else bounds or [ratio * mean_diagonal(kernel, rows.X) for ratio in LAM_RANGE]
+    unit = lam_unit(kernel, rows) if criterion.scale_free else mean_diagonal(kernel, rows.X)
+    limits = (lam, lam) if fixed_lam else bounds or [ratio * unit for ratio in LAM_RANGE]
     return np.vstack([theta, np.log(limits)])
 
 

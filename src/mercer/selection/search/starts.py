@@ -133,7 +133,7 @@ def starts(kernel, rows, lam, criterion, rng):
     def scaled(k):
         return k if criterion.scale_free else with_amplitude(k, variance, level)
 
-    unit = level if criterion.scale_free else variance
+    unit = lam_unit(kernel, rows) if criterion.scale_free else variance
     given = [(kernel, lam)] if lam else [(kernel, RATIOS[0] * unit), (scaled(kernel), RATIOS[0] * unit)]
     typical = [scaled(guess) for guess in median_heuristics(kernel, X, weight, rng)]
     few = [(guess, RATIOS[0] * unit) for guess in typical[1:]]
@@ -141,6 +141,11 @@ def starts(kernel, rows, lam, criterion, rng):
         (scaled(kernel), unit),
         (typical[0], unit),
     ]
+
+
+def lam_unit(kernel, rows):
+    """The mean of k(x, x) times the power of ten next to the weights: an error with all weights c times has c λ."""
+    return mean_diagonal(kernel, rows.X) * 10.0 ** float(np.round(np.log10(np.median(rows.row_weight))))
 
 
 def mean_diagonal(kernel, X):

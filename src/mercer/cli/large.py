@@ -1,0 +1,218 @@
+"""``mercer fit`` of tables larger than memory: two readings, a fit on landmarks, and rows held out that judge it."""
+
+import os
+
+from mercer.cli import _fit_text
+from mercer.cli._options import AUTO, LABELS, TITLES, Budget, criterion_name, make_estimator, model_name, strings_of
+from mercer.cli._outputs import write_outputs
+from mercer.cli._session import Session, print_json
+from mercer.cli._tables import as_recipe, check_names, check_target
+
+LEAST = 30_000  # rows from which a table is read in batches
+MODELS = {"auto", "ridge", "gp", "huber", "poisson", "logistic"}  # which are fitted on landmarks
+CRITERIA = {"auto", "loo", "gcv", "evidence"}
+SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
+FIT = 0.65  # of the time that is left after reading, for the fit
+SEARCHED = 3000  # rows that hyper-parameters are chosen on first
+SIMPLE = 20_000  # rows that simple models are fitted on
+SHOWN = 5000  # rows of the page
+GROUPS = 5  # of the rows that judge: how far their scores differ
+
+
+def pages_of(settings, kernel):
+    """`Pages` of a table that is large, or of several files; None for a table that is read as a whole."""
+    from mercer.tabular.pages import readable
+
+    plain = kernel is None or (kernel != AUTO and not strings_of(kernel, settings.target))
+    more = any(getattr(settings, name) is not None for name in SMALL)
+    if more or not plain or settings.model not in MODELS or settings.criterion not in CRITERIA:
+        return None
+    if not readable(settings.data):
+        return None
+    several = not os.path.isfile(settings.data)
+    if not several and os.path.getsize(settings.data) < LEAST:
+        return None
+    pages = as_pages(settings)
+    return pages if several or pages.about() >= LEAST else None
+
+
+def as_pages(settings, missing=()):
+    """The `Pages` of a command, with words for a missing value beside those of the option."""
+    from mercer.tabular.pages import Pages
+
+    separator = {"tab": "\t", "\\t": "\t"}.get(settings.separator, settings.separator)
+    words = (*(settings.missing or ()), *missing)
+    options = {"separator": separator, "decimal": settings.decimal, "missing": words}
+    return Pages(settings.data, header=not settings.no_header, **options)
+
+
+def run(settings, kernel, pages):
+    """Fit a model to a table that is read in batches."""
+    from mercer.tabular.cells import numbered
+    from mercer.tabular.large import Converter, as_model, numbers, survey
+
+    with Session(settings) as session:
+        budget = Budget(settings, session)
+        found = survey(pages, settings.categorical or (), session.rows("first reading"))
+        session.say(f"first reading: {found.rows:,} rows in {session.seconds:.1f} s.")
+        check_target(found.frame, settings.target)
+        check_names(settings, found.frame, labels=True)
+        notes = list(found.notes)
+        name = model_name(settings, found.frame[settings.target], notes)
+        if name == "gpc":
+            name, notes[-1] = "logistic", f"the target {settings.target!r} is labels: kernel logistic regression."
+        with numbered(found.place):
+            recipe = as_recipe(settings).fit(found.frame.drop(settings.target), written=found.styles)
+        facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
+                 "searched": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows,
+                 "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_), "file": settings.data,
+                 "search_rows": SEARCHED}  # fmt: skip
+        estimator = _estimator(settings, facts, kernel, budget)
+        if settings.dry_run:
+            facts["plan"] = estimator.plan(found.rows, facts["features"])
+            from mercer.cli.fit import dry_run
+
+            return dry_run(settings, facts)
+        converter = Converter(pages, found, recipe, settings.target, name in LABELS)
+        data = numbers(converter, memory=budget.memory, tick=session.rows("second reading", found.rows))
+        if data.dropped:
+            notes.append(f"{data.dropped:,} rows without a target {settings.target!r} dropped.")
+        session.say(f"second reading: {facts['features']} columns of numbers in {session.seconds:.1f} s.")
+        fitted = _fit(estimator, facts, data, budget, session)
+        model = as_model(estimator, fitted, converter, settings.target, data.held[1::2], notes, _spread(data.y, name))
+        result, findings = _judge(settings, model, facts, data, budget, session)
+        session.flush()
+        result["warnings"] = list(session.warnings)
+        result["files"] = write_outputs(settings, model, result, findings)
+    print_json(result) if settings.json else print(_fit_text.page(result))
+    return 0
+
+
+def _spread(y, name):
+    """Standard deviation of the target; 1 of labels."""
+    return 1.0 if name in LABELS else float(y.std())
+
+
+def _estimator(settings, facts, kernel, budget):
+    """The estimator on landmarks, with a kernel that reads the columns of X."""
+    from mercer import Landmarks
+    from mercer.kernels import Matern32
+    from mercer.tabular import default_kernel, placed
+
+    recipe = facts["recipe"]
+    if kernel is None:
+        kernel = default_kernel(recipe, facts["rows"], Matern32)
+        kernel = 1.0 * kernel if facts["name"] == "gp" else kernel
+    else:
+        kernel = placed(kernel, recipe)
+    estimator = make_estimator(settings, facts["name"], facts["criterion"], kernel, budget)
+    budget_left = None if budget.left is None else FIT * budget.left
+    return estimator.set_params(approximation=Landmarks(random_state=settings.seed), time_budget=budget_left)
+
+
+def _fit(estimator, facts, data, budget, session):
+    """The fitted estimator."""
+    import numpy as np
+    from sklearn.base import clone
+
+    from mercer.sources import Arrays
+    from mercer.tabular.kernels import listen, prepared
+
+    if budget.left is not None:
+        estimator = clone(estimator).set_params(time_budget=max(FIT * budget.left, 1.0))
+    y, classes = data.y, None
+    if facts["name"] in LABELS:
+        classes, y = np.unique(y, return_inverse=True)
+    some = np.sort(np.random.default_rng(0).choice(len(y), min(SEARCHED, len(y)), replace=False))
+    options = {"own": facts["own"], "optimize": estimator.optimize, "listener": session.listener}
+    estimator = prepared(estimator, np.asarray(data.X[some], dtype=float), y[some], facts["notes"], **options)
+    session.say(f"{facts['title']} on {len(y):,} rows; {len(data.y_held):,} more are held out, to judge it …")
+    session.stages(1)
+    fitted = listen(clone(estimator), session.listener).fit(Arrays(data.X, y[:, None].astype(float)), None)
+    fitted.__dict__.pop("_skl_callbacks", None)
+    if classes is not None:
+        fitted.classes_ = classes
+    session.close_bar()
+    session.say(f"{fitted.fit_report_['approximation']['words']} ({session.seconds:.0f} s so far)")
+    return fitted
+
+
+def _judge(settings, model, facts, data, budget, session):
+    """(everything about the fit as plain values, findings of the page or None): by rows that the fit has not seen."""
+    import mercer
+
+    labels, fitted = facts["name"] in LABELS, model.estimator_
+    X, y = data.X_held[1::2], data.y_held[1::2]
+    if not labels:
+        half = slice(None, None, 2)
+        model.calibrate(data.y_held[half] - fitted.predict(data.X_held[half]))
+    score = _score(fitted, data, X, y, labels)
+    result = {
+        "schema": "mercer.fit/1", "mercer": mercer.__version__, "command": settings.command, "seed": settings.seed,
+        "data": {"file": facts["file"], "sha256": None, "rows": facts["rows"], "used_rows": len(data.y),
+                 "target": settings.target, "task": "classification" if labels else "regression",
+                 "columns": model.recipe_.used, "ignored": model.recipe_.ignored_, "features": model.feature_names_,
+                 "id": None},
+        "model": {"name": facts["name"], "title": facts["title"], "kernel": repr(fitted.kernel_),
+                  "lam": float(fitted.lam_), "criterion": facts["criterion"],
+                  "selection": None if model.selection_ is None else model.selection_.to_dict(), "candidates": [],
+                  "scales": _fit_text.scales(fitted, model.recipe_), "fit_report": dict(fitted.fit_report_)},
+        "score": score, "test": _test(settings, model, session), "notes": model.notes_,
+    }  # fmt: skip
+    findings = _findings(settings, model, result, data, budget) if settings.report or settings.output else None
+    columns = [] if findings is None else findings["effects"].get("columns", ())
+    result["model"]["importance"] = [[one["name"], one["rise"]] for one in columns]
+    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
+    return result | {"seconds": session.seconds}, findings
+
+
+def _score(fitted, data, X, y, labels):
+    """The model and simple ones on rows held out; intervals too."""
+    import numpy as np
+
+    from mercer.selection.judging import fit_simple, measure, simple_models
+
+    predicted = fitted.predict(X)
+    some = np.sort(np.random.default_rng(0).choice(len(data.y), min(SIMPLE, len(data.y)), replace=False))
+    part, target = np.asarray(data.X[some], dtype=float), data.y[some]
+
+    def judged(values):
+        groups = [measure(y[g::GROUPS], values[g::GROUPS], labels)["score"] for g in range(GROUPS)]
+        return measure(y, values, labels) | {"scores": groups}
+
+    others = [{"name": name, **judged(fit_simple(model, part, target).predict(X))}
+              for name, model in simple_models(labels, len(some), X.shape[1]).items()]  # fmt: skip
+    this = judged(predicted)
+    return {
+        "how": f"{len(y):,} rows held out", "scoring": "accuracy" if labels else "r2", "mean": this["score"],
+        "standard_error": this["error"], "scores": this["scores"], "baselines": others, "optimism": None,
+        **({} if labels else {"rmse": this["rmse"], "mae": this["mae"]}),
+    }  # fmt: skip
+
+
+def _test(settings, model, session):
+    """The measures on the test table; None without one."""
+    if settings.test is None:
+        return None
+    from mercer.cli._tables import read_input
+    from mercer.cli.evaluate import measures
+
+    test = read_input(settings, session, settings.test, text=tuple(model.text_columns_), written=model.written).frame
+    check_target(test, settings.target, "--test")
+    return measures(model, test, session)
+
+
+def _findings(settings, model, result, data, budget):
+    """What the page says, from rows that the fit has not seen."""
+    from mercer.report import collect
+
+    X, y = data.X_held[1::2][:SHOWN], data.y_held[1::2][:SHOWN]
+    if result["data"]["task"] == "classification":
+        y = model.estimator_.classes_[list(map(list(model.estimator_.classes_).index, y))]
+    notes = [*result["notes"], f"this page is about {len(y):,} rows, which the fit on {len(data.y):,} has not seen."]
+    scores = result["score"] | {"predictions": model.estimator_.predict(X)}
+    return collect(
+        model.estimator_, X, y, feature_names=model.feature_names_, target=model.target_, scores=scores,
+        notes=notes, command=settings.command, row_labels=[str(row + 1) for row in model.rows_[: len(y)]],
+        units=model.recipe_.units, time_budget=budget.left, fitted_rows=len(data.y),
+    )  # fmt: skip

@@ -1,0 +1,265 @@
+"""Tables that need not fit in memory: a first reading learns what the columns are, a second makes arrays of them.
+
+The rules are those of `Recipe`, learnt on some rows: 20 000 drawn by the hash of their number, and those that show what
+these do not: the least and the largest number of a column, a missing cell, a cell that is no number, each category up
+to 200 of a column. So a category, or a missing value, that appears in the last part only is known, and a column is
+constant only if all its rows are. Means, deviations and medians are those of these rows.
+"""
+
+import shutil
+import tempfile
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer import _machine
+from mercer.gram.landmarks import drawn, row_hash
+from mercer.tabular.cells import numbered
+from mercer.tabular.columns import is_text, usable_rows
+from mercer.tabular.model import TableModel
+
+SAMPLE = 20_000  # rows that are drawn
+WORDS = 200  # categories of a column that are looked for beyond them
+HELD, PART = 20_000, 10  # rows that a fit does not see: so many, or a tenth
+SEEDS = 7, 8  # of the hash: of the sample, and of the rows that are held out
+ROOM = 0.25  # of the free memory that arrays may take; larger ones lie in a file
+
+
+class Survey(NamedTuple):
+    """What the first reading found: rows in all, the rows that are looked at, their numbers, how dates are written."""
+
+    rows: int
+    frame: Any
+    place: np.ndarray
+    styles: dict
+    notes: list
+
+
+@dataclass
+class _Seen:
+    """What was seen of a column so far."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    gone: bool = False
+    words: set = field(default_factory=set)
+
+    def new(self, column, labels):
+        """Positions of the rows that show something new."""
+        import polars as pl
+
+        found, text = [], is_text(column)
+        if not self.gone and column.null_count():
+            self.gone = True
+            found.append(int(column.is_null().arg_true()[0]))
+        if text or column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Boolean:
+            values = column.cast(pl.String) if text else column.to_physical()
+            values = values.cast(pl.Float64, strict=False).fill_nan(None)
+            found += self._beyond(values)
+            if text or labels:
+                words = column.cast(pl.String)
+                found += self._unheard(words if labels else words.filter(values.is_null()), words)
+        return found
+
+    def _beyond(self, values):
+        """Rows of numbers outside of the range so far."""
+        low, high, found = values.min(), values.max(), []
+        if low is not None and low < self.low:
+            self.low = low
+            found.append(int(values.arg_min()))
+        if high is not None and high > self.high:
+            self.high = high
+            found.append(int(values.arg_max()))
+        return found
+
+    def _unheard(self, some, words):
+        """Rows of categories that are new."""
+        if len(self.words) >= WORDS:
+            return []
+        new = [word for word in some.drop_nulls().unique(maintain_order=True) if word not in self.words]
+        new = new[: WORDS - len(self.words)]
+        self.words.update(new)
+        return [int(words.index_of(word)) for word in new]
+
+
+def survey(pages, categorical=(), tick=None):
+    """Read all rows once, and return the `Survey` of them.
+
+    Parameters
+    ----------
+    pages : Pages
+    categorical : sequence of str, default=()
+        Columns of categories, whatever they hold.
+    tick : callable, default=None
+        Called with the number of rows after each batch.
+
+    Returns
+    -------
+    Survey
+    """
+    import polars as pl
+
+    seen = {name: _Seen() for name in pages.names}
+    kept, rows, limit = [], 0, np.uint64(2**64 - 1)
+    for start, frame in pages:
+        rows = start + frame.height
+        marks = row_hash(start, rows, SEEDS[0])
+        new = {row for name in pages.names for row in seen[name].new(frame[name], name in categorical)}
+        special = np.zeros(frame.height, dtype=bool)
+        special[list(new)] = True
+        keep = np.flatnonzero(special | (marks <= limit))
+        kept.append((start + keep, marks[keep], special[keep], frame[keep]))
+        if sum(len(one[0]) for one in kept) > 3 * SAMPLE:
+            kept, limit = _trimmed(kept)
+        if tick is not None:
+            tick(rows)
+    if not rows:
+        from mercer.exceptions import DataError
+
+        raise DataError(f"{pages.paths[0]} has columns ({', '.join(pages.names[:4])}) and no rows.")
+    index, _, _, frame = _trimmed(kept)[0][0]
+    notes, styles = [*pages.notes], {}
+    frame = pages.typed(frame, (), styles, notes)
+    if rows > len(index):
+        notes.append(
+            f"what the columns are, and their means and deviations, was learnt from {len(index):,} of {rows:,} rows: "
+            "some drawn at random, and those with the least, the largest, the first missing and each new value."
+        )
+    return Survey(rows, frame.rechunk() if isinstance(frame, pl.DataFrame) else frame, index, styles, notes)
+
+
+def _trimmed(kept):
+    """([one piece], limit): what is special, and of the others those of the smallest hash."""
+    import polars as pl
+
+    index, marks, special = (np.concatenate([one[i] for one in kept]) for i in range(3))
+    frame, limit = pl.concat([one[3] for one in kept], how="vertical_relaxed"), np.uint64(2**64 - 1)
+    if len(marks) > SAMPLE:
+        limit = np.partition(marks, SAMPLE - 1)[SAMPLE - 1]
+        keep = np.flatnonzero(special | (marks <= limit))
+        index, marks, special, frame = index[keep], marks[keep], special[keep], frame[keep]
+    return [(index, marks, special, frame)], limit
+
+
+class Numbers(NamedTuple):
+    """X and y of the rows to fit, X and y of those held out, the numbers of these, and how many had no target."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_held: np.ndarray
+    y_held: np.ndarray
+    held: np.ndarray
+    dropped: int
+
+
+class Converter:
+    """frame ↦ (rows with a target, X, y), batch by batch, as a recipe says.
+
+    Parameters
+    ----------
+    pages : Pages
+    found : Survey
+    recipe : Recipe
+        Fitted on ``found.frame`` without the target.
+    target : str
+    labels : bool
+    """
+
+    def __init__(self, pages, found, recipe, target, labels):
+        self.pages, self.found, self.recipe, self.target, self.labels = pages, found, recipe, target, labels
+        used = [*(column["name"] for column in recipe.used), target]
+        self.text = [name for name in used if is_text(found.frame[name])]
+
+    def __iter__(self):
+        """Yield (numbers of the rows, X, y) of each batch."""
+        for start, frame in self.pages:
+            with numbered(range(start, start + frame.height)), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a table does not differ from itself
+                frame = self.pages.typed(frame, self.text, self.found.styles)
+                rows, y = usable_rows(frame, self.target, self.labels, [], least=0)
+                X = self.recipe.transform(frame if len(rows) == frame.height else frame[rows])
+            yield start + rows, X, y
+
+
+def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD):
+    """Read all rows a second time, and return the `Numbers` of a table.
+
+    Parameters
+    ----------
+    converter : Converter
+    memory : float, default=None
+        Bytes that may be used; arrays beyond a quarter of them lie in a file, in single precision.
+    folder : str, default=None
+        Where that file is, until the process ends.
+    tick : callable, default=None
+        Called with the number of rows after each batch.
+    held : int
+        Rows that are held out, by the hash of their number; a tenth of all at most.
+
+    Returns
+    -------
+    Numbers
+    """
+    n = converter.found.rows
+    aside = drawn(n, min(held, n // PART), SEEDS[1])
+    d = len(converter.recipe.feature_names_)
+    X = _room((n - len(aside), d), memory, folder)
+    y: list = []
+    out: list = []
+    at = seen = 0
+    for rows, part, target in converter:
+        away = np.isin(rows, aside, assume_unique=True)
+        X[at : at + int((~away).sum())] = part[~away]
+        at += int((~away).sum())
+        seen += len(rows)
+        y.append(target[~away])
+        out.append((part[away], target[away], rows[away]))
+        if tick is not None:
+            tick(int(rows[-1]) + 1 if len(rows) else seen)
+    X_held, y_held, rows_held = (np.concatenate([one[i] for one in out]) for i in range(3))
+    return Numbers(X[:at], np.concatenate(y), X_held, y_held, rows_held, n - seen)
+
+
+def _room(shape, memory, folder):
+    """An array, or where it is large a file that is read as one."""
+    free, need = _machine.within(memory, 0.0).bytes, 8.0 * shape[0] * shape[1]
+    if free is None or need <= ROOM * free:
+        return np.empty(shape)
+    folder = tempfile.gettempdir() if folder is None else folder
+    left = shutil.disk_usage(folder).free
+    if need / 2 > left:
+        raise OSError(
+            f"the table takes {_machine.gigabytes(need / 2)} as numbers, and {folder} has {_machine.gigabytes(left)} "
+            "left: set TMPDIR to a folder with more."
+        )
+    with tempfile.TemporaryFile(dir=folder, prefix="mercer-") as file:  # without a name: it goes with the array
+        return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+
+
+def as_model(estimator, fitted, converter, target, index, notes, spread=1.0):
+    """`TableModel` around an estimator that was fitted on the columns of X.
+
+    Parameters
+    ----------
+    estimator, fitted : estimator
+        Before and after its fit.
+    converter : Converter
+    target : str
+    index : ndarray of int
+        Rows of the table that were held out: the ones that a page shows.
+    notes : list of str
+    spread : float, default=1.0
+        Standard deviation of the target.
+
+    Returns
+    -------
+    TableModel
+    """
+    recipe, model = converter.recipe, TableModel(estimator, target=target)
+    model.estimator_, model.selection_, model.recipe_ = fitted, fitted.selection_, recipe
+    model.target_, model.rows_, model.left_out_ = target, index, None
+    model.feature_names_, model.text_columns_ = list(recipe.feature_names_), converter.text
+    model.notes_, model.target_spread_ = [*recipe.notes_, *notes], spread
+    return model

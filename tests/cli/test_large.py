@@ -1,0 +1,99 @@
+"""`mercer fit` and `mercer predict` of tables that are read in batches."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from mercer import load
+from mercer.cli import _large_predict, large
+from mercer.selection import judging
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    n = 3000
+    x, site = rng.uniform(-2, 2, n), rng.choice(["dry", "wet"], n)
+    y = np.sin(2 * x) + (site == "wet") + 0.3 * rng.standard_normal(n)
+    label = np.where(y > 0.5, "high", "low")
+    gone = [None if i % 97 == 0 else value for i, value in enumerate(x)]
+    return pl.DataFrame({"x": gone, "site": site, "y": y, "label": label})
+
+
+@pytest.fixture
+def folder(tmp_path, rows, monkeypatch):
+    monkeypatch.setattr(large, "LEAST", 500)
+    monkeypatch.setattr(_large_predict, "LEAST", 500)
+    monkeypatch.setattr("mercer.tabular.pages.BATCH", 512)
+    monkeypatch.setattr(large, "SEARCHED", 200)
+    simple = judging.simple_models
+    few = ("mean", "linear model", "commonest class")  # trees take longer than all the rest
+    monkeypatch.setattr(judging, "simple_models", lambda *a: {k: v for k, v in simple(*a).items() if k in few})
+    for place in ("_large", "_large_machine"):
+        monkeypatch.setattr(f"mercer.estimators.{place}.SUBSET", 200)
+    rows[:1500].write_parquet(tmp_path / "a.parquet")
+    rows[1500:].write_parquet(tmp_path / "b.parquet")
+    rows.write_csv(tmp_path / "all.csv")
+    return tmp_path
+
+
+KERNEL = ("-k", "Gaussian(1.0)", "--fix-kernel")
+
+
+def test_a_folder_of_parquet_from_fit_to_predictions(folder, run, rows):
+    out = ("-o", folder / "m.mercer", "--report", folder / "r.html", "--card", folder / "c.md")
+    code, text, err = run("fit", folder / "*.parquet", "-t", "y", "--ignore", "label", *KERNEL, *out)
+    assert code == 0, err
+    assert "3,000 rows (2,700 used)" in text
+    assert "150 rows held out: chosen and judged on different rows" in text
+    assert "first reading: 3,000 rows" in err
+    assert "landmarks. The exact fit is within" in err
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "Would more landmarks help?" in page
+    assert "The certificate" in page
+    code, _, err = run("predict", folder / "m.mercer", folder / "*.parquet", "-o", folder / "p.parquet",
+                       "--interval", "0.9", "--keep", "y")  # fmt: skip
+    assert code == 0, err
+    assert err.count("90% intervals") == 1
+    found = pl.read_parquet(folder / "p.parquet")
+    assert found.columns == ["y", "prediction", "lower", "upper"]
+    assert found["y"].equals(rows["y"])
+    assert ((found["lower"] <= found["y"]) & (found["y"] <= found["upper"])).mean() == pytest.approx(0.9, abs=0.04)
+    model = load(folder / "m.mercer")
+    np.testing.assert_allclose(model.predict(rows), found["prediction"].to_numpy(), rtol=1e-9)
+    code, _, _ = run("predict", folder / "m.mercer", folder / "all.csv", "-o", folder / "p.csv")
+    assert code == 0
+    np.testing.assert_allclose(pl.read_csv(folder / "p.csv")["prediction"], found["prediction"], atol=1e-5)
+
+
+def test_csv_gives_the_same_model_as_parquet(folder, run):
+    arguments = ("-t", "y", "--ignore", "label", *KERNEL, "--json", "--quiet")
+    found = [json.loads(run("fit", folder / name, *arguments)[1]) for name in ("all.csv", "*.parquet")]
+    assert found[0]["model"]["lam"] == pytest.approx(found[1]["model"]["lam"], rel=1e-9)
+    assert found[0]["score"]["rmse"] == pytest.approx(found[1]["score"]["rmse"], rel=1e-9)
+    assert found[0]["score"]["rmse"] < found[0]["score"]["baselines"][1]["rmse"]
+
+
+def test_labels_are_fitted_by_logistic_regression(folder, run, rows):
+    out = folder / "m.mercer"
+    code, text, err = run("fit", folder / "all.csv", "-t", "label", "--ignore", "y", *KERNEL, "-o", out)
+    assert code == 0, err
+    assert "kernel logistic regression" in text
+    model = load(out)
+    assert list(model.classes_) == ["high", "low"]
+    assert (model.predict(rows) == rows["label"].to_numpy()).mean() > 0.8
+
+
+def test_a_dry_run_says_what_it_would_do(folder, run):
+    code, text, _ = run("fit", folder / "all.csv", "-t", "y", "--dry-run")
+    assert code == 0
+    assert "landmarks" in text
+
+
+@pytest.mark.parametrize("name", ["gp", "huber"])
+def test_other_models(folder, run, name):
+    code, text, err = run("fit", folder / "all.csv", "-t", "y", "--ignore", "label", "--model", name, *KERNEL, "--json")
+    assert code == 0, err
+    assert json.loads(text)["score"]["mean"] > 0.7

@@ -1,0 +1,88 @@
+"""The compiler is never in the way: on an empty cache NumPy does what it would finish first, and that is said."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mercer import SVR, KernelRidge, _tiles
+
+FITS = {
+    "svr": "SVR(C=10.0).fit(*data(700))",
+    "ridge": "KernelRidge().fit(*data(4600))",
+    "gp": "GaussianProcessRegressor(time_budget=20.0).fit(*data(900))",
+}
+CODE = """
+import time, warnings, numpy as np
+from mercer import SVR, KernelRidge, GaussianProcessRegressor
+warnings.simplefilter("ignore")
+def data(n):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (n, 4))
+    return X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(n)
+for model in (SVR(), KernelRidge(), GaussianProcessRegressor()):
+    model.fit(*data(40))
+for _ in range(2):
+    began = time.process_time()
+    model = {fit}
+    print(time.process_time() - began, model.fit_report_["loops"])
+"""
+
+
+def run(code, folder):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stdout
+
+
+def files(folder):
+    return sorted(path.name for path in Path(folder).rglob("*.nb[ic]"))
+
+
+@pytest.mark.parametrize("fit", [pytest.param(f, marks=[pytest.mark.slow] * (f != "svr")) for f in FITS])
+def test_on_an_empty_cache_no_fit_of_a_second_waits_for_the_compiler(fit, tmp_path):
+    first, second = run(CODE.format(fit=FITS[fit]), tmp_path).splitlines()
+    assert float(first.split()[0]) <= float(second.split()[0]) + 1.0
+    assert "mercer warm" in first and not files(tmp_path)
+
+
+@pytest.mark.slow
+def test_warm_compiles_all_that_fits_need(tmp_path):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    out = subprocess.run([sys.executable, "-m", "mercer", "warm"], capture_output=True, text=True, check=True, env=env)
+    assert str(tmp_path) in out.stdout
+    found = files(tmp_path)
+    for fit in FITS.values():
+        said = run(CODE.format(fit=fit), tmp_path)
+        assert "compiled" in said and "mercer warm" not in said
+    assert files(tmp_path) == found
+
+
+def test_what_is_in_the_cache_is_found_without_numba(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert not _tiles.in_cache("dual.smo_pairs")
+    (tmp_path / "_loops_0123").mkdir()
+    (tmp_path / "_loops_0123" / "dual.smo_pairs-157.py311.nbi").touch()
+    assert _tiles.in_cache("dual.smo_pairs") and not _tiles.in_cache("pairs.radial")
+
+
+def test_large_problems_are_worth_waiting_for(monkeypatch):
+    monkeypatch.setattr(_tiles, "sys", type("Nothing", (), {"modules": {}}))  # as before the first large fit
+    monkeypatch.setattr(_tiles, "in_cache", lambda loop: loop == "dual.smo_pairs")
+    assert not _tiles.pays(_tiles.WORTH_COMPILING) and _tiles.pays(_tiles.WORTH_WAITING)
+    assert _tiles.pays(0, "dual.smo_pairs") and _tiles.loops(_tiles.WORTH_WAITING - 1) is None
+    assert _tiles.said(True).startswith("NumPy: ") and _tiles.said(False) == "NumPy"
+
+
+def test_both_ways_find_the_same_support_vectors(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (500, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(500)
+    compiled = SVR(C=10.0, tol=1e-6).fit(X, y)
+    monkeypatch.setattr(_tiles, "loops", lambda *a: None)
+    plain = SVR(C=10.0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(plain.predict(X), compiled.predict(X), atol=1e-5)
+    assert plain.fit_report_["status"] == compiled.fit_report_["status"] == "converged"
+    assert KernelRidge().fit(X[:50], y[:50]).fit_report_["loops"] == "NumPy"
