@@ -181,7 +181,7 @@ def test_four_ways_on_five_points():
     }
     truth = p["quadrature"].predict_proba(new)
     assert np.abs(p["ep"].predict_proba(new) - truth).max() < 1e-2
-    report = p["mcmc"].fit_report_["approximation"][0]
+    report = p["mcmc"].fit_report_["posteriors"][0]
     assert np.abs(p["mcmc"].predict_proba(new) - truth).max() < 3 * 0.5 / np.sqrt(report["ess"])
     assert report["rhat"] < 1.02
     evidence = {way: model.log_marginal_likelihood_value_ for way, model in p.items()}
@@ -383,8 +383,8 @@ def test_the_gradient_of_draws_is_refused_before_they_are_drawn(data, monkeypatc
 
 def test_the_tolerance_and_the_memory_reach_the_quadrature(monkeypatch):
     X, y = np.array([[-1.0], [0.0], [1.0]]), [0, 1, 1]
-    loose = fixed(inference="quadrature", tol=1e-2).fit(X, y).fit_report_["approximation"][0]
-    assert loose["nodes"] < fixed(inference="quadrature").fit(X, y).fit_report_["approximation"][0]["nodes"]
+    loose = fixed(inference="quadrature", tol=1e-2).fit(X, y).fit_report_["posteriors"][0]
+    assert loose["nodes"] < fixed(inference="quadrature").fit(X, y).fit_report_["posteriors"][0]["nodes"]
     with pytest.raises(NotEnoughMemory, match="direct integration over 3 rows"):
         fixed(inference="quadrature", memory=10_000.0).fit(X, y)
 

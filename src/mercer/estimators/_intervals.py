@@ -73,7 +73,9 @@ class LinearEstimator(KernelRegressor):
         None on landmarks, which keep no rows.
         """
         check_is_fitted(self)
-        return self._rows.to_rows(self._rows.row_weight, 0.0) if self.linear else None
+        if not {"_rows", "neighbours_"} & set(self.__dict__):
+            return None
+        return self._rows.to_rows(self._rows.row_weight, 0.0)
 
     @property
     def row_target_(self):

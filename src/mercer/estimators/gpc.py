@@ -225,7 +225,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         said |= {"link": "softmax" if coupled else self.link, "classes": len(self.classes_), **rows.counts()}
         said |= {"log_evidence": self.log_marginal_likelihood_value_, "temperature": self.temperature_}
         said |= {"loo_log_loss": losses[0], "frequency_log_loss": losses[1]}
-        self.fit_report_.update(said, approximation=[dict(info) for info in self._posterior.infos])
+        self.fit_report_.update(said, posteriors=[dict(info) for info in self._posterior.infos])
 
     def _left_out_rows(self):
         proba, how = self.loo_probabilities_, "leave-one-out probabilities at the kernel of the fit"
