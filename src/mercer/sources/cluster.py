@@ -17,6 +17,7 @@ from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, in_tim
 
 SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
 SILENT = 5.0  # seconds without a scheduler after which it is lost
+DESERTED = 120.0  # seconds without a single worker after which none is expected any more
 PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
 
@@ -127,7 +128,7 @@ class Workers(Engine):
         from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
 
-        since = time.monotonic()
+        since = manned = time.monotonic()
         try:
             while True:
                 if deadline is not None and time.monotonic() > deadline:
@@ -139,6 +140,9 @@ class Workers(Engine):
                     since = time.monotonic() if self._client.status == "running" else since
                 if time.monotonic() - since > SILENT:
                     raise EngineLost(f"the scheduler of Dask is gone (silent for {SILENT:.0f} s); {done}. {REMEDY}")
+                manned = time.monotonic() if self._workers() else manned
+                if time.monotonic() - manned > DESERTED:
+                    raise EngineLost(f"Dask has had no worker for {DESERTED:.0f} s; {done}. {REMEDY}")
             for future in ready:
                 fetched[pending[future]] = _own(future.result(timeout=60))
                 del pending[future]
