@@ -5,8 +5,9 @@ import pytest
 from scipy.stats import norm
 
 import mercer
-from mercer import GaussianProcessRegressor, KernelRidge, StackedKernels, TransformedTarget
+from mercer import GaussianProcessRegressor, KernelRidge, Landmarks, Neighbours, StackedKernels, TransformedTarget
 from mercer.estimators.targets import KINDS
+from mercer.kernels import Gaussian
 
 RNG = np.random.default_rng(0)
 SKEW = np.exp(RNG.standard_normal(200))
@@ -115,3 +116,11 @@ def test_deviations_of_every_kind(growing):
     std = model.predict(X[:5], return_std=True)[1]
     np.testing.assert_allclose(np.sqrt(model.predict(X[:5], return_cov=True)[1].diagonal()), std, rtol=1e-6)
     assert (model.predict(X[:5], return_std=True, noisy=True)[1] > std).all()
+
+
+@pytest.mark.parametrize("how", [Landmarks(64), Neighbours(32)], ids=["landmarks", "neighbours"])
+def test_a_transform_is_chosen_where_the_model_is_an_approximation(how, rng):
+    X = rng.uniform(0.0, 3.0, (300, 2))
+    y = np.exp(np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(300))
+    inner = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, approximation=how)
+    assert TransformedTarget(inner).fit(X, y).target_.word == "log"

@@ -142,9 +142,12 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
 
     def _density(self, model, target, y):
         """Σ log p(yᵢ) without row i: normal around the left-out prediction of z, times the slope of g."""
-        left, z = model.left_out(), target.forward(y)
-        e = z - left.predicted
-        std = left.std if left.std is not None else np.full(len(z), np.sqrt(np.nanmean(e**2)) or 1e-300)
+        if model.leaves_out is None:  # an approximation leaves out some rows, the same for every target
+            e, std = model.loo_residuals_, None
+        else:
+            left = model.left_out()
+            e, std = target.forward(y) - left.predicted, left.std
+        std = np.full(len(y), np.sqrt(np.nanmean(e**2)) or 1e-300) if std is None else std
         terms = -0.5 * (LOG_2PI + (e / std) ** 2) - np.log(std) + target.log_slope(y)
         return float(np.nansum(terms)) if np.isfinite(terms).any() else -np.inf
 
@@ -152,8 +155,9 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         """Take over what the estimator inside says of itself."""
         model = self.model_
         self.kernel_, self.lam_, self.selection_, self.plan_ = model.kernel_, model.lam_, model.selection_, model.plan_
-        self.regularization_, self.point_index_ = model.regularization_, model.point_index_
-        self.row_weight_, self.rkhs_norm_ = model.row_weight_, model.rkhs_norm_
+        self.regularization_, self.row_weight_ = model.regularization_, model.row_weight_
+        if model.leaves_out is not None:  # an approximation has neither
+            self.point_index_, self.rkhs_norm_ = model.point_index_, model.rkhs_norm_
         said = {"target": self.target_.word, "targets tried": dict(self.tried_)}
         self.fit_report_ = FitReport({**model.fit_report_, "estimator": type(self).__name__, **said})
 
