@@ -37,7 +37,14 @@ def whole(low, high=2**32 - 1):
     return read
 
 
-OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list may be repeated
+def address(text):
+    """The type of an address with a port."""
+    if text and "://" not in text and not text.rpartition(":")[2].isdigit():
+        raise argparse.ArgumentTypeError(f"{text} is no address such as tcp://host:8786; a table stands before --dask")
+    return text
+
+
+OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list may be repeated, address may be left away
     "data": ("", str, "DATA", "CSV (any usual dialect, gzipped or not), Parquet or .xlsx; - is standard input."),
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
@@ -52,6 +59,8 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "test": ("--test", str, "FILE", "Table to judge the model by, which the fit does not see."),
     "time_budget": ("--time-budget", str, "TIME", "Time for the whole command: 60s, 5m, 2h."),
     "memory": ("--memory", str, "SIZE", "Memory the fit may use: 500MB, 8GB."),
+    "dask": ("--dask", address, "ADDRESS", "Large tables: the workers of Dask at an address (tcp://host:8786) read and "
+             "sum the rows; without one, processes of this machine."),
     "max_rows": ("--max-rows", str, "N", "Rows to fit on, at most, drawn at random."),
     "seed": ("--seed", whole(0), "N", "Seed of folds and samples."),
     "folds": ("--folds", whole(2), "N", "Folds of the cross-validation that judges."),
@@ -95,7 +104,7 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
     "fit": ("mercer.cli.fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
         "criterion": "auto", "test": None, "output": None, "report": None, "card": None, "force": False,
-        "time_budget": None, "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, "id": None,
+        "time_budget": None, "memory": None, "dask": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, "id": None,
         "group": None, "time": None, "target_transform": None, **ROLES,
         **READING, "config": None, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
@@ -152,6 +161,7 @@ def _add(one, option, default):
         one.add_argument(option, metavar=metavar, nargs="?", **more)  # which a file of options may give
     else:
         kinds = {"action": "append"} if kind is list else {"type": kind}
+        kinds |= {"nargs": "?", "const": ""} if kind is address else {}
         one.add_argument(*flags.split(), dest=option, metavar=metavar, **kinds, **more)
 
 
@@ -199,7 +209,7 @@ def _configured(path, command, own):
         if kind is bool and not isinstance(given, bool):
             raise Usage(f"--config {path}: {key} is true or false, not {given!r}")
         flag = f"{flags.split()[0]}=" if flags else ""
-        if kind is bool:
+        if kind is bool or (kind is address and isinstance(given, bool)):
             typed += [flags.split()[0]] if given else []
         else:
             typed += [f"{flag}{one}" for one in (given if isinstance(given, list) else [given])]

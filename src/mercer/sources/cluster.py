@@ -13,10 +13,11 @@ import numpy as np
 
 from mercer import _threads
 from mercer._machine import Memory, gigabytes
-from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, in_time, push
+from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, in_time, push, same_version, version
 
 SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
 SILENT = 5.0  # seconds without a scheduler after which it is lost
+ANSWER = 20.0  # seconds in which a scheduler must answer, and have a worker
 DESERTED = 120.0  # seconds without a single worker after which none is expected any more
 PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
@@ -53,14 +54,25 @@ def engine_here():
 
 @contextmanager
 def cluster(address=None):
-    """A client inside the block: of the scheduler at an address, or of processes of this machine."""
+    """The `Workers` of a client that is open inside the block: of the scheduler at an address, or of this machine.
+
+    Those of this machine are processes of one thread, one for each core.
+    """
     try:
         from distributed import Client
     except ImportError as error:
         raise ImportError("Dask is not installed: pip install 'mercer[dask]'.") from error
-    here = {"address": address} if address else {"threads_per_worker": 1, "dashboard_address": ":0"}
-    with Client(**here) as client:
-        yield client
+    local = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    try:
+        client = Client(address, timeout=ANSWER) if address else Client(**local)
+    except (OSError, ValueError) as error:
+        raise EngineLost(f"no scheduler of Dask answers at {address!r}: {error}") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=ANSWER)
+        except TimeoutError:
+            raise EngineLost(f"the scheduler at {client.scheduler.address} has no worker: start some.") from None
+        yield Workers(client)
 
 
 class Scheduler(Engine):
@@ -103,18 +115,40 @@ class Workers(Engine):
 
     def sums(self, job, source, trees, deadline=None):
         """Yield the sum of each subtree in order; each is fetched as soon as it is there, and cannot be lost then."""
+        # of this process, before its threads begin, if they are the workers: who asks first is who restores
+        with _threads.one_blas_thread():
+            yield from self._in_order(job, source, trees, deadline)
+
+    def _in_order(self, job, source, trees, deadline):
         pending, fetched = {}, {}
         try:
             for i, root in enumerate(_roots(job, source, trees, self._task)):
                 pending[self._client.compute(root, priority=-i)] = i  # the first first
-            with _threads.one_blas_thread():  # of this process, if its threads are the workers
-                for i, tree in enumerate(trees):
-                    while i not in fetched:
-                        self._fetch(pending, fetched, deadline, f"{tree[0][0]} of {source.n} rows were done")
-                    yield fetched.pop(i)
+            for i, tree in enumerate(trees):
+                while i not in fetched:
+                    self._fetch(pending, fetched, deadline, f"{tree[0][0]} of {source.n} rows were done")
+                yield fetched.pop(i)
         finally:
             if pending and self._client.status == "running":  # a scheduler that is gone needs no telling
                 self._client.cancel(list(pending))
+
+    def made(self, make, spans):
+        """(X, y, rests): make(start, stop) = (X, y, …) of each span, which workers make of what they read themselves.
+
+        X and y are arrays of Dask: they stay with the workers, and what is lost is made again. Rests are (y, …).
+        """
+        import dask
+        import dask.array as da
+
+        make, one, few = self._task(make), dask.delayed(_made, pure=False), dask.delayed(_beside, pure=False)
+        pieces = self._client.persist([one(make, version(), *span) for span in spans])
+        pending, found = {self._client.compute(few(piece)): i for i, piece in enumerate(pieces)}, {}
+        while pending:
+            self._fetch(pending, found, None, f"{len(found)} of {len(spans)} parts of the table were read")
+        parts = [(piece, *found[i]) for i, piece in enumerate(pieces)]
+        X = [da.from_delayed(piece[0], (len(y), *like.shape[1:]), like.dtype) for piece, like, y, *_ in parts]
+        y = [da.from_delayed(piece[1], y.shape, y.dtype) for piece, _, y, *_ in parts]
+        return da.concatenate(X), da.concatenate(y), [rest for _, _, *rest in parts]
 
     def _task(self, value):
         """A value as the result of a task, which is made again where it is lost."""
@@ -177,6 +211,16 @@ def _delayed(value):
 
 def _itself(value):
     return value
+
+
+def _made(make, ours, start, stop):
+    same_version(ours)
+    return make(start, stop)
+
+
+def _beside(made):
+    """What is made of rows, without X: of it no more than what kind of array it is."""
+    return made[0][:0], *made[1:]
 
 
 def _task(job, source, start, stop):
