@@ -184,6 +184,15 @@ def test_workers_that_are_gone_for_good_are_told(rows, monkeypatch):
             map_reduce(Slowly(0.2), collection(rows), zero)
 
 
+def test_chaos_whose_workers_do_not_come_back_is_told(rows, monkeypatch):
+    """Workers that exit by themselves are not started again."""
+    monkeypatch.setattr("mercer.sources.cluster.DESERTED", 3.0)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
+        client.register_plugin(KillWorker(delay="2 s", mode="sys.exit"))
+        with pytest.raises(EngineLost, match="no worker for 3 s; .* rows were done"):
+            map_reduce(Slowly(0.2), collection(rows), zero)
+
+
 def test_a_worker_that_comes_later_and_one_that_is_slow(cluster, rows, whole):
     (slow, *_) = cluster.scheduler_info(n_workers=-1)["workers"]
     cluster.run(os.environ.__setitem__, "SLOWER", "6", workers=[slow])

@@ -1,4 +1,4 @@
-"""Every model on landmarks, on collections of Dask: the same bits as on arrays in memory, whatever they are cut into."""
+"""Every model on landmarks, on collections of Dask: the same bits as on arrays, whatever they are cut into."""
 
 import dask
 import dask.array as da

@@ -104,8 +104,8 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
     "fit": ("mercer.cli.fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
         "criterion": "auto", "test": None, "output": None, "report": None, "card": None, "force": False,
-        "time_budget": None, "memory": None, "dask": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, "id": None,
-        "group": None, "time": None, "target_transform": None, **ROLES,
+        "time_budget": None, "memory": None, "dask": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False,
+        "id": None, "group": None, "time": None, "target_transform": None, **ROLES,
         **READING, "config": None, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
     "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {

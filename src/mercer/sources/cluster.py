@@ -5,6 +5,7 @@ scattered: what tasks need is a task of the graph itself, made again wherever it
 """
 
 import itertools
+import logging
 import sys
 import time
 from contextlib import contextmanager
@@ -62,7 +63,7 @@ def cluster(address=None):
         from distributed import Client
     except ImportError as error:
         raise ImportError("Dask is not installed: pip install 'mercer[dask]'.") from error
-    local = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    local = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.ERROR}
     try:
         client = Client(address, timeout=ANSWER) if address else Client(**local)
     except (OSError, ValueError) as error:
