@@ -1,4 +1,4 @@
-"""Passes on Dask: tasks and the sums inside a subtree run on its workers, with lineage; subtrees come back here.
+"""Passes on Dask: a worker sums a subtree, rows come to it with lineage, and its sums come back here.
 
 A worker that dies takes at most the subtrees under way with it: what came back is kept by the caller. Nothing is
 scattered: what tasks need is a task of the graph itself, made again wherever it is lost.
@@ -14,12 +14,15 @@ import numpy as np
 
 from mercer import _threads
 from mercer._machine import Memory, gigabytes
-from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, in_time, push, same_version, version
+from mercer.sources.engines import PARTS, REMEDY, Engine, EngineLost, OutOfTime, in_time, same_version, version
 
 SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
 SILENT = 5.0  # seconds without a scheduler after which it is lost
 ANSWER = 20.0  # seconds in which a scheduler must answer, and have a worker
 DESERTED = 120.0  # seconds without a single worker after which none is expected any more
+SHARES = (
+    16  # subtrees for each thread of the workers: what one that dies takes with it, and what sums that are sent cost
+)
 PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
 
@@ -98,6 +101,7 @@ class Workers(Engine):
     def __init__(self, client):
         self._client = client
         workers = self._workers()
+        self.parts = max(SHARES * sum(one["nthreads"] for one in workers.values()), PARTS // 4)
         self.name = f"dask: {len(workers)} workers at {client.scheduler.address}" if client.scheduler else "dask"
 
     def _workers(self):
@@ -191,17 +195,12 @@ class Workers(Engine):
 
 
 def _roots(job, source, trees, shared):
-    """Yield a delayed sum for each subtree: its tasks, and the sums of its tree; what they share is a task too."""
+    """Yield a delayed sum for each subtree; what they share is a task too."""
     from dask import delayed
 
-    job, whole = shared(job), shared(source) if source.anywhere else None
-    task, add = delayed(_task, pure=False), delayed(_sum, pure=False)
+    job, whole, summed = shared(job), shared(source) if source.anywhere else None, delayed(_subtree, pure=False)
     for tree in trees:
-        stack = []
-        for start, stop in tree:
-            rows = source.portion(start, stop) if whole is None else whole
-            push(stack, task(job, rows, start, stop), lambda a, b: add(job, a, b))
-        yield stack[0][1]
+        yield summed(job, source.portion(tree[0][0], tree[-1][1]) if whole is None else whole, tree)
 
 
 def _delayed(value):
@@ -224,13 +223,8 @@ def _beside(made):
     return made[0][:0], *made[1:]
 
 
-def _task(job, source, start, stop):
-    return job.subtree(source, [(start, stop)])
-
-
-def _sum(job, a, b):
-    """a + b in arrays of their own: those of a task may be asked for again."""
-    return job.add(tuple(map(np.array, a)), b)
+def _subtree(job, source, spans):
+    return job.subtree(source, spans)
 
 
 def _own(sums):
