@@ -145,7 +145,7 @@ def test_both_workers_killed_in_turn(cluster, rows, whole):
     found, took = timed(source, leaf, progress=lambda at, n: [step(at, n) for step in steps])
     assert same(found, whole)
     print(f"both killed: {took:.1f} s, {took / quiet:.2f} times; a worker starts in {start:.1f} s")
-    assert took <= 1.5 * quiet + 2.0
+    assert took <= 1.5 * quiet + 2.0 + start  # for a while nobody is there
 
 
 def test_a_worker_killed_during_the_reduction(cluster, rows, whole, tmp_path):
