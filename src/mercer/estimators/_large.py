@@ -15,6 +15,7 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
 from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
+from mercer.inference.neighbours import left_out_near
 from mercer.primal import certificate as proof
 from mercer.primal.growth import Task, grow
 from mercer.primal.kept import after_change, plain
@@ -31,6 +32,7 @@ SUBSET = 3000  # rows that hyper-parameters are searched on exactly
 TRIED = 512  # landmarks with which a length factor is tried on all rows
 STEP = math.sqrt(2.0)  # from one length factor to the next
 FACTORS = 5  # that are tried, at most
+JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
 BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
 STRETCHED = 0.4  # of the time that is left after a search on a subset
 DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
@@ -205,19 +207,21 @@ def said(estimator, grown, source):
 def solved(grown, kernel, rows, clock):
     """`Solved` for all rows, or None where it came no nearer than the landmarks; the certificate says which.
 
-    ``grown`` is the fit on landmarks; λ and the error that is enough are its.
+    ``grown`` is the fit on landmarks. The error, a tenth of which may be left, is its, or the smaller one
+    of some rows left out that their neighbours predict.
     """
     fit, found, lam = grown.fit, grown.certificate, grown.fit.lam
     s = None if rows.weight is None else np.sqrt(rows.weight)
     unit = math.sqrt(rows.n / rows.total)  # a row of weight w counts w times
-    near = ByLandmarks(kernel, rows.X, fit.chosen.points, fit.chosen.L, lam, s)
+    b, loo = plain(fit)[1], found["loo"][-1][1]
+    error = min(loo, left_out_near(kernel, rows, lam, b, JUDGED, NEAR))
     made = solve_all(
-        rows.gram(kernel), rows.gram(kernel, np.float32), lam, rows.scaled(rows.y), rows.scaled(rows.H),
-        plain(fit)[1], near, found["loo"][-1][1] / unit, found["effective_dimension"][0], clock,
+        rows.gram(kernel), rows.gram(kernel, np.float32), lam, rows.scaled(rows.y), rows.scaled(rows.H), b,
+        ByLandmarks(kernel, rows.X, fit.chosen.points, fit.chosen.L, lam, s), proof.CERTIFIED * error / unit, clock,
     )  # fmt: skip
-    rms, error, passes = made.rms * unit, made.error * unit, made.info["passes"]
-    verdict = "solved" if made.info.pop("enough") else "not solved"
-    if verdict != "solved" and not math.hypot(rms, error) < found["loo"][-1][1]:  # errors of predictions, both
+    rms, passes = made.rms * unit, made.info["passes"]
+    verdict = "solved" if rms <= proof.CERTIFIED * error else "not solved"
+    if verdict != "solved" and not math.hypot(rms, error) < loo:  # errors of predictions, both
         found["words"] += f" {passes} passes over all rows came no nearer to the exact fit ({rms:.3g}): these stay."
         proof.told(found, warn)
         return None
