@@ -2,12 +2,27 @@
 
 from scipy.special import bdtr, bdtrc, chdtrc
 
+from mercer.report import _remedies as remedy
 from mercer.report._html import last_doubling, listed, number, pair, percent, show
 
 LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
 
 
+LOOKS: dict = {}  # {code: (the function that looks, its remedy where that depends on the reader or the model)}
+
+
+def check(code, remedy=None):
+    """Make a function the look of a code; what else is known of the code is in ``checks.md``."""
+
+    def kept(look):
+        LOOKS[code] = look, remedy
+        return look
+
+    return kept
+
+
 # ------------------------------------------------------------------------------------------------ data
+@check("M101")
 def few_rows(s):
     """Less than 30 rows, or than 5 for each column."""
     n, d = _fitted(s), s["data"]["columns"] if s["data"]["vectors"] else 0
@@ -18,6 +33,7 @@ def few_rows(s):
     return None
 
 
+@check("M102")
 def conflicting_duplicates(s):
     """Equal inputs with different targets."""
     found = s["rows"]["duplicates"]
@@ -30,6 +46,7 @@ def conflicting_duplicates(s):
     return f"{text}, which no function of these columns can explain."
 
 
+@check("M103", remedy.leave_out("They cannot matter."))
 def constant_columns(s):
     """Columns with one value."""
     columns = [*s["data"]["features"], *s["data"].get("categories", ())]
@@ -37,6 +54,7 @@ def constant_columns(s):
     return f"{listed(names)} {'has' if len(names) == 1 else 'have'} one value only." if names else None
 
 
+@check("M104", remedy.leave_out("Is this column known when a prediction is needed? If not, it must not be used."))
 def leak(s):
     """A column that is the target."""
     found = s["data"]["leak"]
@@ -45,6 +63,7 @@ def leak(s):
     return None
 
 
+@check("M105")
 def alone(s):
     """Rows far from all others, in the eyes of the kernel."""
     found = s["rows"]["alone"]
@@ -57,6 +76,7 @@ def alone(s):
     return None
 
 
+@check("M106")
 def rare_class(s):
     """A class with hardly any rows."""
     target = s["data"]["target"]
@@ -65,6 +85,7 @@ def rare_class(s):
     return None
 
 
+@check("M107")
 def weights(s):
     """Rows count differently."""
     found = s["data"].get("weights")
@@ -77,6 +98,7 @@ def weights(s):
     )
 
 
+@check("M108")
 def constant_target(s):
     """A target with one value."""
     target = s["data"]["target"]
@@ -92,6 +114,7 @@ def _models(s):
     return this, {one["name"]: one for one in others if one["score"] is not None}
 
 
+@check("M201")
 def no_better_than_mean(s):
     """Not better than answering always the same."""
     this, others = _models(s)
@@ -103,6 +126,7 @@ def no_better_than_mean(s):
     return None
 
 
+@check("M202", remedy.better_than_simple)
 def worse_than_simple(s):
     """A linear model, neighbours or trees do better."""
     this, others = _models(s)
@@ -114,6 +138,7 @@ def worse_than_simple(s):
     return f"{s['scores']['metric']} is {this['score']:.3f}, that of the {name} {best['score']:.3f}."
 
 
+@check("M208")
 def as_good_as_simple(s):
     """A linear model or neighbours have the same score or a better one, within the error of the model."""
     this, others = _models(s)
@@ -132,6 +157,7 @@ def _best_simple(others):
     return max(known.items(), key=lambda item: item[1]["score"], default=(None, None))
 
 
+@check("M203", remedy.stiff)
 def residual_trend(s):
     """A smooth shape is left in the residuals."""
     found = s["fit"]["tests"].get("trend")
@@ -140,6 +166,7 @@ def residual_trend(s):
     return None
 
 
+@check("M204", remedy.spread)
 def changing_spread(s):
     """The size of the residuals changes."""
     found = s["fit"]["tests"].get("spread")
@@ -151,6 +178,7 @@ def changing_spread(s):
     return None
 
 
+@check("M205", remedy.ORDERED)
 def ordered_residuals(s):
     """Residuals follow the order of the rows."""
     found = s["fit"]["tests"].get("order")
@@ -159,6 +187,7 @@ def ordered_residuals(s):
     return None
 
 
+@check("M206")
 def optimism(s):
     """Choosing on the rows that judge seems to gain a lot."""
     found = s["scores"]["optimism"]
@@ -167,6 +196,7 @@ def optimism(s):
     return None
 
 
+@check("M207")
 def more_rows(s):
     """The error still falls as rows are added."""
     found = s.get("learning") or {}
@@ -184,6 +214,7 @@ def more_rows(s):
 
 
 # ----------------------------------------------------------------------------------------- uncertainty
+@check("M301", remedy.covered)
 def coverage(s):
     """Intervals hold too few or too many rows."""
     u = s["uncertainty"]
@@ -208,6 +239,7 @@ def _unlikely(found, level, n):
     return tail < 0.005
 
 
+@check("M302", remedy.calibrated)
 def probabilities_off(s):
     """Stated probabilities do not come true."""
     u = s["uncertainty"]
@@ -219,6 +251,7 @@ def probabilities_off(s):
     return None
 
 
+@check("M303")
 def probabilities_unsure(s):
     """Far off, but chance might do that with so few rows."""
     u = s["uncertainty"]
@@ -236,6 +269,7 @@ def _chance(u):
 
 
 # ------------------------------------------------------------------------------------------- selection
+@check("M401")
 def lam_at_bound(s):
     """λ ended at the edge of what was searched."""
     chosen = s["selection"]["chosen"]
@@ -246,12 +280,14 @@ def lam_at_bound(s):
     return None
 
 
+@check("M402")
 def parameter_at_bound(s):
     """A length scale or another hyper-parameter ended at a bound."""
     named = [f"{name} = {show(value)}" for name, value in s["selection"]["chosen"].get("at_bound") or ()]
     return f"At a bound: {listed(named, 4)}." if named else None
 
 
+@check("M403")
 def rules_disagree(s):
     """Rules that estimate an error or a likelihood choose λ more than two decades apart."""
     picks = (s["selection"]["path"] or {}).get("picks") or ()
@@ -269,6 +305,7 @@ def rules_disagree(s):
     return None
 
 
+@check("M404", remedy.follows_noise)
 def interpolates(s):
     """As many degrees of freedom as rows."""
     dof, n = _dof(s), _fitted(s)
@@ -277,6 +314,7 @@ def interpolates(s):
     return None
 
 
+@check("M405", remedy.too_flat)
 def too_smooth(s):
     """Hardly any degree of freedom is used."""
     dof = _dof(s)
@@ -285,6 +323,7 @@ def too_smooth(s):
     return None
 
 
+@check("M406", remedy.CHOOSE)
 def lam_not_chosen(s):
     """λ was given, and another one is clearly better."""
     path = s["selection"]["path"] or {}
@@ -297,6 +336,7 @@ def lam_not_chosen(s):
     return None
 
 
+@check("M407", remedy.leave_out("These columns are constant or nearly so."))
 def unseen_parameters(s):
     """The criterion does not see a parameter."""
     flat = s["selection"]["chosen"].get("flat") or []
@@ -304,6 +344,7 @@ def unseen_parameters(s):
 
 
 # -------------------------------------------------------------------------------------------- numerics
+@check("M501", remedy.ROUGHER)
 def near_singular(s):
     """The system was near singular, or was repaired."""
     report = s["numerics"]["entries"]
@@ -316,6 +357,7 @@ def near_singular(s):
     return None
 
 
+@check("M502")
 def not_converged(s):
     """A search or a solver stopped before its end."""
     chosen, report = s["selection"]["chosen"], s["numerics"]["entries"]
@@ -329,6 +371,7 @@ def not_converged(s):
     return None
 
 
+@check("M504", remedy.MORE_TIME)
 def search_ended(s):
     """A search that had more to try."""
     chosen = s["selection"]["chosen"]
@@ -338,6 +381,7 @@ def search_ended(s):
     return None
 
 
+@check("M503")
 def not_feasible(s):
     """There is no function through the data."""
     report = s["numerics"]["entries"]
@@ -347,6 +391,7 @@ def not_feasible(s):
 
 
 # ------------------------------------------------------------------------------------------------ rows
+@check("M601", remedy.ROBUST)
 def outliers(s):
     """Rows that the others do not explain."""
     found = s["rows"]["residuals"]
@@ -359,6 +404,7 @@ def outliers(s):
     return None
 
 
+@check("M602")
 def influential(s):
     """One row that moves the whole fit."""
     found = s["rows"]["influence"]
