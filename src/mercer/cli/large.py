@@ -132,7 +132,7 @@ def _fit(estimator, facts, data, budget, session):
     fitted.__dict__.pop("_skl_callbacks", None)
     if classes is not None:
         fitted.classes_ = classes
-    session.close_bar()
+    session.clear()
     session.say(f"{fitted.fit_report_['approximation']['words']} ({session.seconds:.0f} s so far)")
     return fitted
 
@@ -156,7 +156,7 @@ def _judge(settings, model, facts, data, budget, session):
         "model": {"name": facts["name"], "title": facts["title"], "kernel": repr(fitted.kernel_),
                   "lam": float(fitted.lam_), "criterion": facts["criterion"],
                   "selection": None if model.selection_ is None else model.selection_.to_dict(), "candidates": [],
-                  "scales": _fit_text.scales(fitted, model.recipe_), "fit_report": dict(fitted.fit_report_)},
+                  "fit_report": dict(fitted.fit_report_)},
         "score": score, "test": _test(settings, model, session), "notes": model.notes_,
     }  # fmt: skip
     findings = _findings(settings, model, result, data, budget) if settings.report or settings.output else None
