@@ -23,7 +23,7 @@ def some_rows(n, seed):
 
 def result_of(settings, fitted, scored, facts, budget, frame):
     """(everything about the fit as plain values, findings of the report or None)."""
-    import mercer
+    from mercer.report import ranked
 
     scores, rows = (None, None) if scored is None else scored
     if scores is not None and scores.residuals is not None:
@@ -36,68 +36,61 @@ def result_of(settings, fitted, scored, facts, budget, frame):
         for row, value in zip(rows, given["predictions"], strict=True):
             every[row] = value
         given["predictions"] = every
-    result = {
+    score = None if given is None else {key: given[key] for key in given if key != "predictions"}
+    result = described(settings, fitted, facts, score, len(fitted.rows_))
+    result["notes"] = [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])]
+    findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
+    if findings is None:
+        table = frame[fitted.rows_[:RANKED]]
+        X, y = fitted.inputs(table), fitted.targets(table)[1]
+        return add_page(result, None, budget, ranked(fitted.estimator_, X, y, fitted.feature_names_)), None
+    missing = findings["data"]["left_out"]
+    if missing:
+        result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
+    return add_page(result, findings, budget), findings
+
+
+def described(settings, fitted, facts, score, used):
+    """What is known of a fit without its page, as plain values; ``used`` is the number of rows of the fit."""
+    import mercer
+
+    estimator, recipe = fitted.estimator_, fitted.recipe_
+    return {
         "schema": "mercer.fit/1",
         "mercer": mercer.__version__,
         "command": settings.command,
         "seed": settings.seed,
-        "data": _data(fitted, facts) | {"id": settings.id},
-        "model": _model(fitted, facts),
-        "score": None if given is None else {key: given[key] for key in given if key != "predictions"},
+        "data": {
+            **{key: facts[key] for key in ("file", "sha256", "rows")},
+            "used_rows": used,
+            "target": fitted.target_,
+            "task": "classification" if facts["name"] in LABELS else "regression",
+            "columns": recipe.used,
+            "ignored": recipe.ignored_,
+            "features": fitted.feature_names_,
+            "id": settings.id,
+        },
+        "model": {
+            **{key: facts[key] for key in ("name", "title", "criterion")},
+            "kernel": repr(estimator.kernel_),
+            "lam": None if estimator.lam_ is None else float(estimator.lam_),
+            "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
+            "candidates": _candidates(fitted.selection_, estimator.fit_report_) if facts["searched"] else [],
+            "fit_report": dict(estimator.fit_report_),
+        },
+        "score": score,
         "test": facts["test"],
-        "notes": [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])],
+        "notes": fitted.notes_,
     }
-    findings = None
-    if settings.report or settings.output:
-        findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
-        missing = findings["data"]["left_out"]
-        if missing:
-            result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
-    result["model"]["importance"] = _importance(fitted, frame, findings)
-    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
-    return result | {"seconds": budget.session.seconds}, findings
 
 
-def _importance(fitted, frame, findings):
-    """[[column, importance], …], the strongest first: of the page, or of some rows without one."""
-    from mercer.report import ranked
-
+def add_page(result, findings, budget, importance=()):
+    """The result with what its page says, or with the importance of its columns that is known without one."""
     if findings is not None:
-        return [[one["name"], one["rise"]] for one in findings["effects"].get("columns", ())]
-    table = frame[fitted.rows_[:RANKED]]
-    X, y = fitted.inputs(table), fitted.targets(table)[1]
-    return [list(pair) for pair in ranked(fitted.estimator_, X, y, feature_names=fitted.feature_names_)]
-
-
-def _data(fitted, facts):
-    """The table and what became of its columns."""
-    return {
-        "file": facts["file"],
-        "sha256": facts["sha256"],
-        "rows": facts["rows"],
-        "used_rows": len(fitted.rows_),
-        "target": fitted.target_,
-        "task": "classification" if facts["name"] in LABELS else "regression",
-        "columns": fitted.recipe_.used,
-        "ignored": fitted.recipe_.ignored_,
-        "features": fitted.feature_names_,
-    }
-
-
-def _model(fitted, facts):
-    """The model and how it was chosen."""
-    estimator = fitted.estimator_
-    lam = estimator.lam_
-    return {
-        "name": facts["name"],
-        "title": facts["title"],
-        "kernel": repr(estimator.kernel_),
-        "lam": None if lam is None else float(lam),
-        "criterion": facts["criterion"],
-        "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
-        "candidates": _candidates(fitted.selection_, estimator.fit_report_) if facts["searched"] else [],
-        "fit_report": dict(estimator.fit_report_),
-    }
+        importance = [(one["name"], one["rise"]) for one in findings["effects"].get("columns", ())]
+    result["model"]["importance"] = [list(pair) for pair in importance]
+    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
+    return result | {"seconds": budget.session.seconds}
 
 
 def _candidates(found, report):
@@ -117,11 +110,10 @@ def _candidates(found, report):
 
 
 def _findings(settings, fitted, scores, result, frame, order, budget):
-    """What the report says, from the rows of the fit."""
-    from mercer.report import collect
+    """What the report says, from the rows of the fit; None if nobody asks for it."""
     from mercer.tabular.columns import as_texts
 
-    n, notes = len(fitted.rows_), result["notes"]
+    n = len(fitted.rows_)
     some = some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
     if len(some) < n:  # left-out predictions of all of them would take five more fits
         scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
@@ -131,21 +123,21 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
     names = next(own, None) if settings.id is None else settings.id  # a column that was left out since it names rows
     if names is not None:
         labels = [text or f"row {label}" for text, label in zip(as_texts(table[names]), labels, strict=True)]
+    y = fitted.targets(table)[1]
+    return page_about(settings, fitted, fitted.inputs(table), y, scores, result["notes"], labels, n, budget)
+
+
+def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget):
+    """Findings about some rows of a model that was fitted on so many; None if nobody asks for them."""
+    from mercer.report import collect
+
+    if not (settings.report or settings.output):
+        return None
     return collect(
-        fitted.estimator_,
-        fitted.inputs(table),
-        fitted.targets(table)[1],
-        feature_names=fitted.feature_names_,
-        target=fitted.target_,
-        scores=scores,
-        notes=notes,
-        command=settings.command,
-        row_labels=labels,
-        units=fitted.recipe_.units,
-        time_budget=budget.left,
-        fitted_rows=n,
-        selection=fitted.selection_,
-    )
+        fitted.estimator_, X, y, feature_names=fitted.feature_names_, target=fitted.target_, scores=scores, notes=notes,
+        command=settings.command, row_labels=labels, units=fitted.recipe_.units, time_budget=budget.left,
+        fitted_rows=rows, selection=fitted.selection_,
+    )  # fmt: skip
 
 
 def write_outputs(settings, fitted, result, findings):

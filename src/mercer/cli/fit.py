@@ -221,8 +221,8 @@ def _fit(model, reading, session):
         if "target=" not in str(error):
             raise
         raise DataError(f"--target-transform: {error}") from None
-    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_, of_all=True)
-    session.names = {name: f"the length scale of {column!r}" for name, column, _ in known}
+    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_)
+    session.names = {name: f"the length scale of {column!r}" for name, column in known}
     session.listener(1, 1)
     return fitted
 

@@ -33,7 +33,8 @@ def run(settings):
     check_apart(settings, ("output",), ("model", "data"))
     with Session(settings) as session:
         model, header = load_model(settings.model)
-        keep, known = tuple(dict.fromkeys(settings.keep or ())), note_of(header, "id")
+        keep, known = tuple(dict.fromkeys(settings.keep or ())), note_of(header, "result", "data", "id")
+        known = [known] if isinstance(known, str) else []
         pages = _large_predict.pages_of(settings, missing_words(header))
         if pages is not None:
             rows = _large_predict.write(settings, pages, model, keep, (_written_columns, _beside), session)

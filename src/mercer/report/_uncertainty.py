@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from mercer.report._case import counted
-from mercer.report._responses import reach
+from mercer.report._effects import reach
 from mercer.report.findings import missing
 from mercer.selection.judging import average, fit_part, part, quietly
 

@@ -1,4 +1,4 @@
-"""Checks with codes: each reads the findings, and either says nothing or one sentence with its numbers.
+"""Checks with codes, and the verdict: a check reads the findings, and says nothing or one sentence with its numbers.
 
 M1xx the data, M2xx the fit, M3xx uncertainty, M4xx the choice of λ and the kernel, M5xx numerics, M6xx single rows.
 ``checks.md``, beside this file, has title, severity, paragraph and remedy of each code, `_looks` what it looks at.
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib import resources
 from typing import NamedTuple
 
+from mercer.report._html import and_list, listed, percent, show
 from mercer.report._looks import LOOKS
 
 PROBLEM, WARNING, TIP = "problem", "warning", "tip"
@@ -71,3 +72,131 @@ def run_checks(sections):
                 "about": check.about,
             })  # fmt: skip
     return sorted(fired, key=lambda one: SEVERITIES.index(one["severity"]))
+
+
+# --------------------------------------------------------------------------------------------- verdict
+WORDS = {
+    PROBLEM: "Not ready to use",
+    WARNING: "Usable with care",
+    None: "No objection found",
+}
+NAMED = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class",
+         "random forest": "a random forest"}  # fmt: skip
+STRONG = 0.25  # of the importance of the first: columns that are named beside it
+
+
+def verdict(s):
+    """Return the headline, sentences, and the few numbers that are shown large."""
+    counts = {severity: sum(one["severity"] == severity for one in s["checks"]) for severity in SEVERITIES}
+    worst = next((severity for severity in (PROBLEM, WARNING) if counts[severity]), None)
+    parts = (_targets(s), _explains(s), _matters(s), _certainty(s), _odd_rows(s))
+    sentences = [one for one in parts if one]
+    said = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
+    sentences.append(f"{and_list(said)} below." if said else "None of the checks has anything to say.")
+    return {"level": worst or "good", "headline": WORDS[worst], "sentences": sentences, "numbers": _numbers(s)}
+
+
+def _targets(s):
+    """Of several targets: which one this is, and how the others do."""
+    found = s.get("targets")
+    if not found:
+        return None
+    others = [one["score"] for one in found["listed"] if one["name"] != found["shown"] and one["score"] is not None]
+    count = len(found["listed"]) + found["more"]
+    if not others:
+        return f"{found['shown']} is shown, of {count} targets."
+    low, high = _digits(min(others), None), _digits(max(others), None)
+    return f"{found['shown']} is the worst of {count} targets; the others have R² {low} to {high}."
+
+
+def _explains(s):
+    """The score on unseen rows in words, beside the best simple model."""
+    this, *others = s["scores"]["models"]
+    metric = s["scores"]["metric"]
+    if this["score"] is None:
+        return f"The score is not known ({s['scores']['how']})."
+    others = [one for one in others if one["score"] is not None]
+    if metric not in ("R²", "accuracy"):
+        best = "" if not others else f"; {NAMED.get(others[0]['name'], others[0]['name'])} {show(others[0]['score'])}"
+        return f"The {metric} on rows it has not seen is {show(this['score'])}{best}."
+    first = (
+        "Explains {} of {} on rows it has not seen" if metric == "R²" else "Tells {} of the rows it has not seen right"
+    )
+    said = first.format(_share(this["score"]), f"the variation of {s['title']}")
+    simple = [one for one in others if one["name"] not in ("mean", "commonest class")] or others
+    if simple:
+        best = max(simple, key=lambda one: one["score"])
+        line = [one for one in simple if one["name"] == "linear model" and one is not best]
+        named = [f"{NAMED.get(one['name'], one['name'])} {_share(one['score'])}" for one in [best, *line]]
+        said += f"; {', '.join(named)}"
+    return f"{said}."
+
+
+def _share(score):
+    """A score in per cent; nothing below 0."""
+    return "nothing" if score <= 0 else f"{100 * min(score, 0.999 if score < 1 else 1):.{0 if score < 0.985 else 1}f} %"
+
+
+def _matters(s):
+    """The columns that move the prediction most."""
+    columns = [one for one in s["effects"].get("columns", ()) if one["rise"] > 0]
+    if len(columns) < 2:
+        return None
+    strong = [one["name"] for one in columns[:3] if one["rise"] >= STRONG * columns[0]["rise"]]
+    return f"{and_list(strong)} matter{'s' if len(strong) == 1 else ''} most."
+
+
+def _certainty(s):
+    """What the uncertainty section found, in a sentence."""
+    u = s["uncertainty"]
+    if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"]:
+        found = u["coverage"][u["levels"].index(0.9)]
+        return f"Intervals of 90 % hold {100 * found:.0f} % of them."
+    if u.get("kind") == "probabilities":
+        return (
+            f"Probabilities are off by {100 * u['error']:.1f} points on average ({100 * u['by_chance']:.1f} by chance)."
+        )
+    if u.get("kind") == "quantiles":
+        pairs = [f"{100 * found:.0f} % below the {level:g} quantile"
+                 for level, found in zip(u["levels"], u["coverage"], strict=True)]  # fmt: skip
+        return f"Of the rows left out are {and_list(pairs)}."
+    return None
+
+
+def _odd_rows(s):
+    """Rows that the others do not explain."""
+    found = s["rows"]["residuals"]
+    if not found or not found["outliers"]:
+        return None
+    names = [one["row"] for one in found["rows"][: found["outliers"]]]
+    many = found["outliers"] > 1
+    rest = [""] * (found["outliers"] - len(names))
+    return f"Row{'s' if many else ''} {listed([*names, *rest], 3)} look{'' if many else 's'} wrong."
+
+
+def _numbers(s):
+    """[(label, value, note)]: at most three."""
+    this, *others = s["scores"]["models"]
+    out = []
+    if this["score"] is not None:
+        note = f"± {this['error']:.2g}, {s['scores']['how']}" if this["error"] else s["scores"]["how"]
+        out.append([s["scores"]["metric"], _digits(this["score"], this["error"]), note])
+    if this.get("rmse") is not None:
+        mean = next((one for one in others if one["name"] == "mean" and one.get("rmse") is not None), None)
+        note = f"root mean square, in units of {s['title']}" + (
+            f"; the mean alone {show(mean['rmse'])}" if mean else ""
+        )
+        out.append(["usual error", show(this["rmse"]), note])
+    u = s["uncertainty"]
+    if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"] and u["width"] is not None:
+        found = u["coverage"][u["levels"].index(0.9)]
+        out.append(["90 % interval", f"± {show(u['width'] / 2)}", f"holds {percent(found)} of {show(u['rows'])} rows"])
+    elif u.get("kind") == "probabilities":
+        out.append(["log loss", show(u["log_loss"]), f"rows left out; Brier score {show(u['brier'])}"])
+    return out
+
+
+def _digits(score, error):
+    """A score to the digit that its error allows."""
+    digits = 2 if not error or error >= 0.01 else 3 if error >= 0.001 else 4
+    return f"{score:.{digits}f}".replace("-", "−")

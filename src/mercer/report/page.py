@@ -127,7 +127,7 @@ def _policy(script, style):
 
 def _page(findings, note=None):
     """The document; with a note instead of the numbers."""
-    s = findings.sections
+    s = findings
     style, script = _own("style.css"), _own("script.js")
     head = el(
         "head",
