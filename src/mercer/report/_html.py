@@ -77,6 +77,11 @@ def and_list(words):
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def fitted_rows(s):
+    """Rows of the fit; the page may be about some of them."""
+    return s["data"].get("fitted_rows", s["data"]["rows"])
+
+
 def last_doubling(learning):
     """(share by which the last doubling of the rows lowered the error, whether that is beyond its standard errors)."""
     sizes, error, spread = learning["sizes"], learning["error"], learning["spread"]

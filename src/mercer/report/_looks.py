@@ -3,10 +3,9 @@
 from scipy.special import bdtr, bdtrc, chdtrc
 
 from mercer.report import _remedies as remedy
-from mercer.report._html import last_doubling, listed, number, pair, percent, show
+from mercer.report._html import fitted_rows, last_doubling, listed, number, pair, percent, show
 
 LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
-
 
 LOOKS: dict = {}  # {code: (the function that looks, its remedy where that depends on the reader or the model)}
 
@@ -25,7 +24,7 @@ def check(code, remedy=None):
 @check("M101")
 def few_rows(s):
     """Less than 30 rows, or than 5 for each column."""
-    n, d = _fitted(s), s["data"]["columns"] if s["data"]["vectors"] else 0
+    n, d = fitted_rows(s), s["data"]["columns"] if s["data"]["vectors"] else 0
     if n < 30:
         yield f"There are {n} rows. Scores and intervals from so few can be far off by chance."
     if n < 5 * d:
@@ -295,7 +294,7 @@ def rules_disagree(s):
 @check("M404", remedy.follows_noise)
 def interpolates(s):
     """As many degrees of freedom as rows."""
-    dof, n = _dof(s), _fitted(s)
+    dof, n = _dof(s), fitted_rows(s)
     if dof is not None and dof > 0.9 * n and s["estimator"] != "KernelInterpolator":
         yield f"The fit has {dof:.1f} effective degrees of freedom for {n} rows: it follows the noise too."
 
@@ -394,14 +393,7 @@ def influential(s):
 
 
 # --------------------------------------------------------------------------------------------- helpers
-def _fitted(s):
-    """Rows of the fit; the page may be about some of them."""
-    return s["data"].get("fitted_rows", s["data"]["rows"])
-
-
 def _dof(s):
     """Effective degrees of freedom, where they are known."""
     path = s["selection"]["path"] or {}
-    if path.get("rows") == path.get("of") and "dof" in path:
-        return path["dof"]
-    return None
+    return path.get("dof") if path.get("rows") == path.get("of") else None

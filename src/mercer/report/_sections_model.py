@@ -1,7 +1,7 @@
 """The later sections of the page: what if, the choice of λ and kernel, effects, rows, and how to do it again."""
 
 from mercer.report import _choices, _figures
-from mercer.report._html import el, listed, name, percent, rounded, show, size_text, table
+from mercer.report._html import el, fitted_rows, listed, name, percent, rounded, show, size_text, table
 from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
 
 LISTED = 8  # columns of the table of importance, before the rest is folded away
@@ -182,14 +182,9 @@ def _numerics(s):
     if n["support"]:
         bounded = n["support"]["bounded"]
         tail = "." if bounded is None else f", {bounded} of them at the bound."
-        words = el("p", f"{n['support']['vectors']} of {_fitted(s)} rows are support vectors{tail}")
+        words = el("p", f"{n['support']['vectors']} of {fitted_rows(s)} rows are support vectors{tail}")
     made = panels(table("The fit report", ["what", "value"], told, classes="wide"), search)
     return folded("Numerics and cost", words, made)
-
-
-def _fitted(s):
-    """Rows of the fit."""
-    return s["data"].get("fitted_rows", s["data"]["rows"])
 
 
 def _with_unit(key, value):
