@@ -295,7 +295,7 @@ def rules_disagree(s):
 def interpolates(s):
     """As many degrees of freedom as rows."""
     dof, n = _dof(s), fitted_rows(s)
-    if dof is not None and dof > 0.9 * n and s["estimator"] != "KernelInterpolator":
+    if dof is not None and dof > 0.9 * n and s["selection"]["chosen"]["lam"] != 0:
         yield f"The fit has {dof:.1f} effective degrees of freedom for {n} rows: it follows the noise too."
 
 

@@ -161,4 +161,5 @@ def _probabilities(case, stated):
         "chi_square": float(np.sum(np.divide(mean - found, spread, out=np.zeros_like(mean), where=spread > 0) ** 2)),
         "bins": len(parts),
         "log_loss": -average(np.log(own), part(case.weight, known)),
+        "temperature": case.model.get_params(deep=False).get("temperature"),  # a cure that some models have
     }
