@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 FEW = 200  # rows up to which it is
 LOOSE = 1e-3  # violation, of the largest target, at which it ends: what is free or bounded is then known
-PAIRS = 10  # steps for each row after which it gives up, as it would where C is large
+PAIRS = 30  # steps for each row after which it gives up, as it would where C is large
 
 
 def start(K, programme, budget):
