@@ -104,7 +104,7 @@ class Search:
             if near is not None:
                 self._move_to(near)
             if self.a.any():
-                self.newton(self.tol, STEPS, patient=True)
+                self.newton(self.fine, ENTRIES, patient=True)
                 return
         kept, height = (self.a.copy(), self.g.copy()), self.programme.height(self.a, self.g)[0]
         self.jump(lambda found: self.newton(self.fine, ENTRIES, patient=True))
