@@ -18,7 +18,7 @@ from mercer.cli._options import (
     settled,
     strings_of,
 )
-from mercer.cli._outputs import CARD_ENDINGS, result_of, some_rows, write_outputs
+from mercer.cli._outputs import result_of, some_rows, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import (
     as_recipe,
@@ -38,9 +38,9 @@ FOLD = 0.5  # of the time of a fold, for its search
 
 def run(settings):
     """Fit a model to a table."""
-    for option, endings in (("output", ()), ("report", (".html", ".htm")), ("card", CARD_ENDINGS)):
+    for option, endings in (("output", ()), ("report", (".html", ".htm"))):
         check_free(getattr(settings, option), f"--{option}", settings.force, endings)
-    check_apart(settings, ("output", "report", "card"), ("data", "test", "config"))
+    check_apart(settings, ("output", "report"), ("data", "test"))
     if settings.test == "-" and settings.data == "-":
         raise Usage("only one of DATA and --test can be standard input")
     kernel = read_kernel(settings.kernel)
@@ -62,7 +62,7 @@ def run(settings):
         session.stages(1 + (0 if facts["folds"] == 0 else facts["folds"]))
         fitted = _fit(model, reading, session)
         scores = _scores(model, fitted, reading.frame, facts, settings, session, budget)
-        session.close_bar()
+        session.clear()
         session.flush()
         facts["test"] = None if test is None else _test(fitted, test, session)
         result, findings = result_of(settings, fitted, scores, facts, budget, reading.frame)
@@ -221,8 +221,8 @@ def _fit(model, reading, session):
         if "target=" not in str(error):
             raise
         raise DataError(f"--target-transform: {error}") from None
-    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_, of_all=True)
-    session.names = {name: f"the length scale of {column!r}" for name, column, _ in known}
+    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_)
+    session.names = {name: f"the length scale of {column!r}" for name, column in known}
     session.listener(1, 1)
     return fitted
 

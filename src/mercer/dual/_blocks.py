@@ -26,7 +26,7 @@ class Effort:
     def __init__(self, max_iter=None, seconds=None):
         self.left = np.inf if max_iter is None else int(max_iter)
         self.end = np.inf if seconds is None else time.perf_counter() + seconds
-        self.steps = self.rounds = self.newtons = self.interior = 0
+        self.steps = self.rounds = self.newtons = self.interior = self.pairs = 0
         self.work = self.jitter = 0.0
         self.round = self.row = 0.0  # seconds of the last round, and of a row of K in it
 

@@ -41,7 +41,7 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
 
 def prepared(estimator, X, y, sample_weight):
     """(source, kernels, (X, y, w), flat): of data that are read some rows, on which all is learnt before the passes."""
-    if not is_source(X):
+    if isinstance(X, np.ndarray) or not is_source(X):
         kernels, X, y, flat = estimator._prepare(X, y, auto=True)
         return None, kernels, (X, y, sample_weight), flat
     if np.ndim(estimator.noise):

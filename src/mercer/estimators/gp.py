@@ -53,7 +53,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         up to a multiple of four, at least 16): predictions are the moments of the mixture. Each draw keeps a factor of
         8n² bytes.
     starts : int, default=3
-        How many starts of the search are followed; with more than one, two with much noise replace the last.
+        How many starts of the search are followed; with more than one, one with much noise is the last.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"

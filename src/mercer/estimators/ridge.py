@@ -19,9 +19,8 @@ from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
-from mercer.solvers.accuracy import examine_fit
+from mercer.solvers.fitted import constant_model, examine_fit, left_out
 from mercer.sources import Arrays, is_source
-from mercer.uncertainty.left_out import constant_model, left_out
 
 
 class KernelRidge(ProgressSupport, LinearEstimator):

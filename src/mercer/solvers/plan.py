@@ -105,6 +105,7 @@ def choose(
     plan = _system(name, made, n, d, dtype, free, path, targets, search, reasons)
     if binding:
         _refuse_if_too_large(made, plan, targets, free)
+    if binding and time_budget is not None:
         refuse_late(
             plan.last, time_budget, f"solver {name!r} with n = {n}", "fewer rows, landmarks (approximation='auto')"
         )

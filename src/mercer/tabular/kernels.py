@@ -137,46 +137,39 @@ def default_kernel(recipe, n, base=Matern32):
     return kernel
 
 
-def length_scales(kernel, recipe, *, of_all=False):
-    """[(name of the hyper-parameter, column of the table, ℓ)] of products of radial kernels; [] of other kernels.
+def length_scales(kernel, recipe):
+    """[(name of a hyper-parameter, column of the table)] of the length scales of a kernel on X.
 
     Parameters
     ----------
     kernel : Kernel
-        On X.
     recipe : Recipe
         Fitted.
-    of_all : bool, default=False
-        Whether to take those of parts of other kernels too, where one ℓ does not say how fast the target changes.
 
     Returns
     -------
-    list of (str, str, float)
+    list of (str, str)
     """
-    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "", [] if of_all else None) or []
+    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "")
 
 
-def _scales(kernel, place, recipe, prefix, other):
-    """The length scales of a kernel on some columns of X; ``other`` where it is of another kind."""
+def _scales(kernel, place, recipe, prefix):
+    """The length scales of a kernel on some columns of X."""
     if isinstance(kernel, Scaled):
-        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__", other)
+        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__")
     if isinstance(kernel, Columns) and isinstance(kernel.columns, list | str):
         names, columns = recipe.feature_names_, kernel.columns
         columns = [columns] if isinstance(columns, str) else columns
         chosen = [names.index(i) if isinstance(i, str) else place[i] for i in columns]
-        return _scales(kernel.kernel, chosen, recipe, f"{prefix}kernel__", other)
-    if isinstance(kernel, Product) or (other is not None and isinstance(kernel, Sum)):
-        sides = ((getattr(kernel, side), f"{prefix}{side}__") for side in ("left", "right"))
-        parts = [_scales(part, place, recipe, name, other) for part, name in sides]
-        return None if None in parts else parts[0] + parts[1]
+        return _scales(kernel.kernel, chosen, recipe, f"{prefix}kernel__")
+    if isinstance(kernel, Product | Sum):
+        sides = ("left", "right")
+        return [one for side in sides for one in _scales(getattr(kernel, side), place, recipe, f"{prefix}{side}__")]
     if not isinstance(kernel, Radial | Categorical):
-        return other
+        return []
     if np.ndim(kernel.length_scale) == 0:
-        return [(f"{prefix}length_scale", _owner(place, recipe), float(kernel.length_scale))]
-    return [
-        (f"{prefix}length_scale[{j}]", recipe.feature_names_[i], float(ell))
-        for j, (i, ell) in enumerate(zip(place, kernel.length_scale, strict=True))
-    ]
+        return [(f"{prefix}length_scale", _owner(place, recipe))]
+    return [(f"{prefix}length_scale[{j}]", recipe.feature_names_[i]) for j, i in enumerate(place)]
 
 
 def _owner(place, recipe):

@@ -72,8 +72,7 @@ def search(
         Of λ; None is 1e-9 to 1e5 times the mean of k(x, x). Those of θ are the kernel's own; an amplitude that has
         none is bounded beside the variance of y.
     starts : int, default=3
-        How many starts are followed on the first level; of a log density, two with much noise take the place of the
-        last of several.
+        How many starts are followed on the first level; one with much noise is the last of several.
     time_budget : float, default=None
         Seconds; no evaluation begins that is predicted to end after them.
     callback : callable, default=None
