@@ -35,7 +35,7 @@ class Points:
 
     def __init__(self, A, B, size):
         self.A, self.B, self.size = A, B, size
-        self.loops = _tiles.loops()
+        self.loops = _tiles.loops(len(A) * len(B))
         self.safe = size < PRODUCT_SAFE[A.dtype]
         self._raw = None
 
@@ -46,7 +46,7 @@ class Points:
         Parameters
         ----------
         loop : str or None
-            The name of the compiled φ, used if the loops are loaded; None if there is none.
+            The name of the compiled φ, used where there are loops for so many pairs; None if there is none.
         phi : callable
             Applied to the array of squared distances, which it may overwrite.
         """

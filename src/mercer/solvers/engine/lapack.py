@@ -15,7 +15,7 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run
-from mercer._tiles import loops
+from mercer._tiles import loaded
 from mercer.solvers.engine import recorded
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from mercer.solvers.engine.blocks import (
@@ -249,7 +249,7 @@ def logdet(L):
 
 def _clear_tiny(A, n):
     """Set to 0 what is TINY beside its diagonal: rounding loses it, and a processor is slow at products of such."""
-    tiny, compiled = A.dtype.type(TINY[A.dtype.name]), loops()
+    tiny, compiled = A.dtype.type(TINY[A.dtype.name]), loaded()
     with np.errstate(invalid="ignore"):
         root = np.sqrt(np.diagonal(A))  # NaN where the matrix is not positive definite: nothing is cleared there
 
@@ -269,7 +269,7 @@ def _clear_tiny(A, n):
 
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
-    n, compiled = len(A), loops()
+    n, compiled = len(A), loaded()
     if n <= BLOCK:
         np.copyto(A, A.T, where=ABOVE[:n, :n])
         return A
