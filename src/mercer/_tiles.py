@@ -116,7 +116,7 @@ def said(wanted, used):
     """What a report says of the loops, where a plan wanted them or not, and where they were used or not."""
     if used:
         return "compiled"
-    if not wanted or FAILED:
+    if not wanted or FAILED or in_cache("pairs.radial"):  # there, and not worth loading for any part of it
         return "NumPy"
     return "NumPy: nothing was compiled on this machine yet. `mercer warm` does it once, in half a minute."
 

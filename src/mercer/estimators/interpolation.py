@@ -139,6 +139,13 @@ class KernelInterpolator(KernelRegressor):
         target = factor.project(y / scale)
         distance = np.linalg.norm(y / scale - target) / max(np.linalg.norm(y / scale), np.finfo(float).tiny)
         alpha, norm = factor.solve(target)
+        with np.errstate(over="ignore"):
+            terms = np.abs(alpha).sum(axis=0) * scale * float(np.max(kernel.diag(X)))
+        if not np.isfinite(terms).all():
+            raise ValueError(
+                f"y reaches {np.abs(y).max():.2g}, and its interpolant is a sum of numbers beyond float64. "
+                f"Divide y by {np.abs(y).max():.1g}, or take a shorter length scale."
+            )
 
         rank = factor.rank
         self._set_model(kernel, take(X, factor.pivots), alpha * scale, np.zeros(0), flat)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mercer import _tiles
 from mercer._state import check
 from mercer.gram import apply, take
 from mercer.gram.fourier import Waves

@@ -220,7 +220,7 @@ def density_values(fit, lams):
     missing = np.maximum(fit.prior - explained, 0.0)
     values = []
     for lam, left in zip(lams, normal.left_out(lams, fit.rows), strict=True):
-        rest = np.maximum(1.0 - left.leverage, 1e-12)
+        rest = left.rest
         variance = np.maximum(missing + lam / w / rest, 1e-300)
         e2 = (left.residuals / rest[:, None]) ** 2 / w[:, None]
         values.append(

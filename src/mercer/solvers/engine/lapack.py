@@ -74,8 +74,7 @@ def cholesky_lower(A):
         if _one_call(A, n):  # subnormal products are too few here to look for
             return dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
         _clear_tiny(A, n)
-        compiled = recorded.compiled_for(n)
-        return _cholesky(blas(A.dtype), A, n) if compiled is None else recorded.cholesky(compiled, A)
+        return recorded.cholesky(A) if recorded.pays(n) else _cholesky(blas(A.dtype), A, n)
 
 
 def _one_call(A, n):
@@ -174,10 +173,10 @@ def inverse_from_lower(L):
     with threads_for(n):
         if _one_call(L, n):
             dpotri(L.T, lower=0, overwrite_c=1)
-        elif (compiled := recorded.compiled_for(n)) is None:
-            _sweep(blas(L.dtype), L, n)
+        elif recorded.pays(n):
+            recorded.inverse(L)
         else:
-            recorded.inverse(compiled, L)
+            _sweep(blas(L.dtype), L, n)
     return mirror(L)
 
 
