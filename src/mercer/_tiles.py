@@ -24,6 +24,7 @@ ROWS, COLUMNS = 256, 512  # a tile of 1 MB in float64: what one core keeps in it
 SMALL = 2**20  # entries below which one tile does it all; never less than a tile
 FAILED: list[str] = []  # why the compiled loops could not be loaded
 WORTH_COMPILING = 2 * 10**7  # entries above which loading the compiled loops pays for itself
+LOADING = 0.5  # seconds that this takes, once in a process
 WORTH_WAITING = 4 * 10**8  # entries above which even the compiler is worth waiting for
 
 
