@@ -17,7 +17,7 @@ from mercer.kernels import Gaussian, Matern32
 
 QUICK, ALL = 12, 120
 GRID = np.linspace(-1, 1, 4001)
-NODES = np.linspace(-8.5, 8.5, 69)
+NODES = {2: np.linspace(-8.5, 8.5, 301), 3: np.linspace(-8.5, 8.5, 121)}
 WITHIN = {"laplace": (0.35, 0.12), "ep": (0.02, 0.01)}  # of log p(y) for each row, and of a probability
 LOGS = {"logit": log_expit, "probit": log_ndtr}
 
@@ -114,8 +114,7 @@ def check_laplace(seed):
     assert np.abs(model.log_marginal_likelihood_value_ - evidence) <= 1e-7 * (1 + abs(evidence)), seed
     np.testing.assert_allclose(found_mean, mean, atol=1e-6 * (1 + np.abs(mean).max()), err_msg=str(seed))
     np.testing.assert_allclose(found_std**2, variance, atol=1e-6 * p.amplitude, err_msg=str(seed))
-    if len(model.dual_coef_) == len(alpha):  # nothing was merged
-        np.testing.assert_allclose(model.dual_coef_, alpha, atol=1e-6, err_msg=str(seed))
+    np.testing.assert_allclose(model.dual_coef_[model.point_index_], alpha, atol=1e-6, err_msg=str(seed))
 
 
 # ------------------------------------------------------------------------------------------- EP
@@ -195,9 +194,10 @@ def integral(p):
     n = len(p.t)
     values, vectors = np.linalg.eigh(K[:n, :n])
     L = vectors * np.sqrt(np.maximum(values, 0.0))
-    U = np.stack(np.meshgrid(*[NODES] * n, indexing="ij"), axis=-1).reshape(-1, n)
+    nodes = NODES[n]
+    U = np.stack(np.meshgrid(*[nodes] * n, indexing="ij"), axis=-1).reshape(-1, n)
     logs = LOGS[p.link](p.t * (U @ L.T)).sum(axis=1) - 0.5 * (U**2).sum(axis=1)
-    log_Z = logsumexp(logs) + n * np.log((NODES[1] - NODES[0]) / np.sqrt(2 * np.pi))
+    log_Z = logsumexp(logs) + n * np.log((nodes[1] - nodes[0]) / np.sqrt(2 * np.pi))
     weight = np.exp(logs - logsumexp(logs))
     half = np.linalg.lstsq(L, K[:n, n:], rcond=1e-12)[0]  # f* = halfᵀu + noise
     mean, rest = U @ half, np.maximum(np.diag(K)[n:] - (half**2).sum(axis=0), 0.0)
@@ -209,7 +209,7 @@ def integral(p):
     return log_Z, weight @ sigmoid
 
 
-@pytest.mark.parametrize("batch", list(batches(FIRST + 42_000, QUICK // 2, ALL)))
+@pytest.mark.parametrize("batch", list(batches(FIRST + 42_000, QUICK // 3, ALL)))
 def test_all_against_the_integral(batch):
     for seed in batch:
         check_integral(seed)
