@@ -18,6 +18,7 @@ NESTED = 3 * LARGE[0]  # rows above which blocks are nested
 INNER = 0.1  # a block is solved to this share of the violation
 STEPS = 20  # steps in a block, per row
 ROUNDS = 200  # rounds in a block of blocks
+SLOWER, DOUBLE = 1.2, 2.0  # than the last: the next round; and the last product, whose entries are in float64
 
 
 class Effort:
@@ -40,7 +41,7 @@ class Effort:
         """What has run out: "max_iter", "time_budget" or None; with ``rows``, for a round and a product of so many."""
         if self.left <= 0:
             return "max_iter"
-        ahead = 0.0 if rows is None else self.round + self.row * rows
+        ahead = 0.0 if rows is None else SLOWER * self.round + DOUBLE * self.row * rows
         return "time_budget" if time.perf_counter() + ahead >= self.end else None
 
 

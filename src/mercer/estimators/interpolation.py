@@ -187,7 +187,7 @@ class KernelInterpolator(KernelRegressor):
 
     def _plan(self, n, binding=True):
         options = {"memory": self.memory, "time_budget": self.time_budget, "reason": WHY, "binding": binding}
-        return plan_arrays("pivoted cholesky", n, 3, operations=PIVOTING * n**3, **options)
+        return plan_arrays("pivoted cholesky", n, 4, operations=PIVOTING * n**3, **options)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

@@ -287,18 +287,18 @@ def plan_arrays(
 
 
 def plan_features(n, m, time_budget=None):
-    """The plan of least squares on m explicit features, by QR: three arrays of n × m; refused beyond ``time_budget``.
+    """The plan of least squares on m explicit features, by QR: five arrays of n × m; refused beyond ``time_budget``.
 
     Examples
     --------
     >>> from mercer.solvers.plan import plan_features
     >>> plan_features(1000, 5).memory_bytes
-    120000.0
+    200000.0
     """
     n = _check(n)
     reason = f"{m} features are explicit: no n × n array is needed."
     work = {"float64": QR * float(n) * m * m}
-    plan = _plan(n, "qr", "features", 24.0 * n * m, _machine.NOT_ASKED, [reason], work)
+    plan = _plan(n, "qr", "features", 40.0 * n * m, _machine.NOT_ASKED, [reason], work)
     refuse_late(plan.last, time_budget, f"least squares of {n} rows on {m} features", "fewer features or rows")
     return plan
 
