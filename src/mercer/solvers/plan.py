@@ -27,7 +27,8 @@ EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one 
 HEADROOM = 0.9  # part of the free memory that a plan may use
 KEPT = 0.7  # part of the free memory that a stored K may take
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
-QR = 12.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
+QR = 60.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
+NEWTON = 10  # factors of a fit with a smooth loss, about
 CAUTION = 1.6  # times what was predicted: what is kept for a last fit, or asked of one beside an approximation
 
 
@@ -212,8 +213,9 @@ def operations(name, n, d=None, dtype=np.float64, targets=1):
 
 # ---------------------------------------------------------------------------------------- iterations on K
 def plan_iteration(
-    name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0, compiled=None
-):
+    name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0, factors=0,
+    compiled=None,
+):  # fmt: skip
     """The plan of a method that goes over K again and again: whether K, and ``spare`` arrays of its size, are kept.
 
     Parameters
@@ -230,6 +232,8 @@ def plan_iteration(
         Rows beyond which values are computed again.
     passes : float
         Over K, expected.
+    factors : int, default=0
+        Factorisations of n × n matrices, expected.
     compiled : bool, default=None
         Whether it has compiled loops of its own at this size; None is by the entries of K.
 
@@ -254,7 +258,7 @@ def plan_iteration(
     else:
         gram, why = "dense", "K is stored: it is read again and again."
     entries = n * n / 2 * (1.0 if gram == "dense" else passes)
-    work = {"float64": 2.0 * passes * n * n, "entries": entries}
+    work = {"float64": 2.0 * passes * n * n + factors * n**3 / 3, "entries": entries}
     need = (1 + spare) * size if gram == "dense" else 64.0 * n * 256
     return _plan(n, name, gram, need, free, [why], work, compiled=compiled)
 
