@@ -17,7 +17,7 @@ from mercer.kernels import Gaussian, Matern32
 
 QUICK, ALL = 12, 120
 GRID = np.linspace(-1, 1, 4001)
-NODES = {2: np.linspace(-8.5, 8.5, 301), 3: np.linspace(-8.5, 8.5, 121)}
+NODES = {2: np.linspace(-8.5, 8.5, 301), 3: np.linspace(-8.5, 8.5, 111)}
 WITHIN = {"laplace": (0.35, 0.12), "ep": (0.02, 0.01)}  # of log p(y) for each row, and of a probability
 LOGS = {"logit": log_expit, "probit": log_ndtr}
 
@@ -198,6 +198,7 @@ def integral(p):
     U = np.stack(np.meshgrid(*[nodes] * n, indexing="ij"), axis=-1).reshape(-1, n)
     logs = LOGS[p.link](p.t * (U @ L.T)).sum(axis=1) - 0.5 * (U**2).sum(axis=1)
     log_Z = logsumexp(logs) + n * np.log((nodes[1] - nodes[0]) / np.sqrt(2 * np.pi))
+    U, logs = U[logs > logs.max() - 32.0], logs[logs > logs.max() - 32.0]
     weight = np.exp(logs - logsumexp(logs))
     half = np.linalg.lstsq(L, K[:n, n:], rcond=1e-12)[0]  # f* = halfᵀu + noise
     mean, rest = U @ half, np.maximum(np.diag(K)[n:] - (half**2).sum(axis=0), 0.0)
@@ -209,7 +210,7 @@ def integral(p):
     return log_Z, weight @ sigmoid
 
 
-@pytest.mark.parametrize("batch", list(batches(FIRST + 42_000, QUICK // 3, ALL)))
+@pytest.mark.parametrize("batch", list(batches(FIRST + 42_000, QUICK // 3, ALL // 2)))
 def test_all_against_the_integral(batch):
     for seed in batch:
         check_integral(seed)
