@@ -48,7 +48,7 @@ def loops(entries=0):
         _loading().wait()  # Ctrl-C ends the waiting, not the loading
         module = loaded()
         _tell_once(getattr(module, "CACHED", None))
-    if module is not None and (seen := _watching.get()) is not None:
+    if module is not None and (seen := _watching.get()) == []:
         seen.append(True)
     return module
 
@@ -125,6 +125,7 @@ def said(wanted, used):
 @functools.cache
 def _loading():
     """The event that the loops are imported, by a thread: Ctrl-C, heard by the first one, would leave half a numba."""
+    _cache()  # as it was before this process compiles anything
     done = threading.Event()
     threading.Thread(target=_load, args=(done,), name="mercer loads its compiled loops", daemon=True).start()
     if hasattr(os, "register_at_fork"):

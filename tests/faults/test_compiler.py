@@ -81,6 +81,23 @@ def test_large_problems_are_worth_waiting_for(monkeypatch):
     assert _tiles.said(True, [True]) == "compiled"
 
 
+ORDER = """
+import hashlib, warnings, numpy as np
+from mercer import _tiles
+from mercer.kernels import Gaussian
+X = np.random.default_rng(0).uniform(-2, 2, (4600, 3))
+{before}
+print(hashlib.sha256(Gaussian(1.0)(X).tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_filled_the_cache_goes_on_as_one_that_did_not(tmp_path):
+    filling = "with _tiles.part_of(float('inf')): Gaussian(1.0)(X[:50])"
+    first, second = (run(ORDER.format(before=b), tmp_path / str(i)) for i, b in enumerate(("", filling)))
+    assert first == second and not files(tmp_path / "0") and files(tmp_path / "1")
+
+
 def test_one_decision_holds_in_all_parts_and_threads_of_a_block():
     found = []
     with _tiles.watched() as used:
