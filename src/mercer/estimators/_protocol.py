@@ -6,7 +6,6 @@ the estimator as it was.
 
 import copy
 from abc import abstractmethod
-from functools import cached_property
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _tiles, uncertainty
+from mercer._cached import cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful

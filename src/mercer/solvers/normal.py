@@ -6,12 +6,12 @@ one reduction S = Q T Qᵀ to a tridiagonal T serves every λ. Landmarks are nes
 S + λI is the leading block of the factor, so that one solve gives the model of every m′ <= m.
 """
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
+from mercer._cached import cached_property
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.blas import blas
 from mercer.solvers.engine.lapack import mirror
