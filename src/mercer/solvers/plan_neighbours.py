@@ -35,6 +35,7 @@ def plan_neighbours(n, d, k, *, m=0, memory=None, targets=1, learnt=True, why=""
     if learnt:
         searching["float64"] += 40.0 * SUBSET**3
     bytes_ = 8.0 * n * (4 * columns + 2 * targets + 3 + m + 1) + cores_for(n) * 8.0 * 32 * 6 * (k + 1) * (k + 1 + m)
+    bytes_ += 6 * 8.0 * min(n, FITTED) * (k + 1)  # who is near whom, and how near
     free = _machine.within(memory, bytes_)
     _machine.refuse_beyond(free, bytes_, f"a fit by {k} neighbours", "fewer neighbours: approximation=Neighbours(k)")
     said = f"Each prediction is made from the {k} nearest of {n} rows"
