@@ -70,7 +70,7 @@ class Search:
                     return "slow"
                 self._interior()
                 continue
-            if self._newton_is_due(violation):
+            if self._newton_is_due(violation) and not self._late():
                 self.newton(self.tol, STEPS)
                 continue
             work, free = self.budget.steps, self.programme.free(self.a)
@@ -163,6 +163,10 @@ class Search:
         wait = np.clip(violation / (SOON * self.tol), 0.2, 4.0)
         return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK))
 
+    def _late(self):
+        """Whether a Newton step, and the product at the end, would end too late."""
+        return self.budget.spent(np.count_nonzero(self.a), len(self.programme.free(self.a)) ** 3 / 3.0)
+
     def newton(self, goal, most, patient=False):
         """Newton steps, rows let in as they ask; what comes too early or does not help makes the next wait longer.
 
@@ -173,7 +177,7 @@ class Search:
         for step in range(most):
             status = self._enter() if status == "full" else self._step(patient=patient or step > 0)
             violation = self.violation()
-            if status in ("early", "failed") or violation <= goal or self.budget.spent():
+            if status in ("early", "failed") or violation <= goal or self._late():
                 break
             vain = 0 if violation < 0.7 * best else vain + 1
             best = min(best, violation)

@@ -138,7 +138,8 @@ def solve(
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
-    with threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
+    worth = 0 if _loops(K.n) is _plain else np.inf
+    with threads_for(K.n), _tiles.part_of(worth):  # asked for once: each of a hundred short pieces would ask again
         store, stored = _store(K, tol, memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
@@ -233,7 +234,7 @@ def _store(K, tol, memory):
 
 def _is_quick(K, tol):
     """Whether the values of K are faster to compute than to store and read."""
-    return K.quick and K.n > QUICK and tol >= FINE and _tiles.loops() is not None
+    return K.quick and K.n > QUICK and tol >= FINE and _loops(K.n) is not _plain
 
 
 def _dtype(n, tol, memory):

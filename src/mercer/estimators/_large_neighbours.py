@@ -70,23 +70,23 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
         Whether y is one column, and whether each row has a noise variance of its own.
     """
     how, started, kernel = _how(estimator), time.perf_counter(), kernels[0]
-    _tiles.loops(rows.n * how.first**2)  # before the first k: compiled loops have other last bits
-    if criterion is not None:
-        some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
-        kernel, lam = learn(kernels, some, lam)
-        if rows.n > SUBSET:
-            kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
-    if not lam >= 0:
-        raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
-    basis = _global_part(kernel, rows, how)
-    f = _posterior(estimator, kernel, rows, lam, precisions, basis, how.first)
-    k = enough(f, how.random_state, how.most)
-    f = f if k == f.k else _posterior(estimator, kernel, rows, lam, precisions, basis, k)
-    kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
-    if how.recalibrate and criterion is not None and estimator.optimize == "all":
-        f, factor = _recalibrated(f, kept)
-        kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
-    publish(estimator, kept, precisions)
+    with _tiles.part_of(rows.n * how.first**2):
+        if criterion is not None:
+            some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
+            kernel, lam = learn(kernels, some, lam)
+            if rows.n > SUBSET:
+                kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
+        if not lam >= 0:
+            raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
+        basis = _global_part(kernel, rows, how)
+        f = _posterior(estimator, kernel, rows, lam, precisions, basis, how.first)
+        k = enough(f, how.random_state, how.most)
+        f = f if k == f.k else _posterior(estimator, kernel, rows, lam, precisions, basis, k)
+        kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
+        if how.recalibrate and criterion is not None and estimator.optimize == "all":
+            f, factor = _recalibrated(f, kept)
+            kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
+        publish(estimator, kept, precisions)
 
 
 def _posterior(estimator, kernel, rows, lam, precisions, basis, k):

@@ -194,6 +194,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
+        options["lam_alone"] = self.optimize == "lam"
         exact, found = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options), None
         if approximates(self, rows):
             found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)

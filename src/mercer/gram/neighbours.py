@@ -1,13 +1,13 @@
 """Neighbours: each prediction from the k nearest rows, in the metric that the kernel has learnt."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from mercer import _threads, _tiles
+from mercer._cached import cached_property
 from mercer.gram.base import joined, take
 from mercer.gram.landmarks import Landmarks
 from mercer.kernels import distance

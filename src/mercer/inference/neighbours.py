@@ -99,7 +99,6 @@ class OrderedRows:
         X, F = (self.X if X is None else X), (self.F if F is None else F)
         both = np.column_stack([index, own])
         parts = [slice(i, i + CHUNK) for i in range(0, len(index), CHUNK)]
-        _tiles.loops(both.size * both.shape[1])
 
         def one(i, worker):
             part = parts[i]
@@ -111,7 +110,8 @@ class OrderedRows:
             C.reshape(len(C), -1)[:, :: C.shape[1] + 1][:, :-1] += self.noise_of(np.maximum(index[part], 0))
             work(part, cloud, C, absent)
 
-        _threads.run(one, len(parts))
+        with _tiles.part_of(both.size * both.shape[1]):
+            _threads.run(one, len(parts))
 
     def told(self, index, own, X=None, F=None, noisy=True):
         """(mean of y without what is shared, what is left of the features, variance, rows left out) of each system.

@@ -2,13 +2,13 @@
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._cached import cached_property
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.inputs import as_named

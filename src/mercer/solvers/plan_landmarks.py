@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from mercer import _machine
 from mercer._clock import duration, latest
 from mercer.solvers.plan import CAUTION, HEADROOM, cores_for
@@ -18,6 +16,7 @@ AUTO = 300.0  # seconds that landmarks may take without a time budget
 LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
 CANDIDATES = 20  # for each landmark
 PASSES = 20  # products with all of K that a solution takes after landmarks
+JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
 
 
 def plan_landmarks(
@@ -120,14 +119,15 @@ def _plan(n, d, m, targets, factors, free, reasons, passes=0):
 
 
 def _bytes(n, d, m, targets):
-    """Sums that wait, matrices of the solution, leaves, and the candidates."""
+    """The most of: sums and leaves; the solution, and rows that it is judged by; the certificate; candidates."""
     cores, width = cores_for(n), m + 1 + targets
     tasks = min(LEAVES, -(-n // LEAF))
-    sums = (math.ceil(math.log2(tasks + 1)) + 1 + cores) * 8.0 * width**2
-    own = 6 * 8.0 * m**2
-    leaf = cores * 8.0 * LEAF * (width + 4096) + cores * 8.0 * (-(-n // tasks)) * ((d or 10) + 1)
-    candidates = min(n, max(4 * m, min(n // 5, CANDIDATES * m))) * (4.0 * m + 8.0 * (d or 10))
-    return float(np.maximum(sums + own + leaf, candidates + 2 * 8.0 * m**2)) + 8.0 * 4096 * 2 * width
+    read = cores * 8.0 * (-(-n // tasks)) * ((d or 10) + 1)
+    sums = (math.ceil(math.log2(tasks + 1)) + 1 + cores) * 8.0 * width**2 + cores * 16.0 * LEAF * width
+    own, judged = 6 * 8.0 * m**2, 16.0 * min(n, JUDGED) * width
+    proof = own / 2 + judged / 2 + cores * 8.0 * LEAF * (width + CERTIFYING)
+    candidates = min(n, max(4 * m, min(n // 5, CANDIDATES * m))) * (4.0 * m + 8.0 * (d or 10)) + 2 * 8.0 * m**2
+    return max(sums + read, own + judged, proof + read, candidates)
 
 
 def _task_bytes(n, d, m, targets):

@@ -34,9 +34,8 @@ def plan_neighbours(n, d, k, *, m=0, most=0, memory=None, targets=1, learnt=True
     work["float64"] += float(n) * m * m
     if learnt:
         searching["float64"] += 40.0 * SUBSET**3
-    bytes_ = 8.0 * n * (4 * columns + 2 * targets + 3 + m + 1) + cores_for(n) * 8.0 * 32 * 6 * (most + 1) * (
-        most + 1 + m
-    )
+    bytes_ = 8.0 * n * (4 * columns + 2 * targets + 3 + m + 1) + 6 * 8.0 * min(n, FITTED) * (k + 1)  # who is near whom
+    bytes_ += cores_for(n) * 8.0 * 32 * 6 * (most + 1) * (most + 1 + m)  # systems under way
     free = _machine.within(memory, bytes_)
     _machine.refuse_beyond(free, bytes_, f"a fit by {k} neighbours", "fewer neighbours: approximation=Neighbours(k)")
     said = f"Each prediction is made from the {k} nearest of {n} rows"

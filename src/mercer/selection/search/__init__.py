@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._clock import Clock
 from mercer._threads import few_threads
-from mercer._tiles import loops
+from mercer._tiles import part_of
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant
@@ -247,10 +247,9 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
     """(level, result): `optimise`, and what is to be said of where it ended; the last level reached decides."""
     failed, status, reached = objective.record.failed, "ok", []
     names = objective.names if names is None else names
-    loops(PASSES * len(box) * objective.n**2)
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
-        with few_threads(objective.n):
+        with few_threads(objective.n), part_of(PASSES * len(box) * objective.n**2):
             optimise(objective, box, guesses, count, rng, reached, order, noisy)
     except Stop as stop:
         status = stop.status
