@@ -242,7 +242,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         if len(rows.row_y) < LEAST_ROWS:
             return at_scale_one([1.0 / len(found)] * len(found)), np.arange(len(found))
         apart = rows.apart()
-        y, means, stds = apart.y[:, 0], *_moments(found, apart)
+        y, (means, stds) = apart.y[:, 0], _moments(found, apart)
         counts = rows.row_weight if len(rows.row_weight) == len(y) else None
         most = int(max(1, min(self.n_models, MOST_BYTES // (8 * rows.n**2 + 1))))
         weights = scale_weights(y, means, stds, counts).sum(axis=1)
