@@ -269,7 +269,7 @@ def test_quiet_is_quiet(run, cars):
 def test_hyper_parameters_are_called_by_the_names_of_their_columns(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b,y\n" + "".join(f"{i},{(i * 7) % 5},{2 * i}\n" for i in range(15)), encoding="utf-8")
-    _, _, err = run("fit", path, "-t", "y", "--no-score", "--quick")
+    _, _, err = run("fit", path, "-t", "y", "--no-score", "-k", "Matern32([1.0, 1.0])")
     assert "the length scale of 'a'" in err or "the length scale of 'b'" in err
     assert "length_scale[" not in err
 

@@ -42,10 +42,10 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
     "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. stack is a mixture of the best kernels "
-              "of a search. auto: for numbers stack up to 2,000 rows, else ridge (gp for a series); gpc for text."),
+              "of a search. auto: for numbers stack up to 6,000 rows, else ridge (gp for a series); gpc for text."),
     "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
                "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns. auto: what a "
-               "search over expressions finds; the default for numbers up to 2,000 rows."),
+               "search over expressions finds; the default for numbers up to 6,000 rows."),
     "quick": ("--quick", bool, None, "One kernel with its length scales, without a search over expressions."),
     "fix_kernel": ("--fix-kernel", bool, None, "Take the kernel as it is, and choose λ alone."),
     "criterion": ("--criterion", str, "NAME", f"What chooses: {', '.join(CRITERIA)}."),

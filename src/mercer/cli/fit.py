@@ -32,7 +32,6 @@ from mercer.cli._tables import (
 from mercer.exceptions import DataError
 
 LEAST_SCORED = 10  # rows of the cross-validation
-MOST_SERIES = 6000  # rows on which a series is searched: some of them at random would be another one
 FOLD = 0.5  # of the time of a fold, for its search
 
 
@@ -119,7 +118,7 @@ def _model(settings, frame, kernel, budget):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
         check_kernel(kernel, recipe, frame[rows])
     kernel = settled(settings, kernel, name, len(rows), budget)
-    budget.searching = kernel == AUTO
+    budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
     series = series_along(recipe, frame[rows].drop(settings.target)) if choosing else None
     if series is not None:
@@ -137,7 +136,6 @@ def _model(settings, frame, kernel, budget):
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
     notes += said
-    searched = searched if series is None else max(searched, min(len(rows), MOST_SERIES))
     _check_values(settings, name, y, notes)
     if not labels and np.ptp(y) == 0:
         folds = 0
@@ -191,6 +189,11 @@ def _check_values(settings, name, y, notes):
         )
     if name not in LABELS and len(values) == 1:
         notes.append(f"the target {target!r} is {values[0]:g} in all rows: the model is that constant.")
+    elif name not in LABELS and len(values) == len(y) > 2 and (np.diff(values) == 1).all():
+        notes.append(
+            f"the target {target!r} is every whole number from {values[0]:g} to {values[-1]:g} once: it may number the "
+            "rows, and then there is nothing to learn."
+        )
     elif name not in LABELS and len(values) == 2 < len(y):
         notes.append(f"the target {target!r} has two values; --model gpc treats them as classes.")
 

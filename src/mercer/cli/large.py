@@ -158,7 +158,7 @@ def _score(fitted, data, X, y, labels):
     """The model and simple ones on rows held out; intervals too."""
     import numpy as np
 
-    from mercer.selection.judging import fit_simple, measure, simple_models
+    from mercer.selection.judging import measure, simple_models, simply_predicted
 
     predicted = fitted.predict(X)
     some = np.sort(np.random.default_rng(0).choice(len(data.y), min(SIMPLE, len(data.y)), replace=False))
@@ -168,7 +168,7 @@ def _score(fitted, data, X, y, labels):
         groups = [measure(y[g::GROUPS], values[g::GROUPS], labels)["score"] for g in range(GROUPS)]
         return measure(y, values, labels) | {"scores": groups}
 
-    others = [{"name": name, **judged(fit_simple(model, part, target).predict(X))}
+    others = [{"name": name, **judged(simply_predicted(model, part, target, X))}
               for name, model in simple_models(labels, len(some), X.shape[1]).items()]  # fmt: skip
     this = judged(predicted)
     return {

@@ -22,6 +22,8 @@ def on_columns(estimator, recipe, n):
     kernel = estimator.kernel
     if kernel is None:
         latent = estimator.has_evidence  # which sees the amplitude
+        if not latent and estimator.learns_lengths and _each(recipe, n) == len(recipe.feature_names_):
+            return clone(estimator)  # its own is the same one, with a prior on the lengths
         # Lengths that a ridge regression chooses for another loss are to mean something at another λ.
         base = Matern32 if latent or estimator.learns_lengths else Gaussian
         kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
@@ -94,6 +96,13 @@ ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale se
 MOST_SCALES = 50
 
 
+def _each(recipe, n):
+    """How many columns of numbers have a length scale of their own in n rows; 0 where one serves them all."""
+    blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
+    plain = len(recipe.feature_names_) - sum(map(len, blocks))
+    return plain if 1 < plain <= MOST_SCALES and n >= ROWS_FOR_EACH * (plain + len(blocks)) else 0
+
+
 def default_kernel(recipe, n, base=Matern32):
     """Matérn-3/2 with a length scale for each column of numbers, times a Gaussian on the levels of each category.
 
@@ -126,8 +135,7 @@ def default_kernel(recipe, n, base=Matern32):
     start = float(np.sqrt(max(1, len(plain) + len(blocks))))
     parts = []
     if plain:
-        many = 1 < len(plain) <= MOST_SCALES and n >= ROWS_FOR_EACH * (len(plain) + len(blocks))
-        kernel = base(np.full(len(plain), start) if many else start)
+        kernel = base(np.full(len(plain), start) if _each(recipe, n) else start)
         parts.append(kernel.on(plain) if blocks else kernel)
     alone = len(recipe.feature_names_) if not plain and len(blocks) == 1 else 0
     parts += [Gaussian(start) if alone else Gaussian(start).on(place) for place in blocks]
