@@ -170,7 +170,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             if base.automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
                 found = searched(self, rows, rule, clock=self._search_clock())
                 kernels, lam = [found.kernel_], found.lam_
-            return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows.unit)
+            return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows)
         kernel = kernels[0]
         if rule is not None:
             kernel, lam = self._select(kernels, rows, lam, rule, solver)
@@ -203,8 +203,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.plan_ = large.source_plan(self, source)
         self._fit_landmarks(source, kernels, float(self.lam), flat)
 
-    def _fit_landmarks(self, source, kernels, lam, flat, unit=1.0):
-        """Fit on landmarks, and set everything that is learnt."""
+    def _fit_landmarks(self, source, kernels, lam, flat, rows=None):
+        """Fit on landmarks, and set everything that is learnt; ``rows`` are those of the source as points."""
+        unit = 1.0 if rows is None else rows.unit
         criterion = base.as_rule(self)
         task = large.task_of(self, source, self.plan_, base.named_trend(self) and constant, reporter(self))
         kernel, found, rule = kernels[0], None, large.rule_of(criterion)
@@ -214,9 +215,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
         if found is not None:
             self.selection_ = found
-        alpha, b = kept.plain(grown.fit)
-        self._set_model(kernel, grown.fit.chosen.points, alpha * unit, b[0] * unit if b.size else b, flat)
-        self.lam_, norm = grown.fit.lam, kept.norm(grown.fit) * unit
+        points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
+        whole = large.solved(grown, kernel, rows, self._clock) if task.how.solve else None
+        if whole is not None:
+            points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
+            self.point_index_ = rows.point_index()
+        self._set_model(kernel, points, alpha * unit, b[0] * unit if b.size else b, flat)
+        self.lam_ = grown.fit.lam
         self.rkhs_norm_ = float(norm[0]) if flat else norm
         self.regularization_ = base.conventions(self.lam_, grown.fit.sums.weight)
         self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)

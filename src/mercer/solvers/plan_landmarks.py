@@ -15,10 +15,13 @@ PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a
 AUTO = 300.0  # seconds that landmarks may take without a time budget
 LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
 CANDIDATES = 20  # for each landmark
+PASSES = 20  # products with all of K that a solution takes after landmarks
 JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
 
 
-def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, targets=1, factors=0, why="", elsewhere=None):
+def plan_landmarks(
+    n, d=None, m="auto", *, memory=None, time_budget=None, targets=1, factors=0, why="", elsewhere=None, solve=False,
+):  # fmt: skip
     """`Plan` of a fit on m landmarks, or ("auto") on as many as fit in memory and time.
 
     Parameters
@@ -37,6 +40,8 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
         Why not exactly.
     elsewhere : Memory, default=None
         Where the tasks of a pass run elsewhere: what each of them has.
+    solve : bool, default=False
+        Whether all rows are solved for afterwards.
 
     Examples
     --------
@@ -74,7 +79,9 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
     if elsewhere is not None:
         more = "fewer landmarks: approximation=Landmarks(m); workers with more memory, or with fewer threads"
         _machine.refuse_beyond(elsewhere, _task_bytes(n, d, m, targets), f"a task on {m} landmarks", more)
-    return _plan(n, d, m, targets, factors, free, tuple(reasons))
+    if solve:
+        reasons.append(f"They precondition a solution for all rows: some {PASSES} products of K in float32.")
+    return _plan(n, d, m, targets, factors, free, tuple(reasons), PASSES if solve else 0)
 
 
 def preferred(exact, n, *, memory=None, time_budget=None):
@@ -99,12 +106,14 @@ def stages(m, auto):
     return [*sizes, m]
 
 
-def _plan(n, d, m, targets, factors, free, reasons):
+def _plan(n, d, m, targets, factors, free, reasons, passes=0):
     small = min(m, 512)
     flops = float(n) * m * m + 4.0 * m**3 + factors * float(n) * small * small + 2.0 * n * (2 * m) * targets
     entries = float(n) * (2 * m + 4096) + factors * float(n) * small
     candidates = min(n, CANDIDATES * m)
     work = {"float64": flops, "float32": float(candidates) * m * m, "entries": entries + float(candidates) * m}
+    work["float32"] += passes * float(n) * n * (d or 10)
+    work["entries"] += passes * float(n) * n / 2
     need = _bytes(n, d, m, targets)
     return Plan(n, "landmarks", "landmarks", need, True, cores_for(n), reasons, free.bytes, work, m)
 
