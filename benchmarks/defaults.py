@@ -7,8 +7,11 @@ training rows.
 """
 
 import argparse
+import contextlib
+import itertools
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -87,20 +90,13 @@ def plain(model):
 
 
 def ours():
-    """{name: way} of mercer; the last three search for kernels."""
-    from mercer import GaussianProcessRegressor, KernelRidge, StackedKernels
+    """{name: way} of mercer: eight, and what one gets without asking."""
+    from mercer import GaussianProcessRegressor, KernelRidge
     from mercer.kernels import Gaussian, Linear, Matern32
     from mercer.selection import LOO, Evidence
 
     def ones(d):
         return np.full(d, np.sqrt(d))
-
-    def stacked(seconds=None):
-        def run(X, y, Xt):
-            model = StackedKernels(time_budget=seconds).fit(X, y)
-            return (*model.predict(Xt, return_std=True, noisy=True), lambda y: model.log_density(Xt, y))
-
-        return run
 
     return {
         "ridge, Gaussian ARD, LOO": plain(lambda d: KernelRidge(Gaussian(ones(d)), criterion=LOO())),
@@ -113,11 +109,16 @@ def ours():
         "GP, Matern32 ARD + linear": process(
             lambda d: GaussianProcessRegressor(1.0 * Matern32(ones(d)) + 0.1 * Linear())
         ),
-        'GP, kernel="auto"': process(lambda d: GaussianProcessRegressor("auto")),
-        "quick: the same in 5 s": process(lambda d: GaussianProcessRegressor("auto", time_budget=5.0)),
-        "stacked": stacked(),
-        "stacked, 9 s": stacked(9.0),
+        "default": default,
     }
+
+
+def default(X, y, Xt):
+    """What `mercer fit` fits where nothing is asked for: a mixture, in 9 s up to 2 000 rows and 28 s beyond."""
+    from mercer import StackedKernels
+
+    model = StackedKernels(time_budget=9.0 if len(y) <= 2000 else 28.0).fit(X, y)
+    return (*model.predict(Xt, return_std=True, noisy=True), lambda y: model.log_density(Xt, y))
 
 
 def sklearns():
@@ -151,18 +152,34 @@ def gpy(X, y, Xt):
 def lightgbm(X, y, Xt):
     from lightgbm import LGBMRegressor
 
-    return LGBMRegressor(verbose=-1, random_state=0).fit(X, y).predict(Xt), None
+    return LGBMRegressor(verbose=-1, random_state=0, n_jobs=1).fit(X, y).predict(Xt), None
 
 
 def xrfm(X, y, Xt):
-    """xRFM, a fifth of the rows for its own choice of rounds."""
+    """xRFM: rounds, ridge, bandwidth and exponent by a fifth of the rows, drawn at random."""
+    import torch
     from xrfm import xRFM
 
+    torch.set_num_threads(1)
     X, Xt, y = X.astype(np.float32), Xt.astype(np.float32), y.astype(np.float32)[:, None]
-    held = len(y) // 5
-    model = xRFM(device="cpu", tuning_metric="mse")
-    model.fit(X[held:], y[held:], X[:held], y[:held])
-    return np.asarray(model.predict(Xt)).ravel(), None
+    order = np.random.default_rng(0).permutation(len(y))
+    held, rest, found = order[: len(y) // 5], order[len(y) // 5 :], []
+    for ridge, bandwidth, exponent in itertools.product((1e-4, 1e-2, 1.0), (3.0, 10.0, 30.0), (0.7, 1.0, 1.3)):
+        shape = {
+            "kernel": "l2",
+            "exponent": exponent,
+            "bandwidth": bandwidth,
+            "diag": False,
+            "bandwidth_mode": "constant",
+        }
+        fit = {"get_agop_best_model": True, "return_best_params": True, "reg": ridge, "iters": 5, "verbose": False}
+        model = xRFM({"model": shape, "fit": fit}, device="cpu", tuning_metric="mse", verbose=False)
+        with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
+            model.fit(X[rest], y[rest], X[held], y[held])
+        found.append(
+            (np.mean((np.asarray(model.predict(X[held])) - y[held]) ** 2), np.asarray(model.predict(Xt)).ravel())
+        )
+    return min(found, key=lambda one: one[0])[1], None
 
 
 PEERS = {"GPy": gpy, "LightGBM": lightgbm, "xRFM": xrfm}
@@ -191,12 +208,23 @@ def count_own_time():
     _clock.time = clock
 
 
-def measure(way, X, y, Xt, yt):
-    """{rmse, density (mean log, of a new y), seconds}."""
+def too_long(*_):
+    raise TimeoutError
+
+
+def measure(way, X, y, Xt, yt, limit):
+    """{rmse, density (mean log, of a new y), seconds}; without the first two where the limit ended it."""
     start = clock.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        mean, std, *log_density = way(X, y, Xt)
+    signal.signal(signal.SIGPROF, too_long)
+    signal.setitimer(signal.ITIMER_PROF, limit)  # seconds of this process
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mean, std, *log_density = way(X, y, Xt)
+    except TimeoutError:
+        return {"rmse": None, "density": None, "seconds": limit}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
     seconds, e = clock.perf_counter() - start, yt - mean
     density = None
     if log_density:
@@ -214,17 +242,17 @@ def keep(cache, kept):
     half.replace(cache)
 
 
-def run(chosen, sets, splits, most, folder, cache):
+def run(chosen, sets, splits, most, folder, cache, limit):
     """Fill the cache."""
     kept = json.loads(cache.read_text()) if cache.exists() else {}
     for name in sets:
-        for split in range(splits):
+        for split in splits:
             data = standardised(*(unseen(name, split, most) if name in UNSEEN else uci(folder, name, split, most)))
             for label, way in chosen.items():
                 key = f"{name}|{split}|{most}|{label}"
                 if key not in kept:
                     try:
-                        kept[key] = measure(way, *data)
+                        kept[key] = measure(way, *data, limit)
                     except ImportError as error:
                         print(label, error, file=sys.stderr)
                     else:
@@ -233,35 +261,36 @@ def run(chosen, sets, splits, most, folder, cache):
     return kept
 
 
-def complete(found):
-    """{way: mean over the splits of each set} of the ways that have them all."""
-    return {way: np.array([x.mean() for x in sets]) for way, sets in found.items() if all(x is not None for x in sets)}
-
-
 def tables(kept, sets, splits, most, title):
-    """RMSE of each way over the least, and log density beside the best of the processes."""
+    """RMSE of each way over the least, and log density beside the best of the processes; "–" where a limit ended it."""
 
-    def scores(label, name, what):
-        found = [kept.get(f"{name}|{split}|{most}|{label}", {}).get(what) for split in range(splits)]
-        return None if None in found else np.array(found)
+    def scores(what):
+        """{way: its mean over the splits, for each set; NaN where it is missing}."""
+        found = {}
+        for label in labels:
+            rows = [[kept.get(f"{n}|{s}|{most}|{label}", {}).get(what) for s in splits] for n in sets]
+            found[label] = np.array([np.nan if None in row else np.mean(row) for row in rows])
+        return {label: values for label, values in found.items() if np.isfinite(values).any()}
+
+    def add(table, label, mean, worst, values, *more):
+        table.add(
+            label, float(mean), float(worst), *(float(v.round(3)) if np.isfinite(v) else "–" for v in values), *more
+        )
 
     labels = list(dict.fromkeys(key.split("|")[3] for key in kept if key.split("|")[2] == str(most)))
-    means = complete({label: [scores(label, name, "rmse") for name in sets] for label in labels})
-    if not means:
-        return []
-    best = np.min(list(means.values()), axis=0)
-    ratio = Table(f"{title}: RMSE over the least of the row", "way | mean | worst | " + " | ".join(sets) + " | s")
-    for label, found in sorted(means.items(), key=lambda pair: np.log(pair[1] / best).mean()):
-        seconds = np.mean([scores(label, name, "seconds").mean() for name in sets])
+    heads = "way | mean | worst | " + " | ".join(sets)
+    means, seconds, density = scores("rmse"), scores("seconds"), scores("density")
+    best = np.nanmin(list(means.values()), axis=0)
+    ratio = Table(f"{title}: RMSE over the least of the row", f"{heads} | s")
+    for label, found in sorted(means.items(), key=lambda pair: np.nanmean(np.log(pair[1] / best))):
         r = found / best
-        ratio.add(label, float(np.exp(np.log(r).mean())), float(r.max()), *map(float, r.round(3)), float(seconds))
-    density = complete({label: [scores(label, name, "density") for name in sets] for label in means})
+        add(ratio, label, np.exp(np.nanmean(np.log(r))), np.nanmax(r), r, float(np.nanmean(seconds[label])))
     if not density:
         return [ratio]
-    top = np.max(list(density.values()), axis=0)
-    lost = Table(f"{title}: mean log density below the best", "way | mean | worst | " + " | ".join(sets))
-    for label, found in sorted(density.items(), key=lambda pair: (top - pair[1]).mean()):
-        lost.add(label, float((top - found).mean()), float((top - found).max()), *map(float, (top - found).round(3)))
+    top = np.nanmax(list(density.values()), axis=0)
+    lost = Table(f"{title}: mean log density below the best", heads)
+    for label, found in sorted(density.items(), key=lambda pair: np.nanmean(top - pair[1])):
+        add(lost, label, np.nanmean(top - found), np.nanmax(top - found), top - found)
     return [ratio, lost]
 
 
@@ -270,7 +299,8 @@ def main():
     parser.add_argument("data", type=Path, nargs="?", help="the folder with uci/; without, the unseen tables alone")
     parser.add_argument("--ways", nargs="*", help="names of ways; all that can be imported")
     parser.add_argument("--sets", nargs="*", help="names of sets")
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", type=int, nargs="*", default=[0, 1, 2], help="defaults were chosen on 3, 4 and 5")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds of processor for a fit; it is ended then")
     parser.add_argument("--rows", type=int, default=6000, help="most training rows")
     parser.add_argument("--cache", type=Path, default=CACHE)
     parser.add_argument("--own-time", action="store_true", help="seconds are those of this process, not of the clock")
@@ -283,7 +313,7 @@ def main():
     chosen, found = ways(settings.ways), []
     for sets, title in ((seen, "UCI"), (new, "unseen")):
         if sets:
-            kept = run(chosen, sets, settings.splits, settings.rows, settings.data, settings.cache)
+            kept = run(chosen, sets, settings.splits, settings.rows, settings.data, settings.cache, settings.limit)
             found += tables(kept, sets, settings.splits, settings.rows, title)
     if settings.json:
         finish(found, settings.json)

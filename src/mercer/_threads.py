@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 
 from threadpoolctl import ThreadpoolController
 
@@ -261,9 +261,12 @@ def run(work, count, workers=None):
         for i in range(count):
             work(i, 0)
         return
-    errors = []
+    errors, contexts = [], [copy_context() for _ in range(workers)]
 
     def share(w):
+        contexts[w].run(inside, w)  # what is decided around this block holds in its threads
+
+    def inside(w):
         try:
             with _held(_cores, 1):  # what a worker calls has this core only
                 for i in range(w, count, workers):

@@ -94,36 +94,25 @@ def test_without_the_extra_there_is_the_demo_and_advice(run, monkeypatch, tmp_pa
 
 
 def test_progress_after_two_seconds_on_a_terminal_only(monkeypatch, capsys):
-    class Settings:
-        quiet, no_progress = False, False
-
-    assert _session.Session(Settings).bar is None  # stderr is captured: no terminal
-    monkeypatch.setattr(_session, "AFTER", 0.01)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    bar = _session.Bar()
-    bar.begin(2)
-    for _ in range(100):
-        bar.tick()
-        if bar.shown is not None:
-            break
-        time.sleep(0.05)
-    assert bar.shown is not None
-    shares = [bar.share]
-    bar.done()
-    shares.append(bar.share)
-    bar.tick()
-    shares.append(bar.share)
-    bar.done()
-    bar.close()
-    assert shares == sorted(shares)
-    assert bar.share == 1.0
-    assert "search" in capsys.readouterr().err
+    settings = SimpleNamespace(quiet=False, no_progress=False)
+    assert not _session.Session(settings).live  # stderr is captured: no terminal
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with _session.Session(settings) as session:
+        session.stages(2)
+        session.listener()
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(_session, "AFTER", 0.0)
+        for step in ((), (), (1, 2), ()):
+            session.listener(*step)
+    err = capsys.readouterr().err
+    assert err.index("search 1 of 2: 3 evaluations") < err.index("search 2 of 2: 1 evaluations")
+    assert err.endswith("\r\x1b[K")
 
 
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from mercer.cli import main; codes = [main(['--help']), main(['fit', '--help'])];"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib', 'rich', 'typer'} & set(sys.modules);"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib'} & set(sys.modules);"
         "print(codes, sorted(heavy), file=sys.stderr)"
     )
     done = subprocess.run(

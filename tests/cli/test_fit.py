@@ -44,16 +44,13 @@ def test_the_same_seed_gives_the_same_answer(run, cars):
 
 
 def test_everything_it_can_write(run, cars, tmp_path):
-    names = {"-o": "m.mercer", "--report": "r.html", "--card": "c.md"}
+    names = {"-o": "m.mercer", "--report": "r.html"}
     paths = [part for option, name in names.items() for part in (option, tmp_path / name)]
     code, out, _ = run("fit", cars, "-t", "dist", "--test", cars, *QUICK, *paths)
     assert code == 0
     assert "Written: model in" in out
     assert "in 90% intervals" in out
     assert "<html" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    card = (tmp_path / "c.md").read_text(encoding="utf-8")
-    for part in ("# Model card: dist", "SHA-256", "| speed | numeric |", "this model", "## Limits", "mercer fit"):
-        assert part in card
     note = files.read_header(tmp_path / "m.mercer")["note"]
     assert note["result"]["schema"] == "mercer.fit/1"
     assert note["command"].startswith("mercer fit")
@@ -65,13 +62,6 @@ def test_everything_it_can_write(run, cars, tmp_path):
     code, out, _ = run("report", tmp_path / "m.mercer", "-o", tmp_path / "again.html")
     assert code == 0
     assert (tmp_path / "again.html").read_bytes() == (tmp_path / "r.html").read_bytes()
-
-
-def test_a_card_in_json(run, cars, tmp_path):
-    assert run("fit", cars, "-t", "dist", *QUICK, "--card", tmp_path / "c.json")[0] == 0
-    card = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
-    assert card["schema"] == "mercer.card/1"
-    assert card["versions"]["polars"] == pl.__version__
 
 
 def test_labels_get_a_classifier_and_it_is_said(run, cars):
@@ -154,20 +144,20 @@ def test_time_budget_and_rows(run, cars):
     assert "fitted on 20 of 24 rows, drawn at random" in out
 
 
-def test_a_config_file_mirrors_the_options(run, cars, tmp_path):
-    config = tmp_path / "fit.toml"
-    config.write_text('target = "dist"\nkernel = "Gaussian(1.0)"\nfix-kernel = true\nfolds = 2\nignore = ["class"]\n')
-    code, out, _ = run("fit", cars, "--config", config, "--json")
+def test_options_in_a_file_are_those_that_are_typed(run, cars, tmp_path):
+    options = tmp_path / "fit.txt"
+    options.write_text(
+        "# of the cars\n--target dist --kernel 'Gaussian(1.0)'\n--fix-kernel --folds 2\n--ignore class\n"
+    )
+    code, out, _ = run("fit", cars, f"@{options}", "--json")
     assert code == 0
     assert json.loads(out)["data"]["ignored"]["class"] == "as asked"
-    assert json.loads(run("fit", cars, "--config", config, "--json", "-t", "speed")[1])["data"]["target"] == "speed"
-    config.write_text('tagret = "dist"\n')
-    code, _, err = run("fit", cars, "--config", config)
+    assert json.loads(run("fit", cars, f"@{options}", "--json", "-t", "speed")[1])["data"]["target"] == "speed"
+    options.write_text("--tagret dist\n")
+    code, _, err = run("fit", cars, f"@{options}")
     assert code == 2
-    assert "did you mean 'target'" in err
-    config.write_text("target = \n")
-    assert run("fit", cars, "--config", config)[0] == 2
-    assert run("fit", cars, "--config", tmp_path / "no.toml")[0] == 2
+    assert "--target" in err
+    assert run("fit", cars, f"@{tmp_path / 'no.txt'}")[0] == 2
 
 
 USAGE = [
@@ -190,7 +180,7 @@ USAGE = [
     (["-t", "dist", "-o", "no/such/folder/m.mercer"], "no folder"),
     (["-t", "dist", "--flod", "2"], "--flod"),
     (["-t", "dist", "-o", "-"], "- is no file"),
-    (["-t", "dist", "-o", "same.json", "--card", "same.json"], "is the file of --output, too"),
+    (["-t", "dist", "-o", "same.html", "--report", "same.html"], "is the file of --output, too"),
     (["-t", "dist", "--max-rows", "2"], "--max-rows must be from 3"),
     (["-t", "dist", "--seed", "99999999999"], "--seed"),
     (["-t", "dist", "--separator", ";;"], "--separator"),
@@ -279,7 +269,7 @@ def test_quiet_is_quiet(run, cars):
 def test_hyper_parameters_are_called_by_the_names_of_their_columns(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b,y\n" + "".join(f"{i},{(i * 7) % 5},{2 * i}\n" for i in range(15)), encoding="utf-8")
-    _, _, err = run("fit", path, "-t", "y", "--no-score", "--quick")
+    _, _, err = run("fit", path, "-t", "y", "--no-score", "-k", "Matern32([1.0, 1.0])")
     assert "the length scale of 'a'" in err or "the length scale of 'b'" in err
     assert "length_scale[" not in err
 
@@ -369,14 +359,14 @@ def test_all_files_or_none(run, cars, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    old = tmp_path / "c.md"
+    old = tmp_path / "r.html"
     old.write_text("old")
     monkeypatch.setattr("mercer.files.save", interrupted)
-    paths = ("-o", tmp_path / "m.mercer", "--report", tmp_path / "r.html", "--card", old, "--force")
+    paths = ("-o", tmp_path / "m.mercer", "--report", old, "--force")
     code, _, err = run("fit", cars, "-t", "dist", *QUICK, *paths)
     assert code == 130
     assert "nothing was written" in err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.md", "cars.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cars.csv", "r.html"]
     assert old.read_text() == "old"
 
 
@@ -404,11 +394,3 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_fit(run, cars, tmp_
 def test_a_plan_in_json_has_the_notes_of_the_text(run, cars):
     found = json.loads(run("fit", cars, "-t", "dist", "--dry-run", "--json")[1])
     assert any("'name' is left out" in note for note in found["notes"])
-
-
-def test_a_list_in_a_config_file(run, cars, tmp_path):
-    config = tmp_path / "fit.toml"
-    config.write_text('target = "dist"\nignore = "class"\n')
-    code, _, err = run("fit", cars, "--config", config)
-    assert code == 2
-    assert 'write ignore = ["class"]' in err

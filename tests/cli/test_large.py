@@ -43,7 +43,7 @@ KERNEL = ("-k", "Gaussian(1.0)", "--fix-kernel")
 
 
 def test_a_folder_of_parquet_from_fit_to_predictions(folder, run, rows):
-    out = ("-o", folder / "m.mercer", "--report", folder / "r.html", "--card", folder / "c.md")
+    out = ("-o", folder / "m.mercer", "--report", folder / "r.html")
     code, text, err = run("fit", folder / "*.parquet", "-t", "y", "--ignore", "label", *KERNEL, *out)
     assert code == 0, err
     assert "3,000 rows (2,700 used)" in text

@@ -43,7 +43,7 @@ def changed(table, path, cells):
 
 def test_from_the_fit_to_the_report(run, data, tmp_path):
     model, page = tmp_path / "m.mercer", tmp_path / "r.html"
-    outputs = ("-o", model, "--report", page, "--card", tmp_path / "c.md", "--test", data)
+    outputs = ("-o", model, "--report", page, "--test", data)
     code, out, err = run("fit", data, "--target", "y", "--kernel", KERNEL, "--folds", "2", *outputs)
     assert code == 0
     assert "on 30 rows and 10 columns of numbers and 2 columns as they are, judged by 2 folds" in err
@@ -51,7 +51,6 @@ def test_from_the_fit_to_the_report(run, data, tmp_path):
                  "linear model", "5 neighbours", "Spectrum(3).on('sequence')", "in 90% intervals",
                  "column 'sequence' is read by the kernel alone"):  # fmt: skip
         assert part in out
-    assert "| sequence | object | text as it is, 6 to 13 letters | 0 |" in (tmp_path / "c.md").read_text("utf-8")
     assert "<html" in page.read_text(encoding="utf-8")
     code, out, _ = run("predict", model, data, "--interval", "0.9")
     assert code == 0
@@ -153,14 +152,10 @@ def test_a_small_time_budget_is_kept_and_what_is_left_out_is_said(run, data, tmp
 def test_some_folds(run, data, tmp_path, monkeypatch):
     shares = iter([3.0, 0.0])  # time for one fold
     monkeypatch.setattr("mercer.selection.judging.FoldTimes.share", lambda self, folds: next(shares))
-    model, files = (
-        ("-k", "Gaussian().on('age')", "--fix-kernel"),
-        ("--card", tmp_path / "c.md", "--report", tmp_path / "r.html"),
-    )
+    model, files = ("-k", "Gaussian().on('age')", "--fix-kernel"), ("--report", tmp_path / "r.html")
     code, out, _ = run("fit", data, "-t", "y", *model, "--time-budget", "1h", *files)
     assert code == 0
-    card, page = ((tmp_path / name).read_text(encoding="utf-8") for name in ("c.md", "r.html"))
-    assert card.count("| one fold |") == 4
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "±\u00a00<" not in page and "± 0<" not in page and "± nan" not in page
     assert "the time budget was spent after 1 of 5 folds: the score is of this one." in out
     assert "1 of 5 folds" in out

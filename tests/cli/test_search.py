@@ -31,7 +31,7 @@ def test_where_the_kernel_is_not_searched_for(run, cars, tmp_path):
         return run("fit", path, "-t", "y" if path != cars else "dist", "--dry-run", *options)[1]
 
     long = tmp_path / "long.csv"
-    long.write_text("x,y\n" + "".join(f"{7 * i % 2003}.5,{i % 11}\n" for i in range(2001)), encoding="utf-8")
+    long.write_text("x,y\n" + "".join(f"{7 * i % 6007}.5,{i % 11}\n" for i in range(6001)), encoding="utf-8")
     assert "over kernel expressions, for at most 9 s" in plan(cars) and "over kernel" in plan(long, "-k", "auto")
     assert "over kernel expressions, for at most 10 s" in plan(cars, "--time-budget", "20s")
     others = ((cars, "--quick"), (cars, "--criterion", "loo"), (cars, "--fix-kernel"), (cars, "--time-budget", "5s"))
@@ -113,6 +113,34 @@ def test_a_transform_of_the_target(run, tmp_path, options):
     code, out, err = run("predict", model, table, "--interval", "0.9")
     ends = np.array([line.split(",")[1:] for line in out.splitlines()[1:]], dtype=float)
     assert code == 0 and "the transformed target" in err and (ends > 0).all()
+
+
+x = np.random.default_rng(0).standard_normal(40)
+BAD = {
+    "constant target": ({"a": x, "y": np.full(40, 3.0)}, 0, "the model is that constant"),
+    "two rows": ({"a": [1.0, 2.0], "y": [1.0, 3.0]}, 3, "at least 3 are needed"),
+    "constant columns": ({"a": np.ones(40), "b": np.full(40, 2.0), "y": x}, 3, "no column is left to learn from"),
+    "identifier": ({"a": x, "y": [f"id{i}" for i in range(40)]}, 3, "too many to learn"),
+    "numbers of rows": ({"a": x, "y": np.arange(40)}, 0, "it may number the rows"),
+    "log of negative": ({"a": x, "y": x}, 3, 'use "yeo-johnson"'),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_tables_that_say_nothing(run, tmp_path, name):
+    columns, code, said = BAD[name]
+    pl.DataFrame(columns).write_csv(tmp_path / "t.csv")
+    more = ("--target-transform", "log") if "log" in name else ()
+    found = run("fit", tmp_path / "t.csv", "-t", "y", "--no-score", *more)
+    assert found[0] == code and said in found[1] + found[2]
+
+
+def test_a_period_longer_than_the_data_is_no_season(run, tmp_path):
+    t = np.arange(40.0)
+    pl.DataFrame({"t": t, "y": np.sin(2 * np.pi * t / 150) + 0.01 * x}).write_csv(tmp_path / "t.csv")
+    code, out, _ = run("fit", tmp_path / "t.csv", "-t", "y", "--no-score", "--json")
+    words = " ".join(one["words"] for one in json.loads(out)["model"]["candidates"])
+    assert code == 0 and all(float(p) <= 20.0 for p in re.findall(r"season of period ([\d.]+)", words))
 
 
 def test_transforms_that_cannot_be(run, cars):

@@ -108,3 +108,13 @@ class Twin:
             mean.append((k[: self.n, 0].T * self.alpha)[0] + self.b)
             variance.append(diagonal[j] - (k.T * self.inverse * k)[0])
         return floats(mean), floats(variance)
+
+    def covariance(self, cross, own):
+        """The covariance of f at the columns of cross = k(X, new), own = k(new, new)."""
+        m = cross.cols
+        both = mpmath.matrix(self.n + self.q, m)
+        both[: self.n, :] = cross
+        for j in range(m * self.q):
+            both[self.n, j] = 1
+        left = own - both.T * self.inverse * both
+        return np.array([[float(left[i, j]) for j in range(m)] for i in range(m)])

@@ -77,6 +77,22 @@ def test_files_keep_all_of_it(tmp_path, data, fitted):
     assert again.words_ == fitted.words_ and again.selection_.message == fitted.selection_.message
 
 
+def test_tails_are_as_long_as_those_of_the_rows(data):
+    X, y, held, truth = data
+    rng = np.random.default_rng(2)
+    kernels, lams, heavy = [20.0 * Matern32(1.0)], [1.0], rng.standard_t(2, len(y)) * 2.0
+    there = truth + 2.0 * rng.standard_t(2, len(truth))
+    model = StackedKernels(kernels, lams).fit(X, y + heavy)
+    one = StackedKernels(kernels, lams, weights=[1.0]).fit(X, y + heavy)
+    normal, density = (m.log_density(held, there).mean() for m in (one, model))
+    moments = norm.logpdf(there, *model.predict(held, return_std=True, noisy=True)).mean()
+    assert density > normal + 0.1 and density > moments + 0.02
+    np.testing.assert_allclose(model.predict(held), one.predict(held))  # the scales leave it as it is
+    assert model.scale_weights_.shape == (1, 5) and (model.scale_weights_ > 0).all()
+    same = StackedKernels(kernels, lams, weights=model.scale_weights_).fit(X, y + heavy)
+    np.testing.assert_allclose(same.log_density(held, there), model.log_density(held, there))
+
+
 def test_given_kernels_are_taken_as_they_are(data):
     X, y = data[:2]
     model = StackedKernels([Gaussian(1.0), 9.0 * Matern32(1.0)], [1.0, 1.0], weights=[1, 3]).fit(X, y)

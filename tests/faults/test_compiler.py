@@ -1,5 +1,6 @@
 """The compiler is never in the way: on an empty cache NumPy does what it would finish first, and that is said."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mercer import SVR, KernelRidge, _tiles
+from mercer import SVR, KernelRidge, _threads, _tiles
 
 FITS = {
     "svr": "SVR(C=10.0).fit(*data(700))",
@@ -62,18 +63,50 @@ def test_warm_compiles_all_that_fits_need(tmp_path):
 
 def test_what_is_in_the_cache_is_found_without_numba(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert not _tiles.in_cache("dual.smo_pairs")
+    monkeypatch.setattr(_tiles, "_cache", functools.cache(_tiles._cache.__wrapped__))
     (tmp_path / "_loops_0123").mkdir()
     (tmp_path / "_loops_0123" / "dual.smo_pairs-157.py311.nbi").touch()
     assert _tiles.in_cache("dual.smo_pairs") and not _tiles.in_cache("pairs.radial")
+    (tmp_path / "_loops_0123" / "pairs.radial-10.py311.nbi").touch()
+    assert not _tiles.in_cache("pairs.radial")  # not when this process began to ask: what it did since is no reason
 
 
 def test_large_problems_are_worth_waiting_for(monkeypatch):
-    monkeypatch.setattr(_tiles, "sys", type("Nothing", (), {"modules": {}}))  # as before the first large fit
     monkeypatch.setattr(_tiles, "in_cache", lambda loop: loop == "dual.smo_pairs")
     assert not _tiles.pays(_tiles.WORTH_COMPILING) and _tiles.pays(_tiles.WORTH_WAITING)
     assert _tiles.pays(0, "dual.smo_pairs") and _tiles.loops(_tiles.WORTH_WAITING - 1) is None
-    assert _tiles.said(True).startswith("NumPy: ") and _tiles.said(False) == "NumPy"
+    assert _tiles.loops(_tiles.WORTH_WAITING) is _tiles.loaded() is not None
+    assert _tiles.loops(_tiles.WORTH_WAITING - 1) is None  # now that they are there as before
+    assert _tiles.said(True, []).startswith("NumPy: ") and _tiles.said(False, []) == "NumPy"
+    assert _tiles.said(True, [True]) == "compiled"
+
+
+ORDER = """
+import hashlib, warnings, numpy as np
+from mercer import _tiles
+from mercer.kernels import Gaussian
+X = np.random.default_rng(0).uniform(-2, 2, (4600, 3))
+{before}
+print(hashlib.sha256(Gaussian(1.0)(X).tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_filled_the_cache_goes_on_as_one_that_did_not(tmp_path):
+    filling = "with _tiles.part_of(float('inf')): Gaussian(1.0)(X[:50])"
+    first, second = (run(ORDER.format(before=b), tmp_path / str(i)) for i, b in enumerate(("", filling)))
+    assert first == second and not files(tmp_path / "0") and files(tmp_path / "1")
+
+
+def test_one_decision_holds_in_all_parts_and_threads_of_a_block():
+    found = []
+    with _tiles.watched() as used:
+        assert _tiles.loops() is None and not used
+        with _tiles.part_of(_tiles.WORTH_WAITING):
+            with _tiles.part_of(1):
+                _threads.run(lambda i, worker: found.append(_tiles.loops()), 4, 2)
+        assert used and len(found) == 4 and None not in found
+    assert _tiles.loops() is None
 
 
 def test_both_ways_find_the_same_support_vectors(monkeypatch):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge
+from mercer import SVR, GaussianProcessRegressor, KernelInterpolator, KernelMachine, KernelRidge, Landmarks
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Exponential, Gaussian, Linear, Matern32
 from mercer.selection import GCV
@@ -124,3 +124,33 @@ def test_targets_of_unlike_deviations_share_an_interval_loudly():
     with pytest.warns(UserWarning, match="2 targets share one amplitude .* Divide each target by its deviation"):
         model.fit(X, y)
     model.fit(X, y / y.std(axis=0))  # alike: nothing to say
+
+
+@pytest.mark.parametrize("size", [1e300, 1e305, 1e307, 1.7e308])
+def test_an_interpolant_beyond_float64_is_refused_in_words(size):
+    X = np.linspace(0, 1, 8)[:, None]
+    y = size * np.cos(3.0 * X[:, 0])
+    try:
+        found = KernelInterpolator(Gaussian(0.5)).fit(X, y).predict(X)
+    except ValueError as error:
+        assert "beyond float64. Divide y by" in str(error) and size > 1e300
+    else:
+        np.testing.assert_allclose(found, y, rtol=1e-4, atol=1e-4 * size)
+
+
+@pytest.mark.parametrize("lam", [1e-8, 1e-10, 1e-12, 1e-14, 1e-18])
+def test_rows_that_alone_decide_their_fit_are_left_out_with_digits(lam):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1500, 2))
+    far = np.arange(0, 1500, 150)
+    X[far] *= 1e3  # landmarks of their own: the leverage is 1 to the last bit
+    y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.standard_normal(1500)
+    y[far] += 50.0
+
+    def left_out(lam):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return KernelRidge(Gaussian(1.0), lam, trend=None, approximation=Landmarks(30)).fit(X, y).loo_residuals_
+
+    np.testing.assert_allclose(left_out(lam)[far], left_out(1e-4)[far], rtol=1e-3)  # what the others say: 0
+    np.testing.assert_allclose(left_out(lam)[far], y[far], rtol=1e-3)

@@ -161,6 +161,8 @@ def test_models_use_it_with_the_loops_loaded_and_not(monkeypatch, rng):
 def test_the_working_set_solver_computes_its_values(cls, monkeypatch, rng):
     """Beyond some rows it computes values when it needs them, in float32: those of this kernel."""
     monkeypatch.setattr(working_set, "QUICK", 50)
+    monkeypatch.setattr(working_set, "FEW", 50)
+    monkeypatch.setattr(_tiles, "pays", lambda *a: True)
     loops = _tiles.loops(np.inf)
     X = rng.uniform(-2.0, 2.0, (300, 2))
     y, n, kernel = np.sin(2.0 * X[:, 0]) * X[:, 1], 300, cls(0.8)

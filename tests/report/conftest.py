@@ -57,10 +57,10 @@ def ridge():
 @pytest.fixture
 def sections(regression):
     """A copy of the sections that a test may change."""
-    return copy.deepcopy(regression.sections)
+    return copy.deepcopy(dict(regression))
 
 
 @pytest.fixture
 def label_sections(classification):
     """A copy of the sections of the classifier."""
-    return copy.deepcopy(classification.sections)
+    return copy.deepcopy(dict(classification))

@@ -236,4 +236,3 @@ def test_nothing_is_said_of_a_choice_that_was_not_made(table, ridge):
     text = page_of(collect(process, X, label))
     assert "given, not chosen" in text
     assert "is chosen by the evidence" not in text
-    assert "acts almost linearly" in text

@@ -74,7 +74,7 @@ def explained(text, value, known):
 
 def derived(found):
     """What the page computes of the findings: shares in per cent, half widths, differences behind the first."""
-    values = np.array(list(leaves(found.sections)))
+    values = np.array(list(leaves(found)))
     scores = found["scores"]["models"]
     more = [1.0 - one["score"] for one in scores if one["score"] is not None]
     more += [found["uncertainty"].get("width") / 2] if found["uncertainty"].get("width") else []

@@ -1,4 +1,4 @@
-"""The descent: minima with and without bounds, the Hessian, rivals, and against L-BFGS-B."""
+"""The descent: minima with and without bounds, the Hessian, and against L-BFGS-B."""
 
 from dataclasses import replace
 
@@ -103,17 +103,6 @@ def test_trials_that_fail_are_stepped_back_from(rng):
     assert descent.curvature(level, at, WIDE) is at.B
 
 
-def test_a_hopeless_rival_costs_one_evaluation(rng):
-    small = bowl(rng)
-    level = Bowl(small.A, small.c, 300)
-    near = descent.begin(small, small.c + 0.2, WIDE, small.A)
-    far = descent.begin(small, small.c + [0.0, 0.0, 3.0], WIDE, 1e3 * small.A)  # promises next to nothing
-    ends = descent._follow(small, level, [far, near], WIDE, 1e-6)
-    assert len(ends) == 1
-    assert ends[0].value < 1e-5
-    assert sum(np.allclose(h["theta"], far.z) for h in level.record.history) == 1
-
-
 def test_evidence_as_high_as_by_l_bfgs_with_few_evaluations_on_all_rows(rng):
     X = rng.uniform(-2, 2, (480, 3))
     y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] ** 2 + np.cos(X[:, 2]) + 0.1 * rng.standard_normal(480)
@@ -165,17 +154,6 @@ def test_noisy_starts_are_not_screened(rng_seed):
         descent.optimise(Wells(), box, good, count, np.random.default_rng(rng_seed), reached, noisy=noisy)
         assert [level.n for level in reached] == [444, 1333, 4000]
         assert np.sign(reached[-1].best_z[0]) == side
-
-
-def test_a_rival_is_left_where_it_is_beaten():
-    level, box = Wells(), np.array([[-6.0, 6.0]] * 2)
-    kept = [descent.descend(level, descent.begin(level, np.array([x, 0.5]), box), box, 1e-6) for x in (2.5, -2.5)]
-    assert kept[0].value < kept[1].value - 0.3
-    assert len(descent._follow(level, level, kept, box, 1e-6)) == 1
-    near = descent.begin(level, kept[0].z + 0.1, box, np.eye(2))
-    count = len(level.record.history)
-    descent.descend(level, near, box, 1e-12, measured=True, rival=kept[0])
-    assert len(level.record.history) == count  # it is on its way to where the other has ended
 
 
 class Silent(Bowl):

@@ -153,7 +153,7 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng):
 def test_entries_far_below_rounding_are_zero_and_no_others(dtype, compiled, rng, monkeypatch):
     from mercer import _loops
 
-    monkeypatch.setattr(lapack, "loops", lambda: _loops if compiled else None)
+    monkeypatch.setattr(lapack, "loaded", lambda: _loops if compiled else None)
     n, tiny = 2 * B + 3, lapack.TINY[np.dtype(dtype).name]
     A = np.eye(n, dtype=dtype) * 4
     A[-1, 0], A[-1, 1], A[B, 2], A[3, 1] = 3.9 * tiny, 4.1 * tiny, -3.9 * tiny, -4.1 * tiny

@@ -43,8 +43,7 @@ def test_the_default_kernel_is_the_product_with_the_categorical_one(frame):
     twin = Matern32(kernel.left.kernel.length_scale).on([0, 1])(recipe.transform(frame))
     twin = twin * Categorical(ell**2)(frame["site"].to_list())
     np.testing.assert_allclose(kernel(recipe.transform(frame)), twin, rtol=1e-12)
-    assert [column for _, column, _ in length_scales(kernel, recipe)] == ["x", "z", "site"]
-    assert [name for name, _, _ in length_scales(kernel, recipe)] == kernel.names
+    assert length_scales(kernel, recipe) == list(zip(kernel.names, ["x", "z", "site"], strict=True))
     assert np.ndim(default_kernel(recipe, 10).left.kernel.length_scale) == 0  # too few rows for one each
 
 

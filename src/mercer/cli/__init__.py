@@ -156,7 +156,7 @@ def _command(arguments):
     from mercer.cli import _app
 
     if not arguments:
-        _app.parser()[0].print_help()
+        _app.parser().print_help()
         return USAGE
     try:
         return _app.run(list(arguments))

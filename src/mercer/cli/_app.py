@@ -3,13 +3,13 @@
 import argparse
 import shlex
 from importlib import import_module
-from types import SimpleNamespace
 
 from mercer.cli import Usage, interrupted
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 
 `mercer fit train.csv --target y -o model.mercer`, then `mercer predict model.mercer new.csv -o out.csv`.
+`mercer fit @options.txt` takes options from a file, in which they stand as they are typed.
 Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
 3 unusable data, 130 interrupted."""
 FIT = """Fit a model to a table, and judge it.
@@ -49,10 +49,10 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
     "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. stack is a mixture of the best kernels "
-              "of a search. auto: for numbers stack up to 2,000 rows, else ridge (gp for a series); gpc for text."),
+              "of a search. auto: for numbers stack up to 6,000 rows, else ridge (gp for a series); gpc for text."),
     "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
                "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns. auto: what a "
-               "search over expressions finds; the default for numbers up to 2,000 rows."),
+               "search over expressions finds; the default for numbers up to 6,000 rows."),
     "quick": ("--quick", bool, None, "One kernel with its length scales, without a search over expressions."),
     "fix_kernel": ("--fix-kernel", bool, None, "Take the kernel as it is, and choose λ alone."),
     "criterion": ("--criterion", str, "NAME", f"What chooses: {', '.join(CRITERIA)}."),
@@ -67,12 +67,10 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "no_score": ("--no-score", bool, None, "Do not judge the model by cross-validation."),
     "output": ("--output -o", str, "FILE", "File to write."),
     "report": ("--report", str, "FILE", "HTML page about the model."),
-    "card": ("--card", str, "FILE", "Model card: .md or .json."),
     "plot": ("--plot", str, "FILE", "Picture: .png, .svg or .pdf."),
     "json": ("--json", bool, None, "One JSON object instead of text."),
     "dry_run": ("--dry-run", bool, None, "Say what would be done, and how long it would take; fit nothing."),
     "force": ("--force", bool, None, "Replace files that are there."),
-    "config": ("--config", str, "FILE", "TOML file with these options; what is on the command line wins."),
     "id": ("--id", str, "NAME", "Column that names the rows: not an input, and shown beside them."),
     "group": ("--group", str, "NAME", "Column of groups, such as patients: not an input, and whole in one fold."),
     "time": ("--time", str, "NAME", "Column of time: rows are judged by those before them."),
@@ -93,7 +91,7 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "rows": ("--rows", str, "N", "Rows: 500, 2e6."),
     "features": ("--features", str, "D", "Columns of numbers."),
     "quiet": ("--quiet -q", bool, None, "Only results and errors."),
-    "no_progress": ("--no-progress", bool, None, "No progress bar."),
+    "no_progress": ("--no-progress", bool, None, "No line of progress."),
     "debug": ("--debug", bool, None, "Show where an error comes from."),
 }  # fmt: skip
 NEEDED = object()  # an option without a default
@@ -103,17 +101,17 @@ TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
     "fit": ("mercer.cli.fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
-        "criterion": "auto", "test": None, "output": None, "report": None, "card": None, "force": False,
+        "criterion": "auto", "test": None, "output": None, "report": None, "force": False,
         "time_budget": None, "memory": None, "dask": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False,
         "id": None, "group": None, "time": None, "target_transform": None, **ROLES,
-        **READING, "config": None, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
+        **READING, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
     "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {
         "model": NEEDED, "data": NEEDED, "output": "-", "interval": None, "std": False, "keep": None, **READING,
-        "force": False, "config": None, **TALK}),
+        "force": False, **TALK}),
     "compare": ("mercer.cli.compare", "Show which λ each rule chooses.", {
         "data": NEEDED, "target": NEEDED, "kernel": None, "plot": None, "seed": 0, "max_rows": None, **ROLES, **READING,
-        "force": False, "config": None, "json": False, "quiet": False, "no_progress": False, "debug": False}),
+        "force": False, "json": False, "quiet": False, "no_progress": False, "debug": False}),
     "evaluate": ("mercer.cli.evaluate", "Judge a model by a table that has the target.", {
         "model": NEEDED, "data": NEEDED, **READING, "json": False, **TALK}),
     "inspect": ("mercer.cli.inspection", "Say what a model file holds.", {"model": NEEDED, "json": False, **TALK}),
@@ -129,88 +127,49 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are ours."""
+    """A parser whose errors are ours, and that reads options from a file as a shell would."""
 
     def error(self, message):
         raise Usage(f"{message} ({self.prog} --help tells more)")
 
+    def convert_arg_line_to_args(self, line):
+        return shlex.split(line, comments=True)
+
 
 def parser():
-    """Return (the parser, {command: its own})."""
+    """Return the parser of all commands."""
     import mercer
 
     options = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
-    top = Parser("mercer", description=HELP, **options)
+    top = Parser("mercer", description=HELP, fromfile_prefix_chars="@", **options)
     top.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
     each = top.add_subparsers(dest="work", metavar="COMMAND", required=True, parser_class=Parser)
-    found = {}
     for name, (_, text, defaults) in COMMANDS.items():
-        found[name] = each.add_parser(name, help=text.split("\n")[0], description=text, **options)
-        for option in defaults:
-            _add(found[name], option, defaults[option])
-    return top, found
+        one = each.add_parser(name, help=text.split("\n")[0], description=text, **options)
+        for option, default in defaults.items():
+            _add(one, option, default)
+    return top
 
 
 def _add(one, option, default):
-    """Add an option to the parser of a command; what is not given is not there afterwards."""
+    """Add an option to the parser of a command."""
     flags, kind, metavar, text = OPTIONS["file" if option == "model" and default is NEEDED else option]
-    more = {"help": text.replace("%", "%%"), "default": argparse.SUPPRESS}
-    if kind is bool:
-        one.add_argument(*flags.split(), dest=option, action="store_true", **more)
-    elif not flags:
-        one.add_argument(option, metavar=metavar, nargs="?", **more)  # which a file of options may give
-    else:
-        kinds = {"action": "append"} if kind is list else {"type": kind}
-        kinds |= {"nargs": "?", "const": ""} if kind is address else {}
-        one.add_argument(*flags.split(), dest=option, metavar=metavar, **kinds, **more)
+    more = {"help": text.replace("%", "%%")}
+    if not flags:
+        one.add_argument(option, metavar=metavar, **more)
+        return
+    more |= {"required": True} if default is NEEDED else {"default": default}
+    kinds = {
+        bool: {"action": "store_true"}, list: {"action": "append", "metavar": metavar},
+        address: {"type": address, "nargs": "?", "const": "", "metavar": metavar},
+    }  # fmt: skip
+    one.add_argument(*flags.split(), dest=option, **kinds.get(kind, {"type": kind, "metavar": metavar}), **more)
 
 
 def run(arguments):
     """Run the command of the arguments; return its exit code."""
-    top, each = parser()
-    given = vars(top.parse_args(arguments))
-    name = given.pop("work")
-    place, _, defaults = COMMANDS[name]
-    values = defaults | (_configured(given["config"], name, each[name]) if given.get("config") else {}) | given
-    missing = [option for option, value in values.items() if value is NEEDED]
-    if missing:
-        flag = OPTIONS[missing[0]][0].split() or [missing[0].upper()]
-        each[name].error(f"Missing {'option' if OPTIONS[missing[0]][0] else 'argument'} {flag[0]!r}")
-    settings = SimpleNamespace(**values, command=shlex.join(["mercer", *arguments]), written=())
-    module, _, function = place.partition(":")
+    settings = parser().parse_args(arguments)
+    settings.command, settings.written = shlex.join(["mercer", *arguments]), ()
+    module, _, function = COMMANDS[settings.work][0].partition(":")
     with interrupted(settings):
         return getattr(import_module(module), function or "run")(settings)
-
-
-def _configured(path, command, own):
-    """{option: value} of a TOML file, checked as if they had been typed."""
-    import difflib
-    import tomllib
-
-    try:
-        with open(path, "rb") as file:
-            found = tomllib.load(file)
-    except FileNotFoundError:
-        raise Usage(f"--config: there is no file {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Usage(f"--config {path}: {error}") from None
-    known, typed = [name for name in COMMANDS[command][2] if name != "config"], []
-    for key, given in found.items():
-        name = key.replace("-", "_")
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0].replace('_', '-')!r}?" if near else ""
-            raise Usage(f"--config {path}: `mercer {command}` has no option {key!r}{hint}")
-        flags, kind, *_ = OPTIONS[name]
-        if isinstance(given, dict):
-            raise Usage(f"--config {path}: {key} must be a value, not a section")
-        if kind is list and not isinstance(given, list):
-            raise Usage(f'--config {path}: {key} is a list: write {key} = ["{given}"]')
-        if kind is bool and not isinstance(given, bool):
-            raise Usage(f"--config {path}: {key} is true or false, not {given!r}")
-        flag = f"{flags.split()[0]}=" if flags else ""
-        if kind is bool or (kind is address and isinstance(given, bool)):
-            typed += [flags.split()[0]] if given else []
-        else:
-            typed += [f"{flag}{one}" for one in (given if isinstance(given, list) else [given])]
-    return {name: value for name, value in vars(own.parse_args(typed)).items()}

@@ -83,7 +83,7 @@ def _data(result):
 def _role(column):
     """What was made of a column."""
     if column["role"] == "object":
-        return f"{as_it_is(column)}, {column['missing']} missing" if column["missing"] else as_it_is(column)
+        return f"{_as_it_is(column)}, {column['missing']} missing" if column["missing"] else _as_it_is(column)
     if column["role"] == "categorical":
         many = len(column["levels"])
         return f"categorical, {many} levels as {'one column of 0 and 1' if many == 2 else 'indicators (one-hot)'}"
@@ -97,7 +97,7 @@ def _role(column):
     return f"{said}, {column['missing']} missing" if column["missing"] else said
 
 
-def as_it_is(column):
+def _as_it_is(column):
     """What a kernel reads of a column that stays as it is."""
     if column["kind"] == "string":
         return f"text as it is, {column['shortest']} to {column['longest']} letters"
@@ -155,16 +155,6 @@ def shape(kernel):
     each = ["[…]"] if np.ndim(given.get("length_scale")) else []
     plain = [repr(value) for name, value in given.items() if name in ("degree", "profile")]
     return f"{type(kernel).__name__}({', '.join(each + plain)})".replace("()", "")
-
-
-def scales(estimator, recipe):
-    """[(column, ℓ)] of the default kernel, shortest first; empty for kernels that are built in another way."""
-    from mercer.tabular.kernels import length_scales
-
-    found = [(column, ell) for _, column, ell in length_scales(estimator.kernel_, recipe)]
-    if len({ell for _, ell in found}) == 1 < len(found):
-        return [("all columns", found[0][1])]
-    return sorted(found, key=lambda pair: pair[1])
 
 
 def _score(score):

@@ -8,20 +8,12 @@ LEAST = 200_000  # rows from which a table is predicted in batches
 
 def pages_of(settings, missing=()):
     """`Pages` of a table that is large, or of several files; None for one that is read as a whole."""
-    import os
+    from mercer.cli.large import batches_of
 
-    from mercer.cli.large import as_pages
-    from mercer.tabular.pages import readable
-
-    if settings.skip_lines is not None or settings.sheet is not None:
+    whole = settings.output == "-" or settings.output.lower().endswith(".gz")
+    if whole or settings.skip_lines is not None or settings.sheet is not None:
         return None
-    if settings.output == "-" or settings.output.lower().endswith(".gz") or not readable(settings.data):
-        return None
-    several = not os.path.isfile(settings.data)
-    if not several and os.path.getsize(settings.data) < LEAST:
-        return None
-    pages = as_pages(settings, missing)
-    return pages if several or pages.about() >= LEAST else None
+    return batches_of(settings, LEAST, missing)
 
 
 def write(settings, pages, model, keep, make, session):

@@ -58,13 +58,14 @@ FEWEST = 250  # rows of a search
 FEWEST_FITTED = 3  # rows of a fit
 
 
-AUTO_SEARCH, AUTO_FOLDS = 9.0, 22.0  # seconds for a search over kernels, and for repeating it in folds: half a minute
+# Seconds for a search over kernels, and for repeating it in folds: half a minute of few rows, more beyond.
+AUTO_SEARCH, AUTO_FOLDS, FEW_SEARCHED = (9.0, 28.0), (22.0, 60.0), 2000
 
 
 class Budget:
-    """The time of a command; without one, every share is None, but for a search over kernels (``searching``)."""
+    """The time of a command; without one, every share is None, but for a search over kernels of ``searching`` rows."""
 
-    searching = False
+    searching = 0
 
     def __init__(self, settings, session):
         self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
@@ -81,14 +82,14 @@ class Budget:
     def search(self):
         """Seconds for choosing the model; for folds see `folds`."""
         if self.total is None and self.searching:
-            return AUTO_SEARCH
+            return AUTO_SEARCH[self.searching > FEW_SEARCHED]
         return None if self.total is None else SEARCH * self.total
 
     @property
     def folds(self):
         """Seconds for the folds that judge it, from now."""
         if self.total is None:
-            return AUTO_FOLDS if self.searching else None
+            return AUTO_FOLDS[self.searching > FEW_SEARCHED] if self.searching else None
         return max((FOLDS_END if self.page else 1.0) * self.total - self.session.seconds, 0.0)
 
     # ------------------------------------------------------------------------------------------------ rows
@@ -111,7 +112,7 @@ class Budget:
                 f"all {n:,} rows would take longer than {self.total or LONG:.3g} s: {most:,} of them are used, drawn "
                 f"at random. --max-rows {n} takes all."
             )
-        searched = min(TableModel(None).search_rows, most)
+        searched = min(MOST_SEARCHED if self.searching else TableModel(None).search_rows, most)
         if self.total is not None and not self.searching:  # a search over kernels begins on few rows by itself
             share = min(self.search, FOLDS_END * self.total / (folds + 1))
             while searched > FEWEST and EVALUATIONS * GRADIENT * plan(searched).seconds > share:
@@ -131,7 +132,7 @@ def _largest(fits, most):
 AUTO = "auto"  # the kernel that a search over expressions finds
 # Models with the log densities that can compare kernels.
 SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo"), "gpc": ("evidence",)}
-MOST_SEARCHED, MOST_LABELS = 2000, 600  # rows up to which kernels are searched for where nothing is said
+MOST_SEARCHED, MOST_LABELS = 6000, 600  # rows up to which kernels are searched for where nothing is said
 LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
 

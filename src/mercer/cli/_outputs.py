@@ -1,16 +1,13 @@
-"""What `mercer fit` found, as plain values; and its files: the model, the page about it, the card beside it."""
+"""What `mercer fit` found, as plain values; and its files: the model, and the page about it."""
 
-import json
 import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
 from mercer.cli import _fit_text
-from mercer.cli._fit_text import as_it_is
 from mercer.cli._options import LABELS
 from mercer.cli._session import plain
-from mercer.tabular.learn import shown
 
 MOST_SCORED = 5000  # rows of the cross-validation and of the page
 RANKED = 400  # rows that say what matters, without a page
@@ -26,7 +23,7 @@ def some_rows(n, seed):
 
 def result_of(settings, fitted, scored, facts, budget, frame):
     """(everything about the fit as plain values, findings of the report or None)."""
-    import mercer
+    from mercer.report import ranked
 
     scores, rows = (None, None) if scored is None else scored
     if scores is not None and scores.residuals is not None:
@@ -39,69 +36,61 @@ def result_of(settings, fitted, scored, facts, budget, frame):
         for row, value in zip(rows, given["predictions"], strict=True):
             every[row] = value
         given["predictions"] = every
-    result = {
+    score = None if given is None else {key: given[key] for key in given if key != "predictions"}
+    result = described(settings, fitted, facts, score, len(fitted.rows_))
+    result["notes"] = [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])]
+    findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
+    if findings is None:
+        table = frame[fitted.rows_[:RANKED]]
+        X, y = fitted.inputs(table), fitted.targets(table)[1]
+        return add_page(result, None, budget, ranked(fitted.estimator_, X, y, fitted.feature_names_)), None
+    missing = findings["data"]["left_out"]
+    if missing:
+        result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
+    return add_page(result, findings, budget), findings
+
+
+def described(settings, fitted, facts, score, used):
+    """What is known of a fit without its page, as plain values; ``used`` is the number of rows of the fit."""
+    import mercer
+
+    estimator, recipe = fitted.estimator_, fitted.recipe_
+    return {
         "schema": "mercer.fit/1",
         "mercer": mercer.__version__,
         "command": settings.command,
         "seed": settings.seed,
-        "data": _data(fitted, facts) | {"id": settings.id},
-        "model": _model(fitted, facts),
-        "score": None if given is None else {key: given[key] for key in given if key != "predictions"},
+        "data": {
+            **{key: facts[key] for key in ("file", "sha256", "rows")},
+            "used_rows": used,
+            "target": fitted.target_,
+            "task": "classification" if facts["name"] in LABELS else "regression",
+            "columns": recipe.used,
+            "ignored": recipe.ignored_,
+            "features": fitted.feature_names_,
+            "id": settings.id,
+        },
+        "model": {
+            **{key: facts[key] for key in ("name", "title", "criterion")},
+            "kernel": repr(estimator.kernel_),
+            "lam": None if estimator.lam_ is None else float(estimator.lam_),
+            "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
+            "candidates": _candidates(fitted.selection_, estimator.fit_report_) if facts["searched"] else [],
+            "fit_report": dict(estimator.fit_report_),
+        },
+        "score": score,
         "test": facts["test"],
-        "notes": [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])],
+        "notes": fitted.notes_,
     }
-    findings = None
-    if settings.report or settings.output:
-        findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
-        missing = findings["data"]["left_out"]
-        if missing:
-            result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
-    result["model"]["importance"] = _importance(fitted, frame, findings)
-    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
-    return result | {"seconds": budget.session.seconds}, findings
 
 
-def _importance(fitted, frame, findings):
-    """[[column, importance], …], the strongest first: of the page, or of some rows without one."""
-    from mercer.report import ranked
-
+def add_page(result, findings, budget, importance=()):
+    """The result with what its page says, or with the importance of its columns that is known without one."""
     if findings is not None:
-        return [[one["name"], one["rise"]] for one in findings["effects"].get("columns", ())]
-    table = frame[fitted.rows_[:RANKED]]
-    X, y = fitted.inputs(table), fitted.targets(table)[1]
-    return [list(pair) for pair in ranked(fitted.estimator_, X, y, feature_names=fitted.feature_names_)]
-
-
-def _data(fitted, facts):
-    """The table and what became of its columns."""
-    return {
-        "file": facts["file"],
-        "sha256": facts["sha256"],
-        "rows": facts["rows"],
-        "used_rows": len(fitted.rows_),
-        "target": fitted.target_,
-        "task": "classification" if facts["name"] in LABELS else "regression",
-        "columns": fitted.recipe_.used,
-        "ignored": fitted.recipe_.ignored_,
-        "features": fitted.feature_names_,
-    }
-
-
-def _model(fitted, facts):
-    """The model and how it was chosen."""
-    estimator = fitted.estimator_
-    lam = estimator.lam_
-    return {
-        "name": facts["name"],
-        "title": facts["title"],
-        "kernel": repr(estimator.kernel_),
-        "lam": None if lam is None else float(lam),
-        "criterion": facts["criterion"],
-        "selection": None if fitted.selection_ is None else fitted.selection_.to_dict(),
-        "candidates": _candidates(fitted.selection_, estimator.fit_report_) if facts["searched"] else [],
-        "scales": _fit_text.scales(estimator, fitted.recipe_),
-        "fit_report": dict(estimator.fit_report_),
-    }
+        importance = [(one["name"], one["rise"]) for one in findings["effects"].get("columns", ())]
+    result["model"]["importance"] = [list(pair) for pair in importance]
+    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
+    return result | {"seconds": budget.session.seconds}
 
 
 def _candidates(found, report):
@@ -121,11 +110,10 @@ def _candidates(found, report):
 
 
 def _findings(settings, fitted, scores, result, frame, order, budget):
-    """What the report says, from the rows of the fit."""
-    from mercer.report import collect
+    """What the report says, from the rows of the fit; None if nobody asks for it."""
     from mercer.tabular.columns import as_texts
 
-    n, notes = len(fitted.rows_), result["notes"]
+    n = len(fitted.rows_)
     some = some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
     if len(some) < n:  # left-out predictions of all of them would take five more fits
         scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
@@ -135,31 +123,28 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
     names = next(own, None) if settings.id is None else settings.id  # a column that was left out since it names rows
     if names is not None:
         labels = [text or f"row {label}" for text, label in zip(as_texts(table[names]), labels, strict=True)]
+    y = fitted.targets(table)[1]
+    return page_about(settings, fitted, fitted.inputs(table), y, scores, result["notes"], labels, n, budget)
+
+
+def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget):
+    """Findings about some rows of a model that was fitted on so many; None if nobody asks for them."""
+    from mercer.report import collect
+
+    if not (settings.report or settings.output):
+        return None
     return collect(
-        fitted.estimator_,
-        fitted.inputs(table),
-        fitted.targets(table)[1],
-        feature_names=fitted.feature_names_,
-        target=fitted.target_,
-        scores=scores,
-        notes=notes,
-        command=settings.command,
-        row_labels=labels,
-        units=fitted.recipe_.units,
-        time_budget=budget.left,
-        fitted_rows=n,
-        selection=fitted.selection_,
-    )
-
-
-CARD_ENDINGS = (".md", ".json")
+        fitted.estimator_, X, y, feature_names=fitted.feature_names_, target=fitted.target_, scores=scores, notes=notes,
+        command=settings.command, row_labels=labels, units=fitted.recipe_.units, time_budget=budget.left,
+        fitted_rows=rows, selection=fitted.selection_,
+    )  # fmt: skip
 
 
 def write_outputs(settings, fitted, result, findings):
     """Write what was asked for, all files or none; return {what: path}."""
     from mercer._atomic import replacing
 
-    written = {"model": settings.output, "report": settings.report, "card": settings.card}
+    written = {"model": settings.output, "report": settings.report}
     settings.written, file = [], {}
     with ExitStack() as stack:  # all are whole before the first is put in its place
         for what, path in written.items():
@@ -170,9 +155,6 @@ def write_outputs(settings, fitted, result, findings):
             from mercer.report import render
 
             file["report"].write(render(findings).encode())
-        if "card" in file:
-            text = card(result) if settings.card.lower().endswith(".md") else card_json(result)
-            file["card"].write(text.encode())
         if "model" in file:
             _save(fitted, settings, result, findings, file["model"])
     return written
@@ -189,85 +171,3 @@ def _save(fitted, settings, result, findings, file):
         files.save(fitted, path, note=note)
         with open(path, "rb") as whole:
             shutil.copyfileobj(whole, file)
-
-
-def card_json(result):
-    """The card as JSON."""
-    kept = ("mercer", "command", "seed", "data", "model", "score", "test", "notes", "warnings")
-    found = {"schema": "mercer.card/1", **{key: result.get(key) for key in kept}, "limits": LIMITS, "licence": None}
-    return json.dumps(plain(found | {"versions": versions()}), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-LIMITS = [
-    "A kernel model falls back on its mean far from the rows it was fitted on; it does not extrapolate.",
-    "Scores and intervals hold for rows that are drawn as the training rows were.",
-    "The model file contains the training inputs, so whoever has the file has them.",
-]
-
-
-def versions():
-    """What the model was made with."""
-    import platform
-
-    import numpy
-    import polars
-    import scipy
-    import sklearn
-
-    import mercer
-
-    found = {"mercer": mercer.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
-    return found | {"scipy": scipy.__version__, "scikit-learn": sklearn.__version__, "polars": polars.__version__}
-
-
-def card(result):
-    """The card as Markdown."""
-    data, model, score = result["data"], result["model"], result["score"]
-    lines = [f"# Model card: {data['target']}", "", f"{model['title']}, {data['task']}.", "", "## Data", ""]
-    lines += [f"- file: {data['file']}, SHA-256 {data['sha256']}"]
-    lines += [
-        f"- rows: {data['rows']:,}, used: {data['used_rows']:,}",
-        "",
-        "| column | role | range or levels | missing |",
-    ]
-    lines += ["|---|---|---|---|", *(_row(column) for column in data["columns"]), "", "## Model", ""]
-    lines += [f"- kernel: `{model['kernel']}`"]
-    lines += [] if model["lam"] is None else [f"- λ: {model['lam']:.6g} (of K + λI)"]
-    if model["selection"]:
-        lines.append(f"- chosen by {model['selection']['criterion']}, value {model['selection']['value']:.6g}")
-    lines += ["", "## Scores", ""]
-    if score:
-        lines += [f"{score['how']}; {score['scoring']}.", "", "| model | score | standard error |", "|---|---|---|"]
-        this = {"name": "this model", "score": score["mean"], "error": score["standard_error"]}
-        for one in [this, *score["baselines"]]:
-            error = "one fold" if one["error"] is None else f"{one['error']:.4f}"
-            lines.append(f"| {one['name']} | {one['score']:.4f} | {error} |")
-    else:
-        lines.append("Not judged by cross-validation.")
-    if result.get("test"):
-        shown = {key: value for key, value in result["test"].items() if isinstance(value, float)}
-        lines += ["", "On the test table: " + ", ".join(f"{key} {value:.4g}" for key, value in shown.items()) + "."]
-    said = [*result["notes"], *result.get("warnings", ())]
-    lines += ["", "## Notes", "", *(f"- {_cell(note)}" for note in said or ["none"])]
-    lines += ["", "## Limits", "", *(f"- {limit}" for limit in LIMITS), "- licence: not stated"]
-    made = ", ".join(f"{name} {number}" for name, number in versions().items())
-    lines += ["", "## Made by", "", f"    {result['command']}", "", f"Seed {result['seed']}; {made}.", ""]
-    return "\n".join(lines)
-
-
-def _row(column):
-    """A column of the table as a row of the card."""
-    if column["role"] == "object":
-        known = as_it_is(column)
-    elif column["role"] == "categorical":
-        known = f"{len(column['levels'])} levels"
-    else:
-        known = f"{shown(column['low'], column, 6)} to {shown(column['high'], column, 6)}"
-    return f"| {_cell(column['name'])} | {column['role']} | {known} | {column['missing']} |"
-
-
-def _cell(text):
-    """Text that cannot break a Markdown table, nor become HTML."""
-    for sign, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
-        text = str(text).replace(sign, safe)
-    return text

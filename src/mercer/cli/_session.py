@@ -3,12 +3,10 @@
 import json
 import math
 import sys
-import threading
 import time
 import warnings
 
-AFTER = 2.0  # seconds before a progress bar appears
-TYPICAL = 40  # evaluations of a search, before one has ended
+AFTER = 2.0  # seconds before progress is shown
 
 
 class Session:
@@ -17,7 +15,8 @@ class Session:
     def __init__(self, settings):
         self.quiet = bool(getattr(settings, "quiet", False))
         wanted = not (self.quiet or getattr(settings, "no_progress", True))
-        self.bar = Bar() if wanted and sys.stderr.isatty() else None
+        self.live = wanted and sys.stderr.isatty()
+        self.count, self.finished, self.ticks = 1, 0, 0  # searches in all, those that have ended, evaluations since
         self.told: set = set()
         self.warnings, self.started = [], time.perf_counter()
         self.names = {}  # of hyper-parameters, in the words of the table
@@ -32,7 +31,7 @@ class Session:
         return self
 
     def __exit__(self, *exception):
-        self.close_bar()
+        self.clear()
         self._caught.__exit__(*exception)
         self.flush()
 
@@ -55,6 +54,7 @@ class Session:
     def say(self, text):
         """Print a line on standard error."""
         if not self.quiet:
+            self.clear()
             print(text, file=sys.stderr, flush=True)
 
     def once(self, text):
@@ -65,88 +65,30 @@ class Session:
 
     def stages(self, count):
         """Begin the progress of so many searches."""
-        if self.bar is not None:
-            self.bar.begin(count)
+        self.count = count
 
     def listener(self, *step):
         """What a search calls after each evaluation, and `score` after each fold."""
-        if self.bar is not None:
-            self.bar.done() if step else self.bar.tick()
+        self.finished, self.ticks = (self.finished + 1, 0) if step else (self.finished, self.ticks + 1)
+        if self.live and self.seconds > AFTER:
+            number = min(self.finished + 1, self.count)
+            self._line(f"search {number} of {self.count}: {self.ticks} evaluations, {self.seconds:.0f} s so far")
         return False
 
     def rows(self, what, of=None):
-        """Return what a reading calls with the number of rows read so far; a line is rewritten on a terminal."""
-        if self.bar is None:
-            return None
+        """Return what a reading calls with the number of rows read so far."""
         end = f" of {of:,}" if of else ""
-        return lambda done: print(f"\r{what}: {done:,}{end} rows", end="\r", file=sys.stderr, flush=True)
+        return (lambda done: self._line(f"{what}: {done:,}{end} rows")) if self.live else None
 
-    def close_bar(self):
-        """Take the progress bar away."""
-        if self.bar is not None:
-            self.bar.close()
+    def clear(self):
+        """Take the line of progress away."""
+        if self.live:
+            self._line("")
 
-
-class Bar:
-    """A progress bar with the time left, shown after two seconds."""
-
-    def __init__(self):
-        self.count, self.finished, self.ticks, self.typical = 1, 0, 0, TYPICAL
-        self.shown = self.task = self.timer = None
-        self.lock = threading.Lock()
-
-    def begin(self, count):
-        """Expect so many searches."""
-        self.count = count
-        self.timer = threading.Timer(AFTER, self._show)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def tick(self):
-        """One evaluation of the search under way."""
-        self.ticks += 1
-        self._update()
-
-    def done(self):
-        """The search under way has ended."""
-        self.typical = max(1, self.ticks) if self.ticks else self.typical
-        self.finished, self.ticks = self.finished + 1, 0
-        self._update()
-
-    @property
-    def share(self):
-        """Part of the work that is done; a search of unknown length never seems quite done."""
-        return min(1.0, (self.finished + 1.0 - math.exp(-self.ticks / self.typical)) / self.count)
-
-    def _show(self):
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        with self.lock:
-            if self.timer is None:
-                return
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"))
-            console = Console(stderr=True)
-            self.shown = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
-            self.task = self.shown.add_task(self._words(), total=1.0, completed=self.share)
-            self.shown.start()
-
-    def _words(self):
-        return f"search {min(self.finished + 1, self.count)} of {self.count}"
-
-    def _update(self):
-        if self.shown is not None:
-            self.shown.update(self.task, completed=self.share, description=self._words())
-
-    def close(self):
-        """End the display."""
-        with self.lock:
-            if self.timer is not None:
-                self.timer.cancel()
-            self.timer = None
-            if self.shown is not None:
-                self.shown.stop()
-                self.shown = None
+    @staticmethod
+    def _line(text):
+        """Rewrite the last line of the terminal."""
+        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def plain(value):

@@ -86,12 +86,12 @@ def load_model(path):
     return model, header
 
 
-def note_of(header, name):
-    """The name of a column that a fit has noted under a name, in a list; of whatever a file holds."""
-    note = header["note"] if isinstance(header["note"], dict) else {}
-    result = note.get("result") if isinstance(note.get("result"), dict) else {}
-    data = result.get("data") if isinstance(result.get("data"), dict) else {}
-    return [data[name]] if isinstance(data.get(name), str) else []
+def note_of(header, *path):
+    """What a fit has noted under some names, one inside the other; None where a file holds something else."""
+    found = header["note"]
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
 
 
 def read_for(model, header, settings, session, keep=()):
@@ -105,9 +105,8 @@ def read_for(model, header, settings, session, keep=()):
 
 def missing_words(header):
     """Words that stood for a missing value in the fit of a model file."""
-    note = header["note"] if isinstance(header["note"], dict) else {}  # whatever a file holds
-    words = note.get("missing") if isinstance(note.get("missing"), list) else []
-    return [word for word in words if isinstance(word, str)]
+    words = note_of(header, "missing")
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
 def say_differences(model, frame, session, keep=()):

@@ -11,7 +11,7 @@ MOST = 2000  # rows: one eigen-decomposition
 def run(settings):
     """Print what each rule chooses."""
     check_free(settings.plot, "--plot", settings.force, (".png", ".svg", ".pdf"))
-    check_apart(settings, ("plot",), ("data", "config"))
+    check_apart(settings, ("plot",), ("data",))
     kernel = read_kernel(settings.kernel)
     if kernel == AUTO:
         raise Usage("--kernel auto: λ is compared at one kernel; `mercer fit` searches for one")

@@ -34,7 +34,7 @@ def _known(model, header, reading):
 
     import numpy as np
 
-    if note_of(header, "sha256") == [reading.sha256]:
+    if note_of(header, "result", "data", "sha256") == reading.sha256:
         return f"this is the table the model was fitted on: {REMEDY}"
     points = model.estimator_.points_
     if not isinstance(points, np.ndarray):
@@ -66,6 +66,8 @@ def _measures(model, part, y):
     import numpy as np
     from sklearn.base import is_classifier
 
+    from mercer.selection.judging import measure, root_mean_square
+
     found = {"rows": len(y), "target": model.target_}
     if is_classifier(model.estimator_):
         X = model.inputs(part)
@@ -75,15 +77,9 @@ def _measures(model, part, y):
         chance = np.array([P[i, place[label]] if label in place else 0.0 for i, label in enumerate(y)])
         loss = float(-np.mean(np.log(np.maximum(chance, 1e-15))))
         return found | {"accuracy": float(right.mean()), "log_loss": loss}
-    predicted = model.predict(part)
-    e, spread = y - predicted, y - y.mean()
-    total = float(np.sum(spread**2))
-    found |= {
-        "r2": 1.0 - float(np.sum(e**2)) / total if total > 0 else None,
-        "rmse": float(np.sqrt(np.mean(e**2))),
-        "mae": float(np.mean(np.abs(e))),
-        "rmse_of_mean": float(np.sqrt(np.mean(spread**2))),
-    }
+    judged, spread = measure(y, model.predict(part), False), root_mean_square(y - y.mean())
+    found |= {"r2": judged["score"] if spread > 0 else None, "rmse": judged["rmse"], "mae": judged["mae"]}
+    found["rmse_of_mean"] = spread
     try:
         method = model.interval_method
     except ValueError:

@@ -18,7 +18,7 @@ from mercer.cli._options import (
     settled,
     strings_of,
 )
-from mercer.cli._outputs import CARD_ENDINGS, result_of, some_rows, write_outputs
+from mercer.cli._outputs import result_of, some_rows, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import (
     as_recipe,
@@ -32,15 +32,14 @@ from mercer.cli._tables import (
 from mercer.exceptions import DataError
 
 LEAST_SCORED = 10  # rows of the cross-validation
-MOST_SERIES = 6000  # rows on which a series is searched: some of them at random would be another one
 FOLD = 0.5  # of the time of a fold, for its search
 
 
 def run(settings):
     """Fit a model to a table."""
-    for option, endings in (("output", ()), ("report", (".html", ".htm")), ("card", CARD_ENDINGS)):
+    for option, endings in (("output", ()), ("report", (".html", ".htm"))):
         check_free(getattr(settings, option), f"--{option}", settings.force, endings)
-    check_apart(settings, ("output", "report", "card"), ("data", "test", "config"))
+    check_apart(settings, ("output", "report"), ("data", "test"))
     if settings.test == "-" and settings.data == "-":
         raise Usage("only one of DATA and --test can be standard input")
     kernel = read_kernel(settings.kernel)
@@ -67,7 +66,7 @@ def run(settings):
         session.stages(1 + (0 if facts["folds"] == 0 else facts["folds"]))
         fitted = _fit(model, reading, session)
         scores = _scores(model, fitted, reading.frame, facts, settings, session, budget)
-        session.close_bar()
+        session.clear()
         session.flush()
         facts["test"] = None if test is None else _test(fitted, test, session)
         result, findings = result_of(settings, fitted, scores, facts, budget, reading.frame)
@@ -124,7 +123,7 @@ def _model(settings, frame, kernel, budget):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
         check_kernel(kernel, recipe, frame[rows])
     kernel = settled(settings, kernel, name, len(rows), budget)
-    budget.searching = kernel == AUTO
+    budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
     series = series_along(recipe, frame[rows].drop(settings.target)) if choosing else None
     if series is not None:
@@ -142,7 +141,6 @@ def _model(settings, frame, kernel, budget):
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
     notes += said
-    searched = searched if series is None else max(searched, min(len(rows), MOST_SERIES))
     _check_values(settings, name, y, notes)
     if not labels and np.ptp(y) == 0:
         folds = 0
@@ -196,6 +194,11 @@ def _check_values(settings, name, y, notes):
         )
     if name not in LABELS and len(values) == 1:
         notes.append(f"the target {target!r} is {values[0]:g} in all rows: the model is that constant.")
+    elif name not in LABELS and len(values) == len(y) > 2 and (np.diff(values) == 1).all():
+        notes.append(
+            f"the target {target!r} is every whole number from {values[0]:g} to {values[-1]:g} once: it may number the "
+            "rows, and then there is nothing to learn."
+        )
     elif name not in LABELS and len(values) == 2 < len(y):
         notes.append(f"the target {target!r} has two values; --model gpc treats them as classes.")
 
@@ -226,8 +229,8 @@ def _fit(model, reading, session):
         if "target=" not in str(error):
             raise
         raise DataError(f"--target-transform: {error}") from None
-    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_, of_all=True)
-    session.names = {name: f"the length scale of {column!r}" for name, column, _ in known}
+    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_)
+    session.names = {name: f"the length scale of {column!r}" for name, column in known}
     session.listener(1, 1)
     return fitted
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 from mercer.cli import _fit_text
 from mercer.cli._options import AUTO, LABELS, TITLES, Budget, criterion_name, make_estimator, model_name, strings_of
-from mercer.cli._outputs import write_outputs
+from mercer.cli._outputs import add_page, described, page_about, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_names, check_target
 
@@ -22,29 +22,29 @@ GROUPS = 5  # of the rows that judge: how far their scores differ
 
 def pages_of(settings, kernel):
     """`Pages` of a table that is large, or of several files; None for a table that is read as a whole."""
-    from mercer.tabular.pages import readable
-
     plain = kernel is None or (kernel != AUTO and not strings_of(kernel, settings.target))
     more = any(getattr(settings, name) is not None for name in SMALL)
     if more or not plain or settings.model not in MODELS or settings.criterion not in CRITERIA:
         return None
+    return batches_of(settings, LEAST)
+
+
+def batches_of(settings, least, missing=()):
+    """`Pages` of several files, or of a table with so many rows; None for one that is read as a whole.
+
+    ``missing`` are words for a missing value beside those of the option.
+    """
+    from mercer.tabular.pages import Pages, readable
+
     if not readable(settings.data):
         return None
     several = not os.path.isfile(settings.data)
-    if not several and os.path.getsize(settings.data) < LEAST:
+    if not several and os.path.getsize(settings.data) < least:
         return None
-    pages = as_pages(settings)
-    return pages if several or pages.about() >= LEAST else None
-
-
-def as_pages(settings, missing=()):
-    """The `Pages` of a command, with words for a missing value beside those of the option."""
-    from mercer.tabular.pages import Pages
-
     separator = {"tab": "\t", "\\t": "\t"}.get(settings.separator, settings.separator)
-    words = (*(settings.missing or ()), *missing)
-    options = {"separator": separator, "decimal": settings.decimal, "missing": words}
-    return Pages(settings.data, header=not settings.no_header, **options)
+    options = {"separator": separator, "decimal": settings.decimal, "missing": (*(settings.missing or ()), *missing)}
+    pages = Pages(settings.data, header=not settings.no_header, **options)
+    return pages if several or pages.about() >= least else None
 
 
 def run(settings, kernel, pages):
@@ -65,7 +65,7 @@ def run(settings, kernel, pages):
         with numbered(found.place):
             recipe = as_recipe(settings).fit(found.frame.drop(settings.target), written=found.styles)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
-                 "searched": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows,
+                 "searched": None, "sha256": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows,
                  "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_), "file": settings.data,
                  "search_rows": SEARCHED}  # fmt: skip
         estimator = _estimator(settings, facts, kernel, budget)
@@ -142,7 +142,7 @@ def _fit(estimator, facts, data, budget, session):
     fitted.__dict__.pop("_skl_callbacks", None)
     if classes is not None:
         fitted.classes_ = classes
-    session.close_bar()
+    session.clear()
     session.say(f"{fitted.fit_report_['approximation']['words']} ({session.seconds:.0f} s so far)")
     if data.there is not None:
         facts["notes"].append(f"the rows were read and summed by {fitted.fit_report_['engine']}.")
@@ -151,38 +151,26 @@ def _fit(estimator, facts, data, budget, session):
 
 def _judge(settings, model, facts, data, budget, session):
     """(everything about the fit as plain values, findings of the page or None): by rows that the fit has not seen."""
-    import mercer
-
     labels, fitted = facts["name"] in LABELS, model.estimator_
     X, y = data.X_held[1::2], data.y_held[1::2]
     if not labels:
         half = slice(None, None, 2)
         model.calibrate(data.y_held[half] - fitted.predict(data.X_held[half]))
-    score = _score(fitted, data, X, y, labels)
-    result = {
-        "schema": "mercer.fit/1", "mercer": mercer.__version__, "command": settings.command, "seed": settings.seed,
-        "data": {"file": facts["file"], "sha256": None, "rows": facts["rows"], "used_rows": len(data.y),
-                 "target": settings.target, "task": "classification" if labels else "regression",
-                 "columns": model.recipe_.used, "ignored": model.recipe_.ignored_, "features": model.feature_names_,
-                 "id": None},
-        "model": {"name": facts["name"], "title": facts["title"], "kernel": repr(fitted.kernel_),
-                  "lam": float(fitted.lam_), "criterion": facts["criterion"],
-                  "selection": None if model.selection_ is None else model.selection_.to_dict(), "candidates": [],
-                  "scales": _fit_text.scales(fitted, model.recipe_), "fit_report": dict(fitted.fit_report_)},
-        "score": score, "test": _test(settings, model, session), "notes": model.notes_,
-    }  # fmt: skip
-    findings = _findings(settings, model, result, data, budget) if settings.report or settings.output else None
-    columns = [] if findings is None else findings["effects"].get("columns", ())
-    result["model"]["importance"] = [[one["name"], one["rise"]] for one in columns]
-    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
-    return result | {"seconds": session.seconds}, findings
+    facts["test"] = _test(settings, model, session)
+    result = described(settings, model, facts, _score(fitted, data, X, y, labels), len(data.y))
+    X, y = X[:SHOWN], y[:SHOWN]
+    scores = result["score"] | {"predictions": fitted.predict(X)}
+    notes = [*result["notes"], f"this page is about {len(y):,} rows, which the fit on {len(data.y):,} has not seen."]
+    rows = [str(row + 1) for row in model.rows_[: len(y)]]
+    findings = page_about(settings, model, X, y, scores, notes, rows, len(data.y), budget)
+    return add_page(result, findings, budget), findings
 
 
 def _score(fitted, data, X, y, labels):
     """The model and simple ones on rows held out; intervals too."""
     import numpy as np
 
-    from mercer.selection.judging import fit_simple, measure, simple_models
+    from mercer.selection.judging import measure, simple_models, simply_predicted
 
     predicted = fitted.predict(X)
     some = np.sort(np.random.default_rng(0).choice(len(data.y), min(SIMPLE, len(data.y)), replace=False))
@@ -192,7 +180,7 @@ def _score(fitted, data, X, y, labels):
         groups = [measure(y[g::GROUPS], values[g::GROUPS], labels)["score"] for g in range(GROUPS)]
         return measure(y, values, labels) | {"scores": groups}
 
-    others = [{"name": name, **judged(fit_simple(model, part, target).predict(X))}
+    others = [{"name": name, **judged(simply_predicted(model, part, target, X))}
               for name, model in simple_models(labels, len(some), X.shape[1]).items()]  # fmt: skip
     this = judged(predicted)
     return {
@@ -212,19 +200,3 @@ def _test(settings, model, session):
     test = read_input(settings, session, settings.test, text=tuple(model.text_columns_), written=model.written).frame
     check_target(test, settings.target, "--test")
     return measures(model, test, session)
-
-
-def _findings(settings, model, result, data, budget):
-    """What the page says, from rows that the fit has not seen."""
-    from mercer.report import collect
-
-    X, y = data.X_held[1::2][:SHOWN], data.y_held[1::2][:SHOWN]
-    if result["data"]["task"] == "classification":
-        y = model.estimator_.classes_[list(map(list(model.estimator_.classes_).index, y))]
-    notes = [*result["notes"], f"this page is about {len(y):,} rows, which the fit on {len(data.y):,} has not seen."]
-    scores = result["score"] | {"predictions": model.estimator_.predict(X)}
-    return collect(
-        model.estimator_, X, y, feature_names=model.feature_names_, target=model.target_, scores=scores,
-        notes=notes, command=settings.command, row_labels=[str(row + 1) for row in model.rows_[: len(y)]],
-        units=model.recipe_.units, time_budget=budget.left, fitted_rows=len(data.y),
-    )  # fmt: skip

@@ -30,10 +30,11 @@ def run(settings):
     if settings.interval is not None and not 0 < settings.interval < 1:
         raise Usage(f"--interval must be between 0 and 1, got {settings.interval:g}")
     check_free(settings.output, "--output", settings.force, ENDINGS, pipe=True)
-    check_apart(settings, ("output",), ("model", "data", "config"))
+    check_apart(settings, ("output",), ("model", "data"))
     with Session(settings) as session:
         model, header = load_model(settings.model)
-        keep, known = tuple(dict.fromkeys(settings.keep or ())), note_of(header, "id")
+        keep, known = tuple(dict.fromkeys(settings.keep or ())), note_of(header, "result", "data", "id")
+        known = [known] if isinstance(known, str) else []
         pages = _large_predict.pages_of(settings, missing_words(header))
         if pages is not None:
             rows = _large_predict.write(settings, pages, model, keep, (_written_columns, _beside), session)

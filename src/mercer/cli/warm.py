@@ -13,14 +13,10 @@ def run(settings):
     if loops is None:
         print(f"numba does not load ({_tiles.FAILED[0]}): nothing to compile.")
         return 1
-    usual, _tiles.WORTH_WAITING = _tiles.WORTH_WAITING, 0  # here every loop is worth waiting for
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # fits whose numbers nobody reads
-            _numbers()
-            _objects()
-    finally:
-        _tiles.WORTH_WAITING = usual
+    with warnings.catch_warnings(), _tiles.part_of(float("inf")):  # here every loop is worth waiting for
+        warnings.simplefilter("ignore")  # fits whose numbers nobody reads
+        _numbers()
+        _objects()
     where = loops.folder()
     if not settings.quiet:
         kept = f"kept in {where}" if where else "not kept: numba finds no folder for its cache; set NUMBA_CACHE_DIR"

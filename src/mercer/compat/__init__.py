@@ -16,17 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["SVR", "GaussianProcessClassifier", "GaussianProcessRegressor", "KernelRidge", "NuSVR"]
 
 
+PLACES = {"GaussianProcessClassifier": "gpc", "GaussianProcessRegressor": "gpr", "KernelRidge": "ridge", "NuSVR": "svm",
+          "SVR": "svm"}  # fmt: skip
+
+
 def __getattr__(name):
     """Load an estimator when it is first asked for."""
-    if name == "KernelRidge":
-        return import_module("mercer.compat.ridge").KernelRidge
-    if name in ("SVR", "NuSVR"):
-        return getattr(import_module("mercer.compat.svm"), name)
-    if name == "GaussianProcessRegressor":
-        return import_module("mercer.compat.gpr").GaussianProcessRegressor
-    if name == "GaussianProcessClassifier":
-        return import_module("mercer.compat.gpc").GaussianProcessClassifier
-    raise AttributeError(f"module 'mercer.compat' has no attribute {name!r}")
+    if name not in PLACES:
+        raise AttributeError(f"module 'mercer.compat' has no attribute {name!r}")
+    return getattr(import_module(f"mercer.compat.{PLACES[name]}"), name)
 
 
 def __dir__():

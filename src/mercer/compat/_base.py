@@ -62,18 +62,7 @@ class Compatible(KernelEstimator):
     def _learnt(self, rows):
         return {}
 
-
-class RowsMixin:
-    """For a class with a parameter ``kernel``: a kernel object of scikit-learn, or None for one of numbers."""
-
-    def _vectors(self):
-        """Whether the kernel reads rows of numbers."""
-        return self.kernel is None or self.kernel.requires_vector_input
-
-    def _reads(self):
-        """How the rows of X are checked."""
-        return {"ensure_2d": True, "dtype": "numeric"} if self._vectors() else {"ensure_2d": False, "dtype": None}
-
-    def _rows(self, X):
-        """Rows as the kernel evaluates them: float64, or the objects."""
-        return np.asarray(X, dtype=np.float64) if self._vectors() else X
+    @property
+    def our_kernel_(self):
+        """The kernel as one of `mercer.kernels`."""
+        return self._route.as_kernel()

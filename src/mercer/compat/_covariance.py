@@ -152,3 +152,32 @@ def log_evidence(covariance, theta, X, y, alpha, gradient):
             return log_density(inverted(K), y)
         value, W = Evidence().value_and_adjoint(inverted(K, whole=True), y)
         return np.float64(-value), -covariance.pull(K, W)
+
+
+class RowsMixin:
+    """For a class with a parameter ``kernel``: a kernel object of scikit-learn, or None for one of numbers."""
+
+    def _vectors(self):
+        """Whether the kernel reads rows of numbers."""
+        return self.kernel is None or self.kernel.requires_vector_input
+
+    def _reads(self):
+        """How the rows of X are checked."""
+        return {"ensure_2d": True, "dtype": "numeric"} if self._vectors() else {"ensure_2d": False, "dtype": None}
+
+    def _rows(self, X):
+        """Rows as the kernel evaluates them: float64, or the objects."""
+        return np.asarray(X, dtype=np.float64) if self._vectors() else X
+
+    def _asked(self, theta, eval_gradient, clone_kernel):
+        """(covariance, rows, θ) where log p(y) is asked for; None where it is that of the fit."""
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return None
+        X = self._rows(self.X_train_)
+        covariance = Covariance(self.kernel_, X)
+        theta = covariance.check_theta(theta)
+        if not clone_kernel:
+            self.kernel_.theta = theta
+        return covariance, X, theta

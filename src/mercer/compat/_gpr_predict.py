@@ -114,15 +114,10 @@ class PredictMixin:
         -------
         float, or (float, ndarray of shape (p,))
         """
-        if theta is None:
-            if eval_gradient:
-                raise ValueError("Gradient can only be evaluated for theta!=None")
+        asked = self._asked(theta, eval_gradient, clone_kernel)
+        if asked is None:
             return self.log_marginal_likelihood_value_
-        X = self._rows(self.X_train_)
-        covariance = Covariance(self.kernel_, X)
-        theta = covariance.check_theta(theta)
-        if not clone_kernel:
-            self.kernel_.theta = theta
+        covariance, X, theta = asked
         y = self.y_train_.reshape(len(self.y_train_), -1).astype(float)
         return evidence(covariance, theta, X, y, self._alphas(len(y)), eval_gradient)
 

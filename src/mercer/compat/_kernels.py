@@ -4,7 +4,6 @@ A name for which we have a kernel becomes that kernel, and K is evaluated by til
 arguments with which it is not positive semi-definite), a function, and a given matrix are whole matrices.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,32 +56,22 @@ def by_name(name, gamma, degree, coef0):
     return None
 
 
-class Route(ABC):
-    """From rows to a Gram of training rows, and to K(X, Z) c for new ones."""
-
-    @abstractmethod
-    def gram(self, X):
-        """K of the training rows, as a `Gram`."""
-
-    @abstractmethod
-    def product(self, X, Z, coef):
-        """K(X, Z) c for c of shape (len(Z), t)."""
-
-    @abstractmethod
-    def as_kernel(self):
-        """Return the kernel as one of ours, for whoever describes the model."""
-
-
 @dataclass(frozen=True)
-class Tiles(Route):
+class Tiles:
     """A kernel of ours on rows of numbers; sparse rows are made dense, at prediction a block at a time."""
 
     kernel: Kernel
 
+    def part(self, X, keep):
+        """Some of the training rows."""
+        return rows_of(X, keep)
+
     def gram(self, X):
+        """K of the training rows, as a `Gram`."""
         return TiledGram(self.kernel, dense(X))
 
     def product(self, X, Z, coef):
+        """K(X, Z) c for c of shape (len(Z), t)."""
         Z, parts = dense(Z), []
         for part in blocks(X, X.shape[1]) if sp.issparse(X) else [X]:
             part = dense(part)
@@ -91,24 +80,34 @@ class Tiles(Route):
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def as_kernel(self):
+        """Return the kernel as one of ours, for whoever describes the model."""
         return self.kernel
 
 
 @dataclass(frozen=True)
-class Whole(Route):
-    """A function (X, Z) ↦ K(X, Z) of all rows at once."""
+class Whole:
+    """A function (X, Z) ↦ K(X, Z) of all rows at once; the methods are those of `Tiles`."""
 
     function: object
     at_once: bool = False  # whether the function must see all new rows in one call
 
     def gram(self, X):
+        """K of the training rows, as a `Gram`."""
         return DenseGram.from_matrix(square(self.function(X, X), X))
 
     def product(self, X, Z, coef):
+        """K(X, Z) c for c of shape (len(Z), t)."""
         parts = [X] if self.at_once else blocks(X, len(coef))
         return np.concatenate([matrix(self.function(part, Z)) @ coef for part in parts])
 
+    def part(self, X, keep):
+        """Some of the training rows; of a given matrix their columns, too."""
+        if isinstance(self.function, Given) and len(keep) < len(X):
+            return X[np.ix_(keep, keep)]
+        return rows_of(X, keep)
+
     def as_kernel(self):
+        """Return the kernel as one of ours."""
         return Precomputed() if isinstance(self.function, Given) else Pairwise(OfRows(self.function))
 
 
@@ -196,6 +195,6 @@ def rows_of(X, index):
     if len(index) == n:
         return X
     if sp.issparse(X) or isinstance(X, np.ndarray):
-        return X[index]
+        return (X.tocsr() if sp.issparse(X) else X)[index]
     # the items of a data frame are its columns
     return _safe_indexing(X, index) if hasattr(X, "shape") else take(list(X), index)

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from mercer._threads import few_threads
 from mercer._warn import warn
@@ -10,25 +11,27 @@ from mercer._warn import warn
 WORSE = 10.0  # what a failed trial is worth beyond the worst finite one, so that a line search turns back
 
 
-def minimise(objective, kernel, optimizer, restarts, rng, rows, report):
-    """(θ, value): the best of the descents from the kernel's own θ and from θ drawn uniformly from its log bounds.
+def learn(model, objective, rows, report):
+    """Set the θ of ``model.kernel_`` to the best of some descents, and return the value there; None if nothing is open.
+
+    They begin at the kernel's own θ, and at θ drawn uniformly from its log bounds.
 
     Parameters
     ----------
+    model : estimator
+        With ``kernel_``, ``optimizer``, ``n_restarts_optimizer`` and ``random_state``. An optimizer that is a function
+        is called as ``optimizer(objective, theta, bounds=bounds)`` and returns (θ, value).
     objective : callable
         ``objective(theta, eval_gradient=True)`` returns the value, and the gradient if asked.
-    kernel : sklearn.gaussian_process.kernels.Kernel
-        Gives θ and the bounds.
-    optimizer : "fmin_l_bfgs_b" or callable
-        A function is called as ``optimizer(objective, theta, bounds=bounds)`` and returns (θ, value).
-    restarts : int
-    rng : RandomState
     rows : int
         n.
     report : dict
         Gets ``evaluations``, ``failed_evaluations`` and ``restarts``.
     """
-    bounds, counted = kernel.bounds, _Counted(objective)
+    kernel, optimizer, restarts = model.kernel_, model.optimizer, model.n_restarts_optimizer
+    if optimizer is None or not kernel.n_dims:
+        return None
+    bounds, counted, rng = kernel.bounds, _Counted(objective), check_random_state(model.random_state)
     if restarts and not np.isfinite(bounds).all():
         raise ValueError(
             f"Multiple optimizer restarts (n_restarts_optimizer={restarts}) requires that all bounds are finite: "
@@ -53,7 +56,9 @@ def minimise(objective, kernel, optimizer, restarts, rng, rows, report):
             "regression) and the columns of X, or change the start of the kernel's hyper-parameters.",
             ConvergenceWarning,
         )
-    return best
+    kernel.theta = best[0]
+    kernel._check_bounds_params()
+    return best[1]
 
 
 class _Counted:

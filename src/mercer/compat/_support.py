@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mercer._warn import warn
 from mercer.compat._base import Compatible, numbers, validate_data
-from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route, rows_of
+from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport
 from mercer.estimators.svm_fit import fit_target, solver_of, spread
@@ -78,7 +78,7 @@ class SupportVectors(RegressorMixin, Compatible):
         weight, keep = self._weights(sample_weight, X, len(y))
         self._gamma = self._resolve_gamma(X)
         self._route = self._make_route(is_wide(X))
-        K = self._route.gram(self._chosen(X, keep))
+        K = self._route.gram(self._route.part(X, keep))
         self._keep(self._solve(K, y[keep], weight), X, keep)
         if self.fit_status_:
             self._warn(K)
@@ -115,11 +115,6 @@ class SupportVectors(RegressorMixin, Compatible):
             return Whole(Given())
         return route(self.kernel, wide, self._gamma, self.degree, self.coef0)
 
-    @property
-    def our_kernel_(self):
-        """The kernel as one of `mercer.kernels`."""
-        return self._route.as_kernel()
-
     def _learnt(self, rows):
         return {"gamma": self._gamma} if isinstance(self.gamma, str) else {}
 
@@ -131,13 +126,6 @@ class SupportVectors(RegressorMixin, Compatible):
             self._route = self._make_route(is_wide(self.support_vectors_, self.shape_fit_))
             if len(self._alpha) != len(self.support_):
                 raise ValueError(f"there are {len(self._alpha)} coefficients of {len(self.support_)} support vectors.")
-
-    def _chosen(self, X, keep):
-        """The rows that count; of a given matrix their columns too."""
-        if len(keep) == (X.shape[0] if hasattr(X, "shape") else len(X)):
-            return X
-        given = isinstance(self._route, Whole) and isinstance(self._route.function, Given)
-        return X[np.ix_(keep, keep)] if given else rows_of(X, keep)
 
     def _solve(self, K, y, weight):
         """The solution in units of y: `FittedTarget`."""

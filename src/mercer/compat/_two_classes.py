@@ -4,15 +4,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Parametrised
 from mercer._state import Stateful
 from mercer._warn import warn
-from mercer.compat._base import RowsMixin
-from mercer.compat._covariance import Covariance
-from mercer.compat._search import minimise
+from mercer.compat._covariance import Covariance, RowsMixin
+from mercer.compat._search import learn
 from mercer.gram import DenseGram
 from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
@@ -48,11 +46,7 @@ class TwoClasses(Parametrised, RowsMixin, Stateful, BaseEstimator):
         covariance = Covariance(self.kernel_, rows)
         start = getattr(self, "a_cached_", None) if self.warm_start else None
         search = _Evidence(covariance, rows, self._likelihood(), self.max_iter_predict, start)
-        if self.optimizer is not None and self.kernel_.n_dims:
-            rng, restarts = check_random_state(self.random_state), self.n_restarts_optimizer
-            theta, _ = minimise(search.negative, self.kernel_, self.optimizer, restarts, rng, len(y), self.report_)
-            self.kernel_.theta = theta
-            self.kernel_._check_bounds_params()
+        learn(self, search.negative, len(y), self.report_)
         self._theta = np.array(self.kernel_.theta, dtype=float)
         self._kernel = covariance.kernel(self._theta)
         self._keep(search.posterior(self._theta)[0])
@@ -116,15 +110,10 @@ class TwoClasses(Parametrised, RowsMixin, Stateful, BaseEstimator):
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
         """log Z at θ, and its gradient."""
-        if theta is None:
-            if eval_gradient:
-                raise ValueError("Gradient can only be evaluated for theta!=None")
+        asked = self._asked(theta, eval_gradient, clone_kernel)
+        if asked is None:
             return self.log_marginal_likelihood_value_
-        X = self._rows(self.X_train_)
-        covariance = Covariance(self.kernel_, X)
-        theta = covariance.check_theta(theta)
-        if not clone_kernel:
-            self.kernel_.theta = theta
+        covariance, X, theta = asked
         search = _Evidence(covariance, X, self._likelihood(), self.max_iter_predict, self.a_cached_)
         found = search.negative(theta, eval_gradient)
         return (-found[0], -found[1]) if eval_gradient else -found

@@ -1,18 +1,17 @@
 """GaussianProcessClassifier with scikit-learn's arguments."""
 
 import math
-from numbers import Integral
 
 import numpy as np
+from sklearn import gaussian_process
 from sklearn.base import ClassifierMixin
 from sklearn.gaussian_process.kernels import CompoundKernel
-from sklearn.gaussian_process.kernels import Kernel as SklearnObject
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.compat._base import Compatible, RowsMixin, validate_data
+from mercer.compat._base import Compatible, validate_data
+from mercer.compat._covariance import RowsMixin
 from mercer.compat._two_classes import TwoClasses
 from mercer.estimators import FitReport
 
@@ -71,17 +70,7 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Compatible):
     array(['cold', 'warm'], dtype='<U4')
     """
 
-    _parameter_constraints = {
-        "kernel": [SklearnObject, None],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-        "max_iter_predict": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "copy_X_train": ["boolean"],
-        "random_state": ["random_state"],
-        "multi_class": [StrOptions({"one_vs_rest", "one_vs_one"})],
-        "n_jobs": [Integral, None],
-    }
+    _parameter_constraints = gaussian_process.GaussianProcessClassifier._parameter_constraints
 
     def __init__(self, kernel=None, *, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0, max_iter_predict=100,
                  warm_start=False, copy_X_train=True, random_state=None, multi_class="one_vs_rest",

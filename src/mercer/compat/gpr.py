@@ -1,19 +1,15 @@
 """GaussianProcessRegressor with scikit-learn's arguments."""
 
-from numbers import Integral, Real
-
 import numpy as np
+from sklearn import gaussian_process
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.gaussian_process.kernels import Kernel as SklearnObject
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._machine import check_memory
-from mercer.compat._base import Compatible, RowsMixin, validate_data
-from mercer.compat._covariance import Covariance, inverted, log_density
+from mercer.compat._base import Compatible, validate_data
+from mercer.compat._covariance import Covariance, RowsMixin, inverted, log_density
 from mercer.compat._gpr_predict import PredictMixin, evidence
-from mercer.compat._search import minimise
+from mercer.compat._search import learn
 from mercer.estimators import FitReport
 from mercer.gram import Rows
 from mercer.gram.rows import power_of_two
@@ -90,16 +86,7 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         "X_train_": ("matrix n d", "any n", list),
         "posterior": RegressionPosterior,
     }
-    _parameter_constraints = {
-        "kernel": [None, SklearnObject],
-        "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-        "normalize_y": ["boolean"],
-        "copy_X_train": ["boolean"],
-        "n_targets": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = gaussian_process.GaussianProcessRegressor._parameter_constraints
     __metadata_request__predict = {"return_std": True, "return_cov": True}
 
     def __init__(self, kernel=None, *, alpha=1e-10, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0,
@@ -109,19 +96,6 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
-
-    def state(self):
-        """{name: value} of the parameters and of all that was learnt: what a file keeps."""
-        if not hasattr(self, "X_train_"):
-            return super().state()
-        inside = {"posterior": self._posterior, "theta": self._theta}
-        return super().state() | inside | {"y_mean": self._y_train_mean, "y_std": self._y_train_std}
-
-    def _restore(self, state):
-        if "posterior" in state:
-            self._posterior, self._theta = state.pop("posterior"), state.pop("theta")
-            self._y_train_mean, self._y_train_std = state.pop("y_mean"), state.pop("y_std")
-        super()._restore(state)
 
     @property
     def our_kernel_(self):
@@ -176,13 +150,8 @@ class GaussianProcessRegressor(RowsMixin, PredictMixin, MultiOutputMixin, Regres
             found = evidence(covariance, theta, X, y, noise, eval_gradient)
             return (-found[0], -found[1]) if eval_gradient else -found
 
-        if self.optimizer is None or not self.kernel_.n_dims:
-            return None
-        rng, restarts = check_random_state(self.random_state), self.n_restarts_optimizer
-        theta, value = minimise(objective, self.kernel_, self.optimizer, restarts, rng, len(y), self.fit_report_)
-        self.kernel_.theta = theta
-        self.kernel_._check_bounds_params()
-        return -value
+        value = learn(self, objective, len(y), self.fit_report_)
+        return None if value is None else -value
 
     def _condition(self, covariance, X, y, noise):
         """Factor K + diag(α), keep the posterior, and return log p(y)."""

@@ -3,13 +3,13 @@
 from numbers import Real
 
 import numpy as np
+from sklearn import kernel_ridge
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from mercer._warn import warn
 from mercer.compat._base import Compatible, validate_data
-from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route, rows_of
+from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route
 from mercer.estimators import FitReport
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
@@ -18,7 +18,6 @@ from mercer.solvers import Cholesky
 from mercer.solvers.least_squares import least_squares
 from mercer.solvers.plan import choose
 
-NAMES = {"additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 SMALL = 1000  # rows up to which a float64 factor is quicker than to plan
 POSITIVE = ("additive_chi2", "chi2")
 
@@ -74,14 +73,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         "X_fit_": "matrix n d",
         "dual_coef_": ("float n", "float n t"),
     }
-    _parameter_constraints = {
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "kernel": [StrOptions(NAMES | {"precomputed"}), callable],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [dict, None],
-    }
+    _parameter_constraints = kernel_ridge.KernelRidge._parameter_constraints
 
     def __init__(self, alpha=1, *, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None): ...
 
@@ -121,7 +113,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         weight = check_weight(sample_weight, n)
         keep = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         self._route = self._make_route(X)  # of X its shape alone
-        K = self._route.gram(X if len(keep) == n else self._rows(X, keep))
+        K = self._route.gram(self._route.part(X, keep))
         s = None if weight is None else np.sqrt(weight[keep])
         coef = np.zeros_like(y)
         self.fit_report_ = FitReport(
@@ -158,20 +150,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         gamma = default if self.gamma is None else self.gamma
         return route(self.kernel, is_wide(X), gamma, self.degree, self.coef0)
 
-    @property
-    def our_kernel_(self):
-        """The kernel as one of `mercer.kernels`."""
-        return self._route.as_kernel()
-
     def _restore(self, state):
         super()._restore(state)
         if "X_fit_" in state:
             self._route = self._make_route(self.X_fit_)
-
-    def _rows(self, X, keep):
-        """The rows that count; of a given matrix their columns too."""
-        X = rows_of(X.tocsr() if hasattr(X, "tocsr") else X, keep)
-        return X[:, keep] if isinstance(self._route, Whole) and isinstance(self._route.function, Given) else X
 
     def _solve(self, K, y, alpha, s, d):
         """C of shape (n, t), by one inverse for each α."""

@@ -1,23 +1,8 @@
 """SVR and NuSVR with scikit-learn's arguments."""
 
-from numbers import Integral, Real
-
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn import svm
 
 from mercer.compat._support import SupportVectors
-
-COMMON = {
-    "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
-    "degree": [Interval(Integral, 0, None, closed="left")],
-    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
-    "tol": [Interval(Real, 0.0, None, closed="neither")],
-    "C": [Interval(Real, 0.0, None, closed="right")],
-    "shrinking": ["boolean"],
-    "cache_size": [Interval(Real, 0, None, closed="neither")],
-    "verbose": ["verbose"],
-    "max_iter": [Interval(Integral, -1, None, closed="left")],
-}
 
 
 class SVR(SupportVectors):
@@ -83,7 +68,7 @@ class SVR(SupportVectors):
     True
     """
 
-    _parameter_constraints = COMMON | {"epsilon": [Interval(Real, 0.0, None, closed="left")]}
+    _parameter_constraints = svm.SVR._parameter_constraints
 
     def __init__(self, *, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, C=1.0, epsilon=0.1,
                  shrinking=True, cache_size=200, verbose=False, max_iter=-1): ...  # fmt: skip
@@ -120,7 +105,7 @@ class NuSVR(SupportVectors):
     True
     """
 
-    _parameter_constraints = COMMON | {"nu": [Interval(Real, 0.0, 1.0, closed="right")]}
+    _parameter_constraints = svm.NuSVR._parameter_constraints
 
     def __init__(self, *, nu=0.5, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True,
                  tol=1e-3, cache_size=200, verbose=False, max_iter=-1): ...  # fmt: skip

@@ -9,8 +9,10 @@ import time
 
 import numpy as np
 
+from mercer._threads import threads
 from mercer.dual._programme import padded
 from mercer.dual._store import Stored
+from mercer.solvers.speed import rates
 
 BLOCK = 512  # rows of a block that stays in the second-level cache
 LARGE = (4096, 8192)  # rows of a block of blocks, least and most: twice the free rows in between
@@ -18,6 +20,7 @@ NESTED = 3 * LARGE[0]  # rows above which blocks are nested
 INNER = 0.1  # a block is solved to this share of the violation
 STEPS = 20  # steps in a block, per row
 ROUNDS = 200  # rounds in a block of blocks
+SLOWER, DOUBLE = 1.2, 2.0  # than the last: the next round; and the last product, whose entries are in float64
 
 
 class Effort:
@@ -26,7 +29,7 @@ class Effort:
     def __init__(self, max_iter=None, seconds=None):
         self.left = np.inf if max_iter is None else int(max_iter)
         self.end = np.inf if seconds is None else time.perf_counter() + seconds
-        self.steps = self.rounds = self.newtons = self.interior = 0
+        self.steps = self.rounds = self.newtons = self.interior = self.pairs = 0
         self.work = self.jitter = 0.0
         self.round = self.row = 0.0  # seconds of the last round, and of a row of K in it
 
@@ -36,11 +39,17 @@ class Effort:
         self.left -= steps
         self.work += work
 
-    def spent(self, rows=None):
-        """What has run out: "max_iter", "time_budget" or None; with ``rows``, for a round and a product of so many."""
+    def spent(self, rows=None, operations=0.0):
+        """What has run out: "max_iter", "time_budget" or None; with ``rows``, for a round and a product of so many.
+
+        ``operations`` are those of a factorisation that would come before.
+        """
         if self.left <= 0:
             return "max_iter"
-        ahead = 0.0 if rows is None else self.round + self.row * rows
+        if self.end == np.inf:
+            return None
+        ahead = 0.0 if rows is None else SLOWER * self.round + DOUBLE * self.row * rows
+        ahead += operations / (threads() * rates().float64) if operations else 0.0
         return "time_budget" if time.perf_counter() + ahead >= self.end else None
 
 

@@ -8,6 +8,7 @@ costs more than a factor.
 import numpy as np
 
 from mercer._threads import one_blas_thread
+from mercer.dual import _libsvm as libsvm
 from mercer.dual._blocks import BLOCK, one_round
 from mercer.dual._face import newton_step
 from mercer.dual._interior import interior
@@ -49,7 +50,7 @@ class Search:
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
         self.narrow = None  # whether the rank of K is low; looked at when it is first asked for
         self.moves_tube = False  # whether Newton steps keep Σ|α| and find ε
-        self.warm = bool(a.any())  # whether there was a start, which for a few rows Newton tries first
+        self.tried = False  # whether Newton has tried a start near by, given or from libsvm: for a few rows, first
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
@@ -69,7 +70,7 @@ class Search:
                     return "slow"
                 self._interior()
                 continue
-            if self._newton_is_due(violation):
+            if self._newton_is_due(violation) and not self._late():
                 self.newton(self.tol, STEPS)
                 continue
             work, free = self.budget.steps, self.programme.free(self.a)
@@ -97,10 +98,14 @@ class Search:
 
     def _interior(self):
         """Newton steps from a start near by; else α from an interior-point method and Newton steps to finish."""
-        if self.warm and len(self.a) <= FEW:
-            self.warm = False
-            self.newton(self.tol, STEPS, patient=True)
-            return
+        if not self.tried and len(self.a) <= FEW:
+            self.tried = True
+            near = None if self.a.any() else libsvm.start(self.whole(), self.programme, self.budget)
+            if near is not None:
+                self._move_to(near)
+            if self.a.any():
+                self.newton(self.fine, ENTRIES, patient=True)
+                return
         kept, height = (self.a.copy(), self.g.copy()), self.programme.height(self.a, self.g)[0]
         self.jump(lambda found: self.newton(self.fine, ENTRIES, patient=True))
         balanced = self.programme.balanced(self.a.copy())
@@ -158,6 +163,10 @@ class Search:
         wait = np.clip(violation / (SOON * self.tol), 0.2, 4.0)
         return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK))
 
+    def _late(self):
+        """Whether a Newton step, and the product at the end, would end too late."""
+        return self.budget.spent(np.count_nonzero(self.a), len(self.programme.free(self.a)) ** 3 / 3.0)
+
     def newton(self, goal, most, patient=False):
         """Newton steps, rows let in as they ask; what comes too early or does not help makes the next wait longer.
 
@@ -168,7 +177,7 @@ class Search:
         for step in range(most):
             status = self._enter() if status == "full" else self._step(patient=patient or step > 0)
             violation = self.violation()
-            if status in ("early", "failed") or violation <= goal or self.budget.spent():
+            if status in ("early", "failed") or violation <= goal or self._late():
                 break
             vain = 0 if violation < 0.7 * best else vain + 1
             best = min(best, violation)

@@ -1,10 +1,10 @@
 """The dual of every boxed loss: ½αᵀKα + Σ hᵢ(αᵢ) over a box, with or without Σα = 0, by working sets and Newton.
 
 Rounds of block working sets (`_blocks`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
-finds their values (`_search`). A few rows, and those for which rounds are
-slow, go to an interior-point method first (`_interior`). With ν, ε is found too (`_tube`). K is stored in float32 when
-the tolerance allows it and it fits, else rows are cached. At the end the gradient is computed afresh in float64, and
-the search goes on from there if the violation is too large.
+finds their values (`_search`). A few rows begin where libsvm ends (`_libsvm`); where it is slow or the dual is not one
+of its own, and where rounds are slow, an interior-point method comes first (`_interior`). With ν, ε is found too
+(`_tube`). K is stored in float32 when the tolerance allows it and it fits, else rows are cached. At the end the
+gradient is computed afresh in float64, and the search goes on from there if the violation is too large.
 """
 
 from typing import NamedTuple
@@ -55,10 +55,10 @@ class DualSolution(NamedTuple):
         "converged", "max_iter", "time_budget", "callback", or "stalled": nothing was gained any more, and ``gap`` and
         ``violation`` say how far from the optimum that is.
     info : dict
-        Rounds, Newton steps, interior steps, refinements; the largest jitter of their factors, relative to the diagonal
-        of K (it slows steps down, and does not change what is solved); how K was stored (``gram``); Kα in float64
-        (``product``); what bounds beyond the resolution of float64 were taken for (``bound``, None where there are
-        none).
+        Rounds, Newton steps, interior steps, steps of libsvm, refinements; the largest jitter of their factors,
+        relative to the diagonal of K (it slows steps down, and does not change what is solved); how K was stored
+        (``gram``); Kα in float64 (``product``); what bounds beyond the resolution of float64 were taken for
+        (``bound``, None where there are none).
     """
 
     alpha: np.ndarray
@@ -138,7 +138,8 @@ def solve(
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
-    with threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
+    worth = 0 if _loops(K.n) is _plain else np.inf
+    with threads_for(K.n), _tiles.part_of(worth):  # asked for once: each of a hundred short pieces would ask again
         store, stored = _store(K, tol, memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
@@ -178,7 +179,8 @@ def _solution(programme, a, g, violation, status, budget, info, nu=None):
     primal, objective, gap = programme.values(a, g, b)
     epsilon = None if nu is None else float(programme.epsilon[0])
     info = {"refinements": 0, "bound": None, **info, "rounds": budget.rounds,
-            "newton_steps": budget.newtons, "interior_steps": budget.interior, "jitter": budget.jitter,
+            "newton_steps": budget.newtons, "interior_steps": budget.interior, "libsvm_steps": budget.pairs,
+            "jitter": budget.jitter,
             "product": g + programme.target - programme.ridge * a}  # fmt: skip
     return DualSolution(a, b, gap, violation, primal, objective, epsilon, budget.steps, status, info)
 
@@ -232,7 +234,7 @@ def _store(K, tol, memory):
 
 def _is_quick(K, tol):
     """Whether the values of K are faster to compute than to store and read."""
-    return K.quick and K.n > QUICK and tol >= FINE and _tiles.loops() is not None
+    return K.quick and K.n > QUICK and tol >= FINE and _loops(K.n) is not _plain
 
 
 def _dtype(n, tol, memory):

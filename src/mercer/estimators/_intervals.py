@@ -13,9 +13,9 @@ from mercer.estimators._protocol import LARGEST, Derived
 from mercer.estimators.validation import check_method, held_residuals
 from mercer.gram import Rows
 from mercer.selection.judging import RowsLeftOut
+from mercer.solvers.fitted import LeftOut
 from mercer.sources.lazily import over_partitions
 from mercer.uncertainty import Deletion
-from mercer.uncertainty.left_out import LeftOut
 
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
 

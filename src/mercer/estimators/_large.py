@@ -15,12 +15,14 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
 from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
+from mercer.inference.neighbours import left_out_near
 from mercer.primal import certificate as proof
 from mercer.primal.growth import Task, grow
-from mercer.primal.kept import after_change
+from mercer.primal.kept import after_change, plain
 from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
+from mercer.solvers.full import ByLandmarks, solve_all
 from mercer.solvers.plan_landmarks import plan_landmarks, preferred, stages
 from mercer.sources import Checkpoint, OutOfTime, Without, as_source
 
@@ -29,6 +31,8 @@ SUBSET = 3000  # rows that hyper-parameters are searched on exactly
 TRIED = 512  # landmarks with which a length factor is tried on all rows
 STEP = math.sqrt(2.0)  # from one length factor to the next
 FACTORS = 5  # that are tried, at most
+JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
+BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
 STRETCHED = 0.4  # of the time that is left after a search on a subset
 DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
 
@@ -54,7 +58,7 @@ def landmark_plan(estimator, exact, n, d, targets):
     how.check()
     m = how.m if how.given is None else len(how.given)
     factors = 0 if estimator.criterion is None else FACTORS
-    return plan_landmarks(n, d, m, targets=targets, factors=factors, why=why, **options)
+    return plan_landmarks(n, d, m, targets=targets, factors=factors, why=why, solve=how.solve, **options)
 
 
 def rule_of(criterion):
@@ -91,7 +95,8 @@ def task_of(estimator, source, plan, trend, report=None, centred=True):
         options["progress"] = lambda done, n: report({"rows": done, "of": n})
     if how.checkpoint is not None:
         options["checkpoint"] = Checkpoint(how.checkpoint)
-    return Task(source, how, sizes, trend, centred, how.random_state, estimator._clock, options)
+    clock = estimator._clock.part(BEFORE) if how.solve else estimator._clock
+    return Task(source, how, sizes, trend, centred, how.random_state, clock, options)
 
 
 def resolve_kernel(kernel, source, default=False):
@@ -114,6 +119,8 @@ def source_plan(estimator, source):
     if how is None:
         raise ValueError("data that are read are fitted on landmarks: approximation=None needs them as arrays.")
     how = Landmarks() if isinstance(how, str) else how.check()
+    if how.solve:
+        raise ValueError("Landmarks(solve=True) needs all rows as arrays; data that are read are fitted on landmarks.")
     m, why = how.m if how.given is None else len(how.given), "The data are read pass by pass."
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": source.t, "why": why}
     options["elsewhere"] = None if source.engine is None else source.engine.room()
@@ -175,7 +182,8 @@ def fitted(task, kernel, lam, rule, found, criterion):
         raise ValueError(f"lam = {lam}: a fit on landmarks needs lam > 0; use a small one, or approximation=None.")
     task.lam = lam if rule is None else task.lam
     grown = grow(task, kernel, None if rule else lam, rule)
-    proof.told(grown.certificate, warn)
+    if not task.how.solve:
+        proof.told(grown.certificate, warn)
     if rule is None:
         return grown, None
     whole = grown.fit.lam
@@ -205,10 +213,41 @@ def said(estimator, grown, source):
     return report | grown.solver | {"stages": grown.stages, "approximation": grown.certificate}
 
 
+def solved(grown, kernel, rows, clock):
+    """`Solved` for all rows, or None where it came no nearer than the landmarks; the certificate says which.
+
+    ``grown`` is the fit on landmarks. The error, a tenth of which may be left, is its, or the smaller one
+    of some rows left out that their neighbours predict.
+    """
+    fit, found, lam = grown.fit, grown.certificate, grown.fit.lam
+    s = None if rows.weight is None else np.sqrt(rows.weight)
+    unit = math.sqrt(rows.n / rows.total)  # a row of weight w counts w times
+    b, loo = plain(fit)[1], found["loo"][-1][1]
+    error = min(loo, left_out_near(kernel, rows, lam, b, JUDGED, NEAR))
+    made = solve_all(
+        rows.gram(kernel), rows.gram(kernel, np.float32), lam, rows.scaled(rows.y), rows.scaled(rows.H), b,
+        ByLandmarks(kernel, rows.X, fit.chosen.points, fit.chosen.L, lam, s), proof.CERTIFIED * error / unit, clock,
+    )  # fmt: skip
+    rms, passes = made.rms * unit, made.info["passes"]
+    verdict = "solved" if rms <= proof.CERTIFIED * error else "not solved"
+    if verdict != "solved" and not math.hypot(rms, error) < loo:  # errors of predictions, both
+        found["words"] += f" {passes} passes over all rows came no nearer to the exact fit ({rms:.3g}): these stay."
+        proof.told(found, warn)
+        return None
+    words = f"{verdict}: {passes} passes over {rows.n} points. The exact fit is within {rms:.3g} (rms over the rows; "
+    words += f"{rms / error if error else math.inf:.2g} of the error of predictions, about {error:.3g}); that of "
+    words += f"{found['m']} landmarks was known to be within {found['distance']:.3g}."
+    words += "" if verdict == "solved" else " The time budget ended before it was a tenth."
+    found |= {"verdict": verdict, "words": words, "distance": rms, **made.info}
+    found["distance_relative"] = rms / error if error else math.inf
+    return made
+
+
 # ------------------------------------------------------------------------------------- rows that join and leave
 def has_landmarks(estimator):
     """Whether landmarks were asked for; AttributeError, as for any missing method, where they were not."""
-    if estimator.approximation is None or isinstance(estimator.approximation, str):
+    how = estimator.approximation
+    if how is None or isinstance(how, str) or how.solve:
         raise AttributeError("rows join and leave the sums of landmarks: use approximation=Landmarks(...).")
     return True
 

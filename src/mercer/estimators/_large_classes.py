@@ -19,7 +19,7 @@ JUDGED = 2048  # rows left out at the end
 
 def plan_classes_near(estimator, n, d):
     """The `Plan` by neighbours."""
-    return plan_neighbours(n, d, estimator.approximation.check().k, memory=estimator.memory)
+    return plan_neighbours(n, d, estimator.approximation.check().first, memory=estimator.memory)
 
 
 def fit_classes(estimator, rows, kernels):
@@ -44,7 +44,7 @@ def fit_classes(estimator, rows, kernels):
     link = LINKS[estimator.link]()
     constant = link.constant_variance if estimator.trend == "constant" or estimator.trend is True else 0.0
     number = rows.y[:, 0].astype(np.int64)
-    common = number, rows.weights(), classes, estimator.link, known_mean(estimator.trend) or 0.0, constant, how.k
+    common = number, rows.weights(), classes, estimator.link, known_mean(estimator.trend) or 0.0, constant, how.first
 
     def at(kernel):
         return NeighbourClasses(kernel, rows.X, *common)

@@ -14,7 +14,7 @@ from mercer.gram.landmarks import drawn
 from mercer.gram.neighbours import Neighbours
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.neighbours_kept import KeptNeighbours, mean_square
+from mercer.inference.neighbours_kept import KeptNeighbours, enough, mean_square
 from mercer.kernels.algebra import rescale
 from mercer.primal.design import choose_landmarks
 from mercer.selection.local_search import search_neighbours
@@ -24,6 +24,7 @@ from mercer.sources.base import Block
 
 CANDIDATES = 20  # rows for each landmark of the global part
 ALIVE = 5.0  # factor of a length scale from the median distance beyond which its slope is too small to follow
+NOISY = 0.1  # of the variance of y: noise of these starts, so that structure is taken in as it pays
 GLOBAL = 256  # landmarks of the global part where none are said
 
 
@@ -36,7 +37,9 @@ def plan_for(estimator, criterion, n, d, targets, why=""):
     m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, n)
     if isinstance(estimator.approximation, Fourier):
         why = "The mean is a sum of waves, from a Toeplitz system; variances are those of neighbours."
-    return plan_neighbours(n, d, how.k, m=m, memory=estimator.memory, targets=targets, learnt=learnt, why=why)
+    return plan_neighbours(
+        n, d, how.first, m=m, most=how.most, memory=estimator.memory, targets=targets, learnt=learnt, why=why
+    )
 
 
 def _how(estimator):
@@ -67,38 +70,41 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
         Whether y is one column, and whether each row has a noise variance of its own.
     """
     how, started, kernel = _how(estimator), time.perf_counter(), kernels[0]
-    _tiles.loops(rows.n * how.k**2)  # before the first k: compiled loops have other last bits
-    if criterion is not None:
-        some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
-        kernel, lam = learn(kernels, some, lam)
-        if rows.n > SUBSET:
-            kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
-    if not lam >= 0:
-        raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
-    f = _posterior(estimator, kernel, rows, lam, precisions, _global_part(kernel, rows, how))
-    kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
-    if how.recalibrate and criterion is not None and estimator.optimize == "all":
-        f, factor = _recalibrated(f, kept)
-        kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
-    publish(estimator, kept, precisions)
+    with _tiles.part_of(rows.n * how.first**2):
+        if criterion is not None:
+            some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
+            kernel, lam = learn(kernels, some, lam)
+            if rows.n > SUBSET:
+                kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
+        if not lam >= 0:
+            raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
+        basis = _global_part(kernel, rows, how)
+        f = _posterior(estimator, kernel, rows, lam, precisions, basis, how.first)
+        k = enough(f, how.random_state, how.most)
+        f = f if k == f.k else _posterior(estimator, kernel, rows, lam, precisions, basis, k)
+        kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
+        if how.recalibrate and criterion is not None and estimator.optimize == "all":
+            f, factor = _recalibrated(f, kept)
+            kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
+        publish(estimator, kept, precisions)
 
 
-def _posterior(estimator, kernel, rows, lam, precisions, basis):
+def _posterior(estimator, kernel, rows, lam, precisions, basis, k):
     """By waves where these were asked for, else by neighbours."""
     how, criterion = estimator.approximation, learning.evidence_of(precisions)
     if isinstance(how, Fourier):
         return FourierPosterior.fit(kernel, rows, lam, how, criterion)
-    how = _how(estimator)
-    return NeighbourPosterior.fit(kernel, rows, lam, how.k, how.random_state, criterion, basis)
+    return NeighbourPosterior.fit(kernel, rows, lam, k, _how(estimator).random_state, criterion, basis)
 
 
-def _alive(kernel, kernels, lam):
+def _alive(kernel, kernels, lam, variance):
     """Starts beside what was found on some rows: a length that it made too long to matter may matter on all of them."""
     first = next((one for one in kernels if one.names == kernel.names), kernel)
     lengths = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
     near = np.clip(kernel.theta, first.theta - math.log(ALIVE), first.theta + math.log(ALIVE))
     mine = np.where(lengths, near, kernel.theta)
-    return [np.append(theta, math.log(max(lam, 1e-300))) for theta in (mine, np.where(lengths, first.theta, mine))]
+    lam = max(lam, NOISY * variance)
+    return [np.append(theta, math.log(lam)) for theta in (mine, np.where(lengths, first.theta, mine))]
 
 
 def _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started):
@@ -108,9 +114,10 @@ def _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, star
     box = np.vstack([kernel.theta_bounds, [np.log(bounds)]])
     free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
+    starts = _alive(kernel, kernels, lam, float(rows.y.var(axis=0).mean()))
     found = search_neighbours(
-        kernel, rows, lam, how.k, how.random_state, ordered=criterion.by_neighbours == "before", names=names, box=box,
-        free=free, starts=_alive(kernel, kernels, lam), counts=counts, prior=prior, clock=estimator._search_clock(),
+        kernel, rows, lam, how.first, how.random_state, ordered=criterion.by_neighbours == "before", names=names,
+        box=box, free=free, starts=starts, counts=counts, prior=prior, clock=estimator._search_clock(),
         callback=reporter(estimator),
     )  # fmt: skip
     first, estimator.selection_ = estimator.selection_, found
@@ -155,7 +162,7 @@ def changed(estimator, rows):
     was, flat = estimator.neighbours_.posterior, estimator.neighbours_.flat
     precisions, fitted = np.ndim(estimator.noise_) == 1, copy.copy(estimator)
     basis = None if was.points is None else (was.points, was.L)
-    f = _posterior(estimator, was.kernel, rows, was.lam, precisions, basis)
+    f = _posterior(estimator, was.kernel, rows, was.lam, precisions, basis, was.k)
     publish(fitted, KeptNeighbours.of(f, _how(estimator).random_state, flat), precisions)
     fitted.fit_report_["updates"] = estimator.fit_report_.get("updates", 0) + 1
     return fitted

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer._clock import latest
+from mercer._tiles import LOADING
 from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import conventions, given_kernels
@@ -14,6 +15,7 @@ from mercer.primal.collapsed import Bound, climb
 from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.result import reporter
+from mercer.solvers.plan import CAUTION
 from mercer.solvers.plan_neighbours import COLUMNS
 from mercer.sources import Arrays, is_source
 
@@ -36,12 +38,14 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
         return found
     why = f"{found.reasons[0]} Of {d} columns neighbours are near, and a process is asked for uncertainty."
     nearby = local.plan_for(estimator, criterion, n, d, targets, why)
-    return nearby if nearby.seconds <= latest(estimator.time_budget) else found
+    late = latest(estimator.time_budget)
+    fits = nearby.seconds <= late and CAUTION * nearby.last + LOADING <= late  # a search has an end, the fit has not
+    return nearby if fits else found
 
 
 def prepared(estimator, X, y, sample_weight):
     """(source, kernels, (X, y, w), flat): of data that are read some rows, on which all is learnt before the passes."""
-    if not is_source(X):
+    if isinstance(X, np.ndarray) or not is_source(X):
         kernels, X, y, flat = estimator._prepare(X, y, auto=True)
         return None, kernels, (X, y, sample_weight), flat
     if np.ndim(estimator.noise):

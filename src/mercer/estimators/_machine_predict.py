@@ -1,13 +1,13 @@
 """What a fitted kernel machine says: numbers, labels, probabilities, and how good they are."""
 
 from abc import abstractmethod
-from functools import cached_property
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer._cached import cached_property
 from mercer.estimators._base import KernelRegressor
 from mercer.estimators._machine_search import left_out_decision, refuse_left_out
 from mercer.estimators.validation import check_method, predicts_numbers

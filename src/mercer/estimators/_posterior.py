@@ -15,8 +15,8 @@ from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.inference.regression import RegressionPosterior
 from mercer.solvers import choose
+from mercer.solvers.fitted import left_out
 from mercer.sources.lazily import over_partitions
-from mercer.uncertainty.left_out import left_out
 
 
 class PosteriorEstimator(LinearEstimator):

@@ -6,7 +6,6 @@ the estimator as it was.
 
 import copy
 from abc import abstractmethod
-from functools import cached_property
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _tiles, uncertainty
+from mercer._cached import cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
@@ -148,19 +148,20 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted.fit_report_ = FitReport()
-        fitted._fit(X, y, *args)
-        fitted._complete_report(clock)
+        with _tiles.watched() as used:
+            fitted._fit(X, y, *args)
+        fitted._complete_report(clock, used)
         self._take_over(fitted)
         end(self, X, y)
         return self
 
-    def _complete_report(self, clock):
+    def _complete_report(self, clock, used):
         """What every report says, around what the fit has said."""
         said = {"estimator": type(self).__name__, **self.fit_report_}
         if self.selection_ is not None:
             said["selection"] = self.selection_.to_dict()
         plan = self.__dict__.get("plan_")
-        said["loops"] = _tiles.said(plan is not None and plan.compiled)
+        said["loops"] = _tiles.said(plan is not None and plan.compiled, used)
         self.fit_report_ = FitReport(said, seconds=clock.seconds)
         del self._clock
 

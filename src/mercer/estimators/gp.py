@@ -53,11 +53,11 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         up to a multiple of four, at least 16): predictions are the moments of the mixture. Each draw keeps a factor of
         8n² bytes.
     starts : int, default=3
-        How many starts of the search are followed; with more than one, two with much noise replace the last.
+        How many starts of the search are followed; with more than one, one with much noise is the last.
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
-        None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 20 columns `Landmarks`.
+        None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 32 columns `Landmarks`.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -203,6 +203,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
+        options["lam_alone"] = self.optimize == "lam"
         exact, found = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options), None
         if approximates(self, rows):
             found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)

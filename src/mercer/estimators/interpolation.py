@@ -139,6 +139,13 @@ class KernelInterpolator(KernelRegressor):
         target = factor.project(y / scale)
         distance = np.linalg.norm(y / scale - target) / max(np.linalg.norm(y / scale), np.finfo(float).tiny)
         alpha, norm = factor.solve(target)
+        with np.errstate(over="ignore"):
+            terms = np.abs(alpha).sum(axis=0) * scale * float(np.max(kernel.diag(X)))
+        if not np.isfinite(terms).all():
+            raise ValueError(
+                f"y reaches {np.abs(y).max():.2g}, and its interpolant is a sum of numbers beyond float64. "
+                f"Divide y by {np.abs(y).max():.1g}, or take a shorter length scale."
+            )
 
         rank = factor.rank
         self._set_model(kernel, take(X, factor.pivots), alpha * scale, np.zeros(0), flat)
@@ -180,7 +187,7 @@ class KernelInterpolator(KernelRegressor):
 
     def _plan(self, n, binding=True):
         options = {"memory": self.memory, "time_budget": self.time_budget, "reason": WHY, "binding": binding}
-        return plan_arrays("pivoted cholesky", n, 3, operations=PIVOTING * n**3, **options)
+        return plan_arrays("pivoted cholesky", n, 4, operations=PIVOTING * n**3, **options)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

@@ -22,7 +22,7 @@ from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.solvers.plan import plan_iteration
+from mercer.solvers.plan import FACTOR_UP_TO, NEWTON, plan_iteration
 from mercer.sources import Arrays, is_source
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
@@ -250,7 +250,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         loss = resolve(self.loss)
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
         way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
-        exact = plan_iteration(way, n, d, memory=self.memory, compiled=n > FEW if way == "working_set" else None)
+        boxed = way == "working_set"
+        options = {"factors": 0 if boxed or n > FACTOR_UP_TO else NEWTON, "compiled": n > FEW if boxed else None}
+        exact = plan_iteration(way, n, d, memory=self.memory, **options)
         if isinstance(self.approximation, str) and self.solver != "auto":
             return exact
         found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None

@@ -19,9 +19,8 @@ from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
-from mercer.solvers.accuracy import examine_fit
+from mercer.solvers.fitted import constant_model, examine_fit, left_out
 from mercer.sources import Arrays, is_source
-from mercer.uncertainty.left_out import constant_model, left_out
 
 
 class KernelRidge(ProgressSupport, LinearEstimator):
@@ -173,7 +172,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             if base.automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
                 found = searched(self, rows, rule, clock=self._search_clock())
                 kernels, lam = [found.kernel_], found.lam_
-            return self._fit_landmarks(source, kernels, lam, flat, rows.unit)
+            return self._fit_landmarks(source, kernels, lam, flat, rows)
         kernel = kernels[0]
         if rule is not None:
             kernel, lam = self._select(kernels, rows, lam, rule, solver)
@@ -184,7 +183,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         rule = base.as_rule(self)
         search = None if rule is None else n if rule.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
-        options["time_budget"] = self.time_budget
+        options |= {"time_budget": self.time_budget, "lam_alone": self.optimize == "lam"}
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
         if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
             exact = partial(self._exact, n, d, **options)
@@ -206,8 +205,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         self.plan_ = large.source_plan(self, source)
         self._fit_landmarks(source, kernels, float(self.lam), flat)
 
-    def _fit_landmarks(self, source, kernels, lam, flat, unit=1.0):
-        """Fit on landmarks, and set everything that is learnt."""
+    def _fit_landmarks(self, source, kernels, lam, flat, rows=None):
+        """Fit on landmarks, and set everything that is learnt; ``rows`` are those of the source as points."""
+        unit = 1.0 if rows is None else rows.unit
         criterion = base.as_rule(self)
         task = large.task_of(self, source, self.plan_, base.named_trend(self) and constant, reporter(self))
         kernel, found, rule = kernels[0], None, large.rule_of(criterion)
@@ -217,9 +217,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
         if found is not None:
             self.selection_ = found
-        alpha, b = kept.plain(grown.fit)
-        self._set_model(kernel, grown.fit.chosen.points, alpha * unit, b[0] * unit if b.size else b, flat)
-        self.lam_, norm = grown.fit.lam, kept.norm(grown.fit) * unit
+        points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
+        whole = large.solved(grown, kernel, rows, self._clock) if task.how.solve else None
+        if whole is not None:
+            points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
+            self.point_index_ = rows.point_index()
+        self._set_model(kernel, points, alpha * unit, b[0] * unit if b.size else b, flat)
+        self.lam_ = grown.fit.lam
         self.rkhs_norm_ = float(norm[0]) if flat else norm
         self.regularization_ = base.conventions(self.lam_, grown.fit.sums.weight)
         self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)

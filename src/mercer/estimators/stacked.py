@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
 from mercer._warn import warn
-from mercer.estimators._auto import SECONDS, searchable, searched
+from mercer.estimators._auto import LEAST_ROWS, SECONDS, searchable, searched
 from mercer.estimators._base import automatic, check_kernel, conventions
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
@@ -18,7 +18,16 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
 from mercer.inference.regression import RegressionPosterior
-from mercer.inference.stacking import Stack, log_density_of, moments_of, quantiles_of, stacking_weights
+from mercer.inference.stacking import (
+    SCALES,
+    Stack,
+    at_scale_one,
+    log_density_of,
+    moments_of,
+    quantiles_of,
+    scale_weights,
+    scaled,
+)
 from mercer.kernels import Gaussian, Kernel
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search.found import left_out
@@ -34,11 +43,12 @@ MOST_BYTES = 2e9  # of all factors
 
 
 class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
-    """p(y | x) = Σₖ wₖ N(y; mₖ(x), vₖ(x) + λₖ): processes with different kernels, weighed by left-out densities.
+    """p(y | x) = Σₖₛ wₖₛ N(y; mₖ(x), s² (vₖ(x) + λₖ)): processes with different kernels, weighed by left-out densities.
 
     `mercer.selection.search_kernels` proposes the kernels; the weights maximise the mean log density of each row under
-    the mixture of the models without it, which is a concave problem. What one kernel would be too sure of, several are
-    not: intervals and densities gain more by it than means.
+    the mixture of the models without it, which is a concave problem. Each process is there with its deviations times
+    s = 1/4, 1/2, 1, 2 and 4: a normal distribution is too sure of rows far away, and rows like that would decide
+    which kernel is the best. What one kernel would be too sure of, several are not.
 
     Parameters
     ----------
@@ -46,8 +56,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         "auto" searches for kernels; a list is what is mixed, as it is.
     lam : list of float, default=None
         λ of each kernel of a list.
-    weights : list of float, default=None
-        Of each kernel of a list; None takes those of the best left-out density.
+    weights : array-like of shape (k,) or (k, 5), default=None
+        Of each kernel of a list, or of each at each scale s; None takes those of the best left-out density.
     n_models : int, default=6
         How many kernels are kept at most.
     criterion : {"evidence", "loo"} or Criterion, default="evidence"
@@ -65,6 +75,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         Kernels and λ that are mixed, the heaviest first.
     weights_ : ndarray of shape (k,)
         Their weights.
+    scale_weights_ : ndarray of shape (k, 5)
+        The same for each scale of their deviations.
     words_ : list of str
         What each says of the function.
     kernel_, lam_ : Kernel, float
@@ -109,6 +121,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         "kernel_": Kernel,
         "lam_": "number",
         "weights_": "float k",
+        "scale_weights_": "float k s",
         "stack": Stack,
         "n_features_in_": "size d",
     }
@@ -168,11 +181,12 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         solver, self.plan_ = self._choose(rows.n, rows.d, binding=True)
         kernels, lams, words = self._search(rows, solver) if automatic(self.kernel) else self._given(rows)
         kernels, lams, words, found = _usable(kernels, lams, words, rows, solver)
-        weights, kept = self._weigh(np.array([density for *_, density in found]), rows)
+        self.scale_weights_, kept = self._weigh(found, rows)
         self.kernels_, self.lams_, self.words_ = ([one[k] for k in kept] for one in (kernels, lams, words))
-        self.weights_, self.kernel_, self.lam_ = weights, self.kernels_[0], self.lams_[0]
+        self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]
         both = zip(self.kernels_, self.lams_, strict=True)
-        self._stack = Stack([RegressionPosterior.fit(kernel, rows, lam, solver) for kernel, lam in both], weights)
+        parts = [RegressionPosterior.fit(kernel, rows, lam, solver) for kernel, lam in both]
+        self._stack = Stack(parts, self.scale_weights_)
         self._publish(rows, [found[k] for k in kept])
 
     def plan(self, n, d=None, *, targets=1, rows=None):
@@ -216,29 +230,34 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         )
         return [1e-6 * spread * Gaussian(1.0)], [spread], ["a constant"]
 
-    def _weigh(self, densities, rows):
-        """(weights, which kernels), the heaviest first; those that hardly count are left out."""
+    def _weigh(self, found, rows):
+        """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
         if self.weights is not None:
             weights = np.asarray(self.weights, dtype=float)
-            if weights.shape != (len(densities),) or not (weights >= 0).all() or not weights.sum() > 0:
-                raise ValueError(f"weights must be {len(densities)} numbers >= 0, got {self.weights!r:.80}.")
-            return weights / weights.sum(), np.arange(len(weights))
-        counts = rows.row_weight if len(rows.row_weight) == densities.shape[1] else None
+            k, fits = len(found), weights.shape in ((len(found),), (len(found), len(SCALES)))
+            if not fits or not (weights >= 0).all() or not weights.sum() > 0:
+                raise ValueError(f"weights must be {k} or {k} x {len(SCALES)} numbers >= 0, got {self.weights!r:.80}.")
+            weights = at_scale_one(weights) if weights.ndim == 1 else weights
+            return weights / weights.sum(), np.arange(k)
+        if len(rows.row_y) < LEAST_ROWS:
+            return at_scale_one([1.0 / len(found)] * len(found)), np.arange(len(found))
+        apart = rows.apart()
+        y, (means, stds) = apart.y[:, 0], _moments(found, apart)
+        counts = rows.row_weight if len(rows.row_weight) == len(y) else None
         most = int(max(1, min(self.n_models, MOST_BYTES // (8 * rows.n**2 + 1))))
-        weights = stacking_weights(densities, counts)
+        weights = scale_weights(y, means, stds, counts).sum(axis=1)
         kept = np.argsort(-weights, kind="stable")[:most]
         kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
-        weights = stacking_weights(densities[kept], counts)
-        order = np.argsort(-weights, kind="stable")
+        weights = scale_weights(y, means[kept], stds[kept], counts)
+        order = np.argsort(-weights.sum(axis=1), kind="stable")
         return weights[order], kept[order]
 
     def _publish(self, rows, found):
         """Set what is known after the fit."""
         apart = rows.apart()
-        means = np.array([apart.y[:, 0] - residuals[:, 0] for residuals, _, _ in found])
-        stds = np.sqrt([variance for _, variance, _ in found])
-        self.left_out_density_ = float(np.mean(log_density_of(apart.y[:, 0], means, stds, self.weights_)))
-        self._left = [rows.to_rows(one) for one in moments_of(means, stds, self.weights_)]
+        mixture = scaled(*_moments(found, apart), self.scale_weights_)
+        self.left_out_density_ = float(np.mean(log_density_of(apart.y[:, 0], *mixture)))
+        self._left = [rows.to_rows(one) for one in moments_of(*mixture)]
         self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
         self.regularization_ = conventions(self.lam_, rows.total)
@@ -253,7 +272,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             self.fit_report_["selection"] = self.selection_.to_dict()
 
     def _learnt(self, rows):
-        return {"kernel": self.kernels_, "lam": self.lams_, "weights": self.weights_.tolist()}
+        return {"kernel": self.kernels_, "lam": self.lams_, "weights": self.scale_weights_.tolist()}
 
     def _left_out_rows(self):
         return RowsLeftOut(self._left[0], std=self._left[1])
@@ -284,7 +303,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         X = self._new_rows(X)
         if return_cov:
             return self._stack.covariance(X, noisy)
-        return moments_of(*self._stack.normals(X, noisy), self.weights_) if return_std else self._stack.mean(X)
+        return moments_of(*self._stack.normals(X, noisy)) if return_std else self._stack.mean(X)
 
     def quantile(self, X, levels):
         """The quantiles of a new y at x, of shape (m, number of levels).
@@ -298,7 +317,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         levels = np.atleast_1d(np.asarray(levels, dtype=float))
         if not ((levels > 0) & (levels < 1)).all():
             raise ValueError(f"levels must be between 0 and 1, got {levels}.")
-        return quantiles_of(levels, *self._stack.normals(self._new_rows(X)), self.weights_)
+        return quantiles_of(levels, *self._stack.normals(self._new_rows(X)))
 
     def predict_interval(self, X, coverage=0.9, *, method="mixture", calibration=None):
         """The interval between two quantiles of the mixture, which holds a new target with probability ``coverage``.
@@ -331,7 +350,12 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         y : array-like of shape (m,)
         """
         X = self._new_rows(X)
-        return log_density_of(np.asarray(y, dtype=float), *self._stack.normals(X), self.weights_)
+        return log_density_of(np.asarray(y, dtype=float), *self._stack.normals(X))
+
+
+def _moments(found, rows):
+    """(means, standard deviations) of each row under each model without it, (k, n)."""
+    return np.array([rows.y[:, 0] - e[:, 0] for e, _ in found]), np.sqrt([variance for _, variance in found])
 
 
 def _usable(kernels, lams, words, rows, solver):

@@ -39,7 +39,10 @@ def spread(y, weight, centred):
 
 def solver_of(found):
     """The name of what solved it, for a report."""
-    return "interior point, Newton" if found.solution.info.get("interior_steps") else "working set"
+    info = found.solution.info
+    if info.get("interior_steps"):
+        return "interior point, Newton"
+    return "libsvm, Newton" if info.get("libsvm_steps") else "working set"
 
 
 def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None, clock=FOREVER, **options):

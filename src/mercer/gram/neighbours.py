@@ -1,13 +1,13 @@
 """Neighbours: each prediction from the k nearest rows, in the metric that the kernel has learnt."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from mercer import _threads, _tiles
+from mercer._cached import cached_property
 from mercer.gram.base import joined, take
 from mercer.gram.landmarks import Landmarks
 from mercer.kernels import distance
@@ -16,6 +16,7 @@ QUERIES = 512  # that one thread looks up at a time
 TREE_UP_TO = 3  # columns up to which a tree is faster than looking at all rows
 TREE_ALSO = 8  # and up to these, where there are more rows than
 TREE_FROM = 300_000
+FIRST, MOST = 64, 256  # neighbours that "auto" begins with, and ends with
 ENTRIES = 2**22  # of a block of distances without compiled loops: 32 MB
 SPARE = 16  # neighbours asked for beyond those expected, where some come too late in the order
 
@@ -29,8 +30,9 @@ class Neighbours:
 
     Parameters
     ----------
-    k : int, default=64
-        How many. Smooth kernels with little noise need more.
+    k : int or "auto", default="auto"
+        How many. Smooth kernels with little noise need more: "auto" learns with 64, and doubles them up to 256 while
+        rows left out become more likely by that.
     landmarks : int, Landmarks or None, default=None
         With it f = g + r: m landmarks carry the global part g, and neighbours the rest r, whose kernel is
         k(x, z) − aₓᵀa_z. For gaps and for inputs far outside, which neighbours alone see from one side.
@@ -51,17 +53,27 @@ class Neighbours:
     (True, array([0. , 1.1]))
     """
 
-    k: int = 64
+    k: int | str = "auto"
     landmarks: Any = None
     recalibrate: bool = True
     random_state: int = 0
 
     def check(self):
         """Return self, or raise ValueError for what cannot be."""
-        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
-            raise ValueError(f"k must be a whole number >= 1, got {self.k!r}.")
+        if self.k != "auto" and (not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1):
+            raise ValueError(f'k must be a whole number >= 1 or "auto", got {self.k!r}.')
         self.chosen()
         return self
+
+    @property
+    def first(self):
+        """Neighbours that hyper-parameters are learnt with."""
+        return FIRST if self.k == "auto" else self.k
+
+    @property
+    def most(self):
+        """Neighbours that there may be in the end."""
+        return MOST if self.k == "auto" else self.k
 
     def chosen(self):
         """`Landmarks` of the global part, or None."""

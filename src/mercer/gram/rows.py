@@ -151,13 +151,13 @@ class Rows:
         """H at X, without columns where there is no trend."""
         return np.zeros((len(X), 0)) if self.trend is None else self.trend(X)
 
-    def kernel_matrix(self, kernel):
+    def kernel_matrix(self, kernel, dtype=np.float64):
         """K of the points, without weights: for a loss that has its own."""
-        return TiledGram(kernel, self.X)
+        return TiledGram(kernel, self.X, dtype)
 
-    def gram(self, kernel):
+    def gram(self, kernel, dtype=np.float64):
         """S K S of the points."""
-        K = self.kernel_matrix(kernel)
+        K = self.kernel_matrix(kernel, dtype)
         return K if self.weight is None else ScaledGram(K, np.sqrt(self.weight))
 
     def take(self, index):

@@ -99,7 +99,6 @@ class OrderedRows:
         X, F = (self.X if X is None else X), (self.F if F is None else F)
         both = np.column_stack([index, own])
         parts = [slice(i, i + CHUNK) for i in range(0, len(index), CHUNK)]
-        _tiles.loops(both.size * both.shape[1])
 
         def one(i, worker):
             part = parts[i]
@@ -111,7 +110,8 @@ class OrderedRows:
             C.reshape(len(C), -1)[:, :: C.shape[1] + 1][:, :-1] += self.noise_of(np.maximum(index[part], 0))
             work(part, cloud, C, absent)
 
-        _threads.run(one, len(parts))
+        with _tiles.part_of(both.size * both.shape[1]):
+            _threads.run(one, len(parts))
 
     def told(self, index, own, X=None, F=None, noisy=True):
         """(mean of y without what is shared, what is left of the features, variance, rows left out) of each system.
@@ -384,3 +384,21 @@ class NeighbourPosterior:
         index = ordered.near.others(rows, min(self.k if k is None else k, max(n - 1, 1)))
         local, rest, variance, _ = ordered.told(index, rows)
         return ordered.y[rows] - local - rest @ self.beta, variance + self._shared_variance(rest)
+
+
+def left_out_near(kernel, rows, lam, b, count, k):
+    """The rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.inference.neighbours import left_out_near
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 9, 100)[:, None]
+    >>> left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), 1e-4, np.zeros((0, 1)), 50, 8) < 0.01
+    True
+    """
+    ordered, own = OrderedRows(kernel, rows, lam, 0), np.arange(min(count, rows.n))
+    local, rest, _, _ = ordered.told(ordered.near.others(own, min(k, rows.n - 1)), own)
+    return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))

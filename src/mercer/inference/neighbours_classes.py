@@ -112,7 +112,6 @@ class NeighbourClasses:
         mean, variance = np.empty((2, len(index), len(problems)))
         both = np.column_stack([index, own])
         parts = [slice(i, i + CHUNK) for i in range(0, len(index), CHUNK)]
-        _tiles.loops(both.size * both.shape[1] * len(problems))
 
         def work(i, worker):
             part = parts[i]
@@ -123,7 +122,8 @@ class NeighbourClasses:
                 sign = np.where(self.number[N] == one, 1.0, -1.0)
                 mean[part, j], variance[part, j] = self._mode(C, absent, sign, weight)
 
-        _threads.run(work, len(parts))
+        with _tiles.part_of(both.size * both.shape[1] * len(problems)):
+            _threads.run(work, len(parts))
         return mean + self.offset, variance
 
     def _mode(self, C, absent, sign, weight):

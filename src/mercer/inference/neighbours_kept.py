@@ -46,7 +46,7 @@ class KeptNeighbours:
     def of(cls, posterior, seed, flat, factor=None):
         """Return what is kept of a posterior; ``factor`` is what its variances were multiplied by."""
         rows = posterior.rows
-        some = np.sort(np.random.default_rng(seed + 1).permutation(rows.n)[:LEFT_OUT])
+        some = _drawn(rows.n, seed)
         residuals, variance = posterior.left_out(some)
         half = max(1, posterior.k // 2)
         fewer = density(*posterior.left_out(some, half)) if half < posterior.k else None
@@ -85,6 +85,23 @@ class KeptNeighbours:
     def dof(self):
         """Not known either."""
         return float("nan")
+
+
+def enough(posterior, seed, most):
+    """The k up to ``most``, doubled from that of a posterior while rows left out gain by it."""
+    k, some, here = posterior.k, _drawn(posterior.rows.n, seed), None
+    while 2 * k <= min(most, posterior.rows.n - 1):
+        here = density(*posterior.left_out(some, k)).mean() if here is None else here
+        there = density(*posterior.left_out(some, 2 * k)).mean()
+        if not there - here > GAIN:
+            break
+        k, here = 2 * k, there
+    return k
+
+
+def _drawn(n, seed):
+    """Places of the rows that are left out."""
+    return np.sort(np.random.default_rng(seed + 1).permutation(n)[:LEFT_OUT])
 
 
 def density(residuals, variance):

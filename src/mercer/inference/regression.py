@@ -12,8 +12,8 @@ from mercer.gram import Rows, apply, take
 from mercer.inference.moments import Slopes, clip, draw, noise_at
 from mercer.kernels import Kernel
 from mercer.kernels.algebra import additive_parts
-from mercer.solvers.accuracy import examine_fit
 from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.fitted import examine_fit
 from mercer.solvers.projected import Projected, project
 
 ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB

@@ -1,10 +1,9 @@
 """Laplace's approximation for several classes: one latent function each, and the softmax between them."""
 
-from functools import cached_property
-
 import numpy as np
 from scipy.special import ndtri, softmax
 
+from mercer._cached import cached_property
 from mercer._state import check
 from mercer._threads import few_threads
 from mercer.inference.mode import Mode

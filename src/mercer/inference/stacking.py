@@ -7,7 +7,8 @@ from mercer._state import check
 from mercer.inference.regression import RegressionPosterior
 
 PRIOR = 0.1  # rows that each model is taken to have explained before any is seen
-GAP = 1e-5  # nats for each row that weights may be short of the best
+GAP = 1e-4  # nats for each row that weights may be short of the best
+SCALES = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # of the deviations of a process, K and λ times the square: tails
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -23,7 +24,7 @@ def stacking_weights(densities, counts=None, prior=PRIOR, gap=GAP, most=5000):
     counts : ndarray of shape (n,), default=None
         How often each row counts.
     prior : float, default=0.1
-    gap : float, default=1e-5
+    gap : float, default=1e-4
         Of a mean over the rows.
     most : int, default=5000
         Iterations.
@@ -57,13 +58,15 @@ def stacking_weights(densities, counts=None, prior=PRIOR, gap=GAP, most=5000):
 
 
 class Stack:
-    """p(y | x) = Σₖ wₖ N(y; mₖ(x), vₖ(x) + λₖ): several posteriors with weights.
+    """p(y | x) = Σₖₛ wₖₛ N(y; mₖ(x), s² (vₖ(x) + λₖ)): several posteriors, each at several scales, with weights.
+
+    K and λ times s² leave the mean as it is; together the scales say how long the tails are.
 
     Parameters
     ----------
     posteriors : list of RegressionPosterior
         On the same rows, of one target.
-    weights : ndarray of shape (k,)
+    weights : ndarray of shape (k, number of scales)
         Not negative, of sum 1.
 
     Examples
@@ -71,12 +74,12 @@ class Stack:
     >>> import numpy as np
     >>> from mercer.gram import Rows
     >>> from mercer.inference.regression import RegressionPosterior
-    >>> from mercer.inference.stacking import Stack
+    >>> from mercer.inference.stacking import Stack, at_scale_one
     >>> from mercer.kernels import Gaussian
     >>> from mercer.solvers import Cholesky
     >>> rows = Rows(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]))
     >>> both = [RegressionPosterior.fit(Gaussian(ell), rows, 0.1, Cholesky()) for ell in (0.5, 2.0)]
-    >>> Stack(both, np.array([0.25, 0.75])).mean(np.array([[1.0]])).round(3)
+    >>> Stack(both, at_scale_one([0.25, 0.75])).mean(np.array([[1.0]])).round(3)
     array([0.786])
     """
 
@@ -90,33 +93,54 @@ class Stack:
     @classmethod
     def from_state(cls, state):
         """Return the stack that had this state."""
-        check(state, {"posteriors": list, "weights": "float k"}, "Stack")
-        one = len(state["posteriors"]) == len(state["weights"])
+        check(state, {"posteriors": list, "weights": "float k s"}, "Stack")
+        one = np.shape(state["weights"]) == (len(state["posteriors"]), len(SCALES))
         if not one or not all(isinstance(part, RegressionPosterior) for part in state["posteriors"]):
-            raise ValueError("a stack is made of posteriors, with a weight for each.")
+            raise ValueError("a stack is made of posteriors, with a weight for each at each scale.")
         return cls(**state)
 
     def mean(self, X):
         """Σₖ wₖ mₖ(x), of shape (m,)."""
-        return sum(w * part.mean(X)[:, 0] for w, part in zip(self.weights, self.posteriors, strict=True))
+        return sum(w * part.mean(X)[:, 0] for w, part in zip(self.weights.sum(axis=1), self.posteriors, strict=True))
 
     def covariance(self, X, noisy=False):
         """(mean, covariance) of f, or of new y, at all rows of X: within the parts and between them."""
-        found = [part.covariance(X) for part in self.posteriors]
+        found, weights, within = [part.covariance(X) for part in self.posteriors], self.weights.sum(axis=1), 0.0
         means = np.array([one.mean[:, 0] for one, _ in found])
-        mean = self.weights @ means
-        C = np.tensordot(self.weights, [C for _, C in found], axes=1) + ((means - mean).T * self.weights) @ (
-            means - mean
-        )
-        noise = sum(w * part.lam for w, part in zip(self.weights, self.posteriors, strict=True)) if noisy else 0.0
-        return mean, C + noise * np.eye(len(mean))
+        mean = weights @ means
+        for square, part, (_, C) in zip(self.weights @ SCALES**2, self.posteriors, found, strict=True):
+            within = within + square * (C + (part.lam if noisy else 0.0) * np.eye(len(mean)))
+        return mean, within + ((means - mean).T * weights) @ (means - mean)
 
     def normals(self, X, noisy=True):
-        """(means, standard deviations) of the parts, of shape (k, m): of a new y, or of f(x)."""
+        """(means, standard deviations, weights) of the parts at all scales: of a new y, or of f(x)."""
         found = [part.moments(X) for part in self.posteriors]
         noise = [part.lam if noisy else 0.0 for part in self.posteriors]
         means = np.array([one.mean[:, 0] for one in found])
-        return means, np.sqrt([one.variance.ravel() + lam for one, lam in zip(found, noise, strict=True)])
+        stds = np.sqrt([one.variance.ravel() + lam for one, lam in zip(found, noise, strict=True)])
+        return scaled(means, stds, self.weights)
+
+
+def at_scale_one(weights):
+    """Weights of models as those of a `Stack`: nothing at other scales."""
+    return np.multiply.outer(np.asarray(weights, dtype=float), (SCALES == 1.0).astype(float))
+
+
+def scaled(means, stds, weights):
+    """(means, standard deviations, weights) of models at all scales, a row for each: from (k, m), (k, m), (k, s)."""
+    stds = stds[:, None, :] * SCALES[None, :, None]
+    return np.repeat(means, len(SCALES), axis=0), stds.reshape(-1, stds.shape[2]), weights.ravel()
+
+
+def scale_weights(y, means, stds, counts=None):
+    """Weights of each model at each scale, (k, s), by what each says of rows that it has not seen; see `scaled`."""
+    means, stds, _ = scaled(means, stds, np.empty(0))
+    found = stacking_weights(_log_normal(y, means, stds), counts, PRIOR / len(SCALES))
+    return found.reshape(-1, len(SCALES))
+
+
+def _log_normal(y, means, stds):
+    return -0.5 * (LOG_2PI + ((y - means) / stds) ** 2) - np.log(stds)
 
 
 def moments_of(means, stds, weights):
@@ -127,8 +151,7 @@ def moments_of(means, stds, weights):
 
 def log_density_of(y, means, stds, weights):
     """log Σₖ wₖ N(yᵢ; mₖᵢ, sₖᵢ²), of shape (m,)."""
-    terms = -0.5 * (LOG_2PI + ((y - means) / stds) ** 2) - np.log(stds)
-    return logsumexp(terms, axis=0, b=weights[:, None])
+    return logsumexp(_log_normal(y, means, stds), axis=0, b=weights[:, None])
 
 
 def quantiles_of(levels, means, stds, weights):

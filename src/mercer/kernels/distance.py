@@ -10,6 +10,7 @@ import functools
 import numpy as np
 
 from mercer import _tiles
+from mercer._cached import cached_property
 from mercer._tiles import EVERYTHING
 
 STRIP = 64  # rows of a tile whose product and φ are done together
@@ -35,7 +36,7 @@ class Points:
 
     def __init__(self, A, B, size):
         self.A, self.B, self.size = A, B, size
-        self.loops = _tiles.loops()
+        self.loops = _tiles.loops(len(A) * len(B))
         self.safe = size < PRODUCT_SAFE[A.dtype]
         self._raw = None
 
@@ -46,7 +47,7 @@ class Points:
         Parameters
         ----------
         loop : str or None
-            The name of the compiled φ, used if the loops are loaded; None if there is none.
+            The name of the compiled φ, used where there are loops for so many pairs; None if there is none.
         phi : callable
             Applied to the array of squared distances, which it may overwrite.
         """
@@ -76,7 +77,7 @@ class Points:
             S = _cdist()(A, B, "sqeuclidean").astype(A.dtype, copy=False)
             return np.minimum(S, LARGEST[A.dtype], out=S)
 
-    @functools.cached_property
+    @cached_property
     def _transposed(self):
         """Bᵀ in memory; rows a power of two apart would fall into the same sets of the cache."""
         B = self.B
@@ -84,7 +85,7 @@ class Points:
         Bt[:, : len(B)] = B.T
         return Bt
 
-    @functools.cached_property
+    @cached_property
     def _norms(self):
         """(‖a‖², ‖b‖²)."""
         aa = np.einsum("ij,ij->i", self.A, self.A)

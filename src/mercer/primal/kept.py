@@ -59,7 +59,7 @@ class KeptLandmarks:
         index = grown.sample.index if weight is None else grown.sample.index[weight > 0]
         residuals = grown.left.out() / np.sqrt(fit.weight)[:, None]
         dof = fit.normal.dof(fit.lam) + fit.design.q
-        return cls(n, index, residuals, grown.left.leverage, dof, unit, *_aside(grown), live=fit)
+        return cls(n, index, residuals, 1.0 - grown.left.rest, dof, unit, *_aside(grown), live=fit)
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -100,7 +100,7 @@ class KeptLandmarks:
         if self.live is None:
             raise ValueError("normalise=True needs the factor of the fit, which a file does not keep; fit again.")
         # left out, a row has the variance λ/(1 − leverage)
-        return np.sqrt(self.live.lam / np.maximum(1.0 - self.leverage, 1e-12)), self.deviation(X)
+        return np.sqrt(self.live.lam / np.maximum(1.0 - self.leverage, 1e-16)), self.deviation(X)
 
     # ---------------------------------------------------------------------- rows that join and leave
     def changed(self, X, y, weight, sign):

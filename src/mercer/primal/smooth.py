@@ -147,8 +147,8 @@ class _Problem:
         at = np.vstack([unwhiten(self.rest, theta[:m]), theta[m:]])
         leaf = _Slopes(self.design, self.loss, at, self.kept, self.halves)
         self.passes += 1
-        _tiles.loops(self.source.n * m)
-        value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
+        with _tiles.part_of(self.source.n * m):
+            value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
         return self.with_penalty(theta, float(value[0]), gradient)
 

@@ -34,9 +34,9 @@ class Sums:
     @classmethod
     def of(cls, source, design, L, single=False, **options):
         """One pass over a source, with the factor L of the landmarks; ``single`` where features are in float32."""
-        _tiles.loops(source.n * design.m)
         leaf = _Squares(design, L, single)
-        return cls(*map_reduce(leaf, source, leaf.zero, **options))
+        with _tiles.part_of(source.n * design.m):
+            return cls(*map_reduce(leaf, source, leaf.zero, **options))
 
     def plus(self, other, sign=1.0):
         """Return these sums and those of further rows; with sign −1 without them."""
@@ -220,7 +220,7 @@ def density_values(fit, lams):
     missing = np.maximum(fit.prior - explained, 0.0)
     values = []
     for lam, left in zip(lams, normal.left_out(lams, fit.rows), strict=True):
-        rest = np.maximum(1.0 - left.leverage, 1e-12)
+        rest = left.rest
         variance = np.maximum(missing + lam / w / rest, 1e-300)
         e2 = (left.residuals / rest[:, None]) ** 2 / w[:, None]
         values.append(
@@ -255,9 +255,9 @@ class Remainder:
     def of(cls, source, fit, X, **options):
         """Evaluate the fit at all rows, and put its residuals back through the exact kernel at the rows X."""
         design, (alpha, b) = fit.design, fit.solution
-        _tiles.loops(source.n * (design.m + len(X)))
         leaf = _Residuals(design, np.vstack([alpha, b]), X)
-        found = cls(*map_reduce(leaf, source, leaf.zero, **options))
+        with _tiles.part_of(source.n * (design.m + len(X))):
+            found = cls(*map_reduce(leaf, source, leaf.zero, **options))
         found.gradient[: design.m] -= fit.lam * (fit.chosen.L @ (fit.chosen.L.T @ alpha))
         return found
 

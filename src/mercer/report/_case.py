@@ -2,18 +2,18 @@
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._cached import cached_property
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.inputs import as_named
+from mercer.report._effects import importance
 from mercer.report._factors import find_factors
-from mercer.report._responses import importance
 from mercer.report.findings import MOST, Allowance, all_short, short
 from mercer.selection.judging import RowsLeftOut, fair_folds, fit_part, new_part, quietly, refitted
 
@@ -44,7 +44,6 @@ class Case:
     Y: np.ndarray
     targets: list
     weight: np.ndarray | None
-    weighted: str | None
     budget: Allowance
     units: dict | None = None
     fitted_rows: int = 0
@@ -68,13 +67,18 @@ class Case:
 
     @cached_property
     def importance(self):
-        """(rise, its error) of each factor: how much the prediction moves when it is shuffled."""
+        """Of each factor: how much the prediction moves when it is shuffled."""
         return importance(self)
+
+    @property
+    def order(self):
+        """Numbers of the factors, those that move the prediction most first."""
+        return np.argsort(-self.importance, kind="stable")
 
     @property
     def by_importance(self):
         """The factors, those that move the prediction most first."""
-        return [self.factors[j] for j in np.argsort(-self.importance[0], kind="stable")]
+        return [self.factors[j] for j in self.order]
 
     @property
     def kernel(self):
@@ -172,7 +176,6 @@ def make_case(
     if len(rows) != n:
         raise ValueError(f"row_labels has {len(rows)} labels for {n} rows.")
     targets = targets if len(targets) == columns else [f"{targets[0]} {j + 1}" for j in range(columns)]
-    weight, weighted = weights_of(model, n, sample_weight)
     return Case(
         model=model,
         X=X,
@@ -186,8 +189,7 @@ def make_case(
         columns=columns,
         Y=y.reshape(n, -1),
         targets=targets,
-        weight=weight,
-        weighted=weighted,
+        weight=weights_of(model, n, sample_weight),
         budget=Allowance(None) if budget is None else budget,
         units=_by_place(X, names, units),
         fitted_rows=max(n, fitted_rows or n),
@@ -245,20 +247,20 @@ def _middle(model):
 
 
 def weights_of(model, n, given=None):
-    """(weights or None, where they are from or None): given, else remembered; noise variances are no weights."""
+    """The weights that are given, else those that the model remembers; None where each row counts once."""
     if given is not None:
         w = np.asarray(given, dtype=float)
         if w.shape != (n,) or not np.isfinite(w).all() or (w < 0).any() or not w.any():
             raise ValueError(f"sample_weight must be {n} finite numbers >= 0, not all 0; got shape {w.shape}.")
-        return (None, None) if np.all(w == 1.0) else (w, "given")
+        return None if np.all(w == 1.0) else w
     found = model.row_weight_
     if found is None or len(found) != n:  # another number: these are not the rows of the fit; what follows says so
-        return None, None
+        return None
     if model.row_lam_ is not None:
         found = found * model.row_lam_ / min(model.lam_, LARGEST)  # wᵢ of wᵢλ/λᵢ, whole where it was
         whole = np.rint(found)
         found = np.where(np.abs(found - whole) <= 1e-12 * whole, whole, found)
-    return (None, None) if np.all(found == 1.0) else (found, "remembered")
+    return None if np.all(found == 1.0) else found
 
 
 def left_out(case):
@@ -302,32 +304,14 @@ def counted(weight, n):
 
 def data_hash(case):
     """SHA-256 of X and y, of names and shapes; None for objects that have no bytes of their own."""
-    found = hashlib.sha256()
-    found.update(repr((case.n, case.names, case.target)).encode())
-    if case.vectors:
-        found.update(np.ascontiguousarray(case.X, dtype="<f8").tobytes())
-    elif isinstance(case.X, np.ndarray) and case.X.dtype.kind in "fiub":
-        found.update(np.ascontiguousarray(case.X).tobytes())
+    about = repr((case.n, case.names, case.target, (case.y if case.columns == 1 else case.Y).tolist()))
+    X = np.asarray(case.X, dtype="<f8") if case.vectors else case.X
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        inside = np.ascontiguousarray(X).tobytes()
     else:
-        text = _as_text(case.X)
-        if text is None:
+        columns = [list(X[name]) for name in X.columns] if hasattr(X, "columns") else [X]
+        cells = [cell for column in columns for row in column for cell in (row if isinstance(row, list) else [row])]
+        if not all(isinstance(cell, str | bytes | int | float | np.generic) for cell in cells):
             return None
-        found.update(text.encode())
-    found.update(repr((case.y if case.columns == 1 else case.Y).tolist()).encode())
-    return found.hexdigest()
-
-
-def _as_text(X):
-    """Texts, numbers and tables of them as one text that is the same each time; None for other objects."""
-    plain = str | bytes | int | float | np.generic
-    if hasattr(X, "columns"):
-        columns = [list(X[name]) for name in X.columns]
-        return repr([np.asarray(c, dtype=object).tolist() for c in columns]) if _all(columns, plain) else None
-    rows = np.asarray(X, dtype=object).tolist() if isinstance(X, np.ndarray) else list(X)
-    nested = [row if isinstance(row, list) else [row] for row in rows]
-    return repr(rows) if _all(nested, plain) else None
-
-
-def _all(lists, kind):
-    """Whether all items of all lists are of a kind."""
-    return all(isinstance(item, kind) for items in lists for item in items)
+        inside = repr(cells).encode()
+    return hashlib.sha256(about.encode() + inside).hexdigest()

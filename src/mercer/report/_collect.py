@@ -1,18 +1,16 @@
 """collect: a fitted model and its rows become findings."""
 
 from mercer.report._case import LEFT_OUT, left_out, make_case
-from mercer.report._data import data_section, numerics_section, reproduce_section
+from mercer.report._data import data_section, landmarks_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
 from mercer.report._fit import fit_section, targets_section
-from mercer.report._landmarks import landmarks_section
 from mercer.report._learning import given_scores, learning_section, own_scores
 from mercer.report._rows import rows_section
 from mercer.report._selection import selection_section
 from mercer.report._uncertainty import uncertainty_section
 from mercer.report._whatif import whatif_section
-from mercer.report.checks import run_checks
+from mercer.report.checks import run_checks, verdict
 from mercer.report.findings import Allowance, Findings, plain
-from mercer.report.verdict import verdict
 from mercer.selection.judging import RowsLeftOut
 
 
@@ -121,7 +119,7 @@ def collect(
     return Findings(sections)
 
 
-def ranked(estimator, X, y, *, feature_names=None):
+def ranked(estimator, X, y, feature_names=None):
     """[(column, importance), …], the column that moves the prediction most first; empty where the inputs are objects.
 
     Importance is the root mean square change of the prediction when the column is shuffled, in standard deviations of
@@ -152,8 +150,7 @@ def ranked(estimator, X, y, *, feature_names=None):
     case = make_case(estimator, X, y, feature_names)
     if not case.factors:
         return []
-    found = zip(case.factors, case.importance[0], strict=True)
-    return sorted(((factor.name, float(rise)) for factor, rise in found), key=lambda pair: -pair[1])
+    return [(case.factors[j].name, float(case.importance[j])) for j in case.order]
 
 
 def _asked(case, held):

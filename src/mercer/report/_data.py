@@ -16,6 +16,7 @@ BINS = 24
 ENOUGH = 20  # rows from which a perfect order is no chance
 ENTRIES = 60  # of the fit report
 ITEMS = 12
+CERTIFICATE = ("distance", "distance_relative", "trace_missing")  # of a fit on landmarks
 
 
 def data_section(case, notes):
@@ -46,13 +47,10 @@ def data_section(case, notes):
 
 def _weights(case):
     """What is known of the weights of the rows."""
-    if case.weighted is None:
-        return None
     w = case.weight
     if w is None:
-        return {"from": case.weighted}
-    return {"from": case.weighted, "low": float(w.min()), "high": float(w.max()), "zero": int(np.sum(w == 0)),
-            "equal": counted(w, case.n)}  # fmt: skip
+        return None
+    return {"low": float(w.min()), "high": float(w.max()), "zero": int(np.sum(w == 0)), "equal": counted(w, case.n)}
 
 
 def _category(factor):
@@ -126,6 +124,19 @@ def numerics_section(case):
     vectors = report.get("support_vectors")
     out["support"] = None if vectors is None else {"vectors": vectors, "bounded": report.get("bounded")}
     return out
+
+
+def landmarks_section(model):
+    """{verdict, words, curve, …} of a fit on landmarks, or None."""
+    report = model.fit_report_
+    found = report.get("approximation")
+    if not found or not found.get("loo"):
+        return None
+    curve = {int(m): float(error) for m, error, _ in found["loo"]}
+    stages = [{"m": one["m"], "error": one["loo"], "seconds": one["seconds"]} for one in report.get("stages", ())]
+    kept = {name: found[name] for name in ("m", "verdict", "words", *CERTIFICATE) if name in found}
+    dimension = found.get("effective_dimension")
+    return kept | {"curve": sorted(curve.items()), "stages": stages, "rows": found["loo_rows"], "dimension": dimension}
 
 
 def reproduce_section(case, command):

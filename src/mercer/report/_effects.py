@@ -1,14 +1,85 @@
-"""What each column does: relevance from the length scales, shuffling, and partial dependence with bands."""
+"""What each column does: importance by shuffling, partial dependence with bands, pairs that interact."""
 
 from itertools import combinations
 
 import numpy as np
+from scipy.ndimage import maximum_filter
+from scipy.special import ndtri
 
-from mercer.report._factors import LEVELS, NUMBER, TEXT, put, relevance
-from mercer.report._responses import COVERAGE, half_width, values, what
+from mercer._clock import Clock
+from mercer.report._factors import LEVELS, NUMBER, TEXT, put, shuffled
 from mercer.report.findings import missing
 from mercer.selection.judging import quietly
 
+SHUFFLED, REPEATS, LEAST_SHUFFLED = 400, 5, 40  # rows and repeats of the shuffling, and rows at least
+SHUFFLED_ENTRIES = 2e8  # values of the kernel that the shuffling may ask for
+COVERAGE = 0.9  # of the intervals that the page shows
+
+
+def what(case):
+    """What the curves show."""
+    if case.classes is None:
+        return case.target
+    if hasattr(case.model, "predict_proba"):
+        return f"P({case.target} = {case.classes[_class(case)]})"
+    return "decision function"
+
+
+def _class(case):
+    """Which class the curves show: the second of two, else the first."""
+    return 1 if len(case.classes) == 2 else 0
+
+
+def values(case, X):
+    """The number that a curve shows."""
+    if case.classes is None:
+        return case.predict(X)
+    if hasattr(case.model, "predict_proba"):
+        return quietly(case.model.predict_proba, X)[:, _class(case)]
+    found = np.asarray(quietly(case.model.decision_function, X))
+    return found if found.ndim == 1 else found[:, 0]
+
+
+def importance(case):
+    """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all."""
+    count = int(SHUFFLED_ENTRIES / (case.fitted_rows * REPEATS * max(len(case.factors), 1)))
+    rows = case.shown(min(max(count, LEAST_SHUFFLED), SHUFFLED))
+    X = case.take(rows)
+    base = values(case, X)
+    unit = float(np.abs(base).max()) or 1.0
+    scale = float((base / unit).std()) or 1.0
+    rng = np.random.default_rng(0)
+    rise = np.zeros((REPEATS, len(case.factors)))
+    for k in range(REPEATS):
+        order = rng.permutation(len(rows))
+        for j, factor in enumerate(case.factors):
+            moved = values(case, shuffled(case, X, factor, order)) - base
+            rise[k, j] = np.sqrt(np.mean((moved / unit) ** 2)) / scale
+    return rise.mean(axis=0)
+
+
+def reach(residuals, coverage=COVERAGE):
+    """The ⌈coverage·(n + 1)⌉-th smallest |residual| of rows left out; None where there are too few of them."""
+    size = np.sort(np.abs(residuals[np.isfinite(residuals)]))
+    place = int(np.ceil(coverage * (len(size) + 1)))
+    return float(size[place - 1]) if place <= len(size) else None
+
+
+def half_width(case, left, X):
+    """Half the width of the 90 % interval at some rows: the noisy deviation of a process, else what held rows left out.
+
+    None for labels, and where too few rows were left out.
+    """
+    if case.classes is not None:
+        return None
+    if case.model.probabilistic:
+        std = quietly(case.model.predict, X, return_std=True, noisy=True)[1]
+        return ndtri((1 + COVERAGE) / 2) * case.one(std)
+    q = reach(case.y - left.predicted)
+    return None if q is None else np.full(len(X), q)
+
+
+# ----------------------------------------------------------------------------------------- pairs of columns
 STRONGEST = 4  # columns whose pairs are looked at
 ROWS, FEWEST = 30, 8  # rows that the averages go over, and at which H is evaluated; and at least
 ENTRIES = 200_000  # of the kernel, for a prediction of each of these rows
@@ -24,7 +95,7 @@ def pairs_section(case, moving):
     skipped = case.budget.skips("effects of pairs of columns")
     if skipped:
         return skipped
-    found, complete = _interactions(case, moving[:STRONGEST])
+    found = _interactions(case, moving[:STRONGEST])
     if not found:
         return missing("The interaction of columns takes too long for this model, and is left out.")
     found.sort(key=lambda one: -one["strength"])
@@ -34,7 +105,6 @@ def pairs_section(case, moving):
         one.pop("factors")
     return {
         "listed": found,
-        "complete": complete,
         "rows": min(_averaged(case), case.n),
         "surface": _surface(case, first, second),
     }
@@ -46,18 +116,18 @@ def _averaged(case):
 
 
 def _interactions(case, factors):
-    """([{names, H, strength}], whether all pairs were done within the time)."""
-    index, start = case.shown(_averaged(case)), case.budget.now()
+    """[{names, H, strength}] of the pairs that were done within the time."""
+    index, clock = case.shown(_averaged(case)), Clock(min(case.budget.left, LIMIT))
     rows = case.take(index)
     base = values(case, rows)
     scale = float(base.std())
     unit = float(np.abs(base).max()) or 1.0
     if not scale > SMALL * unit:
-        return [], True
+        return []
     alone = [_at_rows(case, rows, (factor,), index) for factor in factors]
-    found, every = [], list(combinations(range(len(factors)), 2))
-    for a, b in every:
-        if case.budget.over(start, LIMIT):
+    found = []
+    for a, b in combinations(range(len(factors)), 2):
+        if clock.spent:
             break
         both = _at_rows(case, rows, (factors[a], factors[b]), index)
         rest = both - alone[a] - alone[b]
@@ -67,7 +137,7 @@ def _interactions(case, factors):
         names = [factors[a].name, factors[b].name]
         found.append({"names": names, "H": min(h, 1.0) if np.isfinite(h) else None, "strength": strength,
                       "factors": (factors[a], factors[b])})  # fmt: skip
-    return found, len(found) == len(every)
+    return found
 
 
 def _at_rows(case, rows, factors, index):
@@ -87,8 +157,7 @@ def _at_rows(case, rows, factors, index):
 def _places(factor):
     """Values of one side of the surface: evenly between the 2 % and the 98 % point, or the commonest levels."""
     if factor.kind == LEVELS:
-        counts = np.bincount(factor.values, minlength=len(factor.levels))
-        return np.sort(np.argsort(-counts, kind="stable")[:LEVEL_GRID])
+        return factor.common_levels(LEVEL_GRID)
     low, high = np.quantile(factor.values, [0.02, 0.98])
     if not high > low:
         low, high = factor.values.min(), factor.values.max()
@@ -130,12 +199,7 @@ def _near(first, second, x, y):
     inside = (across >= 0) & (up >= 0)
     count = np.zeros((len(y), len(x)), dtype=bool)
     count[up[inside], across[inside]] = True
-    for axis, factor in ((1, first), (0, second)):
-        if factor.kind != LEVELS:
-            padded = np.pad(count, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
-            shifts = [np.take(padded, range(s, s + count.shape[axis]), axis=axis) for s in (0, 1, 2)]
-            count = shifts[0] | shifts[1] | shifts[2]
-    return count
+    return maximum_filter(count, [1 if factor.kind == LEVELS else 3 for factor in (second, first)], mode="constant")
 
 
 def _cell(factor, places):
@@ -158,26 +222,20 @@ MEASURE = "root mean square change of the prediction when the column is shuffled
 
 
 def effects_section(case, left):
-    """Importance, relevance and curves of the columns, and the strongest pair; one line for objects."""
+    """Importance and curves of the columns, and the strongest pair; one line for objects."""
     factors = case.factors
     if not factors:
         kind = "a matrix of kernel values" if case.pairwise else "whole objects"
-        return missing(f"The inputs are {kind}, not columns: there is no relevance and no partial dependence.")
+        return missing(f"The inputs are {kind}, not columns: there is no importance and no partial dependence.")
     skipped = case.budget.skips("effects of the columns")
     if skipped:
         return skipped
-    rise, error = case.importance
-    order = np.argsort(-rise, kind="stable")
-    known = relevance(case)
-    rows = []
-    for j in order[:COLUMNS]:
-        ell, matters = known[j]
-        rows.append({"name": factors[j].name, "kind": factors[j].kind, "rise": float(rise[j]),
-                     "error": float(error[j]), "length_scale": ell, "relevance": matters})  # fmt: skip
+    rows = [{"name": factors[j].name, "kind": factors[j].kind, "rise": float(case.importance[j])}
+            for j in case.order[:COLUMNS]]  # fmt: skip
     moving = [factor for factor in case.by_importance if factor.moves]
     return {
         "columns": rows,
-        "more": len(order) - len(rows),
+        "more": len(factors) - len(rows),
         "measure": MEASURE,
         "what": what(case),
         "band": "posterior" if _process(case) else "rows",

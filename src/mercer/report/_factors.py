@@ -42,52 +42,18 @@ def _label(own, columns, every, owner):
     return f"{words} of {', '.join(names[:NAMED])}" + (f" and {more} more" if more > 0 else "")
 
 
-def _length(part):
-    """The length scale of a kernel that has one."""
-    return part.get_params(deep=False).get("length_scale")
-
-
-def relevance(case):
-    """[(ℓ, √E[−log k])] of each factor, over two rows: sd/ℓ for numbers; (None, None) where no one kernel decides."""
-    found = []
-    parts = [(part, columns) for part, columns, _ in nodes(case.kernel, all_columns(case))]
-    unknown = any(columns is None for part, columns in parts if _length(part) is not None)
-    parts = [(part, columns) for part, columns in parts if columns and _length(part) is not None]
-    for factor in case.factors:
-        touching = [one for one in parts if set(one[1]) & set(factor.columns)]
-        if unknown or len(touching) != 1 or factor.kind == TEXT:
-            found.append((None, None))
-        else:
-            found.append(_relevance(case, factor, *touching[0]))
-    return found
-
-
-def _relevance(case, factor, part, columns):
-    """ℓ and relevance of a factor that one kernel reads."""
-    ell = np.asarray(part.length_scale, dtype=float)
-    if ell.size not in (1, len(columns)) or ell.ndim > 1:
-        return None, None
-    ell = np.broadcast_to(ell, (len(columns),))
-    ell = np.array([ell[columns.index(place)] for place in factor.columns if place in columns])
-    single = float(ell[0]) if np.ptp(ell) == 0 else None
-    if factor.kind == LEVELS and (isinstance(part, Categorical) or len(factor.columns) > 1):
-        share = np.bincount(factor.values) / len(factor.values)
-        if isinstance(part, Categorical):  # e^(−1/ℓ) for two that differ
-            return single, None if not ell[0] > 0 else float(np.sqrt((1 - np.sum(share**2)) / ell[0]))
-        if len(ell) != len(share) or not (ell > 0).all():
-            return single, None
-        return single, float(np.sqrt(np.sum(share * (1 - share) / ell**2)))
-    values = np.asarray(factor.states, dtype=float)[factor.values] if factor.kind == LEVELS else factor.values
-    if not ell[0] > 0:
-        return None, None
-    return float(factor.scale * ell[0]), float(np.std(values) / ell[0])
-
-
 NUMBER, LEVELS, TEXT = "number", "levels", "text"
 MOST_LEVELS = 30
 RARE, FAR = 3, 4.0  # rows of a level that is odd, and robust deviations of a number that is
 MISSING = " (missing)"  # the end of a name that a table gives to such a mark
 INDICATOR = re.compile(r"(.+?) = (.+)")
+
+
+def far(value, values):
+    """Whether a value is far from most values."""
+    middle = np.median(values)
+    spread = 1.4826 * np.median(np.abs(values - middle)) or np.std(values)
+    return bool(abs(value - middle) > FAR * spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +96,7 @@ class Factor:
         if self.kind == LEVELS:
             count = int(np.sum(self.values == value))
             return count <= RARE and count < 0.02 * len(self.values)
-        middle = np.median(self.values)
-        spread = 1.4826 * np.median(np.abs(self.values - middle)) or np.std(self.values)
-        return bool(abs(value - middle) > FAR * spread)
+        return far(value, self.values)
 
     @property
     def marks(self):

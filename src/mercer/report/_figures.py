@@ -146,14 +146,6 @@ def learning_words(found):
     return said
 
 
-# ------------------------------------------------------------------------------------------ several targets
-def target_charts(s):
-    """Predicted and measured of a few other targets."""
-    found = (s.get("targets") or {}).get("pictures", ())
-    return [predicted_chart(f"target-{j}", f"Predicted and measured: {one['name']}", one)
-            for j, one in enumerate(found)]  # fmt: skip
-
-
 def data_charts(s):
     """The distribution of the target."""
     target = s["data"]["target"]

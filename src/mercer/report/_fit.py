@@ -9,8 +9,6 @@ from mercer.report.findings import short
 from mercer.selection.judging import measure, part, root_mean_square
 
 LISTED = 100  # targets of the table
-PICTURES = 3  # targets beside the one that the page is about
-POINTS = 200
 
 
 def targets_section(case, left):
@@ -22,13 +20,11 @@ def targets_section(case, left):
     worst = int(np.argmin(scores))
     order = [worst, *(j for j in range(case.columns) if j != worst)]
     listed = sorted(order[:LISTED])
-    others = [j for j in listed if j != worst][:PICTURES]
     return {
         "shown": case.targets[worst],
         "how": left.how,
         "listed": [rows[j] for j in listed],
         "more": case.columns - len(listed),
-        "pictures": [_picture(case.about(j), left, rows[j]) for j in others],
     }, case.about(worst)
 
 
@@ -38,15 +34,6 @@ def _one(case, left):
     found = measure(case.y, predicted, False, case.weight)
     score = found["score"] if np.isfinite(found["score"]) else None
     return {"name": case.target, **found, "score": score, "sd": root_mean_square(case.y - case.y.mean())}
-
-
-def _picture(case, left, measured):
-    """Predicted and measured of some rows."""
-    predicted = case.about_target(left).predicted
-    rows = case.shown(POINTS)
-    rows = rows[np.isfinite(predicted[rows])]
-    return {"name": case.target, "rmse": measured["rmse"], "measured": case.y[rows], "predicted": predicted[rows],
-            "labels": [case.label(i) for i in rows]}  # fmt: skip
 
 
 BINS = 12
@@ -171,7 +158,7 @@ def _labels(case, predicted, stated):
     """Confusion table, and for two classes the ROC curve."""
     from sklearn.metrics import confusion_matrix
 
-    classes = [_word(c) for c in case.classes]
+    classes = [short(c, 40) for c in case.classes]
     known = np.array([value is not None for value in predicted])
     numbers = [[case.classes.index(label) for label in labels] for labels in (case.y[known], predicted[known])]
     table = confusion_matrix(*numbers, labels=range(len(classes)))
@@ -195,8 +182,3 @@ def _labels(case, predicted, stated):
         pick = np.unique(np.linspace(0, len(false) - 1, min(len(false), 200)).round().astype(int))
         out["roc"] = {"false": false[pick], "true": true[pick], "area": float(roc_auc_score(positive, score))}
     return out
-
-
-def _word(label):
-    """A label as text."""
-    return short(label, 40)

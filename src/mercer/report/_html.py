@@ -77,6 +77,11 @@ def and_list(words):
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def fitted_rows(s):
+    """Rows of the fit; the page may be about some of them."""
+    return s["data"].get("fitted_rows", s["data"]["rows"])
+
+
 def last_doubling(learning):
     """(share by which the last doubling of the rows lowered the error, whether that is beyond its standard errors)."""
     sizes, error, spread = learning["sizes"], learning["error"], learning["spread"]
@@ -144,21 +149,16 @@ def rounded(text):
     return re.sub(r"\d+\.\d{4,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.4g}", text)
 
 
-def table(caption, head, rows, first="row", classes=None, hidden=False):
+def table(caption, head, rows, classes=None, hidden=False):
     """A table with a caption and scoped headers; columns whose cells are all numbers are set to the right."""
     numeric = [all(_is_number(row[j]) for row in rows) and bool(rows) for j in range(len(head))]
+    kinds = ["num" if one else None for one in numeric]
     body = []
     for row in rows:
-        cells = []
-        for j, cell in enumerate(row):
-            kind = "num" if numeric[j] else None
-            text = cell if isinstance(cell, Safe) else show(cell)
-            if j == 0 and first == "row":
-                cells.append(el("th", text, scope="row", class_=kind))
-            else:
-                cells.append(el("td", text, class_=kind))
-        body.append(el("tr", cells))
-    top = [el("th", title, scope="col", class_="num" if numeric[j] else None) for j, title in enumerate(head)]
+        first, *rest = (cell if isinstance(cell, Safe) else show(cell) for cell in row)
+        cells = [el("td", text, class_=kind) for text, kind in zip(rest, kinds[1:], strict=True)]
+        body.append(el("tr", el("th", first, scope="row", class_=kinds[0]), cells))
+    top = [el("th", title, scope="col", class_=kind) for title, kind in zip(head, kinds, strict=True)]
     made = el("table", el("caption", caption, class_="quiet" if hidden else None), el("thead", el("tr", top)),
               el("tbody", body))  # fmt: skip
     # A region that scrolls by itself is reached by the keyboard too.

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._clock import Clock
 from mercer.report._case import SEED
 from mercer.report._factors import indicators
 from mercer.report.findings import missing, short
@@ -116,7 +117,7 @@ def learning_section(case, alone):
 
 def _curve(case, rows):
     """(sizes, errors, standard errors over the folds, why there are no more), the small sizes first, in time."""
-    start = case.budget.now()
+    clock = Clock(min(case.budget.left, LIMIT))
     split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in case.folds()]
     rng = np.random.default_rng(SEED)
     split = [(rng.permutation(train), test) for train, test in split if len(test)]
@@ -126,7 +127,7 @@ def _curve(case, rows):
     wanted = np.unique(np.geomspace(min(max(LEAST, largest // 32), largest), largest, SIZES).round().astype(int))
     sizes, errors, spreads, why = [], [], [], "A learning curve needs more rows."
     for size in wanted:
-        if case.budget.over(start, LIMIT) and sizes:
+        if clock.spent and sizes:
             why = "A learning curve takes too long for this model, and is left out."
             break
         tried = [_one(case, train[:size], test) for train, test in split]

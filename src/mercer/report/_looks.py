@@ -1,88 +1,105 @@
-"""What the checks look at: each function reads the sections, and returns one sentence with its numbers, or None."""
+"""What the checks look at: each reads the sections, and yields one sentence with its numbers, or nothing."""
 
 from scipy.special import bdtr, bdtrc, chdtrc
 
-from mercer.report._html import last_doubling, listed, number, pair, percent, show
+from mercer.report import _remedies as remedy
+from mercer.report._html import fitted_rows, last_doubling, listed, number, pair, percent, show
 
 LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
 
+LOOKS: dict = {}  # {code: (the function that looks, its remedy where that depends on the reader or the model)}
+
+
+def check(code, remedy=None):
+    """Make a generator the look of a code: its first sentence counts. The words of the code are in ``checks.md``."""
+
+    def kept(look):
+        LOOKS[code] = (lambda s: next(look(s), None)), remedy
+        return look
+
+    return kept
+
 
 # ------------------------------------------------------------------------------------------------ data
+@check("M101")
 def few_rows(s):
     """Less than 30 rows, or than 5 for each column."""
-    n, d = _fitted(s), s["data"]["columns"] if s["data"]["vectors"] else 0
+    n, d = fitted_rows(s), s["data"]["columns"] if s["data"]["vectors"] else 0
     if n < 30:
-        return f"There are {n} rows. Scores and intervals from so few can be far off by chance."
+        yield f"There are {n} rows. Scores and intervals from so few can be far off by chance."
     if n < 5 * d:
-        return f"There are {n} rows for {d} columns, {n / d:.1f} for each."
-    return None
+        yield f"There are {n} rows for {d} columns, {n / d:.1f} for each."
 
 
+@check("M102")
 def conflicting_duplicates(s):
     """Equal inputs with different targets."""
     found = s["rows"]["duplicates"]
     if not found["conflicting"]:
-        return None
+        return
     text = f"{found['conflicting']} of {found['groups']} groups of equal inputs have different targets"
     if found["share"] is None:
-        return f"{text}."
+        yield f"{text}."
     text += f"; within groups is {percent(found['share'])} of the variance of the target"
-    return f"{text}, which no function of these columns can explain."
+    yield f"{text}, which no function of these columns can explain."
 
 
+@check("M103", remedy.leave_out("They cannot matter."))
 def constant_columns(s):
     """Columns with one value."""
     columns = [*s["data"]["features"], *s["data"].get("categories", ())]
     names = [one["name"] for one in columns if one["distinct"] == 1]
-    return f"{listed(names)} {'has' if len(names) == 1 else 'have'} one value only." if names else None
+    if names:
+        yield f"{listed(names)} {'has' if len(names) == 1 else 'have'} one value only."
 
 
+@check("M104", remedy.leave_out("Is this column known when a prediction is needed? If not, it must not be used."))
 def leak(s):
     """A column that is the target."""
     found = s["data"]["leak"]
     if found and found["correlation"] > 0.9995:
-        return f"{found['name']} alone orders the target almost perfectly (correlation {found['correlation']:.4f})."
-    return None
+        yield f"{found['name']} alone orders the target almost perfectly (correlation {found['correlation']:.4f})."
 
 
+@check("M105")
 def alone(s):
     """Rows far from all others, in the eyes of the kernel."""
     found = s["rows"]["alone"]
     if found and found["count"] > 0.05 * s["data"]["rows"]:
         share = found["count"] / s["data"]["rows"]
-        return (
+        yield (
             f"{found['count']} rows ({percent(share)}) have no other row with a correlation above "
             f"{found['limit']} under the kernel: there the prediction is close to the trend."
         )
-    return None
 
 
+@check("M106")
 def rare_class(s):
     """A class with hardly any rows."""
     target = s["data"]["target"]
     if "classes" in target and target["smallest"] < max(10, 0.02 * s["data"]["rows"]):
-        return f"The smallest class has {target['smallest']} of {s['data']['rows']} rows."
-    return None
+        yield f"The smallest class has {target['smallest']} of {s['data']['rows']} rows."
 
 
+@check("M107")
 def weights(s):
     """Rows count differently."""
     found = s["data"].get("weights")
     if not found:
-        return None
+        return
     zero = f", {found['zero']} of them 0" if found["zero"] else ""
-    return (
+    yield (
         f"The rows have weights from {number(found['low'])} to {number(found['high'])}{zero}; they say as much as "
         f"{found['equal']:.0f} equal rows. Scores, coverage and refits count them; pictures and single rows do not."
     )
 
 
+@check("M108")
 def constant_target(s):
     """A target with one value."""
     target = s["data"]["target"]
     if target.get("distinct") == 1:
-        return f"The target is {number(target['mean'])} in all {s['data']['rows']} rows: there is nothing to learn."
-    return None
+        yield f"The target is {number(target['mean'])} in all {s['data']['rows']} rows: there is nothing to learn."
 
 
 # ------------------------------------------------------------------------------------------------- fit
@@ -92,6 +109,7 @@ def _models(s):
     return this, {one["name"]: one for one in others if one["score"] is not None}
 
 
+@check("M201")
 def no_better_than_mean(s):
     """Not better than answering always the same."""
     this, others = _models(s)
@@ -99,31 +117,32 @@ def no_better_than_mean(s):
     if this["score"] is not None and this["score"] - (this["error"] or 0.0) <= base["score"]:
         what = "the commonest class" if s["task"] == "classification" else "the mean"
         metric = s["scores"]["metric"]
-        return f"{metric} is {pair(this)}; {what} alone has {base['score']:.3g}."
-    return None
+        yield f"{metric} is {pair(this)}; {what} alone has {base['score']:.3g}."
 
 
+@check("M202", remedy.better_than_simple)
 def worse_than_simple(s):
     """A linear model, neighbours or trees do better."""
     this, others = _models(s)
     if this["score"] is None:
-        return None
+        return
     name, best = _best_simple(others)
     if best is None or best["score"] <= this["score"] + max(0.005, this["error"] or 0.0):
-        return None
-    return f"{s['scores']['metric']} is {this['score']:.3f}, that of the {name} {best['score']:.3f}."
+        return
+    yield f"{s['scores']['metric']} is {this['score']:.3f}, that of the {name} {best['score']:.3f}."
 
 
+@check("M208")
 def as_good_as_simple(s):
     """A linear model or neighbours have the same score or a better one, within the error of the model."""
     this, others = _models(s)
     name, best = _best_simple(others)
-    if this["score"] is None or best is None or worse_than_simple(s) or no_better_than_mean(s):
-        return None
+    if this["score"] is None or best is None or any(worse_than_simple(s)) or any(no_better_than_mean(s)):
+        return
     if best["score"] < this["score"]:
-        return None
+        return
     error = f" ± {this['error']:.2g}" if this["error"] else ""
-    return f"{s['scores']['metric']} is {this['score']:.3f}{error}, that of the {name} {best['score']:.3f}."
+    yield f"{s['scores']['metric']} is {this['score']:.3f}{error}, that of the {name} {best['score']:.3f}."
 
 
 def _best_simple(others):
@@ -132,73 +151,74 @@ def _best_simple(others):
     return max(known.items(), key=lambda item: item[1]["score"], default=(None, None))
 
 
+@check("M203", remedy.stiff)
 def residual_trend(s):
     """A smooth shape is left in the residuals."""
     found = s["fit"]["tests"].get("trend")
     if found and found["p"] < 1e-3 / max(s["data"]["columns"], 1) and found["share"] > 0.08:
-        return f"A curve along {found['name']} explains {percent(found['share'])} of the variance of the residuals."
-    return None
+        yield f"A curve along {found['name']} explains {percent(found['share'])} of the variance of the residuals."
 
 
+@check("M204", remedy.spread)
 def changing_spread(s):
     """The size of the residuals changes."""
     found = s["fit"]["tests"].get("spread")
     if found and found["p"] < 1e-3 and found["ratio"] > 1.5:
-        return (
+        yield (
             f"The residuals are {found['ratio']:.1f} times as large in one of {found['parts']} parts of the rows as in "
             f"another, in the order of {found['name']}."
         )
-    return None
 
 
+@check("M205", remedy.ORDERED)
 def ordered_residuals(s):
     """Residuals follow the order of the rows."""
     found = s["fit"]["tests"].get("order")
     if found and found["z"] > 4 and found["r"] > 0.25:
-        return f"Residuals of neighbouring rows are alike: their correlation is {found['r']:.2f}."
-    return None
+        yield f"Residuals of neighbouring rows are alike: their correlation is {found['r']:.2f}."
 
 
+@check("M206")
 def optimism(s):
     """Choosing on the rows that judge seems to gain a lot."""
     found = s["scores"]["optimism"]
     if found and found["value"] is not None and found["value"] > max(0.05, 2 * (found["error"] or 0.0)):
-        return f"The score without the outer loop is {found['value']:.3f} better than the nested one."
-    return None
+        yield f"The score without the outer loop is {found['value']:.3f} better than the nested one."
 
 
+@check("M207")
 def more_rows(s):
     """The error still falls as rows are added."""
     found = s.get("learning") or {}
     if "error" not in found or len(found["error"]) < 4 or found["sizes"][-1] < 0.5 * found["of"]:
-        return None  # a curve that ends at a fraction of the rows says nothing of more than all
+        return  # a curve that ends at a fraction of the rows says nothing of more than all
     gain, sure = last_doubling(found)
     floor = (found["floor"] or {}).get("value") or 0.0
     last = found["error"][-1]
     if gain > 0.08 and sure and last > 1.15 * floor:
-        return (
+        yield (
             f"The last doubling of the rows, to {found['sizes'][-1]}, lowered the {found['metric']} by "
             f"{percent(gain)}, to {number(last)}: the curve still falls."
         )
-    return None
 
 
 # ----------------------------------------------------------------------------------------- uncertainty
+@check("M301", remedy.covered)
 def coverage(s):
     """Intervals hold too few or too many rows."""
     u = s["uncertainty"]
     if u.get("kind") not in ("gaussian", "intervals", "quantiles"):
-        return None
+        return
     off = [(abs(found - level), level, found) for level, found in zip(u["levels"], u["coverage"], strict=True)
            if abs(found - level) > 0.04 and _unlikely(found, level, round(u.get("equal", u["rows"])))]  # fmt: skip
     if u["kind"] != "quantiles":
         off = [one for one in off if one[1] == 0.9]
     if not off:
-        return None
+        return
     _, level, found = max(off)
     if u["kind"] == "quantiles":
-        return f"{percent(found)} of the rows are below the quantile of level {level:g}."
-    return f"Intervals of {percent(level)} hold {percent(found)} of {u['rows']} rows left out."
+        yield f"{percent(found)} of the rows are below the quantile of level {level:g}."
+    yield f"Intervals of {percent(level)} hold {percent(found)} of {u['rows']} rows left out."
 
 
 def _unlikely(found, level, n):
@@ -208,26 +228,26 @@ def _unlikely(found, level, n):
     return tail < 0.005
 
 
+@check("M302", remedy.calibrated)
 def probabilities_off(s):
     """Stated probabilities do not come true."""
     u = s["uncertainty"]
     if u.get("kind") == "probabilities" and u["error"] > LEAST_OFF and _chance(u) < 0.01:
-        return (
+        yield (
             f"Probabilities are off by {percent(u['error'])} on average; by chance it would be "
             f"{percent(u['by_chance'])} with so many rows."
         )
-    return None
 
 
+@check("M303")
 def probabilities_unsure(s):
     """Far off, but chance might do that with so few rows."""
     u = s["uncertainty"]
     if u.get("kind") == "probabilities" and u["error"] > FAR_OFF and _chance(u) >= 0.01:
-        return (
+        yield (
             f"Stated and found differ by {percent(u['error'])} on average, of which {percent(u['by_chance'])} would be "
             f"chance with {u['rows']} rows."
         )
-    return None
 
 
 def _chance(u):
@@ -236,147 +256,144 @@ def _chance(u):
 
 
 # ------------------------------------------------------------------------------------------- selection
+@check("M401")
 def lam_at_bound(s):
     """λ ended at the edge of what was searched."""
     chosen = s["selection"]["chosen"]
     if chosen.get("lam_at_bound") is not None:
-        return f"λ = {show(chosen['lam_at_bound'])} is at the end of what was searched."
+        yield f"λ = {show(chosen['lam_at_bound'])} is at the end of what was searched."
     if chosen["status"] in ("at_lower_edge", "at_upper_edge", "no_root", "unreachable"):
-        return f"λ = {show(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
-    return None
+        yield f"λ = {show(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
 
 
+@check("M402")
 def parameter_at_bound(s):
     """A length scale or another hyper-parameter ended at a bound."""
     named = [f"{name} = {show(value)}" for name, value in s["selection"]["chosen"].get("at_bound") or ()]
-    return f"At a bound: {listed(named, 4)}." if named else None
+    if named:
+        yield f"At a bound: {listed(named, 4)}."
 
 
+@check("M403")
 def rules_disagree(s):
     """Rules that estimate an error or a likelihood choose λ more than two decades apart."""
     picks = (s["selection"]["path"] or {}).get("picks") or ()
     sure = [one for one in picks if one["status"] == "ok" and one["rule"] in ("LOO", "GCV", "Evidence")]
     sure = [one for one in sure if isinstance(one["lam"], float) and one["lam"] > 0]
     if len(sure) < 2:
-        return None
+        return
     low, high = min(sure, key=lambda one: one["lam"]), max(sure, key=lambda one: one["lam"])
     cost = max(one.get("loss") or 1.0 for one in sure)
     if high["lam"] > 100 * low["lam"] and cost > 1.02:
-        return (
+        yield (
             f"{low['rule']} chooses λ = {number(low['lam'])}, {high['rule']} λ = {number(high['lam'])}; at the "
             f"worse of them the leave-one-out error is {cost:.2f} times the least."
         )
-    return None
 
 
+@check("M404", remedy.follows_noise)
 def interpolates(s):
     """As many degrees of freedom as rows."""
-    dof, n = _dof(s), _fitted(s)
-    if dof is not None and dof > 0.9 * n and s["estimator"] != "KernelInterpolator":
-        return f"The fit has {dof:.1f} effective degrees of freedom for {n} rows: it follows the noise too."
-    return None
+    dof, n = _dof(s), fitted_rows(s)
+    if dof is not None and dof > 0.9 * n and s["selection"]["chosen"]["lam"] != 0:
+        yield f"The fit has {dof:.1f} effective degrees of freedom for {n} rows: it follows the noise too."
 
 
+@check("M405", remedy.too_flat)
 def too_smooth(s):
     """Hardly any degree of freedom is used."""
     dof = _dof(s)
     if dof is not None and dof < 1.5:
-        return f"The fit has {dof:.2f} effective degrees of freedom: it is almost a constant."
-    return None
+        yield f"The fit has {dof:.2f} effective degrees of freedom: it is almost a constant."
 
 
+@check("M406", remedy.CHOOSE)
 def lam_not_chosen(s):
     """λ was given, and another one is clearly better."""
     path = s["selection"]["path"] or {}
     if s["selection"]["chosen"]["criterion"] is None and path.get("loss") and path["loss"] > 1.1:
         best = next(one for one in path["picks"] if one["rule"] == "LOO")
-        return (
+        yield (
             f"The leave-one-out error at λ = {show(path['lam'])} is {path['loss']:.2f} times that at "
             f"λ = {show(best['lam'])}."
         )
-    return None
 
 
+@check("M407", remedy.leave_out("These columns are constant or nearly so."))
 def unseen_parameters(s):
     """The criterion does not see a parameter."""
     flat = s["selection"]["chosen"].get("flat") or []
-    return f"The criterion does not change with {listed(flat)}." if flat else None
+    if flat:
+        yield f"The criterion does not change with {listed(flat)}."
 
 
 # -------------------------------------------------------------------------------------------- numerics
+@check("M501", remedy.ROUGHER)
 def near_singular(s):
     """The system was near singular, or was repaired."""
     report = s["numerics"]["entries"]
     jitter, condition = report.get("jitter") or 0.0, report.get("condition") or 0.0
     if isinstance(jitter, float | int) and jitter > 0:
-        return f"{number(jitter)} was added to the diagonal, since the matrix could not be factored."
+        yield f"{number(jitter)} was added to the diagonal, since the matrix could not be factored."
     if condition == "∞" or (isinstance(condition, float | int) and condition > 1e13):
         what = "∞" if condition == "∞" else number(condition)
-        return f"The condition number of the system is {what}: of 16 digits few are left."
-    return None
+        yield f"The condition number of the system is {what}: of 16 digits few are left."
 
 
+@check("M502")
 def not_converged(s):
     """A search or a solver stopped before its end."""
     chosen, report = s["selection"]["chosen"], s["numerics"]["entries"]
     if chosen["status"] == "not_finite":
-        return "The criterion was not finite where the search ended."
+        yield "The criterion was not finite where the search ended."
     status = report.get("status")
     if isinstance(status, str) and status not in ("ok", "converged", "optimal", ""):
-        return f"The solver ended with the status {status!r}."
+        yield f"The solver ended with the status {status!r}."
     if report.get("converged") is False:
-        return "The iteration did not reach its tolerance."
-    return None
+        yield "The iteration did not reach its tolerance."
 
 
+@check("M504", remedy.MORE_TIME)
 def search_ended(s):
     """A search that had more to try."""
     chosen = s["selection"]["chosen"]
     if chosen["status"] in ("time_budget", "stopped"):
         tried = "" if not chosen.get("evaluations") else f" after {chosen['evaluations']} evaluations"
-        return f"The search for the kernel and λ was ended{tried}; this is the best that it had found."
-    return None
+        yield f"The search for the kernel and λ was ended{tried}; this is the best that it had found."
 
 
+@check("M503")
 def not_feasible(s):
     """There is no function through the data."""
     report = s["numerics"]["entries"]
     if report.get("feasible") is False:
-        return f"No function of this kernel goes through all rows: {percent(report['infeasibility'])} of ‖y‖ is left."
-    return None
+        yield f"No function of this kernel goes through all rows: {percent(report['infeasibility'])} of ‖y‖ is left."
 
 
 # ------------------------------------------------------------------------------------------------ rows
+@check("M601", remedy.ROBUST)
 def outliers(s):
     """Rows that the others do not explain."""
     found = s["rows"]["residuals"]
     if found and found["outliers"]:
         named = listed([one["row"] for one in found["rows"][: found["outliers"]]], 5)
-        return (
+        yield (
             f"{found['outliers']} of {s['data']['rows']} left-out residuals are beyond {found['limit']} robust "
             f"standard deviations: row {named}."
         )
-    return None
 
 
+@check("M602")
 def influential(s):
     """One row that moves the whole fit."""
     found = s["rows"]["influence"]
     if found and found["largest"] is not None and found["largest"] > 1.0:
         many = [one["row"] for one in found["rows"] if one["cook"] and one["cook"] > 1.0]
-        return f"Cook's distance is above 1 for row {listed(many, 5)}; the largest is {found['largest']:.2g}."
-    return None
+        yield f"Cook's distance is above 1 for row {listed(many, 5)}; the largest is {found['largest']:.2g}."
 
 
 # --------------------------------------------------------------------------------------------- helpers
-def _fitted(s):
-    """Rows of the fit; the page may be about some of them."""
-    return s["data"].get("fitted_rows", s["data"]["rows"])
-
-
 def _dof(s):
     """Effective degrees of freedom, where they are known."""
     path = s["selection"]["path"] or {}
-    if path.get("rows") == path.get("of") and "dof" in path:
-        return path["dof"]
-    return None
+    return path.get("dof") if path.get("rows") == path.get("of") else None

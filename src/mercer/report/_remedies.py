@@ -62,7 +62,7 @@ def covered(s):
 
 def calibrated(s):
     """Of probabilities that do not come true."""
-    if s["estimator"] == "GaussianProcessClassifier":
+    if s["uncertainty"].get("temperature") is False:
         return either(
             "Try --model logistic. In Python: GaussianProcessClassifier(temperature=True).",
             "GaussianProcessClassifier(temperature=True), or sklearn.calibration.CalibratedClassifierCV.",

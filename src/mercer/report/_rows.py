@@ -4,12 +4,12 @@ import numpy as np
 
 from mercer.gram.groundwork import duplicate_groups, identities_of
 from mercer.report._case import LEFT_OUT
-from mercer.report._factors import TEXT
+from mercer.report._factors import TEXT, far
 from mercer.selection.judging import quietly, root_mean_square
 from mercer.selection.noise import nearest
 
 LISTED = 8
-INPUTS, FAR = 5, 4.0  # columns beside a row, and robust deviations of a target that is odd
+INPUTS = 5  # columns beside a row
 OUTLIER = 4.5  # robust standard deviations
 ALONE = 0.3  # correlation with the nearest other row below which a row is alone
 NEAREST = 2000
@@ -37,13 +37,6 @@ def _inputs(case, i):
     return [[factor.text(factor.values[i]), factor.odd(factor.values[i])] for factor in _told(case)]
 
 
-def _odd_target(case, i):
-    """Whether the target of a row is far from those of most rows."""
-    middle = np.median(case.y)
-    spread = 1.4826 * np.median(np.abs(case.y - middle)) or np.std(case.y)
-    return bool(abs(case.y[i] - middle) > FAR * spread)
-
-
 def _residuals(case, left):
     """The rows that the model without them predicts worst, and how many are beyond what is usual."""
     e = case.y - left.predicted
@@ -59,7 +52,7 @@ def _residuals(case, left):
         "limit": OUTLIER,
         "rows": [
             {"row": case.label(i), "measured": float(case.y[i]), "predicted": float(left.predicted[i]),
-             "residual": float(e[i]), "z": float(z[i]), "odd": _odd_target(case, i), "inputs": _inputs(case, i)}
+             "residual": float(e[i]), "z": float(z[i]), "odd": far(case.y[i], case.y), "inputs": _inputs(case, i)}
             for i in worst
         ],
     }  # fmt: skip
@@ -80,7 +73,7 @@ def _influence(case):
         "largest": float(np.nanmax(cook)) if np.isfinite(cook).any() else None,
         "rows": [
             {"row": case.label(i), "cook": float(cook[i]), "leverage": float(found.leverage[i]),
-             "dffits": float(dffits[i]), "inputs": _inputs(case, i)}
+             "dffits": float(dffits[i])}
             for i in order
         ],
     }  # fmt: skip
@@ -139,19 +132,18 @@ def _alone(case):
     return {
         "limit": ALONE,
         "count": int(np.sum(correlation < ALONE)),
-        "rows": [{"row": case.label(i), "nearest": case.label(other[i]), "correlation": float(correlation[i]),
-                  "inputs": _inputs(case, i)} for i in order if correlation[i] < ALONE],
+        "rows": [{"row": case.label(i), "nearest": case.label(other[i]), "correlation": float(correlation[i])}
+                 for i in order if correlation[i] < ALONE],
     }  # fmt: skip
 
 
 def _surprising(case, left):
     """Rows whose own class has the smallest probability."""
-    known = np.array([label is not None for label in left.predicted])
     if left.proba is None:
-        wrong = np.flatnonzero(known & (left.predicted != case.y))[:LISTED]
-        return [{"row": case.label(i), "class": str(case.y[i]), "predicted": str(left.predicted[i]),
-                 "probability": None, "inputs": _inputs(case, i)} for i in wrong]  # fmt: skip
-    own = left.proba[np.arange(case.n), np.searchsorted(case.classes, case.y)]
-    order = np.argsort(np.nan_to_num(own, nan=2.0), kind="stable")[: min(LISTED, int(np.isfinite(own).sum()))]
+        known = np.array([label is not None for label in left.predicted])
+        order, own = np.flatnonzero(known & (left.predicted != case.y))[:LISTED], np.full(case.n, np.nan)
+    else:
+        own = left.proba[np.arange(case.n), np.searchsorted(case.classes, case.y)]
+        order = np.argsort(np.nan_to_num(own, nan=2.0), kind="stable")[: min(LISTED, int(np.isfinite(own).sum()))]
     return [{"row": case.label(i), "class": str(case.y[i]), "predicted": str(left.predicted[i]),
              "probability": float(own[i]), "inputs": _inputs(case, i)} for i in order]  # fmt: skip

@@ -159,9 +159,7 @@ def _targets(s):
     words = remark(f"The model has {count} targets. The rest of this page is about the one that it predicts worst, ",
                    name(found["shown"]), f". Scores by {found['how']}.{more}")  # fmt: skip
     head = ["target", "R²", "±", "RMSE", "mean |error|", "sd of the target", "beside the best"]
-    charts = figures(_figures.target_charts(s), "h4")
-    told = table("How good for each target", head, rows, classes="full")
-    return [el("h3", "All targets"), words, panels(told, charts)]
+    return [el("h3", "All targets"), words, table("How good for each target", head, rows, classes="full")]
 
 
 # -------------------------------------------------------------------------------------------------- fit

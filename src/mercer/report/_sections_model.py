@@ -1,8 +1,7 @@
 """The later sections of the page: what if, the choice of λ and kernel, effects, rows, and how to do it again."""
 
 from mercer.report import _choices, _figures
-from mercer.report._html import el, listed, name, percent, rounded, show, size_text, table
-from mercer.report._landmarks import landmarks
+from mercer.report._html import el, fitted_rows, listed, name, percent, rounded, show, size_text, table
 from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
 
 LISTED = 8  # columns of the table of importance, before the rest is folded away
@@ -34,7 +33,8 @@ def selection(s):
     inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
     return section(
         "selection", "Why this λ and kernel", *words, panels(shown),
-        folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside), *landmarks(s),
+        folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
+        *_choices.landmarks(s),
     )  # fmt: skip
 
 
@@ -91,28 +91,16 @@ def effects(s):
     rest = [folded("All columns by importance", table("Weaker columns", ["column", "importance", ""], rows[LISTED:]))]
     curves = figures([*_figures.effect_charts(s, False), *_figures.pair_charts(s)])
     made = panels(told, curves)
-    return section("effects", title, *words, made, *(rest if len(rows) > LISTED else ()), *_lengths(e, pairs))
-
-
-def _lengths(e, pairs):
-    """Length scales and interactions, folded away: importance ranks columns."""
-    inside = []
-    if any(one["length_scale"] is not None for one in e["columns"]):
-        rows = [[name(one["name"]), one["length_scale"], one["relevance"]] for one in e["columns"]]
-        head = ["column", "length scale\u00a0ℓ", "relevance sd/\u2060ℓ"]
-        inside.append(table("Length scales", head, rows))
-        inside.append(remark("Relevance says how many length scales one standard deviation of the column spans; near 0 "
-                             "it hardly matters, or acts almost linearly: importance tells which."))  # fmt: skip
-    if "listed" in pairs:
-        inside.insert(0, _pairs(pairs))
-    return [folded("Interactions and length scales", panels(*inside))] if inside else []
+    return section("effects", title, *words, made, *(rest if len(rows) > LISTED else ()), _pairs(pairs))
 
 
 def _pairs(pairs):
-    """How strongly columns interact."""
+    """How strongly columns interact, folded away."""
+    if "listed" not in pairs:
+        return None
     rows = [[name(" and ".join(one["names"])), one["H"], one["strength"]] for one in pairs["listed"]]
     head = ["pair", "H", "size, in sd of the prediction"]
-    return table("Interactions of the strongest columns", head, rows)
+    return folded("Interactions of the strongest columns", table("Interactions", head, rows))
 
 
 # ------------------------------------------------------------------------------------------------- rows
@@ -194,14 +182,9 @@ def _numerics(s):
     if n["support"]:
         bounded = n["support"]["bounded"]
         tail = "." if bounded is None else f", {bounded} of them at the bound."
-        words = el("p", f"{n['support']['vectors']} of {_fitted(s)} rows are support vectors{tail}")
+        words = el("p", f"{n['support']['vectors']} of {fitted_rows(s)} rows are support vectors{tail}")
     made = panels(table("The fit report", ["what", "value"], told, classes="wide"), search)
     return folded("Numerics and cost", words, made)
-
-
-def _fitted(s):
-    """Rows of the fit."""
-    return s["data"].get("fitted_rows", s["data"]["rows"])
 
 
 def _with_unit(key, value):

@@ -121,8 +121,6 @@ def _chosen(case):
             "evaluations": search.evaluations,
             "failed": search.failed,
         }
-    if model.regularization_:
-        out["conventions"] = dict(model.regularization_)
     return plain(out)
 
 
@@ -246,23 +244,29 @@ def _surface(case, lam):
     for factor in FACTORS:
         moved = case.kernel.with_theta(theta + lengths * np.log(factor))  # beyond bounds too: they bind the search
         columns.append(_evidence(case, moved, data, lams, criterion))
-        if case.budget.over():
-            return case.budget.skips("evidence surface")
-    loss = np.array(columns).T
+        skipped = case.budget.skips("evidence surface")
+        if skipped:
+            return skipped
+    up = "σ², noise variance" if process else "λ", lams
+    return _field(case, np.array(columns).T, FACTORS, up, len(rows), criterion.name, lam)
+
+
+def _field(case, loss, factors, up, rows, what, chosen):
+    """Loss against the best point, over factors on all length scales and ``up``, a label and its values."""
     loss = np.where(np.isfinite(loss), loss, np.nan)
     if not np.isfinite(loss).any():
         return missing("The evidence could not be evaluated around the chosen point.")
-    loss = np.minimum(loss - np.nanmin(loss), 1e6)
-    x = "length scale" if lengths.sum() == 1 else "factor on all length scales"
-    base = float(np.exp(theta[lengths][0])) if lengths.sum() == 1 else 1.0
+    lengths = _lengths(case.kernel)
+    single = lengths.sum() == 1
+    base = float(np.exp(case.kernel.theta[lengths][0])) if single else 1.0
     return {
-        "rows": len(rows),
+        "rows": rows,
         "of": case.fitted_rows,
-        "what": criterion.name,
-        "x": {"label": x, "values": base * FACTORS},
-        "y": {"label": "σ², noise variance" if process else "λ", "values": lams},
-        "loss": loss,
-        "chosen": [base, lam],
+        "what": what,
+        "x": {"label": "length scale" if single else "factor on all length scales", "values": base * factors},
+        "y": {"label": up[0], "values": up[1]},
+        "loss": np.minimum(loss - np.nanmin(loss), 1e6),
+        "chosen": [base, chosen],
     }
 
 
@@ -305,17 +309,6 @@ def _label_surface(case):
             moved = theta + lengths * np.log(factor)
             moved[j] += np.log(amplitude)
             loss[a, b] = -quietly(case.model.log_marginal_likelihood, moved)
-    loss = np.minimum(loss - np.nanmin(loss), 1e6)
-    base = float(np.exp(theta[lengths][0])) if lengths.sum() == 1 else 1.0
-    return {
-        "rows": case.n,
-        "of": case.n,
-        "what": "log p(y)",
-        "x": {
-            "label": "length scale" if lengths.sum() == 1 else "factor on all length scales",
-            "values": base * factors,
-        },
-        "y": {"label": kernel.names[j].split("__")[-1], "values": float(np.exp(theta[j])) * amplitudes},
-        "loss": loss,
-        "chosen": [base, float(np.exp(theta[j]))],
-    }
+    chosen = float(np.exp(theta[j]))
+    up = kernel.names[j].split("__")[-1], chosen * amplitudes
+    return _field(case, loss, factors, up, case.n, "log p(y)", chosen)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from mercer.report._case import counted
-from mercer.report._responses import reach
+from mercer.report._effects import reach
 from mercer.report.findings import missing
 from mercer.selection.judging import average, fit_part, part, quietly
 
@@ -161,4 +161,5 @@ def _probabilities(case, stated):
         "chi_square": float(np.sum(np.divide(mean - found, spread, out=np.zeros_like(mean), where=spread > 0) ** 2)),
         "bins": len(parts),
         "log_loss": -average(np.log(own), part(case.weight, known)),
+        "temperature": case.model.get_params(deep=False).get("temperature"),  # a cure that some models have
     }

@@ -22,8 +22,8 @@ from mercer.kernels import (
     Standardised,
     Sum,
 )
+from mercer.report._effects import COVERAGE, half_width, values, what
 from mercer.report._factors import LEVELS, NUMBER, put
-from mercer.report._responses import COVERAGE, half_width, values, what
 from mercer.report.findings import missing
 from mercer.selection.judging import quietly, root_mean_square
 

@@ -1,17 +1,16 @@
-"""Checks with codes: each reads the findings, and either says nothing or one sentence with its numbers.
+"""Checks with codes, and the verdict: a check reads the findings, and says nothing or one sentence with its numbers.
 
 M1xx the data, M2xx the fit, M3xx uncertainty, M4xx the choice of λ and the kernel, M5xx numerics, M6xx single rows.
-``checks.md``, beside this file, has a paragraph for each code, which the page shows.
+``checks.md``, beside this file, has title, severity, paragraph and remedy of each code, `_looks` what it looks at.
 """
 
 import re
 from collections.abc import Callable
-from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from mercer.report import _looks as look
-from mercer.report import _remedies as remedy
+from mercer.report._html import and_list, listed, percent, show
+from mercer.report._looks import LOOKS
 
 PROBLEM, WARNING, TIP = "problem", "warning", "tip"
 SEVERITIES = (PROBLEM, WARNING, TIP)
@@ -26,6 +25,8 @@ class Check(NamedTuple):
         As M201.
     severity : {"problem", "warning", "tip"}
     title : str
+    about : str
+        What is looked at, and why.
     remedy : str or callable
         What to do about it; a callable is given the sections, and knows where the reader is.
     look : callable
@@ -41,21 +42,22 @@ class Check(NamedTuple):
     code: str
     severity: str
     title: str
+    about: str
     remedy: str | Callable
     look: Callable
 
-    @property
-    def about(self):
-        """What is looked at, and why: its paragraph in ``checks.md``."""
-        return _paragraphs()[self.code]
 
-
-@cache
-def _paragraphs():
-    """{code: text} of ``checks.md``, without title, severity and remedy."""
+def _checks():
+    """The checks in the order of ``checks.md``, which has all but what is looked at."""
     text = resources.files("mercer.report").joinpath("checks.md").read_text(encoding="utf-8")
-    found = re.findall(r"### (M\d+)\n\n\*\*.*?\*\* \(\w+\)\. (.*?)\n\nWhat to do", text, flags=re.DOTALL)
-    return {code: " ".join(words.split()).replace("`", "") for code, words in found}
+    form = r"### (M\d+)\s+\*\*(.+?)\*\* \((\w+)\)\. (.+?)\s+What to do: (.+?)\s+(?=###|\Z)"
+    for code, *told in re.findall(form, text, flags=re.DOTALL):
+        title, severity, about, usual = (" ".join(part.split()).replace("`", "") for part in told)
+        look, remedy = LOOKS[code]
+        yield Check(code, severity, title, about, remedy or usual, look)
+
+
+CHECKS = tuple(_checks())
 
 
 def run_checks(sections):
@@ -72,171 +74,129 @@ def run_checks(sections):
     return sorted(fired, key=lambda one: SEVERITIES.index(one["severity"]))
 
 
-CHECKS = (
-    Check(
-        "M101", WARNING, "Few rows",
-        "Collect more rows, or take a simpler kernel; do not believe small differences between scores.",
-        look.few_rows,
-    ),
-    Check(
-        "M102", TIP, "Equal inputs with different targets",
-        "Expected where measurements are repeated. Else look for a column that is missing, or for rows that "
-        "were joined wrongly.",
-        look.conflicting_duplicates,
-    ),
-    Check(
-        "M103", TIP, "Constant columns",
-        remedy.leave_out("They cannot matter."),
-        look.constant_columns,
-    ),
-    Check(
-        "M104", WARNING, "A column that gives the target away",
-        remedy.leave_out("Is this column known when a prediction is needed? If not, it must not be used."),
-        look.leak,
-    ),
-    Check(
-        "M105", TIP, "Rows far from all others",
-        "Predictions near them are extrapolation: collect rows there, or do not rely on them.",
-        look.alone,
-    ),
-    Check(
-        "M106", TIP, "A rare class",
-        "Scores of this class are unsure. Collect more rows of it, or weight them.",
-        look.rare_class,
-    ),
-    Check(
-        "M107", TIP, "Rows with weights",
-        "Nothing, if the scores are to count rows so. Weights that the fit does not keep are given to "
-        "collect(..., sample_weight=w).",
-        look.weights,
-    ),
-    Check(
-        "M108", PROBLEM, "Constant target",
-        "Check how the target was read and joined. If it is right, no model is needed, and no score can be given.",
-        look.constant_target,
-    ),
-    Check(
-        "M201", PROBLEM, "No better than a constant",
-        "Do not use the model. The columns may not hold the answer; check the target, the joins and the "
-        "units.",
-        look.no_better_than_mean,
-    ),
-    Check(
-        "M202", WARNING, "Another model does better",
-        remedy.better_than_simple,
-        look.worse_than_simple,
-    ),
-    Check(
-        "M203", WARNING, "A trend in the residuals",
-        remedy.stiff,
-        look.residual_trend,
-    ),
-    Check(
-        "M204", WARNING, "The spread of the residuals changes",
-        remedy.spread,
-        look.changing_spread,
-    ),
-    Check(
-        "M205", WARNING, "Neighbouring rows have similar residuals",
-        remedy.ORDERED,
-        look.ordered_residuals,
-    ),
-    Check(
-        "M206", WARNING, "Large optimism",
-        "Report the nested score. Fewer free hyper-parameters, or more rows, bring the two together.",
-        look.optimism,
-    ),
-    Check(
-        "M207", TIP, "More rows would help",
-        "Collect more rows before trying other models: at this kernel and λ the error is not yet at its floor.",
-        look.more_rows,
-    ),
-    Check(
-        "M208", WARNING, "Another model does as well",
-        "If it is a simpler one, take it, unless the curves of this one say something that you know to be true.",
-        look.as_good_as_simple,
-    ),
-    Check(
-        "M301", WARNING, "Intervals do not hold what they state",
-        remedy.covered,
-        look.coverage,
-    ),
-    Check(
-        "M302", WARNING, "Probabilities do not come true",
-        remedy.calibrated,
-        look.probabilities_off,
-    ),
-    Check(
-        "M303", TIP, "Probabilities that cannot be checked",
-        "Collect more rows, or use the order of the probabilities alone.",
-        look.probabilities_unsure,
-    ),
-    Check(
-        "M401", WARNING, "λ at a bound",
-        "Widen the bounds. At the lower end the data look free of noise to this kernel, at the upper end like "
-        "noise alone.",
-        look.lam_at_bound,
-    ),
-    Check(
-        "M402", WARNING, "A hyper-parameter at a bound",
-        "A length scale at its upper bound: the column hardly matters or acts linearly; leave it out or add "
-        "Linear(). Else widen the bounds.",
-        look.parameter_at_bound,
-    ),
-    Check(
-        "M403", TIP, "The rules disagree about λ",
-        "Look at the criteria below: a wide flat valley is harmless. Else trust LOO or the evidence before "
-        "the L-curve.",
-        look.rules_disagree,
-    ),
-    Check(
-        "M404", WARNING, "The fit interpolates",
-        remedy.follows_noise,
-        look.interpolates,
-    ),
-    Check(
-        "M405", WARNING, "The fit is almost constant",
-        remedy.too_flat,
-        look.too_smooth,
-    ),
-    Check(
-        "M406", TIP, "A better λ is known",
-        remedy.CHOOSE,
-        look.lam_not_chosen,
-    ),
-    Check(
-        "M407", TIP, "Parameters that do not matter",
-        remedy.leave_out("These columns are constant or nearly so."),
-        look.unseen_parameters,
-    ),
-    Check(
-        "M501", WARNING, "Near singular",
-        remedy.ROUGHER,
-        look.near_singular,
-    ),
-    Check(
-        "M502", WARNING, "Not converged",
-        "Give more time or iterations, a larger λ, or scale the columns.",
-        look.not_converged,
-    ),
-    Check(
-        "M503", PROBLEM, "No interpolating function",
-        "Use KernelRidge with λ > 0, or a rougher kernel or a shorter length scale.",
-        look.not_feasible,
-    ),
-    Check(
-        "M504", TIP, "The search had more to try",
-        remedy.MORE_TIME,
-        look.search_ended,
-    ),
-    Check(
-        "M601", WARNING, "Outliers",
-        remedy.ROBUST,
-        look.outliers,
-    ),
-    Check(
-        "M602", WARNING, "One row moves the whole fit",
-        "Check these rows; fit without them and compare.",
-        look.influential,
-    ),
-)  # fmt: skip
+# --------------------------------------------------------------------------------------------- verdict
+WORDS = {
+    PROBLEM: "Not ready to use",
+    WARNING: "Usable with care",
+    None: "No objection found",
+}
+NAMED = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class",
+         "random forest": "a random forest"}  # fmt: skip
+STRONG = 0.25  # of the importance of the first: columns that are named beside it
+
+
+def verdict(s):
+    """Return the headline, sentences, and the few numbers that are shown large."""
+    counts = {severity: sum(one["severity"] == severity for one in s["checks"]) for severity in SEVERITIES}
+    worst = next((severity for severity in (PROBLEM, WARNING) if counts[severity]), None)
+    parts = (_targets(s), _explains(s), _matters(s), _certainty(s), _odd_rows(s))
+    sentences = [one for one in parts if one]
+    said = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
+    sentences.append(f"{and_list(said)} below." if said else "None of the checks has anything to say.")
+    return {"level": worst or "good", "headline": WORDS[worst], "sentences": sentences, "numbers": _numbers(s)}
+
+
+def _targets(s):
+    """Of several targets: which one this is, and how the others do."""
+    found = s.get("targets")
+    if not found:
+        return None
+    others = [one["score"] for one in found["listed"] if one["name"] != found["shown"] and one["score"] is not None]
+    count = len(found["listed"]) + found["more"]
+    if not others:
+        return f"{found['shown']} is shown, of {count} targets."
+    low, high = _digits(min(others), None), _digits(max(others), None)
+    return f"{found['shown']} is the worst of {count} targets; the others have R² {low} to {high}."
+
+
+def _explains(s):
+    """The score on unseen rows in words, beside the best simple model."""
+    this, *others = s["scores"]["models"]
+    metric = s["scores"]["metric"]
+    if this["score"] is None:
+        return f"The score is not known ({s['scores']['how']})."
+    others = [one for one in others if one["score"] is not None]
+    if metric not in ("R²", "accuracy"):
+        best = "" if not others else f"; {NAMED.get(others[0]['name'], others[0]['name'])} {show(others[0]['score'])}"
+        return f"The {metric} on rows it has not seen is {show(this['score'])}{best}."
+    first = (
+        "Explains {} of {} on rows it has not seen" if metric == "R²" else "Tells {} of the rows it has not seen right"
+    )
+    said = first.format(_share(this["score"]), f"the variation of {s['title']}")
+    simple = [one for one in others if one["name"] not in ("mean", "commonest class")] or others
+    if simple:
+        best = max(simple, key=lambda one: one["score"])
+        line = [one for one in simple if one["name"] == "linear model" and one is not best]
+        named = [f"{NAMED.get(one['name'], one['name'])} {_share(one['score'])}" for one in [best, *line]]
+        said += f"; {', '.join(named)}"
+    return f"{said}."
+
+
+def _share(score):
+    """A score in per cent; nothing below 0."""
+    return "nothing" if score <= 0 else f"{100 * min(score, 0.999 if score < 1 else 1):.{0 if score < 0.985 else 1}f} %"
+
+
+def _matters(s):
+    """The columns that move the prediction most."""
+    columns = [one for one in s["effects"].get("columns", ()) if one["rise"] > 0]
+    if len(columns) < 2:
+        return None
+    strong = [one["name"] for one in columns[:3] if one["rise"] >= STRONG * columns[0]["rise"]]
+    return f"{and_list(strong)} matter{'s' if len(strong) == 1 else ''} most."
+
+
+def _certainty(s):
+    """What the uncertainty section found, in a sentence."""
+    u = s["uncertainty"]
+    if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"]:
+        found = u["coverage"][u["levels"].index(0.9)]
+        return f"Intervals of 90 % hold {100 * found:.0f} % of them."
+    if u.get("kind") == "probabilities":
+        return (
+            f"Probabilities are off by {100 * u['error']:.1f} points on average ({100 * u['by_chance']:.1f} by chance)."
+        )
+    if u.get("kind") == "quantiles":
+        pairs = [f"{100 * found:.0f} % below the {level:g} quantile"
+                 for level, found in zip(u["levels"], u["coverage"], strict=True)]  # fmt: skip
+        return f"Of the rows left out are {and_list(pairs)}."
+    return None
+
+
+def _odd_rows(s):
+    """Rows that the others do not explain."""
+    found = s["rows"]["residuals"]
+    if not found or not found["outliers"]:
+        return None
+    names = [one["row"] for one in found["rows"][: found["outliers"]]]
+    many = found["outliers"] > 1
+    rest = [""] * (found["outliers"] - len(names))
+    return f"Row{'s' if many else ''} {listed([*names, *rest], 3)} look{'' if many else 's'} wrong."
+
+
+def _numbers(s):
+    """[(label, value, note)]: at most three."""
+    this, *others = s["scores"]["models"]
+    out = []
+    if this["score"] is not None:
+        note = f"± {this['error']:.2g}, {s['scores']['how']}" if this["error"] else s["scores"]["how"]
+        out.append([s["scores"]["metric"], _digits(this["score"], this["error"]), note])
+    if this.get("rmse") is not None:
+        mean = next((one for one in others if one["name"] == "mean" and one.get("rmse") is not None), None)
+        note = f"root mean square, in units of {s['title']}" + (
+            f"; the mean alone {show(mean['rmse'])}" if mean else ""
+        )
+        out.append(["usual error", show(this["rmse"]), note])
+    u = s["uncertainty"]
+    if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"] and u["width"] is not None:
+        found = u["coverage"][u["levels"].index(0.9)]
+        out.append(["90 % interval", f"± {show(u['width'] / 2)}", f"holds {percent(found)} of {show(u['rows'])} rows"])
+    elif u.get("kind") == "probabilities":
+        out.append(["log loss", show(u["log_loss"]), f"rows left out; Brier score {show(u['brier'])}"])
+    return out
+
+
+def _digits(score, error):
+    """A score to the digit that its error allows."""
+    digits = 2 if not error or error >= 0.01 else 3 if error >= 0.001 else 4
+    return f"{score:.{digits}f}".replace("-", "−")

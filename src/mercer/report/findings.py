@@ -3,38 +3,27 @@
 import json
 import math
 import numbers
-import time
 
 import numpy as np
 
+from mercer._clock import Clock
 
-class Allowance:
+
+class Allowance(Clock):
     """Seconds that the costly parts of a page may take together, from now on; None is no limit."""
 
     def __init__(self, seconds):
         if seconds is not None and not seconds >= 0:
             raise ValueError(f"time_budget must be >= 0 seconds or None, got {seconds}.")
-        self.seconds = seconds
-        self.left_out = []
-        self._start = time.perf_counter()
-
-    def over(self, since=None, limit=None):
-        """Whether the budget is used up, or a part has taken longer than its own limit."""
-        now = time.perf_counter()
-        alone = since is not None and now - since > limit
-        return alone or (self.seconds is not None and now - self._start > self.seconds)
+        super().__init__(seconds)
+        self.given, self.left_out = seconds, []
 
     def skips(self, what):
         """The line of a part that is left out; None while there is time."""
-        if not self.over():
+        if not self.spent:
             return None
         self.left_out.append(what)
-        return missing(f"{what[0].upper()}{what[1:]}: left out, the time budget of {self.seconds:g} s was used up.")
-
-    @staticmethod
-    def now():
-        """The clock that ``over`` reads."""
-        return time.perf_counter()
+        return missing(f"{what[0].upper()}{what[1:]}: left out, the time budget of {self.given:g} s was used up.")
 
 
 SCHEMA = 2
@@ -44,20 +33,16 @@ MOST, LEAST = 60_000, 8  # bytes of many names together, and characters that eac
 DIGITS = 6  # significant digits of the numbers in lists: more than a picture shows
 
 
-class Findings:
+class Findings(dict):
     """What is to be said about a fitted model, section by section: plain data, of bounded size.
 
-    Made by `collect`, shown by `render`. The same findings give the same page, byte for byte.
+    Made by `collect`, shown by `render`. The same findings give the same page, byte for byte. A section that does not
+    apply is ``{"missing": "why"}``.
 
     Parameters
     ----------
     sections : dict
         Plain values: None, bool, int, float, str, and lists and dictionaries of these.
-
-    Attributes
-    ----------
-    sections : dict
-        The content. A section that does not apply is ``{"missing": "why"}``.
 
     Examples
     --------
@@ -67,30 +52,12 @@ class Findings:
     True
     """
 
-    def __init__(self, sections):
-        self.sections = sections
-
-    def __getitem__(self, name):
-        return self.sections[name]
-
-    def __contains__(self, name):
-        return name in self.sections
-
-    def get(self, name, default=None):
-        """Return a section, or ``default``."""
-        return self.sections.get(name, default)
-
-    def __eq__(self, other):
-        return isinstance(other, Findings) and self.to_dict() == other.to_dict()
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self):
         return f"Findings({self.get('title', '')!r}, {len(self.get('checks', ()))} checks fired)"
 
     def to_dict(self):
         """Return plain values: what `from_dict` reads, and what a model file keeps in its note."""
-        return plain({"schema": SCHEMA, **self.sections})
+        return plain({"schema": SCHEMA, **self})
 
     @classmethod
     def from_dict(cls, values):

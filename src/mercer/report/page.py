@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mercer.report import _sections as first
 from mercer.report import _sections_model as later
-from mercer.report._html import Safe, el, script_json, show
+from mercer.report._html import Safe, el, fitted_rows, script_json, show
 from mercer.report.findings import Findings
 
 
@@ -127,7 +127,7 @@ def _policy(script, style):
 
 def _page(findings, note=None):
     """The document; with a note instead of the numbers."""
-    s = findings.sections
+    s = findings
     style, script = _own("style.css"), _own("script.js")
     head = el(
         "head",
@@ -155,7 +155,7 @@ def _page(findings, note=None):
 
 def _header(s):
     """What the page is about."""
-    n, d = s["data"].get("fitted_rows", s["data"]["rows"]), s["data"]["columns"]
+    n, d = fitted_rows(s), s["data"]["columns"]
     listed = s["data"]["features"] or s["data"].get("categories")
     size = f"{show(n)} rows" + (f" and {d} column{'' if d == 1 else 's'}" if listed else "")
     words = s["selection"]["chosen"].get("words")

@@ -267,22 +267,20 @@ def beside(X, y, labels, folds, weight=None):
     X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     for train, test in folds:
         for name, model in simple_models(labels, len(train), X.shape[1]).items():
-            values = fit_simple(model, X[train], y[train], part(weight, train)).predict(X[test])
+            values = simply_predicted(model, X[train], y[train], X[test], part(weight, train))
             found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
     return list(found.items())
 
 
-def fit_simple(model, X, y, weight=None):
-    """A simple model fitted quietly, with weights where it takes them; trees of few rows on one thread.
+def simply_predicted(model, X, y, held, weight=None):
+    """What a simple model, fitted quietly and with weights where it takes them, says of other rows.
 
-    Threads of OpenMP wait for each other a hundred times in a boosted fit: on a busy machine a tenth of a second
-    becomes ten.
+    Trees of few rows have one thread: threads of OpenMP wait for each other a hundred times in a boosted fit, and as
+    often in a prediction; on a busy machine a tenth of a second becomes ten.
     """
-    few = len(y) <= ONE_THREAD
-    with threadpool_limits(1, "openmp") if few else nullcontext():
-        if weight is None or not has_fit_parameter(model, "sample_weight"):
-            return quietly(model.fit, X, y)
-        return quietly(model.fit, X, y, sample_weight=weight)
+    weights = {} if weight is None or not has_fit_parameter(model, "sample_weight") else {"sample_weight": weight}
+    with threadpool_limits(1, "openmp") if len(y) <= ONE_THREAD else nullcontext():
+        return quietly(quietly(model.fit, X, y, **weights).predict, held)
 
 
 class FoldTimes:

@@ -1,17 +1,17 @@
 """Hyper-parameters by neighbours: batches of rows under what their neighbours say, each batch larger than the last."""
 
 import numpy as np
-from scipy.optimize import minimize
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.inference.neighbours import OrderedRows
 from mercer.selection.result import SearchResult, at_bounds, describe
+from mercer.selection.search.descent import begin, descend
 from mercer.selection.search.objective import Record, Stop
 from mercer.solvers.least_squares import least_squares
 
 BATCHES = (512, 2048, 4096)  # rows; neighbours are found again in the metric of each
-STEPS = (20, 15, 10)  # of each batch, at most
-GAIN = (1e-4, 2e-5, 1e-5)  # of the mean log density: where a batch ends
+FOLLOWED = (None, 2, 1)  # of the ends of the batch before: all starts, then the best
+GAIN = (2e-3, 1e-3, 5e-4)  # of the mean log density: where a batch ends
 WORSE = 1e10  # what a trial is worth that cannot be evaluated
 
 
@@ -66,26 +66,24 @@ def search_neighbours(
     record, rng = Record(clock, callback), np.random.default_rng(seed)
     start = OrderedRows(kernel, rows, lam, seed)
     extra = (rows.weights() if counts is None else counts)[start.order] - 1.0, rows.spread[start.order].sum(axis=1)
-    z, status, value = np.clip(np.append(kernel.theta, np.log(lam)), *box.T), "ok", np.nan
-    begun = [z, *(np.where(free, np.clip(other, *box.T), z) for other in starts)]
+    z = np.clip(np.append(kernel.theta, np.log(lam)), *box.T)
+    box = np.where(free[:, None], box, z[:, None])
+    ends, status, value = [(z, None), *((np.clip(other, *box.T), None) for other in starts)], "ok", np.nan
     try:
-        for size, steps, gain in zip(BATCHES, STEPS, GAIN, strict=True):
-            own = np.sort(rng.choice(rows.n, min(size, rows.n), replace=False))
-            options, found = {"maxiter": steps, "ftol": gain, "gtol": 1e-6, "maxcor": 20}, []
+        for size, most, gain in zip(BATCHES, FOLLOWED, GAIN, strict=True):
+            own, found = np.sort(rng.choice(rows.n, min(size, rows.n), replace=False)), []
             try:
-                for z0 in begun:
+                for z0, B in ends[:most]:
                     found.append(_Batch(start, kernel, z0, k, own, ordered, extra, (names, prior), record))
-                    minimize(
-                        found[-1], z0[free], (z0, free), method="L-BFGS-B", jac=True, bounds=box[free], options=options
-                    )
+                    found[-1].B = descend(found[-1], begin(found[-1], z0, box, B), box, gain).B
             finally:
-                best = min(found, key=lambda one: one.best, default=None)
-                z, value = (best.best_z, best.best) if best is not None and best.best_z is not None else (z, value)
-            begun = [z]
+                found = sorted((one for one in found if one.best_z is not None), key=lambda one: one.best)
+                ends = [(one.best_z, one.B) for one in found] or ends
+                z, value = (found[0].best_z, found[0].best) if found else (z, value)
     except Stop as stop:
         status = stop.status
     found = SearchResult(kernel.with_theta(z[:-1]), float(np.exp(z[-1])), value, status, history=record.history)
-    found.at_bound = at_bounds(names, z, np.where(free[:, None], box, z[:, None]))
+    found.at_bound = at_bounds(names, z, box)
     found.status = "at_bound" if status == "ok" and found.at_bound else status
     found.message = describe(found, box, names, min(BATCHES[-1], rows.n), rows.n)
     found.evaluations, found.failed, found.seconds = len(record.history), record.failed, record.seconds
@@ -107,12 +105,10 @@ class _Batch:
         root = np.sqrt(np.maximum(variance, np.finfo(float).tiny))[:, None]
         self.beta = least_squares(rest / root, (first.y[self.own] - local) / root, np.zeros(rest.shape[1]))[0]
         self.copies, self.spread = (float(part[self.own].sum()) for part in extra)
-        self.best, self.best_z = np.inf, None
+        self.best, self.best_z, self.B, self.fine = np.inf, None, None, 0.0
 
-    def __call__(self, moved, z, free):
-        """(C, ∂C/∂z of what is free)."""
-        z = z.copy()
-        z[free] = moved
+    def __call__(self, z):
+        """(C, ∂C/∂z)."""
         lam, began = float(np.exp(z[-1])), self.record.begin(len(self.own))
         try:
             value, slope = self.at(z).densities(self.index, self.own, self.beta)
@@ -131,4 +127,4 @@ class _Batch:
             self.best, self.best_z = float(value), z
         self.record.failed += not sound
         self.record.add(began, n=len(self.own), value=float(value), lam=lam, theta=z.tolist())
-        return (value, slope[free]) if sound else (WORSE, np.zeros(int(free.sum())))
+        return (value, slope) if sound else (WORSE, np.zeros(len(z)))

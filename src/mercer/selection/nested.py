@@ -19,7 +19,7 @@ from mercer.selection._folded import (
     stored_kernels,
     with_inner,
 )
-from mercer.selection.judging import FoldTimes, fit_simple, quietly, simple_models
+from mercer.selection.judging import FoldTimes, simple_models, simply_predicted
 
 
 def nested_cv(
@@ -145,7 +145,7 @@ def _simple(fitted, X, y, train, test, weight, labels):
     A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in ((A, train), (B, test)))
     models = simple_models(labels, *A.shape)
     weights = None if weight is None else weight[train]
-    return [(name, quietly(fit_simple(one, A, y[train], weights).predict, B)) for name, one in models.items()]
+    return [(name, simply_predicted(one, A, y[train], B, weights)) for name, one in models.items()]
 
 
 def _baseline(name, y, folds, parts, labels):

@@ -6,12 +6,12 @@ one reduction S = Q T Qᵀ to a tridiagonal T serves every λ. Landmarks are nes
 S + λI is the leading block of the factor, so that one solve gives the model of every m′ <= m.
 """
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
+from mercer._cached import cached_property
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.blas import blas
 from mercer.solvers.engine.lapack import mirror
@@ -19,6 +19,7 @@ from mercer.solvers.small import factor
 
 TURNS = 12  # of the power method
 PANEL = 64  # columns of a block of reflectors
+ALONE = 1e-8  # of 1 − leverage: below, a row alone decides its fit, and rounding what is left of it
 DIRECT = 2500  # landmarks beyond which a factor for each λ is quicker than one reduction for all
 
 
@@ -92,14 +93,14 @@ def unwhiten(L, B):
 
 
 class Left(NamedTuple):
-    """Rows under the model without them: residuals (r, t) and leverages (r,), both of rows scaled by √w."""
+    """Rows under the model without them: residuals (r, t), and what leverages (r,) leave of 1, of rows scaled by √w."""
 
     residuals: np.ndarray
-    leverage: np.ndarray
+    rest: np.ndarray
 
     def out(self):
         """Residuals of each row under the model that was fitted without it."""
-        return self.residuals / np.maximum(1.0 - self.leverage, 1e-12)[:, None]
+        return self.residuals / self.rest[:, None]
 
 
 class Solution(NamedTuple):
@@ -301,20 +302,46 @@ class NormalEquations:
         for lam in lams:
             solved = self._shifted(lam, z)
             leverage = np.einsum("ij,ij->j", z, solved) + of_trend
-            found.append(Left(y - solved.T @ self._turned_u, leverage))
-        return found
+            found.append(Left(y - solved.T @ self._turned_u, 1.0 - leverage))
+        return self._known(found, lams, F, [self.m] * len(lams))
 
     def nested(self, lam, F, sizes):
         """[`Left`] of rows F under the models of the first m′ landmarks, m′ in ``sizes`` ascending, at one λ."""
+        found = self._nested(self._factor(lam), F, sizes)
+        return self._known(found, [lam] * len(sizes), F, sizes)
+
+    def _nested(self, LB, F, sizes):
+        """The same for a factor of S + λI, with all of 1 − leverage that rounding leaves."""
         a, of_trend, y = self.features(F)
-        LB = self._factor(lam)
         V, c = LB.half(a), LB.half(self.u)
         found, start, f, h = [], 0, 0.0, of_trend
         for size in sizes:
             part = V[start:size]
             f, h = f + part.T @ c[start:size], h + np.einsum("ij,ij->j", part, part)
-            found.append(Left(y - f, h))
+            found.append(Left(y - f, 1.0 - h))
             start = size
+        return found
+
+    def _known(self, found, lams, F, sizes):
+        """Each `Left`, its rows that alone decide their fit read off at a larger λ, where 1 − leverage has digits.
+
+        What the others say of such a row is the same there, and 1 − leverage is proportional to λ.
+        """
+        least = ALONE * self.top
+        each = [
+            np.flatnonzero(left.rest < ALONE if lam < least else left.rest <= 0.0)
+            for left, lam in zip(found, lams, strict=True)
+        ]
+        alone = np.unique(np.concatenate(each))
+        if not len(alone):
+            return found
+        LB = factor(self.S + least * np.eye(self.m), overwrite=True)
+        safe = dict(zip(sorted(set(sizes)), self._nested(LB, F[alone], sorted(set(sizes))), strict=True))
+        for left, lam, size, rows in zip(found, lams, sizes, each, strict=True):
+            here, other = np.searchsorted(alone, rows), safe[size]
+            rest = np.maximum(other.rest[here], ALONE)
+            left.rest[rows] = rest * max(lam / least, 1e-200)
+            left.residuals[rows] = other.residuals[here] / rest[:, None] * left.rest[rows, None]
         return found
 
     def posterior_parts(self, lam, centre):

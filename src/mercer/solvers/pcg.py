@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
     negative: np.ndarray | None
 
 
-def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False):
+def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False, going=None):
     """X with A X = B: a column is done when ‖b − Ax‖ <= tol ‖b‖, or when rounding allows no more.
 
     The residual that is returned is computed from X, not the one that the iteration carries along. If it is worse than
@@ -35,17 +35,20 @@ def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False):
     product, precondition : callable
         V ↦ A V and V ↦ M⁻¹ V for V of shape (n, t).
     B : ndarray of shape (n, t)
-    tol : float
+    tol : float or ndarray of shape (t,)
     max_iter : int
         Products with A, over all restarts, the check at the end of each aside.
     norm : float
         ‖A‖, or an estimate from below. ‖b − Ax‖ <= √n u ‖A‖‖x‖ is as good as a direct solver in float64: accepted.
     warm : bool, default=False
         Whether X = M⁻¹B is tried first: for an A so near to singular that CG may fail where M⁻¹ does not.
+    going : callable, default=None
+        Asked before each product but the first: False ends the iteration where it is.
     """
     norm, scale = _power_of_two(np.array([norm])), _power_of_two(B)
     A, M, B = (lambda V: product(V) / norm), (lambda R: precondition(R) * norm), B / scale
     length, unit = column_norms(B), np.finfo(float).eps / 2
+    tol, going = np.broadcast_to(tol, length.shape), going or _on
     X = np.zeros_like(B)
     R, residual, used, negative = B, np.where(length > 0, np.inf, 0.0), 0, None
     live = np.flatnonzero(length > 0)
@@ -54,9 +57,9 @@ def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False):
         R = B - A(X)
         residual[live] = column_norms(R[:, live])
     for _ in range(ROUNDS):
-        if not live.size or used >= max_iter:
+        if not live.size or used >= max_iter or (used and not going()):
             break
-        step, spent, negative = _round(A, M, R[:, live], X[:, live], tol * length[live], max_iter - used)
+        step, spent, negative = _round(A, M, R[:, live], X[:, live], (tol * length)[live], max_iter - used, going)
         used += spent
         candidate = X[:, live] + step
         true = B[:, live] - A(candidate)
@@ -65,20 +68,25 @@ def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False):
         X[:, live[better]], residual[live[better]] = candidate[:, better], after[better]
         R = np.zeros_like(B)
         R[:, live] = true
-        enough = np.maximum(tol * length[live], np.sqrt(len(B)) * unit * column_norms(candidate))
+        enough = np.maximum((tol * length)[live], np.sqrt(len(B)) * unit * column_norms(candidate))
         live = live[better & (after > enough)]
     converged = residual <= np.maximum(tol * length, np.sqrt(len(B)) * unit * column_norms(X))
     relative = np.divide(residual, length, out=np.zeros_like(length), where=length > 0)
     return Outcome(X * (scale / norm), used, relative, converged, negative)
 
 
-def _round(A, M, R, X, target, max_iter):
+def _on():
+    """Go on."""
+    return True
+
+
+def _round(A, M, R, X, target, max_iter, proceed):
     """The change of X that one run of CG from the residual R finds, the products it took, a negative direction."""
     out, live, count, negative = np.zeros_like(R), np.arange(R.shape[1]), 0, None
     unit = np.finfo(float).eps / 2
     Z = M(R)
     P, rz = Z, np.einsum("ij,ij->j", R, Z)
-    while live.size and count < max_iter:
+    while live.size and count < max_iter and (not count or proceed()):
         Q = A(P)
         count += 1
         pq = np.einsum("ij,ij->j", P, Q)

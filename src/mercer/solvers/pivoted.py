@@ -1,11 +1,10 @@
 """Cholesky with pivoting: K ≈ L Lᵀ with L of n × r, for a K that may be singular."""
 
-from functools import cached_property
-
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from mercer._cached import cached_property
 from mercer._machine import check_memory
 from mercer._threads import one_blas_thread
 

@@ -1,5 +1,7 @@
 """The plan: every rule about Gram, solver, memory, threads and time, asked before anything is allocated."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from mercer import _machine, _threads, _tiles
@@ -20,19 +22,20 @@ FACTOR_UP_TO = 4000  # rows of which each Newton step of a smooth loss factors a
 STORED_UP_TO = 12_000  # rows of which an iteration keeps K: 1.2 GB
 MIXED_FROM = 1000  # rows from which a float32 factor can be worth its refinement
 LONG = 3600.0  # predicted seconds of a fit above which "auto" warns
-SEARCH = 2  # n × n arrays of float64 that a search has at its peak
+SEARCH, DECOMPOSED = 2, 6  # n × n arrays of float64 that a search has at its peak; one of λ alone, by eigenvectors
 EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one costs in factorisations
 HEADROOM = 0.9  # part of the free memory that a plan may use
 KEPT = 0.7  # part of the free memory that a stored K may take
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
-QR = 12.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
+QR = 60.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
+NEWTON = 10  # factors of a fit with a smooth loss, about
 CAUTION = 1.6  # times what was predicted: what is kept for a last fit, or asked of one beside an approximation
 
 
 # ---------------------------------------------------------------------------------------- K + λI once, or in a search
 def choose(
     solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None, targets=1, search=None,
-    binding=True, time_budget=None,
+    lam_alone=False, binding=True, time_budget=None,
 ):  # fmt: skip
     """(solver, plan) for K + λI: the fastest solver that fits in memory, or the one asked for; refused if it does not.
 
@@ -59,6 +62,8 @@ def choose(
         Columns of y.
     search : int, default=None
         Rows of a search of hyper-parameters that comes first; it needs two n × n arrays of float64.
+    lam_alone : bool, default=False
+        Whether only λ is searched: up to 3000 rows by an eigen-decomposition, which needs six.
     binding : bool, default=True
         Whether a fit follows: what does not fit is refused then, and a long time warned of. Else it is only asked.
     time_budget : float, default=None
@@ -87,14 +92,11 @@ def choose(
     """
     n, made = _check(n), as_solver(solver)
     need = _need(made or (Spectral() if path else Cholesky()), n, targets, path)
-    if search is not None:
-        need = max(need, SEARCH * 8.0 * search**2)
-    free = _machine.within(memory, need)
+    searched = _searched(search, lam_alone)
+    free = _machine.within(memory, max(need, searched))
     if search is not None and binding:
-        _machine.refuse_beyond(
-            free, SEARCH * 8.0 * search**2, f"a search of hyper-parameters for n = {search}",
-            "fewer rows, or criterion=None",
-        )  # fmt: skip
+        what = f"a search of hyper-parameters for n = {search}"
+        _machine.refuse_beyond(free, searched, what, "fewer rows, or criterion=None")
     automatic = made is None
     if automatic:
         name, reasons = _fastest(n, d, dtype, free, path, inverse, targets)
@@ -103,8 +105,11 @@ def choose(
         name = next((name for name, cls in SOLVERS.items() if type(made) is cls), type(made).__name__)
         reasons = [f"{made!r} was asked for."]
     plan = _system(name, made, n, d, dtype, free, path, targets, search, reasons)
+    if searched > plan.memory_bytes:
+        plan = replace(plan, memory_bytes=searched)
     if binding:
         _refuse_if_too_large(made, plan, targets, free)
+    if binding and time_budget is not None:
         refuse_late(
             plan.last, time_budget, f"solver {name!r} with n = {n}", "fewer rows, landmarks (approximation='auto')"
         )
@@ -180,10 +185,16 @@ def _system(name, solver, n, d, dtype, free, path, targets, search, reasons):
     need = both if gram == "dense" else solver.memory(n, targets)
     work, searching = operations(name, n, d, dtype, targets), {}
     if search is not None:
-        need = max(need, SEARCH * 8.0 * search**2)
         one = operations("cholesky", search, d, np.float64, targets)
         searching = {kind: EVALUATIONS * GRADIENT * count for kind, count in one.items()}
     return _plan(n, name, gram, need, free, reasons, work, searching)
+
+
+def _searched(search, lam_alone):
+    """Bytes of a search of so many rows."""
+    if search is None:
+        return 0.0
+    return (DECOMPOSED if lam_alone and search <= SPECTRAL_UP_TO else SEARCH) * 8.0 * search**2
 
 
 def operations(name, n, d=None, dtype=np.float64, targets=1):
@@ -203,8 +214,9 @@ def operations(name, n, d=None, dtype=np.float64, targets=1):
 
 # ---------------------------------------------------------------------------------------- iterations on K
 def plan_iteration(
-    name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0, compiled=None
-):
+    name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0, factors=0,
+    compiled=None,
+):  # fmt: skip
     """The plan of a method that goes over K again and again: whether K, and ``spare`` arrays of its size, are kept.
 
     Parameters
@@ -221,6 +233,8 @@ def plan_iteration(
         Rows beyond which values are computed again.
     passes : float
         Over K, expected.
+    factors : int, default=0
+        Factorisations of n × n matrices, expected.
     compiled : bool, default=None
         Whether it has compiled loops of its own at this size; None is by the entries of K.
 
@@ -245,7 +259,7 @@ def plan_iteration(
     else:
         gram, why = "dense", "K is stored: it is read again and again."
     entries = n * n / 2 * (1.0 if gram == "dense" else passes)
-    work = {"float64": 2.0 * passes * n * n, "entries": entries}
+    work = {"float64": 2.0 * passes * n * n + factors * n**3 / 3, "entries": entries}
     need = (1 + spare) * size if gram == "dense" else 64.0 * n * 256
     return _plan(n, name, gram, need, free, [why], work, compiled=compiled)
 
@@ -278,18 +292,18 @@ def plan_arrays(
 
 
 def plan_features(n, m, time_budget=None):
-    """The plan of least squares on m explicit features, by QR: three arrays of n × m; refused beyond ``time_budget``.
+    """The plan of least squares on m explicit features, by QR: five arrays of n × m; refused beyond ``time_budget``.
 
     Examples
     --------
     >>> from mercer.solvers.plan import plan_features
     >>> plan_features(1000, 5).memory_bytes
-    120000.0
+    200000.0
     """
     n = _check(n)
     reason = f"{m} features are explicit: no n × n array is needed."
     work = {"float64": QR * float(n) * m * m}
-    plan = _plan(n, "qr", "features", 24.0 * n * m, _machine.NOT_ASKED, [reason], work)
+    plan = _plan(n, "qr", "features", 40.0 * n * m, _machine.NOT_ASKED, [reason], work)
     refuse_late(plan.last, time_budget, f"least squares of {n} rows on {m} features", "fewer features or rows")
     return plan
 

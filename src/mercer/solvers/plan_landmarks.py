@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from mercer import _machine
 from mercer._clock import duration, latest
 from mercer.solvers.plan import CAUTION, HEADROOM, cores_for
@@ -17,9 +15,13 @@ PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a
 AUTO = 300.0  # seconds that landmarks may take without a time budget
 LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
 CANDIDATES = 20  # for each landmark
+PASSES = 20  # products with all of K that a solution takes after landmarks
+JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
 
 
-def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, targets=1, factors=0, why="", elsewhere=None):
+def plan_landmarks(
+    n, d=None, m="auto", *, memory=None, time_budget=None, targets=1, factors=0, why="", elsewhere=None, solve=False,
+):  # fmt: skip
     """`Plan` of a fit on m landmarks, or ("auto") on as many as fit in memory and time.
 
     Parameters
@@ -38,6 +40,8 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
         Why not exactly.
     elsewhere : Memory, default=None
         Where the tasks of a pass run elsewhere: what each of them has.
+    solve : bool, default=False
+        Whether all rows are solved for afterwards.
 
     Examples
     --------
@@ -75,7 +79,9 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
     if elsewhere is not None:
         more = "fewer landmarks: approximation=Landmarks(m); workers with more memory, or with fewer threads"
         _machine.refuse_beyond(elsewhere, _task_bytes(n, d, m, targets), f"a task on {m} landmarks", more)
-    return _plan(n, d, m, targets, factors, free, tuple(reasons))
+    if solve:
+        reasons.append(f"They precondition a solution for all rows: some {PASSES} products of K in float32.")
+    return _plan(n, d, m, targets, factors, free, tuple(reasons), PASSES if solve else 0)
 
 
 def preferred(exact, n, *, memory=None, time_budget=None):
@@ -100,25 +106,28 @@ def stages(m, auto):
     return [*sizes, m]
 
 
-def _plan(n, d, m, targets, factors, free, reasons):
+def _plan(n, d, m, targets, factors, free, reasons, passes=0):
     small = min(m, 512)
     flops = float(n) * m * m + 4.0 * m**3 + factors * float(n) * small * small + 2.0 * n * (2 * m) * targets
     entries = float(n) * (2 * m + 4096) + factors * float(n) * small
     candidates = min(n, CANDIDATES * m)
     work = {"float64": flops, "float32": float(candidates) * m * m, "entries": entries + float(candidates) * m}
+    work["float32"] += passes * float(n) * n * (d or 10)
+    work["entries"] += passes * float(n) * n / 2
     need = _bytes(n, d, m, targets)
     return Plan(n, "landmarks", "landmarks", need, True, cores_for(n), reasons, free.bytes, work, m)
 
 
 def _bytes(n, d, m, targets):
-    """Sums that wait, matrices of the solution, leaves, and the candidates."""
+    """The most of: sums and leaves; the solution, and rows that it is judged by; the certificate; candidates."""
     cores, width = cores_for(n), m + 1 + targets
     tasks = min(LEAVES, -(-n // LEAF))
-    sums = (math.ceil(math.log2(tasks + 1)) + 1 + cores) * 8.0 * width**2
-    own = 6 * 8.0 * m**2
-    leaf = cores * 8.0 * LEAF * (width + 4096) + cores * 8.0 * (-(-n // tasks)) * ((d or 10) + 1)
-    candidates = min(n, max(4 * m, min(n // 5, CANDIDATES * m))) * (4.0 * m + 8.0 * (d or 10))
-    return float(np.maximum(sums + own + leaf, candidates + 2 * 8.0 * m**2)) + 8.0 * 4096 * 2 * width
+    read = cores * 8.0 * (-(-n // tasks)) * ((d or 10) + 1)
+    sums = (math.ceil(math.log2(tasks + 1)) + 1 + cores) * 8.0 * width**2 + cores * 16.0 * LEAF * width
+    own, judged = 6 * 8.0 * m**2, 16.0 * min(n, JUDGED) * width
+    proof = own / 2 + judged / 2 + cores * 8.0 * LEAF * (width + CERTIFYING)
+    candidates = min(n, max(4 * m, min(n // 5, CANDIDATES * m))) * (4.0 * m + 8.0 * (d or 10)) + 2 * 8.0 * m**2
+    return max(sums + read, own + judged, proof + read, candidates)
 
 
 def _task_bytes(n, d, m, targets):

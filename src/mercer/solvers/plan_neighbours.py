@@ -9,11 +9,11 @@ LEARNT = 60_000  # systems of a search of hyper-parameters: batches times evalua
 BATCHED = 7_000  # rows of these batches
 FITTED = 30_000  # of a trend, of rows left out and of the evidence
 SUBSET = 1000  # rows that a search begins with, exactly
-COLUMNS = 20  # up to which neighbours are near
+COLUMNS = 32  # up to which neighbours are near: pol has 26, and their error is that of the exact process
 
 
-def plan_neighbours(n, d, k, *, m=0, memory=None, targets=1, learnt=True, why=""):
-    """`Plan` of a fit by k neighbours, with m landmarks for a global part.
+def plan_neighbours(n, d, k, *, m=0, most=0, memory=None, targets=1, learnt=True, why=""):
+    """`Plan` of a fit by k neighbours, or as many as ``most`` where it takes them, with m landmarks for a global part.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def plan_neighbours(n, d, k, *, m=0, memory=None, targets=1, learnt=True, why=""
     >>> plan.gram, plan.neighbours, plan.memory_bytes < 2e9
     ('neighbours', 64, True)
     """
-    k, columns = min(k, n), d or 10
+    k, columns, most = min(k, n), d or 10, min(max(k, most), n)
     systems = min(FITTED if not m else n + FITTED, 3 * n + FITTED)
 
     def count(systems, looked_up):
@@ -34,10 +34,12 @@ def plan_neighbours(n, d, k, *, m=0, memory=None, targets=1, learnt=True, why=""
     work["float64"] += float(n) * m * m
     if learnt:
         searching["float64"] += 40.0 * SUBSET**3
-    bytes_ = 8.0 * n * (4 * columns + 2 * targets + 3 + m + 1) + cores_for(n) * 8.0 * 32 * 6 * (k + 1) * (k + 1 + m)
+    bytes_ = 8.0 * n * (4 * columns + 2 * targets + 3 + m + 1) + 6 * 8.0 * min(n, FITTED) * (k + 1)  # who is near whom
+    bytes_ += cores_for(n) * 8.0 * 32 * 6 * (most + 1) * (most + 1 + m)  # systems under way
     free = _machine.within(memory, bytes_)
     _machine.refuse_beyond(free, bytes_, f"a fit by {k} neighbours", "fewer neighbours: approximation=Neighbours(k)")
     said = f"Each prediction is made from the {k} nearest of {n} rows"
+    said += f", or more, up to {most}, where rows left out gain by it" if most > k else ""
     reasons = ([why] if why else []) + [f"{said}, beside a global part on {m} landmarks." if m else f"{said}."]
     return Plan(
         n, "neighbours", "neighbours", bytes_, True, cores_for(n), tuple(reasons), free.bytes, work, 0, k, searching

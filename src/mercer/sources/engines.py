@@ -66,16 +66,14 @@ class Job:
         """Return the sum of some tasks, in their tree, as a worker makes it: it alone, BLAS on one thread."""
         self.ready()
         stack = []
-        with _threads.one_blas_thread():
+        with _threads.one_blas_thread(), _tiles.part_of(float("inf") if self.compiled else 0):
             for start, stop in spans:
                 push(stack, self.task(source.leaves(start, stop, self.size)), self.add)
         return stack[0][1]
 
     def ready(self):
-        """Refuse another version of this package, and load what the caller has loaded: other loops have other bits."""
+        """Refuse another version of this package; BLAS on one thread, where all threads are ours."""
         same_version(self.version)
-        if self.compiled:
-            _tiles.loops(_tiles.WORTH_COMPILING)
         if os.getpid() != self.home:
             _threads.keep_one_blas_thread()
 

@@ -22,6 +22,8 @@ def on_columns(estimator, recipe, n):
     kernel = estimator.kernel
     if kernel is None:
         latent = estimator.has_evidence  # which sees the amplitude
+        if not latent and estimator.learns_lengths and _each(recipe, n) == len(recipe.feature_names_):
+            return clone(estimator)  # its own is the same one, with a prior on the lengths
         # Lengths that a ridge regression chooses for another loss are to mean something at another λ.
         base = Matern32 if latent or estimator.learns_lengths else Gaussian
         kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
@@ -94,6 +96,13 @@ ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale se
 MOST_SCALES = 50
 
 
+def _each(recipe, n):
+    """How many columns of numbers have a length scale of their own in n rows; 0 where one serves them all."""
+    blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
+    plain = len(recipe.feature_names_) - sum(map(len, blocks))
+    return plain if 1 < plain <= MOST_SCALES and n >= ROWS_FOR_EACH * (plain + len(blocks)) else 0
+
+
 def default_kernel(recipe, n, base=Matern32):
     """Matérn-3/2 with a length scale for each column of numbers, times a Gaussian on the levels of each category.
 
@@ -126,8 +135,7 @@ def default_kernel(recipe, n, base=Matern32):
     start = float(np.sqrt(max(1, len(plain) + len(blocks))))
     parts = []
     if plain:
-        many = 1 < len(plain) <= MOST_SCALES and n >= ROWS_FOR_EACH * (len(plain) + len(blocks))
-        kernel = base(np.full(len(plain), start) if many else start)
+        kernel = base(np.full(len(plain), start) if _each(recipe, n) else start)
         parts.append(kernel.on(plain) if blocks else kernel)
     alone = len(recipe.feature_names_) if not plain and len(blocks) == 1 else 0
     parts += [Gaussian(start) if alone else Gaussian(start).on(place) for place in blocks]
@@ -137,46 +145,39 @@ def default_kernel(recipe, n, base=Matern32):
     return kernel
 
 
-def length_scales(kernel, recipe, *, of_all=False):
-    """[(name of the hyper-parameter, column of the table, ℓ)] of products of radial kernels; [] of other kernels.
+def length_scales(kernel, recipe):
+    """[(name of a hyper-parameter, column of the table)] of the length scales of a kernel on X.
 
     Parameters
     ----------
     kernel : Kernel
-        On X.
     recipe : Recipe
         Fitted.
-    of_all : bool, default=False
-        Whether to take those of parts of other kernels too, where one ℓ does not say how fast the target changes.
 
     Returns
     -------
-    list of (str, str, float)
+    list of (str, str)
     """
-    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "", [] if of_all else None) or []
+    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "")
 
 
-def _scales(kernel, place, recipe, prefix, other):
-    """The length scales of a kernel on some columns of X; ``other`` where it is of another kind."""
+def _scales(kernel, place, recipe, prefix):
+    """The length scales of a kernel on some columns of X."""
     if isinstance(kernel, Scaled):
-        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__", other)
+        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__")
     if isinstance(kernel, Columns) and isinstance(kernel.columns, list | str):
         names, columns = recipe.feature_names_, kernel.columns
         columns = [columns] if isinstance(columns, str) else columns
         chosen = [names.index(i) if isinstance(i, str) else place[i] for i in columns]
-        return _scales(kernel.kernel, chosen, recipe, f"{prefix}kernel__", other)
-    if isinstance(kernel, Product) or (other is not None and isinstance(kernel, Sum)):
-        sides = ((getattr(kernel, side), f"{prefix}{side}__") for side in ("left", "right"))
-        parts = [_scales(part, place, recipe, name, other) for part, name in sides]
-        return None if None in parts else parts[0] + parts[1]
+        return _scales(kernel.kernel, chosen, recipe, f"{prefix}kernel__")
+    if isinstance(kernel, Product | Sum):
+        sides = ("left", "right")
+        return [one for side in sides for one in _scales(getattr(kernel, side), place, recipe, f"{prefix}{side}__")]
     if not isinstance(kernel, Radial | Categorical):
-        return other
+        return []
     if np.ndim(kernel.length_scale) == 0:
-        return [(f"{prefix}length_scale", _owner(place, recipe), float(kernel.length_scale))]
-    return [
-        (f"{prefix}length_scale[{j}]", recipe.feature_names_[i], float(ell))
-        for j, (i, ell) in enumerate(zip(place, kernel.length_scale, strict=True))
-    ]
+        return [(f"{prefix}length_scale", _owner(place, recipe))]
+    return [(f"{prefix}length_scale[{j}]", recipe.feature_names_[i]) for j, i in enumerate(place)]
 
 
 def _owner(place, recipe):

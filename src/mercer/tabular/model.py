@@ -85,15 +85,7 @@ class TableModel(KernelEstimator):
     state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe}
 
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
-                 target_transform=None, random_state=0):  # fmt: skip
-        self.estimator = estimator
-        self.recipe = recipe
-        self.target = target
-        self.search_rows = search_rows
-        self.fit_rows = fit_rows
-        self.optimize = optimize
-        self.target_transform = target_transform
-        self.random_state = random_state
+                 target_transform=None, random_state=0): ...  # fmt: skip
 
     def fit(self, X, y=None, *, listener=None, written=None):
         """Learn the recipe, choose what is open, and fit.

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._parameters import Parametrised
 from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
@@ -17,7 +18,7 @@ from mercer.tabular.objects import learnt, values_of
 from mercer.tabular.reads import CATEGORY, NUMBER, STRING, check_column
 
 
-class Recipe(TransformerMixin, Stateful, BaseEstimator):
+class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
     """frame ↦ X: numbers as (x − mean)/sd, categories as indicators, missing values by a stated rule.
 
     A `ColumnTransformer` of scikit-learn's own transformers does it, on columns that were made numbers or texts before.
@@ -74,11 +75,7 @@ class Recipe(TransformerMixin, Stateful, BaseEstimator):
            [ 1.,  0.,  0.]])
     """
 
-    def __init__(self, *, ignore=(), categorical=(), numeric=(), most_levels=30):
-        self.ignore = ignore
-        self.categorical = categorical
-        self.numeric = numeric
-        self.most_levels = most_levels
+    def __init__(self, *, ignore=(), categorical=(), numeric=(), most_levels=30): ...
 
     def __sklearn_clone__(self):
         """A frozen recipe stays what it is; its next fit learns moments only."""

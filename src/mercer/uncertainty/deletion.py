@@ -12,7 +12,7 @@ from mercer.solvers import choose
 from mercer.solvers.base import check_lam
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.factoring import lower
-from mercer.uncertainty.left_out import left_out
+from mercer.solvers.fitted import left_out
 
 ENTRIES = 2**21  # of one array of a tile: 16 MB
 

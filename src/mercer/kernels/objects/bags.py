@@ -115,7 +115,6 @@ class MeanOfPairs(Lifted):
         """Σ wᵢ vⱼ k(xᵢ, zⱼ) of all pairs of bags, blocks side by side on all cores; of A with itself by half."""
         if not len(A.weights) or not len(B.weights):
             return np.zeros((len(A), len(B)))
-        _tiles.loops(len(A.weights) * len(B.weights))  # the work is in the pairs of members
         S, T, values = A.averager(), B.averager(), self.base.tiles(A.flat, B.flat)
         tasks = [(a, b) for a in A.blocks() for b in B.blocks() if not mirrored or b[0] <= a[0]]
         workers = min(_threads.threads(), len(tasks))
@@ -151,8 +150,8 @@ class MeanOfPairs(Lifted):
             partial[index] = self.base.grad(A.flat[a0:a1], B.flat[b0:b1], V)
 
         if self.n_theta:
-            _tiles.loops(len(A.weights) * len(B.weights))
-            _threads.run(work, len(tasks))
+            with _tiles.part_of(len(A.weights) * len(B.weights)):  # the work is in the pairs of members
+                _threads.run(work, len(tasks))
         return partial.sum(axis=0)
 
 

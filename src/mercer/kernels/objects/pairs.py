@@ -52,10 +52,10 @@ class PairKernel(ObjectKernel):
     def tiles(self, X, Z):
         """The programme for each pair of a tile; of a square on the diagonal for half of them."""
         A, B = self._both(X, Z)
-        self._loops(len(A) * len(B))
 
         def tile(i, j):
-            return self._matrices(A[i], B[j], slope=False, half=Z is X and i == j)[0]
+            with _tiles.part_of(self.pair * len(A) * len(B)):
+                return self._matrices(A[i], B[j], slope=False, half=Z is X and i == j)[0]
 
         return tile
 

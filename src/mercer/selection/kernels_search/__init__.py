@@ -230,7 +230,8 @@ class _Search:
                 one = self._try(level, more, [(more.kernel, one.lam), level.fresh(more.kernel)[1]])
             if lined and self.time is None and np.isfinite(one.value):
                 more = grow.with_line(one, level.variance, self.d)
-                self._try(level, more, [(more.kernel, one.lam)])
+                if self._try(level, more, [(more.kernel, one.lam)]).score > one.score:
+                    self.found.pop()  # a line that brings nothing would take the place of another kernel
         if self.time is not None:
             self._along(level)
 

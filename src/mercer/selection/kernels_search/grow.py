@@ -33,8 +33,8 @@ def families(d):
         found = [(shape.__name__, 1.0 * shape(1.0), False, True) for shape in shapes]
         return [("linear", 0.3 * Linear(), False, False), *found, ("quadratic", 0.1 * Polynomial(2), False, False)]
     return [
-        ("interactions", 1.0 * Anova(2.0, 1.0 / d), True, True),
         ("Matern32", 1.0 * Matern32(typical), True, True),
+        ("interactions", 1.0 * Anova(2.0, 1.0 / d), True, True),
         ("linear", 0.3 * Linear(), False, False),
         ("Laplacian", 1.0 * Laplacian(float(d)), True, True),
         ("RationalQuadratic", 1.0 * RationalQuadratic(typical), True, False),

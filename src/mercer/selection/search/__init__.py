@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._clock import Clock
 from mercer._threads import few_threads
-from mercer._tiles import loops
+from mercer._tiles import part_of
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant
@@ -72,8 +72,7 @@ def search(
         Of λ; None is 1e-9 to 1e5 times the mean of k(x, x). Those of θ are the kernel's own; an amplitude that has
         none is bounded beside the variance of y.
     starts : int, default=3
-        How many starts are followed on the first level; of a log density, two with much noise take the place of the
-        last of several.
+        How many starts are followed on the first level; one with much noise is the last of several.
     time_budget : float, default=None
         Seconds; no evaluation begins that is predicted to end after them.
     callback : callable, default=None
@@ -248,10 +247,9 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
     """(level, result): `optimise`, and what is to be said of where it ended; the last level reached decides."""
     failed, status, reached = objective.record.failed, "ok", []
     names = objective.names if names is None else names
-    loops(PASSES * len(box) * objective.n**2)
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
-        with few_threads(objective.n):
+        with few_threads(objective.n), part_of(PASSES * len(box) * objective.n**2):
             optimise(objective, box, guesses, count, rng, reached, order, noisy)
     except Stop as stop:
         status = stop.status

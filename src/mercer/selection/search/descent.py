@@ -1,9 +1,10 @@
 """One descent for every criterion: BFGS within bounds, on more and more rows, with the curvature carried along.
 
-Starts are screened on a few hundred rows and followed there; the best go on to three times as many rows, and so on, so
-that few evaluations are made on all of them. For each row the Hessian of a criterion in log θ changes little when
-rows are added: it is measured by differences on a third of the rows, where that costs about as much as one evaluation
-on all of them and saves several. It also says what is still to be gained, so that a descent ends without trying.
+Starts are screened on a few hundred rows and followed there; the best end goes on to three times as many rows, and so
+on, so that few evaluations are made on all of them. For each row the Hessian of a criterion in log θ changes little
+when rows are added: it is measured by differences on a third of the rows, where that costs about as much as one
+evaluation on all of them and saves several. It also says what is still to be gained, so that a descent ends without
+trying.
 """
 
 import math
@@ -18,7 +19,6 @@ from mercer.solvers.factoring import eigen
 SCREEN, GROW = 150, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
 FEWEST = 60  # the same where the next one has all rows
 COARSE = 1e-3  # gained in one iteration on a sample of the rows: that is not worth more digits
-CLOSE, APART = 0.05, 1.0  # in C and in log θ: another optimum that is worth following
 # One descent
 MAX_ITER = 100
 FIRST, LONGEST = 1.7, 3.0  # step in log θ, at the beginning and ever: beyond, curvature is another
@@ -31,8 +31,7 @@ STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on a
 TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian that was not measured is believed
 FEW = GROW * SCREEN  # rows up to which the last digits cost next to nothing
 CHEAP = 1e-3  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
-# Rivals, and data without noise
-PROMISE = 1.5  # a rival is followed if this much of what its curvature promises would make it the best
+# Other rows, and data without noise
 FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
 FEW_ROWS = 1500  # up to which a descent that begins without noise is worth its time
 HOPELESS = 0.5  # nats for each row that an end on few rows may be behind
@@ -79,26 +78,23 @@ def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=())
     if not objective.smooth:
         return _wander(objective, box, points, order, sizes[1:], reached)
     ends = [descend(level, begin(level, z, box), box, COARSE) for z in points]
-    before, kept = level, _best(ends)
+    before, end = level, _best(ends)
     for size in sizes[1:]:
-        kept = _best(ends, 2 if size == n else 3)
+        end = _best(ends)
         before, level = level, on(objective, order, size)
         reached.append(level)
-        if size < n:  # an evaluation is cheap here: every one of them is followed
-            ends = [descend(level, start, box, COARSE) for start in _begun(level, kept, box)]
-        else:
-            ends = _follow(before, level, kept, box, level.fine)
+        ends = [_follow(before, level, end, box, COARSE if size < n else level.fine)]
     if not objective.by_levels and 1 < len(sizes) and n <= FEW_ROWS:
         starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
         ends += [descend(level, begin(level, z, box), box, level.fine) for z in starts]
-    if noisy:
-        ends += _without_noise(before, level, kept[0], _best(ends)[0], points[-1], box)
+    if noisy and level.exacting:
+        ends += _without_noise(before, level, end, _best(ends), points[-1], box)
     if len(sizes) == 1 or n < FEW:
-        _finish(level, _best(ends)[0], box)
+        _finish(level, _best(ends), box)
     return None
 
 
-# ---------------------------------------------------------------------------------------- levels and rivals
+# ---------------------------------------------------------------------------------------- levels
 def levels(n, variables=1):
     """Numbers of rows: from a few hundred up to n, each three times the one before."""
     sizes, least = [n], 10 * variables
@@ -139,19 +135,9 @@ def distinct(points):
     return [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
 
 
-def _best(ends, most=1):
-    """The best end, and others that are elsewhere with about the same value."""
-    ends = sorted(ends, key=lambda end: end.value)
-    kept = ends[:1]
-    for end in ends[1:]:
-        if end.value < kept[0].value + CLOSE and all(np.abs(end.z - other.z).max() > APART for other in kept):
-            kept.append(end)
-    return kept[:most]
-
-
-def _begun(level, kept, box):
-    """Where the ends of the level before begin on this one, with their Hessians."""
-    return [_checked(level, begin(level, end.z, box, end.B), end, box) for end in kept]
+def _best(ends):
+    """The end with the lowest value."""
+    return min(ends, key=lambda end: end.value)
 
 
 def _checked(level, start, end, box):
@@ -170,25 +156,13 @@ def _checked(level, start, end, box):
     return best
 
 
-def _follow(before, level, kept, box, tolerance):
-    """Descend from where the level before ended; a rival only if it is close, and promises to become the best.
-
-    The best end of the level before goes first: it tells more than the value it starts with on the new rows.
-    """
-    starts, ends = _begun(level, kept, box), []
-    for start, end in zip(starts, kept, strict=True):
-        best = ends[0] if ends else None
-        if best and (start.value > starts[0].value + CLOSE or _lost(start, step(start, box)[1], best)):
-            continue
-        measured = start.B is not None
-        start.B = curvature(before, end, box) if measured else None
-        ends.append(descend(level, start, box, tolerance, measured=measured, rival=best))
-    return ends
-
-
-def _lost(here, gain, best):
-    """Whether a rival promises no more than the best end, or has come to where that is."""
-    return here.value - PROMISE * gain >= best.value or np.abs(here.z - best.z).max() < 0.3
+def _follow(before, level, end, box, tolerance):
+    """Descend from where the level before ended; on all rows with the Hessian measured there."""
+    start = _checked(level, begin(level, end.z, box, end.B), end, box)
+    measured = tolerance <= level.fine and start.B is not None
+    if measured:
+        start.B = curvature(before, end, box)
+    return descend(level, start, box, tolerance, measured=measured)
 
 
 def _without_noise(before, level, there, best, noisy, box):
@@ -237,19 +211,16 @@ def begin(level, z, box, B=None):
     return Position(value, z, gradient, B)
 
 
-def descend(level, start, box, tolerance, measured=False, rival=None):
+def descend(level, start, box, tolerance, measured=False):
     """BFGS within the box, with a Hessian from before; until it promises less than the tolerance, on a flat place.
 
-    A Hessian that was not measured is believed only when the last step gained little, too. Beside a ``rival``, an end
-    that is known, it is given up when it cannot become better than that.
+    A Hessian that was not measured is believed only when the last step gained little, too.
     """
     here, last = start, np.inf
     for _ in range(MAX_ITER):
         d, gain = step(here, box)
         done = gain <= tolerance and _flat(level, here, box, tolerance)
         if done and (measured or last <= TRUSTED * tolerance or gain == 0):
-            break
-        if rival and measured and _lost(here, gain, rival):
             break
         there = _line_search(level, here, d, box)
         if there is not None:

@@ -125,7 +125,7 @@ def variance_of(rows):
 def starts(kernel, rows, lam, criterion, rng):
     """([(kernel, λ), …], noisy): what was given, then the median heuristic with several length scales and λ.
 
-    ``noisy`` are two with λ = the variance: all of y is noise at first, and structure is taken in as it pays. That ends
+    ``noisy`` is one with λ = the variance: all of y is noise at first, and structure is taken in as it pays. That ends
     in a better optimum more often than a start with a better value.
     """
     X, weight, variance, level = rows.X, rows.weight, variance_of(rows), mean_diagonal(kernel, rows.X)
@@ -137,10 +137,8 @@ def starts(kernel, rows, lam, criterion, rng):
     given = [(kernel, lam)] if lam else [(kernel, RATIOS[0] * unit), (scaled(kernel), RATIOS[0] * unit)]
     typical = [scaled(guess) for guess in median_heuristics(kernel, X, weight, rng)]
     few = [(guess, RATIOS[0] * unit) for guess in typical[1:]]
-    return [*given, *((typical[0], ratio * unit) for ratio in RATIOS), *few], [
-        (scaled(kernel), unit),
-        (typical[0], unit),
-    ]
+    guesses = [*given, *((typical[0], ratio * unit) for ratio in RATIOS), *few]
+    return guesses, [(typical[0], unit)]
 
 
 def lam_unit(kernel, rows):

@@ -15,7 +15,7 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run
-from mercer._tiles import loops
+from mercer._tiles import loaded
 from mercer.solvers.engine import recorded
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from mercer.solvers.engine.blocks import (
@@ -74,8 +74,7 @@ def cholesky_lower(A):
         if _one_call(A, n):  # subnormal products are too few here to look for
             return dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
         _clear_tiny(A, n)
-        compiled = recorded.compiled_for(n)
-        return _cholesky(blas(A.dtype), A, n) if compiled is None else recorded.cholesky(compiled, A)
+        return recorded.cholesky(A) if recorded.pays(n) else _cholesky(blas(A.dtype), A, n)
 
 
 def _one_call(A, n):
@@ -174,10 +173,10 @@ def inverse_from_lower(L):
     with threads_for(n):
         if _one_call(L, n):
             dpotri(L.T, lower=0, overwrite_c=1)
-        elif (compiled := recorded.compiled_for(n)) is None:
-            _sweep(blas(L.dtype), L, n)
+        elif recorded.pays(n):
+            recorded.inverse(L)
         else:
-            recorded.inverse(compiled, L)
+            _sweep(blas(L.dtype), L, n)
     return mirror(L)
 
 
@@ -249,7 +248,7 @@ def logdet(L):
 
 def _clear_tiny(A, n):
     """Set to 0 what is TINY beside its diagonal: rounding loses it, and a processor is slow at products of such."""
-    tiny, compiled = A.dtype.type(TINY[A.dtype.name]), loops()
+    tiny, compiled = A.dtype.type(TINY[A.dtype.name]), loaded()
     with np.errstate(invalid="ignore"):
         root = np.sqrt(np.diagonal(A))  # NaN where the matrix is not positive definite: nothing is cleared there
 
@@ -269,7 +268,7 @@ def _clear_tiny(A, n):
 
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
-    n, compiled = len(A), loops()
+    n, compiled = len(A), loaded()
     if n <= BLOCK:
         np.copyto(A, A.T, where=ABOVE[:n, :n])
         return A

@@ -8,13 +8,14 @@ import ctypes
 import os
 import time
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from mercer._threads import run, threads
-from mercer._tiles import loops
+from mercer._tiles import loaded
 from mercer.solvers.engine.blas import ROUTINES, Blas, _data, _integer
 from mercer.solvers.engine.blocks import ranges
 
@@ -97,26 +98,29 @@ SHARES = 2  # pieces of an update for each thread: the second makes up for a fir
 WORTH = 2e6  # operations of a piece
 
 
-def compiled_for(n):
-    """The compiled loops, where a program is faster than pieces given out by Python; else None."""
-    return loops() if LEAST <= n <= MOST and threads() > 1 else None
+def pays(n):
+    """Whether a program is faster than pieces given out by `lapack`."""
+    return LEAST <= n <= MOST and threads() > 1
 
 
-def cholesky(compiled, A):
+def cholesky(A):
     """Lower triangle of A ← L with A = L Lᵀ; returns 0, or the 1-based index of the failing pivot."""
-    return _done(compiled, A, _cholesky)
+    return _done(A, _cholesky)
 
 
-def inverse(compiled, L):
+def inverse(L):
     """Lower triangle of L ← (L Lᵀ)⁻¹."""
-    _done(compiled, L, _inverse)
+    _done(L, _inverse)
 
 
-def _done(compiled, A, written):
-    """Do a program on all cores."""
-    workers = threads()
+def _done(A, written):
+    """Do a program on all cores; without compiled loops the same calls, and so the same bits, from Python."""
+    workers, compiled = threads(), loaded()
     program = _program(written, len(A), A.strides[0] // A.itemsize, A.dtype, workers)
     calls, infos, state = program.start(A)
+    if compiled is None:
+        _from_python(program, calls.tolist(), infos, state)
+        return int(state[FAILED])
     end = len(program.phases) - 1
 
     def share(index, worker):
@@ -129,6 +133,29 @@ def _done(compiled, A, written):
 
     run(share, workers)
     return int(state[FAILED])
+
+
+def _from_python(program, calls, infos, state):
+    """Make the calls of each phase side by side, one phase after the other."""
+    tasks, phases = program.tasks.tolist(), program.phases.tolist()
+
+    def task(index, worker):
+        for routine, count, told, row, *arguments in calls[tasks[first + index] : tasks[first + index + 1]]:
+            _function(routine, count)(*arguments[:count])
+            if told >= 0 and infos[told] != 0:
+                state[FAILED] = row + infos[told]
+                return
+
+    for first, last in pairwise(phases):
+        run(task, last - first)
+        if state[FAILED]:
+            return
+
+
+@lru_cache(maxsize=64)
+def _function(routine, count):
+    """The C function of so many pointers at an address."""
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(routine)
 
 
 def _give_way():

@@ -1,0 +1,125 @@
+"""Landmarks that are followed by a solution for all rows: as near to the exact fit as it says, or not handed out."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import KernelRidge, Landmarks, Neighbours
+from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.uniform(-2, 2, (1500, 3))
+    return X, np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + X[:, 2] + 0.2 * rng.standard_normal(1500) + 50.0
+
+
+def both(kernel, lam, X, y, m=60, weight=None, **options):
+    """(the exact fit, the one that solves after landmarks)."""
+    exact = KernelRidge(kernel, lam, approximation=None, **options).fit(X, y, weight)
+    return exact, KernelRidge(kernel, lam, approximation=Landmarks(m, solve=True), **options).fit(X, y, weight)
+
+
+def apart(exact, other, X):
+    return float(np.sqrt(np.mean((exact.predict(X) - other.predict(X)) ** 2)))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Matern32(1.5), Exponential(2.0)])
+@pytest.mark.parametrize("lam", [1.0, 0.05, 1e-3])
+def test_the_stated_distance_bounds_the_true_one(data, kernel, lam):
+    X, y = data
+    exact, whole = both(kernel, lam, X, y)
+    said = whole.fit_report_["approximation"]
+    assert said["verdict"] == "solved", said["words"]
+    assert apart(exact, whole, X) <= said["distance"] * (1 + 1e-6)
+    assert whole.rkhs_norm_ == pytest.approx(exact.rkhs_norm_, rel=0.05)
+
+
+def test_it_stops_where_half_a_percent_of_the_error_is_left(data, rng):
+    X, y = data
+    exact, whole = both(Matern32(1.5), 0.05, X, y)
+    few = KernelRidge(Matern32(1.5), 0.05, approximation=Landmarks(60, solve=True)).fit(X, y)
+    new = rng.uniform(-2, 2, (1000, 3))
+    truth = np.sin(3 * new[:, 0]) * np.cos(2 * new[:, 1]) + new[:, 2] + 50.0 + 0.2 * rng.standard_normal(1000)
+    errors = [np.sqrt(np.mean((model.predict(new) - truth) ** 2)) for model in (exact, whole)]
+    assert errors[1] <= 1.005 * errors[0]
+    assert few.fit_report_["approximation"]["passes"] < 100
+    assert np.array_equal(few.dual_coef_, whole.dual_coef_)
+
+
+def test_weights_repeated_rows_and_several_targets(data, rng):
+    X, y = data
+    X = np.vstack([X, X[:200]])
+    Y = np.column_stack([np.append(y, y[:200] + 0.1), rng.standard_normal(len(X))])
+    weight = rng.integers(0, 4, len(X)).astype(float)
+    exact, whole = both(Matern32(1.5), 0.1, X, Y, weight=weight)
+    assert whole.dual_coef_.shape == exact.dual_coef_.shape
+    assert apart(exact, whole, X) <= whole.fit_report_["approximation"]["distance"] * 1.1
+    assert np.array_equal(whole.point_index_, exact.point_index_)
+    assert np.allclose(whole.intercept_, exact.intercept_, atol=0.1)
+
+
+def test_no_trend_and_a_criterion(data):
+    X, y = data
+    exact, whole = both(Matern32(1.5), 0.1, X, y - 50.0, trend=None)
+    assert apart(exact, whole, X) <= whole.fit_report_["approximation"]["distance"]
+    chosen = KernelRidge(Matern32(1.5), criterion="loo", optimize="lam", approximation=Landmarks(60, solve=True))
+    chosen.fit(X, y)
+    at = KernelRidge(Matern32(1.5), chosen.lam_, approximation=None).fit(X, y)
+    assert apart(at, chosen, X) <= chosen.fit_report_["approximation"]["distance"] * (1 + 1e-6)
+
+
+def test_objects_are_solved_for(rng):
+    words = np.array(["".join(rng.choice(list("abcd"), 12)) for _ in range(300)], dtype=object)
+    y = np.array([word.count("ab") - word.count("dc") for word in words], dtype=float)
+    exact, whole = both(Spectrum(2), 1.0, words, y, m=10)
+    assert apart(exact, whole, words) <= whole.fit_report_["approximation"]["distance"] * (1 + 1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.exceptions.NumericalWarning")
+@pytest.mark.parametrize("steps", [1, 3, 10, 30])
+@pytest.mark.parametrize("kernel", [Exponential(2.0), Gaussian(0.5)])
+def test_a_solution_cut_short_is_not_worse_than_the_landmarks(data, monkeypatch, kernel, steps):
+    monkeypatch.setattr("mercer.solvers.full.MAX_ITER", steps)
+    monkeypatch.setattr("mercer.solvers.full.ROUNDS", 1)
+    X, y = data
+    exact, whole = both(kernel, 1e-3, X, y, m=200)
+    plain = KernelRidge(kernel, 1e-3, approximation=Landmarks(200)).fit(X, y)
+    assert apart(exact, whole, X) <= apart(exact, plain, X) * (1 + 1e-9)
+    said = whole.fit_report_["approximation"]
+    assert ("stay" in said["words"]) == np.array_equal(whole.predict(X), plain.predict(X))
+
+
+def test_a_short_time_budget_ends_early(data):
+    X, y = data
+    model = KernelRidge(Exponential(2.0), 1e-3, approximation=Landmarks(200, solve=True), time_budget=1e-3)
+    with pytest.warns(mercer.exceptions.NumericalWarning, match="landmarks are not enough"):
+        model.fit(X, y)
+    assert "passes" in model.fit_report_["approximation"]["words"]
+
+
+def test_files_plans_and_what_cannot_be(data, tmp_path):
+    X, y = data
+    model = KernelRidge(Matern32(1.5), 0.1, approximation=Landmarks(60, solve=True)).fit(X, y)
+    mercer.save(model, tmp_path / "whole.mercer")
+    assert np.array_equal(mercer.load(tmp_path / "whole.mercer").predict(X), model.predict(X))
+    assert model.plan_.reasons == mercer.plan(model, X, y).reasons
+    assert model.predict_interval(X[:5], method="left-out").shape == (5, 2)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(ValueError, match="needs all rows as arrays"):
+        KernelRidge(approximation=Landmarks(60, solve=True)).fit(mercer.sources.Arrays(X, y[:, None]), None)
+
+
+def test_neighbours_grow_while_rows_left_out_gain(rng):
+    X = rng.uniform(-2, 2, (1500, 4))
+    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + X[:, 2] * X[:, 3]
+    smooth = mercer.GaussianProcessRegressor(Matern32(3.0), 1e-6, criterion=None, approximation=Neighbours())
+    smooth.fit(X, y)
+    noisy = mercer.GaussianProcessRegressor(Matern32(3.0), 1.0, criterion=None, approximation=Neighbours())
+    noisy.fit(X, y + rng.standard_normal(1500))
+    assert smooth.fit_report_["approximation"]["k"] >= 128
+    assert noisy.fit_report_["approximation"]["k"] == 64
+    given = smooth.set_params(approximation=Neighbours(64)).fit(X, y)
+    assert given.fit_report_["approximation"]["k"] == 64
+    with pytest.raises(ValueError, match='or "auto"'):
+        smooth.set_params(approximation=Neighbours("many")).fit(X, y)
