@@ -2,8 +2,9 @@
 
     python benchmarks/cluster.py [rows] [landmarks]
 
-Everything runs on this machine, one thread for each worker: seconds of the pass that makes the sums and of whole fits,
-and of what a cluster adds: a task that does nothing, an m × m sum that is sent, and one that is added.
+Everything runs on this machine, one thread for each worker: seconds of the pass that makes the sums and of whole fits;
+then, for m = 2000, of leaves on one thread and of what the caller does alone, and of what a cluster adds: a task that
+does nothing, an m × m sum that is sent, and one that is added.
 """
 
 import statistics
@@ -18,10 +19,13 @@ from mercer import KernelRidge, Landmarks
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian
 from mercer.primal.design import Design, choose_landmarks
-from mercer.primal.squared import Sums
+from mercer.primal.growth import CERTIFYING, Task
+from mercer.primal.squared import Remainder, Sums
 from mercer.sources import as_source
 
 D = 10
+PAPER = 2000  # landmarks of the 10⁸ rows on paper
+LEAVES = 16  # of 2048 rows, which are timed
 
 
 def problem(n):
@@ -55,9 +59,22 @@ def array(m, seed):
     return np.random.default_rng(seed).standard_normal((m, m))
 
 
+def leaves(m):
+    """Print the seconds of a leaf of each kind of pass on one thread, and of what the caller does alone."""
+    X, y = problem(2048 * LEAVES)
+    source, start = as_source(X, y), time.perf_counter()
+    fit = Task(source, Landmarks(m), [m]).stage(Gaussian(3.0), m, 1.0, None)[1]
+    alone = time.perf_counter() - start - fit.seconds["sums"]
+    squares = seconds(lambda: Sums.of(source, fit.design, fit.chosen.L, single=True, workers=1)) / LEAVES
+    rest = seconds(lambda: Remainder.of(source, fit, X[:CERTIFYING], workers=1)) / LEAVES
+    line = f"{m} landmarks, a leaf of 2048 rows on one thread: sums {squares:.3f} s, residuals {rest:.3f} s; "
+    print(line + f"landmarks and solution {alone:.1f} s", flush=True)
+
+
 def main(n=200_000, m=1000):
     X, y = problem(n)
     pass_here = seconds(sums_of(as_source(X, y), m))
+    model(m).fit(X, y)  # everything is loaded
     fit_here = seconds(lambda: model(m).fit(X, y), 1)
     print(f"{n} rows, {m} landmarks: threads of this process, pass {pass_here:.2f} s, fit {fit_here:.2f} s", flush=True)
     one = None
@@ -66,15 +83,17 @@ def main(n=200_000, m=1000):
             dX = da.from_array(X, chunks=(n // 20, D)).persist()
             dy = da.from_array(y, chunks=n // 20).persist()
             call = sums_of(as_source(dX, dy), m)
-            call()  # everything is loaded
+            call()
             took = seconds(call)
+            model(m).fit(dX, dy)
             fit = seconds(lambda dX=dX, dy=dy: model(m).fit(dX, dy), 1)
             one = one or (took, fit)
             line = f"{workers} workers: pass {took:.2f} s, fit {fit:.2f} s; beside one worker {one[0] / took:.2f} and "
             print(line + f"{one[1] / fit:.2f} times as fast, beside threads {took / pass_here:.2f} and "
                   f"{fit / fit_here:.2f} times the time", flush=True)  # fmt: skip
             if workers == 2:
-                overhead(client, m)
+                overhead(client, PAPER)
+    leaves(PAPER)
 
 
 def overhead(client, m):

@@ -80,7 +80,7 @@ def test_a_file_beyond_memory_lies_on_disk(tmp_path):
     assert isinstance(disk.X, np.memmap)
     np.testing.assert_allclose(disk.X, plain.X, rtol=1e-6, atol=1e-6)
     with pytest.raises(OSError, match="set TMPDIR"):
-        module._room((10**12, 100), 1000, tmp_path)
+        module._file((10**12, 100), tmp_path)
 
 
 def test_csv_of_another_dialect(tmp_path):

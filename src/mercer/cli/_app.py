@@ -37,7 +37,14 @@ def whole(low, high=2**32 - 1):
     return read
 
 
-OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list may be repeated
+def address(text):
+    """The type of an address with a port."""
+    if text and "://" not in text and not text.rpartition(":")[2].isdigit():
+        raise argparse.ArgumentTypeError(f"{text} is no address such as tcp://host:8786; a table stands before --dask")
+    return text
+
+
+OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list may be repeated, address may be left away
     "data": ("", str, "DATA", "CSV (any usual dialect, gzipped or not), Parquet or .xlsx; - is standard input."),
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
@@ -52,6 +59,8 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "test": ("--test", str, "FILE", "Table to judge the model by, which the fit does not see."),
     "time_budget": ("--time-budget", str, "TIME", "Time for the whole command: 60s, 5m, 2h."),
     "memory": ("--memory", str, "SIZE", "Memory the fit may use: 500MB, 8GB."),
+    "dask": ("--dask", address, "ADDRESS", "Large tables: the workers of Dask at an address (tcp://host:8786) read and "
+             "sum the rows; without one, processes of this machine."),
     "max_rows": ("--max-rows", str, "N", "Rows to fit on, at most, drawn at random."),
     "seed": ("--seed", whole(0), "N", "Seed of folds and samples."),
     "folds": ("--folds", whole(2), "N", "Folds of the cross-validation that judges."),
@@ -93,8 +102,8 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
     "fit": ("mercer.cli.fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
         "criterion": "auto", "test": None, "output": None, "report": None, "force": False,
-        "time_budget": None, "memory": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False, "id": None,
-        "group": None, "time": None, "target_transform": None, **ROLES,
+        "time_budget": None, "memory": None, "dask": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False,
+        "id": None, "group": None, "time": None, "target_transform": None, **ROLES,
         **READING, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
     "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {
@@ -150,7 +159,10 @@ def _add(one, option, default):
         one.add_argument(option, metavar=metavar, **more)
         return
     more |= {"required": True} if default is NEEDED else {"default": default}
-    kinds = {bool: {"action": "store_true"}, list: {"action": "append", "metavar": metavar}}
+    kinds = {
+        bool: {"action": "store_true"}, list: {"action": "append", "metavar": metavar},
+        address: {"type": address, "nargs": "?", "const": "", "metavar": metavar},
+    }  # fmt: skip
     one.add_argument(*flags.split(), dest=option, **kinds.get(kind, {"type": kind, "metavar": metavar}), **more)
 
 

@@ -46,6 +46,11 @@ def run(settings):
     pages = large.pages_of(settings, kernel)
     if pages is not None:
         return large.run(settings, kernel, pages)
+    if settings.dask is not None:
+        raise Usage(
+            "--dask is for tables that are read in batches: Parquet or plain CSV of 30,000 rows or more, models and "
+            "options as docs/command_line.md lists them under large tables. This one is fitted here: leave --dask away"
+        )
     with Session(settings) as session:
         budget = Budget(settings, session)
         reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))

@@ -1,6 +1,7 @@
 """``mercer fit`` of tables larger than memory: two readings, a fit on landmarks, and rows held out that judge it."""
 
 import os
+from contextlib import nullcontext
 
 from mercer.cli import _fit_text
 from mercer.cli._options import AUTO, LABELS, TITLES, Budget, criterion_name, make_estimator, model_name, strings_of
@@ -51,7 +52,7 @@ def run(settings, kernel, pages):
     from mercer.tabular.cells import numbered
     from mercer.tabular.large import Converter, as_model, numbers, survey
 
-    with Session(settings) as session:
+    with Session(settings) as session, workers_of(settings) as workers:
         budget = Budget(settings, session)
         found = survey(pages, settings.categorical or (), session.rows("first reading"))
         session.say(f"first reading: {found.rows:,} rows in {session.seconds:.1f} s.")
@@ -74,7 +75,8 @@ def run(settings, kernel, pages):
 
             return dry_run(settings, facts)
         converter = Converter(pages, found, recipe, settings.target, name in LABELS)
-        data = numbers(converter, memory=budget.memory, tick=session.rows("second reading", found.rows))
+        tick = session.rows("second reading", found.rows)
+        data = numbers(converter, memory=budget.memory, tick=tick, workers=workers)
         if data.dropped:
             notes.append(f"{data.dropped:,} rows without a target {settings.target!r} dropped.")
         session.say(f"second reading: {facts['features']} columns of numbers in {session.seconds:.1f} s.")
@@ -86,6 +88,15 @@ def run(settings, kernel, pages):
         result["files"] = write_outputs(settings, model, result, findings)
     print_json(result) if settings.json else print(_fit_text.page(result))
     return 0
+
+
+def workers_of(settings):
+    """A block with the workers of --dask, or with None."""
+    if settings.dask is None or settings.dry_run:
+        return nullcontext()
+    from mercer.sources.cluster import cluster
+
+    return cluster(settings.dask)
 
 
 def _spread(y, name):
@@ -115,7 +126,6 @@ def _fit(estimator, facts, data, budget, session):
     import numpy as np
     from sklearn.base import clone
 
-    from mercer.sources import Arrays
     from mercer.tabular.kernels import listen, prepared
 
     if budget.left is not None:
@@ -128,12 +138,14 @@ def _fit(estimator, facts, data, budget, session):
     estimator = prepared(estimator, np.asarray(data.X[some], dtype=float), y[some], facts["notes"], **options)
     session.say(f"{facts['title']} on {len(y):,} rows; {len(data.y_held):,} more are held out, to judge it …")
     session.stages(1)
-    fitted = listen(clone(estimator), session.listener).fit(Arrays(data.X, y[:, None].astype(float)), None)
+    fitted = listen(clone(estimator), session.listener).fit(data.source(classes), None)
     fitted.__dict__.pop("_skl_callbacks", None)
     if classes is not None:
         fitted.classes_ = classes
     session.clear()
     session.say(f"{fitted.fit_report_['approximation']['words']} ({session.seconds:.0f} s so far)")
+    if data.there is not None:
+        facts["notes"].append(f"the rows were read and summed by {fitted.fit_report_['engine']}.")
     return fitted
 
 

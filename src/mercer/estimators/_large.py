@@ -24,8 +24,7 @@ from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
 from mercer.solvers.full import ByLandmarks, solve_all
 from mercer.solvers.plan_landmarks import plan_landmarks, preferred, stages
-from mercer.sources import Checkpoint, OutOfTime, as_source
-from mercer.sources.base import Without
+from mercer.sources import Checkpoint, OutOfTime, Without, as_source
 
 HELD = 9  # added to the seed of the rows that are held out
 SUBSET = 3000  # rows that hyper-parameters are searched on exactly
@@ -107,6 +106,11 @@ def resolve_kernel(kernel, source, default=False):
     kernel = default_kernel(X, block.weight) if default else kernel
     check_kernel(kernel, X)
     return kernel
+
+
+def settled_on(estimator, kernels, source):
+    """The kernels; where none was given, the default of the same rows whatever all of them lie in."""
+    return [resolve_kernel(kernels[0], source, True)] if estimator.kernel is None else kernels
 
 
 def source_plan(estimator, source):
@@ -195,11 +199,16 @@ def fitted(task, kernel, lam, rule, found, criterion):
     return grown, found
 
 
+def engine_of(source):
+    """Who ran the passes over a source, as a report says it."""
+    return "threads" if source.engine is None else source.engine.name
+
+
 def said(estimator, grown, source):
     """What ``fit_report_`` says of a fit on landmarks."""
     report = {"estimator": type(estimator).__name__, "kernel": repr(estimator.kernel_), "lam": estimator.lam_}
     report |= {"rows": source.n, "points": grown.fit.design.m, "gram": "landmarks", "solver": "normal equations"}
-    report["engine"] = "threads" if source.engine is None else source.engine.name
+    report["engine"] = engine_of(source)
     report |= {"reasons": list(estimator.plan_.reasons), "memory_predicted": estimator.plan_.memory_bytes}
     return report | grown.solver | {"stages": grown.stages, "approximation": grown.certificate}
 

@@ -17,44 +17,28 @@ from mercer.primal import certificate as proof
 from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
 from mercer.selection.result import reporter
-from mercer.sources import Arrays, Block, Source
+from mercer.sources import Arrays, Recoded, distinct
 
 SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
 CHOOSING = 0.3  # of the time, for choosing on them, and of the rest for finding out how many landmarks are enough
 
 
-class Labelled(Source):
-    """Rows of a source whose labels are columns of ±1: one for two classes, else one for each; summed in this process.
+class LabelSigns:
+    """Labels as columns of ±1: one for two classes, else one for each.
 
     Parameters
     ----------
-    source : Source
-        Its target is one column of labels, as numbers.
     classes : ndarray
+        The labels, as numbers, ascending.
     """
 
-    def __init__(self, source, classes):
-        self._source, self.classes = source, classes
-        self.n, self.d, self.columns, self.parts = source.n, source.d, source.columns, source.parts
-        self.t = 1 if len(classes) == 2 else len(classes)
+    def __init__(self, classes):
+        self.classes, self.t = classes, 1 if len(classes) == 2 else len(classes)
 
-    @property
-    def fingerprint(self):
-        """That of the rows, and the classes."""
-        return repr((self._source.fingerprint, self.classes.tolist()))
-
-    def _columns(self, block):
-        number = np.searchsorted(self.classes, block.y[:, 0])
+    def __call__(self, y):
+        """Return the columns of some labels."""
         own = [1] if self.t == 1 else np.arange(self.t)
-        return Block(block.start, block.X, np.where(number[:, None] == own, 1.0, -1.0), block.weight)
-
-    def stream(self, start=0):
-        """Yield the blocks of the source with ±1 for their labels."""
-        return map(self._columns, self._source.stream(start))
-
-    def take(self, index):
-        """Return the rows of an index with ±1 for their labels."""
-        return self._columns(self._source.take(index))
+        return np.where(np.searchsorted(self.classes, y[:, :1]) == own, 1.0, -1.0)
 
 
 def read_machine(estimator, loss, X, y, sample_weight):
@@ -64,9 +48,10 @@ def read_machine(estimator, loss, X, y, sample_weight):
     if loss.classification:
         if source.t != 1:
             raise ValueError(f"labels are one column; got {source.t}.")
-        seen = np.unique(np.concatenate([np.unique(block.y) for block in source.stream()]))
+        seen = distinct(source)
         estimator.classes_, _ = number_labels(seen.astype(int) if (seen == seen.astype(int)).all() else seen)
-        source, flat = Labelled(source, seen), len(seen) == 2
+        signs = LabelSigns(seen)
+        source, flat = Recoded(source, signs, signs.t), len(seen) == 2
     estimator.plan_ = large.source_plan(estimator, source)
     return source, kernels, flat
 
@@ -106,7 +91,8 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     estimator._set_model(kernel, chosen.points, found.alpha, b, flat and columns == 1)
     estimator.dual_gap_, estimator.objective_, estimator.kkt_violation_ = found.gap, found.objective, found.violation
     estimator.n_iter_, estimator.regularization_ = found.iterations, conventions(lam, float(source.n))
-    estimator._tell({"rows": source.n, "dropped_rows": 0, "points": chosen.m}, columns, [found.status], found.info)
+    counts = {"rows": source.n, "dropped_rows": 0, "points": chosen.m, "engine": large.engine_of(source)}
+    estimator._tell(counts, columns, [found.status], found.info)
     estimator.fit_report_["approximation"] = _said(chosen, points, len(sample.candidates), source.n, seconds)
 
 

@@ -162,25 +162,26 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
             weight = relative if weight is None else weight * relative
-        with np.errstate(over="ignore"):  # of y whose squares are refused below
-            rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
-        kernels = settled_kernels(self, kernels, rows, latent_kernel)
-        kernel, criterion = kernels[0], learning.as_criterion(self, relative is not None, y)
-        span = Span(rows.scaled(rows.H))
-        variance = learning.variance_beside(rows, span, criterion is not None)
+        criterion = learning.as_criterion(self, relative is not None, y)
+        rows, kernels, span, variance = self._begun(kernels, X, y, weight, criterion)
+        kernel = kernels[0]
         learning.warn_of_units(rows, span)
         if self.n_hyper_samples:
             is_likelihood = learning.is_likelihood(criterion)
             hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
         sizes = rows.n, rows.d, rows.t, len(rows.index)
         solver, self.plan_ = self._choose(*sizes) if source is None else (None, large.plan_read(self, source))
+        if self.plan_.landmarks and source is None:  # from here on as with rows that are read
+            source = Arrays(X, y, weight)
+            some = source.take(large.some_rows(self, source))
+            rows, kernels, span, variance = self._begun(kernels, some.X, some.y, some.weight, criterion)
+            kernel = kernels[0]
         bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
         learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
         if self.plan_.neighbours:
             return local.fit_neighbours(self, rows, kernels, lam, criterion, learn, bounds, flat, relative is not None)
         if self.plan_.landmarks:
-            every = source or Arrays(X, y, weight)
-            return large.fit_process(self, every, rows.trend, kernel, lam, criterion, learn, flat)
+            return large.fit_process(self, source, rows.trend, kernel, lam, criterion, learn, flat)
         if criterion is not None:
             kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
@@ -188,6 +189,14 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         self._report()
         if self.n_hyper_samples:
             hyper.draw_posteriors(self, self._around(criterion, rows), rows, bounds, solver)
+
+    def _begun(self, kernels, X, y, weight, criterion):
+        """(rows, kernels, span of the trend, variance of y beside it): what a fit begins with."""
+        with np.errstate(over="ignore"):  # of y whose squares are refused below
+            rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
+        span = Span(rows.scaled(rows.H))
+        kernels = settled_kernels(self, kernels, rows, latent_kernel)
+        return rows, kernels, span, learning.variance_beside(rows, span, criterion is not None)
 
     def _choose(self, n, d, targets, rows, binding=True):
         """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""

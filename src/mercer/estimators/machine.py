@@ -213,7 +213,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
             kernels = [model.kernel_]
         if self.plan_.landmarks:
             source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
-            return fit_machine(self, source, kernels, flat, loss, rule)
+            return fit_machine(self, source, large.settled_on(self, kernels, source), flat, loss, rule)
         columns = self._columns(loss, rows.y, rows.weights())
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], self.lam, None

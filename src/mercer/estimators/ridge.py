@@ -167,10 +167,12 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
+            source = Arrays(X, y / rows.unit, weight)
+            kernels = large.settled_on(self, kernels, source)
             if base.automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
                 found = searched(self, rows, rule, clock=self._search_clock())
                 kernels, lam = [found.kernel_], found.lam_
-            return self._fit_landmarks(Arrays(X, y / rows.unit, weight), kernels, lam, flat, rows)
+            return self._fit_landmarks(source, kernels, lam, flat, rows)
         kernel = kernels[0]
         if rule is not None:
             kernel, lam = self._select(kernels, rows, lam, rule, solver)

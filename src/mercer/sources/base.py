@@ -249,52 +249,6 @@ class Arrays(Source):
         return self.checked(0, X, np.asarray(self._y[index], dtype=float), weight)
 
 
-class Without(Source):
-    """The rows of a source, some of which have weight 0: they are read, and do not count; summed in this process.
-
-    Parameters
-    ----------
-    source : Source
-    index : ndarray of int
-        Their numbers, ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.sources import Arrays
-    >>> from mercer.sources.base import Without
-    >>> next(Without(Arrays(np.zeros((4, 1)), np.zeros((4, 1))), np.array([2])).stream()).weight
-    array([1., 1., 0., 1.])
-    """
-
-    def __init__(self, source, index):
-        self._source, self._index = source, index
-        self.n, self.d, self.t, self.columns, self.parts = source.n, source.d, source.t, source.columns, source.parts
-
-    @property
-    def fingerprint(self):
-        """That of the source, and how many rows are left out."""
-        return repr((self._source.fingerprint, len(self._index), self._index[:8].tolist()))
-
-    def _lighter(self, block, rows):
-        weight = np.ones(len(block)) if block.weight is None else np.array(block.weight)
-        weight[np.isin(rows, self._index, assume_unique=True)] = 0.0
-        return Block(block.start, block.X, block.y, weight)
-
-    def stream(self, start=0):
-        """Yield the blocks of the source with their weights."""
-        for block in self._source.stream(start):
-            yield self._lighter(block, np.arange(block.start, block.start + len(block)))
-
-    def aside(self):
-        """Return the rows that do not count, as a `Block`."""
-        return self._source.take(self._index)
-
-    def take(self, index):
-        """Return the rows of an index with their weights."""
-        return self._lighter(self._source.take(index), np.asarray(index))
-
-
 def is_source(X):
     """Whether X is no array but something that is read: a `Source`, a path, a dataset, a function, Dask's collections.
 

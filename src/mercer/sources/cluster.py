@@ -1,10 +1,11 @@
-"""Passes on Dask: tasks and the sums inside a subtree run on its workers, with lineage; subtrees come back here.
+"""Passes on Dask: a worker sums a subtree, rows come to it with lineage, and its sums come back here.
 
 A worker that dies takes at most the subtrees under way with it: what came back is kept by the caller. Nothing is
 scattered: what tasks need is a task of the graph itself, made again wherever it is lost.
 """
 
 import itertools
+import logging
 import sys
 import time
 from contextlib import contextmanager
@@ -13,11 +14,15 @@ import numpy as np
 
 from mercer import _threads
 from mercer._machine import Memory, gigabytes
-from mercer.sources.engines import REMEDY, Engine, EngineLost, OutOfTime, in_time, push
+from mercer.sources.engines import PARTS, REMEDY, Engine, EngineLost, OutOfTime, in_time, same_version, version
 
 SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
 SILENT = 5.0  # seconds without a scheduler after which it is lost
+ANSWER = 20.0  # seconds in which a scheduler must answer, and have a worker
 DESERTED = 120.0  # seconds without a single worker after which none is expected any more
+SHARES = (
+    16  # subtrees for each thread of the workers: what one that dies takes with it, and what sums that are sent cost
+)
 PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
 
@@ -53,14 +58,25 @@ def engine_here():
 
 @contextmanager
 def cluster(address=None):
-    """A client inside the block: of the scheduler at an address, or of processes of this machine."""
+    """The `Workers` of a client that is open inside the block: of the scheduler at an address, or of this machine.
+
+    Those of this machine are processes of one thread, one for each core.
+    """
     try:
         from distributed import Client
     except ImportError as error:
         raise ImportError("Dask is not installed: pip install 'mercer[dask]'.") from error
-    here = {"address": address} if address else {"threads_per_worker": 1, "dashboard_address": ":0"}
-    with Client(**here) as client:
-        yield client
+    local = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.ERROR}
+    try:
+        client = Client(address, timeout=ANSWER) if address else Client(**local)
+    except (OSError, ValueError) as error:
+        raise EngineLost(f"no scheduler of Dask answers at {address!r}: {error}") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=ANSWER)
+        except TimeoutError:
+            raise EngineLost(f"the scheduler at {client.scheduler.address} has no worker: start some.") from None
+        yield Workers(client)
 
 
 class Scheduler(Engine):
@@ -85,6 +101,7 @@ class Workers(Engine):
     def __init__(self, client):
         self._client = client
         workers = self._workers()
+        self.parts = max(SHARES * sum(one["nthreads"] for one in workers.values()), PARTS // 4)
         self.name = f"dask: {len(workers)} workers at {client.scheduler.address}" if client.scheduler else "dask"
 
     def _workers(self):
@@ -103,18 +120,40 @@ class Workers(Engine):
 
     def sums(self, job, source, trees, deadline=None):
         """Yield the sum of each subtree in order; each is fetched as soon as it is there, and cannot be lost then."""
+        # of this process, before its threads begin, if they are the workers: who asks first is who restores
+        with _threads.one_blas_thread():
+            yield from self._in_order(job, source, trees, deadline)
+
+    def _in_order(self, job, source, trees, deadline):
         pending, fetched = {}, {}
         try:
             for i, root in enumerate(_roots(job, source, trees, self._task)):
                 pending[self._client.compute(root, priority=-i)] = i  # the first first
-            with _threads.one_blas_thread():  # of this process, if its threads are the workers
-                for i, tree in enumerate(trees):
-                    while i not in fetched:
-                        self._fetch(pending, fetched, deadline, f"{tree[0][0]} of {source.n} rows were done")
-                    yield fetched.pop(i)
+            for i, tree in enumerate(trees):
+                while i not in fetched:
+                    self._fetch(pending, fetched, deadline, f"{tree[0][0]} of {source.n} rows were done")
+                yield fetched.pop(i)
         finally:
             if pending and self._client.status == "running":  # a scheduler that is gone needs no telling
                 self._client.cancel(list(pending))
+
+    def made(self, make, spans):
+        """(X, y, rests): make(start, stop) = (X, y, …) of each span, which workers make of what they read themselves.
+
+        X and y are arrays of Dask: they stay with the workers, and what is lost is made again. Rests are (y, …).
+        """
+        import dask
+        import dask.array as da
+
+        make, one, few = self._task(make), dask.delayed(_made, pure=False), dask.delayed(_beside, pure=False)
+        pieces = self._client.persist([one(make, version(), *span) for span in spans])
+        pending, found = {self._client.compute(few(piece)): i for i, piece in enumerate(pieces)}, {}
+        while pending:
+            self._fetch(pending, found, None, f"{len(found)} of {len(spans)} parts of the table were read")
+        parts = [(piece, *found[i]) for i, piece in enumerate(pieces)]
+        X = [da.from_delayed(piece[0], (len(y), *like.shape[1:]), like.dtype) for piece, like, y, *_ in parts]
+        y = [da.from_delayed(piece[1], y.shape, y.dtype) for piece, _, y, *_ in parts]
+        return da.concatenate(X), da.concatenate(y), [rest for _, _, *rest in parts]
 
     def _task(self, value):
         """A value as the result of a task, which is made again where it is lost."""
@@ -156,17 +195,12 @@ class Workers(Engine):
 
 
 def _roots(job, source, trees, shared):
-    """Yield a delayed sum for each subtree: its tasks, and the sums of its tree; what they share is a task too."""
+    """Yield a delayed sum for each subtree; what they share is a task too."""
     from dask import delayed
 
-    job, whole = shared(job), shared(source) if source.anywhere else None
-    task, add = delayed(_task, pure=False), delayed(_sum, pure=False)
+    job, whole, summed = shared(job), shared(source) if source.anywhere else None, delayed(_subtree, pure=False)
     for tree in trees:
-        stack = []
-        for start, stop in tree:
-            rows = source.portion(start, stop) if whole is None else whole
-            push(stack, task(job, rows, start, stop), lambda a, b: add(job, a, b))
-        yield stack[0][1]
+        yield summed(job, source.portion(tree[0][0], tree[-1][1]) if whole is None else whole, tree)
 
 
 def _delayed(value):
@@ -179,13 +213,18 @@ def _itself(value):
     return value
 
 
-def _task(job, source, start, stop):
-    return job.subtree(source, [(start, stop)])
+def _made(make, ours, start, stop):
+    same_version(ours)
+    return make(start, stop)
 
 
-def _sum(job, a, b):
-    """a + b in arrays of their own: those of a task may be asked for again."""
-    return job.add(tuple(map(np.array, a)), b)
+def _beside(made):
+    """What is made of rows, without X: of it no more than what kind of array it is."""
+    return made[0][:0], *made[1:]
+
+
+def _subtree(job, source, spans):
+    return job.subtree(source, spans)
 
 
 def _own(sums):

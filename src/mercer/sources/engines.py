@@ -39,6 +39,15 @@ def version():
     return sys.modules["mercer"].__version__
 
 
+def same_version(ours):
+    """Refuse to work for another version of this package."""
+    if version() != ours:
+        raise EngineLost(
+            f"a worker has mercer {version()}, and this is mercer {ours}: sums of two versions are not added. Install "
+            "the same version on every worker."
+        )
+
+
 class Job:
     """What is done with rows, as it travels to a worker: the leaf, the sums it begins with, and how sums are added."""
 
@@ -64,11 +73,7 @@ class Job:
 
     def ready(self):
         """Refuse another version of this package; BLAS on one thread, where all threads are ours."""
-        if version() != self.version:
-            raise EngineLost(
-                f"a worker has mercer {version()}, and this is mercer {self.version}: sums of two versions are not "
-                "added. Install the same version on every worker."
-            )
+        same_version(self.version)
         if os.getpid() != self.home:
             _threads.keep_one_blas_thread()
 
@@ -82,10 +87,13 @@ class Engine(ABC):
         About how many subtrees it wants: results that come back to the caller.
     name : str
         As a report says it.
+    changes : bool
+        Whether it sums rows that are changed on the way, such as labels that become ±1.
     """
 
     parts: int = PARTS
     name = ""
+    changes = True
 
     @abstractmethod
     def sums(self, job, source, trees, deadline=None):

@@ -48,7 +48,7 @@ class BatchTask:
 class Mapper(Engine):
     """Who maps a function over the record batches of a table."""
 
-    name = "record batches"
+    name, changes = "record batches", False
 
     def __init__(self, run):
         self._run = run

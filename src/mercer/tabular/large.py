@@ -16,14 +16,17 @@ import numpy as np
 
 from mercer import _machine
 from mercer.gram.landmarks import drawn, row_hash
+from mercer.sources import as_source
 from mercer.tabular.cells import numbered
 from mercer.tabular.columns import is_text, usable_rows
 from mercer.tabular.model import TableModel
+from mercer.tabular.pages import BATCH
 
 SAMPLE = 20_000  # rows that are drawn
 WORDS = 200  # categories of a column that are looked for beyond them
 HELD, PART = 20_000, 10  # rows that a fit does not see: so many, or a tenth
 SEEDS = 7, 8  # of the hash: of the sample, and of the rows that are held out
+PARTS = 64  # that workers make of a table, about: each is read from its first row, to which CSV is skipped
 ROOM = 0.25  # of the free memory that arrays may take; larger ones lie in a file
 
 
@@ -144,14 +147,36 @@ def _trimmed(kept):
 
 
 class Numbers(NamedTuple):
-    """X and y of the rows to fit, X and y of those held out, the numbers of these, and how many had no target."""
+    """X and y of the rows to fit, X and y of those held out, the numbers of these, and how many had no target.
 
-    X: np.ndarray
+    X may lie in a file, or with workers, who then have y too (``there``).
+    """
+
+    X: Any
     y: np.ndarray
     X_held: np.ndarray
     y_held: np.ndarray
     held: np.ndarray
     dropped: int
+    there: Any = None
+
+    def source(self, classes=None):
+        """`Source` of the rows to fit; labels as the numbers of their classes."""
+        y = self.y if self.there is None else self.there
+        if classes is not None:
+            number = ClassNumbers(classes)
+            y = number(y) if self.there is None else y.map_blocks(number, dtype=float)
+        return as_source(self.X, y)
+
+
+class ClassNumbers:
+    """Labels ↦ the numbers of their classes, as it travels."""
+
+    def __init__(self, classes):
+        self.classes = classes
+
+    def __call__(self, y):
+        return np.searchsorted(self.classes, y).astype(float)
 
 
 class Converter:
@@ -172,9 +197,17 @@ class Converter:
         used = [*(column["name"] for column in recipe.used), target]
         self.text = [name for name in used if is_text(found.frame[name])]
 
+    def __getstate__(self):
+        """Return what travels: what was found, without the rows that it was learnt from."""
+        return self.__dict__ | {"found": self.found._replace(frame=None, place=None)}
+
     def __iter__(self):
         """Yield (numbers of the rows, X, y) of each batch."""
-        for start, frame in self.pages:
+        return self.of(self.pages)
+
+    def of(self, batches):
+        """Yield the same of some batches (number of the first row, data frame)."""
+        for start, frame in batches:
             with numbered(range(start, start + frame.height)), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a table does not differ from itself
                 frame = self.pages.typed(frame, self.text, self.found.styles)
@@ -183,7 +216,7 @@ class Converter:
             yield start + rows, X, y
 
 
-def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD):
+def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, workers=None):
     """Read all rows a second time, and return the `Numbers` of a table.
 
     Parameters
@@ -197,6 +230,8 @@ def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD):
         Called with the number of rows after each batch.
     held : int
         Rows that are held out, by the hash of their number; a tenth of all at most.
+    workers : Workers, default=None
+        Who reads instead, each some of the rows, and keeps X.
 
     Returns
     -------
@@ -204,35 +239,72 @@ def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD):
     """
     n = converter.found.rows
     aside = drawn(n, min(held, n // PART), SEEDS[1])
-    d = len(converter.recipe.feature_names_)
-    X = _room((n - len(aside), d), memory, folder)
-    y: list = []
-    out: list = []
-    at = seen = 0
-    for rows, part, target in converter:
-        away = np.isin(rows, aside, assume_unique=True)
-        X[at : at + int((~away).sum())] = part[~away]
-        at += int((~away).sum())
-        seen += len(rows)
-        y.append(target[~away])
-        out.append((part[away], target[away], rows[away]))
+    shape = n - len(aside), len(converter.recipe.feature_names_)
+    single = _large(shape, memory)
+    if workers is not None:
+        size = max(BATCH, -(-n // PARTS))
+        spans = [(start, min(start + size, n)) for start in range(0, n, size)]
+        X, there, rest = workers.made(Portion(converter, aside, single), spans)
+        y, *out = (np.concatenate([one[i] for one in rest]) for i in range(4))
+        return Numbers(X, y, *out, n - len(y) - len(out[1]), there)
+    X = _file(shape, folder) if single else np.empty(shape)
+    y, out, at, seen = [], [], 0, 0
+    for (part, target), away in _apart(converter, aside):
+        X[at : at + len(part)] = part
+        at, seen = at + len(part), seen + len(part) + len(away[1])
+        y.append(target)
+        out.append(away)
         if tick is not None:
-            tick(int(rows[-1]) + 1 if len(rows) else seen)
+            tick(seen)
     X_held, y_held, rows_held = (np.concatenate([one[i] for one in out]) for i in range(3))
     return Numbers(X[:at], np.concatenate(y), X_held, y_held, rows_held, n - seen)
 
 
-def _room(shape, memory, folder):
-    """An array, or where it is large a file that is read as one."""
-    free, need = _machine.within(memory, 0.0).bytes, 8.0 * shape[0] * shape[1]
-    if free is None or need <= ROOM * free:
-        return np.empty(shape)
-    folder = tempfile.gettempdir() if folder is None else folder
+def _apart(batches, aside):
+    """Yield ((X, y) of the rows to fit, (X, y, numbers) of those held out) of each batch."""
+    for rows, X, y in batches:
+        away = np.isin(rows, aside, assume_unique=True)
+        yield (X[~away], y[~away]), (X[away], y[away], rows[away])
+
+
+class Portion:
+    """(start, stop) ↦ (X, y of the rows to fit; X, y and numbers of those held out): what a worker makes of its rows.
+
+    Parameters
+    ----------
+    converter : Converter
+    aside : ndarray of int
+        Rows that are held out.
+    single : bool
+        Whether X is in single precision, as it would be in a file here.
+    """
+
+    def __init__(self, converter, aside, single):
+        self.converter, self.aside, self.dtype = converter, aside, np.float32 if single else np.float64
+
+    def __call__(self, start, stop):
+        """Return the arrays of the rows [start, stop) of the table."""
+        pages = self.converter.pages
+        pages.check_there()
+        found = [(*kept, *away) for kept, away in _apart(self.converter.of(pages.between(start, stop)), self.aside)]
+        X, *rest = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return X.astype(self.dtype, copy=False), *rest
+
+
+def _large(shape, memory):
+    """Whether an array is more than a share of the memory."""
+    free = _machine.within(memory, 0.0).bytes
+    return free is not None and 8.0 * shape[0] * shape[1] > ROOM * free
+
+
+def _file(shape, folder):
+    """A file that is read as an array in single precision."""
+    folder, need = tempfile.gettempdir() if folder is None else folder, 4.0 * shape[0] * shape[1]
     left = shutil.disk_usage(folder).free
-    if need / 2 > left:
+    if need > left:
         raise OSError(
-            f"the table takes {_machine.gigabytes(need / 2)} as numbers, and {folder} has {_machine.gigabytes(left)} "
-            "left: set TMPDIR to a folder with more."
+            f"the table takes {_machine.gigabytes(need)} as numbers, and {folder} has {_machine.gigabytes(left)} left: "
+            "set TMPDIR to a folder with more."
         )
     with tempfile.TemporaryFile(dir=folder, prefix="mercer-") as file:  # without a name: it goes with the array
         return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)

@@ -1,6 +1,7 @@
 """Pages: a table in one or more files, read batch by batch: Parquet, or CSV of any usual separator."""
 
 import os
+import platform
 
 from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
@@ -33,6 +34,8 @@ class Pages:
         Of the columns.
     notes : list of str
         What was decided, in words.
+    rows : list of int
+        Of the files, once all were read.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Pages:
 
     def __init__(self, path, *, header=True, separator=None, decimal=None, missing=()):
         self.paths, self.notes = paths_of(path), []
+        self.sizes, self.rows = [os.path.getsize(one) for one in self.paths], []
         self.header, self.separator, self.decimal, self.missing = header, separator, decimal, tuple(missing)
         with open(self.paths[0], "rb") as file:
             head = file.read(HEAD)
@@ -116,13 +120,52 @@ class Pages:
 
     def __iter__(self):
         """Yield (number of the first row, data frame) after one another; cells of CSV are strings."""
-        start = 0
+        start, rows = 0, []
         for path in self.paths:
-            batches = iter(self._ask(path, lambda frame: frame.collect_batches(chunk_size=BATCH, maintain_order=True)))
-            while (frame := self._ask(path, lambda _, batches=batches: next(batches, None))) is not None:
-                if frame.height:
-                    yield start, frame
+            first = start
+            for frame in self._batches(path):
+                yield start, frame
                 start += frame.height
+            rows.append(start - first)
+        self.rows = rows
+
+    def between(self, start, stop):
+        """Yield the same of the rows [start, stop), of files that were all read before."""
+        first = 0
+        for path, rows in zip(self.paths, self.rows, strict=True):
+            at, end = max(start, first), min(stop, first + rows)
+            if at < end:
+                for frame in self._batches(path, at - first, end - at):
+                    yield at, frame
+                    at += frame.height
+                if at < end:
+                    raise DataError(f"{self._called(path)} ends after {at - first} of {rows} rows: it was changed.")
+            first += rows
+
+    def _batches(self, path, at=0, rows=None):
+        """Data frames of a file, from a row on."""
+
+        def ask(frame):
+            return (frame.slice(at, rows) if rows else frame).collect_batches(chunk_size=BATCH, maintain_order=True)
+
+        batches = iter(self._ask(path, ask))
+        while (frame := self._ask(path, lambda _: next(batches, None))) is not None:
+            if frame.height:
+                yield frame
+
+    def __getstate__(self):
+        """Return what travels: who reads the files elsewhere is in another folder."""
+        return self.__dict__ | {"paths": [os.path.abspath(path) for path in self.paths]}
+
+    def check_there(self):
+        """Refuse to read where the files are not those of the caller."""
+        for path, size in zip(self.paths, self.sizes, strict=True):
+            if not os.path.exists(path) or os.path.getsize(path) != size:
+                what = "another file" if os.path.exists(path) else "no file"
+                raise DataError(
+                    f"a worker on {platform.node()} has {what} {path}: every worker must see the table at the same "
+                    "path as this machine, as on a shared disk."
+                )
 
     def typed(self, frame, text=(), styles=None, notes=None):
         """Return a batch with strings as the numbers, truth values and dates that they are, but for columns of text."""
