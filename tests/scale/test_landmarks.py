@@ -89,7 +89,7 @@ def test_normal_equations_are_ridge_regression(rng):
     assert normal.dof(lam) + 1 == pytest.approx(np.trace(H), rel=1e-9)
     np.testing.assert_allclose(normal.rss(lam), ((F[:, m + 1 :] - D @ theta) ** 2).sum(axis=0), rtol=1e-8)
     left = normal.left_out([lam], F[:20])[0]
-    np.testing.assert_allclose(left.leverage, np.diag(H)[:20], rtol=1e-8)
+    np.testing.assert_allclose(1.0 - left.rest, np.diag(H)[:20], rtol=1e-8)
     one = np.delete(np.arange(n), 7)
     theta1 = np.linalg.solve(D[one].T @ D[one] + lam * P, D[one].T @ F[one, m + 1 :])
     np.testing.assert_allclose(left.out()[7], F[7, m + 1 :] - D[7] @ theta1, rtol=1e-7)
@@ -97,7 +97,7 @@ def test_normal_equations_are_ridge_regression(rng):
         keep = [*range(size), m]
         part = np.linalg.inv(D[:, keep].T @ D[:, keep] + lam * P[np.ix_(keep, keep)])
         np.testing.assert_allclose(
-            nested.leverage, np.einsum("ij,jk,ik->i", D[:20][:, keep], part, D[:20][:, keep]), rtol=1e-7
+            1.0 - nested.rest, np.einsum("ij,jk,ik->i", D[:20][:, keep], part, D[:20][:, keep]), rtol=1e-7
         )
 
 

@@ -14,7 +14,7 @@ LARGEST = 8192  # beyond, m³ is as much as the passes
 PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a time budget
 AUTO = 300.0  # seconds that landmarks may take without a time budget
 LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
-CANDIDATES = 20  # for each landmark
+CANDIDATES = 10  # for each landmark
 JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
 
 
