@@ -9,7 +9,7 @@ from mercer.solvers.plan_class import Plan
 
 LEAST = 10_000  # rows below which nobody asks, unless the exact fit takes longer than it may
 FIRST = 256  # landmarks of the first stage
-FEWEST = 64  # landmarks, where time is so short
+FEWEST = 64  # landmarks, where time or memory is so short
 LARGEST = 8192  # beyond, m³ is as much as the passes
 PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a time budget
 AUTO = 300.0  # seconds that landmarks may take without a time budget
@@ -51,8 +51,9 @@ def plan_landmarks(n, d=None, m="auto", *, memory=None, time_budget=None, target
         free = _machine.within(memory, float("inf"))
         room = math.inf if free.bytes is None else HEADROOM * free.bytes
         m = FIRST
-        while (
-            m > FEWEST and time_budget is not None and _plan(n, d, m, targets, factors, free, ()).seconds > budget / 2
+        while m > FEWEST and (
+            _bytes(n, d, m, targets) > room
+            or (time_budget is not None and _plan(n, d, m, targets, factors, free, ()).seconds > budget / 2)
         ):
             m //= 2
         there = math.inf if elsewhere is None else HEADROOM * elsewhere.bytes
