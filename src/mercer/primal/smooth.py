@@ -127,8 +127,11 @@ class _Problem:
         self._L = L
         self.set_precision(design.halved)
 
-    def set_precision(self, single):
-        """Choose float32 or float64 for the features; those of the other are forgotten."""
+    def set_precision(self, single, check=False):
+        """Choose float32 or float64 for the features; those of the other are forgotten.
+
+        Where a ``check`` is probably the only pass, nothing is kept of it.
+        """
         design, first = self.design, min(FIRST, self.design.m)
         self.halves, self.rest = None, self._L
         if single:
@@ -139,7 +142,8 @@ class _Problem:
             _machine.within(self.memory).bytes,
         )
         near = self.source.engine is None  # elsewhere nobody would remember them
-        self.kept = {} if near and free is not None and size <= KEPT * free else None
+        self._room = near and free is not None and size <= KEPT * free
+        self.kept = {} if self._room and not check else None
 
     def evaluate(self, theta, hessians):
         """(J, gradient) at (β, b)."""
@@ -149,6 +153,8 @@ class _Problem:
         self.passes += 1
         with _tiles.part_of(self.source.n * m):
             value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
+        if self._room and self.kept is None:
+            self.kept = {}
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
         return self.with_penalty(theta, float(value[0]), gradient)
 
@@ -262,7 +268,7 @@ def fit_smooth(
     limits, steps = {"tol": tol, "clock": clock, "pairs": []}, 0  # what is learnt in float32 is not forgotten
     if problem.halves is not None:
         theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=max_iter, **limits)
-        problem.set_precision(False)
+        problem.set_precision(False, check=True)
     most = max(max_iter - steps, 1)
     theta, value, gradient, more, status = descend(problem, theta, hessians, max_iter=most, **limits)
     steps += more
