@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 import mercer
 from mercer import KernelRidge, Landmarks
@@ -17,6 +18,7 @@ from mercer.primal import certificate as proof
 from mercer.primal.design import Design, Sample, choose_landmarks
 from mercer.primal.squared import Sums, fit_squared, loo_values, refine
 from mercer.selection import GCV, LOO, Evidence, KFold
+from mercer.solvers import speed
 from mercer.solvers.normal import NormalEquations, add_square, landmark_factor
 from mercer.solvers.rpcholesky import random_pivots
 from mercer.sources import Arrays
@@ -89,7 +91,7 @@ def test_normal_equations_are_ridge_regression(rng):
     assert normal.dof(lam) + 1 == pytest.approx(np.trace(H), rel=1e-9)
     np.testing.assert_allclose(normal.rss(lam), ((F[:, m + 1 :] - D @ theta) ** 2).sum(axis=0), rtol=1e-8)
     left = normal.left_out([lam], F[:20])[0]
-    np.testing.assert_allclose(left.leverage, np.diag(H)[:20], rtol=1e-8)
+    np.testing.assert_allclose(1.0 - left.rest, np.diag(H)[:20], rtol=1e-8)
     one = np.delete(np.arange(n), 7)
     theta1 = np.linalg.solve(D[one].T @ D[one] + lam * P, D[one].T @ F[one, m + 1 :])
     np.testing.assert_allclose(left.out()[7], F[7, m + 1 :] - D[7] @ theta1, rtol=1e-7)
@@ -97,7 +99,7 @@ def test_normal_equations_are_ridge_regression(rng):
         keep = [*range(size), m]
         part = np.linalg.inv(D[:, keep].T @ D[:, keep] + lam * P[np.ix_(keep, keep)])
         np.testing.assert_allclose(
-            nested.leverage, np.einsum("ij,jk,ik->i", D[:20][:, keep], part, D[:20][:, keep]), rtol=1e-7
+            1.0 - nested.rest, np.einsum("ij,jk,ik->i", D[:20][:, keep], part, D[:20][:, keep]), rtol=1e-7
         )
 
 
@@ -375,6 +377,40 @@ def test_auto_is_exact_wherever_that_fits():
     assert mercer.plan(source).gram == "landmarks" and mercer.plan(KernelRidge(), source).n == 30_000
     short = mercer.plan(KernelRidge(memory=1e9), n=50_000, d=10)
     assert short.gram == "landmarks" and short.memory_bytes <= 1e9
+    tight = mercer.plan(KernelRidge(memory=4.5e7), n=50_000, d=3)  # 256 landmarks would need more
+    assert 64 <= tight.landmarks < 256 and tight.memory_bytes <= 4.5e7
+
+
+def switch(model, solver, low=1200, high=9000):
+    """The least n in (low, high] whose plan has this solver."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if mercer.plan(model, n=middle, d=2).solver == solver else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize(
+    ("slower", "options", "solver"),
+    [
+        (400.0, {"time_budget": 100.0}, "landmarks"),  # too short by the plan; the fit itself has time enough
+        (3000.0, {}, "landmarks"),  # the patience that nobody has set
+        (1.0, {"memory": 3e7}, "cg"),
+    ],
+)
+def test_just_below_and_above_a_switch_of_the_plan_fits_agree(rng, monkeypatch, slower, options, solver):
+    real = speed.rates()
+    monkeypatch.setattr("mercer.solvers.plan_class.rates", lambda: speed.Rates(*(rate / slower for rate in real)))
+    for module in ("solvers.plan_landmarks", "estimators._base") if not options else ():
+        monkeypatch.setattr(f"mercer.{module}.LEAST", 1500)
+    model = KernelRidge(Gaussian(0.7), lam=0.1, **options)
+    n = switch(model, solver)
+    X, Y = problem(rng, n)
+    below, above = quiet(clone(model), X[:-1], Y[:-1, 0]), quiet(clone(model), X, Y[:, 0])
+    assert below.plan_.solver not in ("cg", "landmarks") and above.plan_.solver == solver
+    apart = np.sqrt(np.mean((above.predict(X) - below.predict(X)) ** 2))
+    one_row = np.abs(Y[-1, 0] - below.predict(X[-1:])[0]) / np.sqrt(n)  # all that a row more can move, rms
+    certified = above.fit_report_["approximation"]["distance"] if solver == "landmarks" else 1e-6
+    assert apart <= certified + one_row and apart < 0.02
 
 
 def test_a_flat_kernel_with_a_tiny_lambda_gets_the_landmarks_it_needs(rng):

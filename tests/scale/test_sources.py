@@ -198,6 +198,20 @@ def test_a_nan_is_named_by_part_and_row(table, tmp_path):
         list(as_source(broken[["a", "b"]].to_numpy(), table["y"]).stream())
 
 
+def test_an_empty_part_is_no_fault_and_counts(table, tmp_path):
+    for name, rows in (("a", table[:400]), ("b", table[:0]), ("c", table[400:])):
+        pl.from_pandas(rows).write_parquet(tmp_path / f"{name}.parquet")
+    whole = [
+        np.concatenate([block.y for block in as_source(given, "y").stream()]) for given in (tmp_path, lambda: [table])
+    ]
+    np.testing.assert_array_equal(*whole)
+    broken = table.copy()
+    broken.loc[403, "a"] = np.nan
+    pl.from_pandas(broken[400:]).write_parquet(tmp_path / "c.parquet")
+    with pytest.raises(ValueError, match=r"row 3 of part 2 \(.*c.parquet\), column 'a'"):
+        list(as_source(tmp_path, "y").stream())
+
+
 def test_a_part_with_other_columns_is_refused_by_name(table, tmp_path):
     write(table, tmp_path, [300])
     write(table.rename(columns={"b": "B"}), tmp_path, [])

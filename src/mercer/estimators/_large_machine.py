@@ -16,6 +16,7 @@ from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
+from mercer.primal.squared import fit_squared
 from mercer.selection.result import reporter
 from mercer.sources import Arrays, Recoded, distinct
 
@@ -120,8 +121,9 @@ def _enough(task, kernel):
         began = clock.seconds
         sample, chosen = task.choose(kernel, m)
         rows = sample.candidates
-        near = large.Task(Arrays(rows.X, rows.y, rows.weight), task.how, [m], task.trend, True, task.seed)
-        fit = near.stage(kernel, m, None, "gcv", again=(sample, chosen))[1]
+        with task.whole():
+            near = Arrays(rows.X, rows.y, rows.weight)
+            fit = fit_squared(near, kernel, chosen, None, trend=task.trend, sample=sample, rule="gcv")
         points = proof.curve(fit)[0]
         if chosen.m < m or proof.flat(points) or not clock.fits(SLOWER * (clock.seconds - began)):
             break

@@ -16,7 +16,7 @@ from mercer.sources.base import Block
 LOO_ROWS = 2048  # rows whose leave-one-out error is computed: its standard error is under 2 % of itself
 FLAT = 1e-13  # of k(x, x): what rounding leaves of it
 FIRST = 128  # landmarks whose features are made before the sums in float32
-FEWEST, MOST, PART = 4, 20, 5  # candidates for landmarks: between 4m and 20m, else a fifth of the rows
+FEWEST, MOST, PART = 4, 10, 5  # candidates for landmarks: between 4m and 10m, else a fifth of the rows
 
 
 @dataclass

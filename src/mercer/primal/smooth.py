@@ -21,7 +21,7 @@ MEMORY = 10  # pairs of steps and changes of the gradient
 ON_SAMPLE = 60  # steps there
 SHARED = 16  # columns beyond which they share a Hessian
 BACK = 12  # halvings of a step
-CURVED = 4  # rows for each landmark that a Hessian is made of
+NEAR, CURVED = 4, 2  # rows for each landmark that the first steps are made on, and that a Hessian is made of
 KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
 
 
@@ -127,8 +127,11 @@ class _Problem:
         self._L = L
         self.set_precision(design.halved)
 
-    def set_precision(self, single):
-        """Choose float32 or float64 for the features; those of the other are forgotten."""
+    def set_precision(self, single, check=False):
+        """Choose float32 or float64 for the features; those of the other are forgotten.
+
+        Where a ``check`` is probably the only pass, nothing is kept of it.
+        """
         design, first = self.design, min(FIRST, self.design.m)
         self.halves, self.rest = None, self._L
         if single:
@@ -139,7 +142,8 @@ class _Problem:
             _machine.within(self.memory).bytes,
         )
         near = self.source.engine is None  # elsewhere nobody would remember them
-        self.kept = {} if near and free is not None and size <= KEPT * free else None
+        self._room = near and free is not None and size <= KEPT * free
+        self.kept = {} if self._room and not check else None
 
     def evaluate(self, theta, hessians):
         """(J, gradient) at (β, b)."""
@@ -149,6 +153,8 @@ class _Problem:
         self.passes += 1
         with _tiles.part_of(self.source.n * m):
             value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
+        if self._room and self.kept is None:
+            self.kept = {}
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
         return self.with_penalty(theta, float(value[0]), gradient)
 
@@ -183,34 +189,40 @@ class _Slopes:
 
 
 class _OnSample:
-    """The same on some rows, whose features are kept; each stands for ``times`` rows."""
+    """The same on some rows, whose features are kept, in float32; each stands for as many rows of all."""
 
-    def __init__(self, problem, block, hessians, times):
+    def __init__(self, problem, block, hessians):
+        m = problem.design.m
+        block = block.cut_to(np.arange(0, len(block), max(1, len(block) // (NEAR * m))))
         self.problem, self.y = problem, block.y
         F = problem.design.features(block)
-        m = problem.design.m
-        self.A = np.hstack([whiten(hessians.L, F[:, :m].T).T, F[:, m:]])
+        self.A = np.empty(F.shape, dtype=np.float32)
+        self.A[:, :m], self.A[:, m:] = whiten(hessians.L, F[:, :m].T).T, F[:, m:]
+        times = problem.source.n / len(block)
         self.weight = times * (np.ones(len(block)) if block.weight is None else block.weight)
 
     def evaluate(self, theta, hessians):
-        value, slope, _ = self.problem.loss(self.y, self.A @ theta)
-        gradient = self.A.T @ (self.weight[:, None] * slope)
-        return self.problem.with_penalty(theta, float(self.weight @ value), gradient)
+        value, slope, _ = self.problem.loss(self.y, self._at(self.A, theta))
+        gradient = self.A.T @ (self.weight[:, None] * slope).astype(np.float32)
+        return self.problem.with_penalty(theta, float(self.weight @ value), gradient.astype(float))
+
+    @staticmethod
+    def _at(A, theta):
+        return (A @ theta.astype(np.float32)).astype(float)
 
     def hessians(self, theta, hessians, shared):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from some rows; one for all columns where they share it."""
         some = slice(None, None, max(1, len(self.y) // (CURVED * len(hessians.L))))
         A = self.A[some]
-        curve = self.problem.loss(self.y[some], A @ theta, curved=True)[2] * self.weight[some, None]
+        curve = self.problem.loss(self.y[some], self._at(A, theta), curved=True)[2] * self.weight[some, None]
         curve *= len(self.y) / len(A)
         curve = curve.mean(axis=1, keepdims=True) if shared else curve
         floor = 1e-3 * curve.mean(axis=0) + 1e-300
-        A = A.astype(np.float32)
         squares = []
         for column in np.maximum(curve, floor).T:
             C = np.zeros((A.shape[1],) * 2, dtype=np.float32)
             add_square(C, np.sqrt(column).astype(np.float32)[:, None] * A)
-            squares.append(C.astype(float))
+            squares.append(C)
         hessians.set(squares, 2.0 * self.problem.lam)
 
 
@@ -246,18 +258,17 @@ def fit_smooth(
     losses, delta, rounds = _losses(loss, source.t, sample.some.y, joint)
     hessians = Hessians(chosen.L, design.q)
     problem = _Problem(source, design, chosen.L, losses[0], lam, memory, options)
-    block, total = sample.candidates, source.n
-    near = _OnSample(problem, block, hessians, total / len(block))
+    near = _OnSample(problem, sample.candidates, hessians)
     theta = np.zeros((design.m + design.q, losses[0].t))
     for one in losses:  # the corners ever sharper
         problem.loss = one
         near.hessians(theta, hessians, shared=True)
         theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE, clock=clock.part(0.5))[0]
     near.hessians(theta, hessians, shared=losses[0].t > SHARED)
-    limits, steps = {"tol": tol, "clock": clock}, 0
+    limits, steps = {"tol": tol, "clock": clock, "pairs": []}, 0  # what is learnt in float32 is not forgotten
     if problem.halves is not None:
         theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=max_iter, **limits)
-        problem.set_precision(False)
+        problem.set_precision(False, check=True)
     most = max(max_iter - steps, 1)
     theta, value, gradient, more, status = descend(problem, theta, hessians, max_iter=most, **limits)
     steps += more
@@ -290,12 +301,15 @@ def _losses(loss, columns, y, joint):
     return [Separate([Rounded(one, times * delta) for one, _ in pairs], targets) for times in ROUNDS], delta, True
 
 
-def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER):
-    """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved."""
+def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=None):
+    """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved.
+
+    ``pairs`` of steps and changes of the gradient, if given, are those to begin with, and are added to.
+    """
     began = clock.seconds
     value, gradient = problem.evaluate(theta, hessians)
     took = clock.seconds - began
-    pairs, status = [], "max_iter"
+    pairs, status = [] if pairs is None else pairs, "max_iter"
     for step in range(max_iter):  # noqa: B007
         direction = -_two_loops(gradient, pairs, hessians)
         slope = float((direction * gradient).sum())
@@ -318,7 +332,7 @@ def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER):
             break
         change, turn = there - theta, slopes - gradient
         if float((change * turn).sum()) > 0.0:
-            pairs = [*pairs[-MEMORY + 1 :], (change, turn)]
+            pairs[:] = [*pairs[-MEMORY + 1 :], (change, turn)]
         theta, value, gradient = there, now, slopes
     return theta, value, gradient, step + 1 if status == "max_iter" else step, status
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer.solvers.engine.lapack import mirror
 from mercer.solvers.small import factor
 
 
@@ -32,7 +33,8 @@ class Hessians:
         """Take Σ w L″ [a, h]ᵀ[a, h], of which the lower triangle is read, and 2λ."""
         m, self._factors = len(self.L), []
         for C in squares:
-            A = np.tril(C) + np.tril(C, -1).T
+            A = np.array(C, dtype=float)
+            mirror(A)
             A[np.arange(m), np.arange(m)] += penalty
             self._factors.append(factor(A, overwrite=True))
 

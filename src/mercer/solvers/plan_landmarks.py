@@ -9,12 +9,12 @@ from mercer.solvers.plan_class import Plan
 
 LEAST = 10_000  # rows below which nobody asks, unless the exact fit takes longer than it may
 FIRST = 256  # landmarks of the first stage
-FEWEST = 64  # landmarks, where time is so short
+FEWEST = 64  # landmarks, where time or memory is so short
 LARGEST = 8192  # beyond, m³ is as much as the passes
 PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a time budget
 AUTO = 300.0  # seconds that landmarks may take without a time budget
 LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
-CANDIDATES = 20  # for each landmark
+CANDIDATES = 10  # for each landmark
 PASSES = 20  # products with all of K that a solution takes after landmarks
 JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
 
@@ -56,8 +56,9 @@ def plan_landmarks(
         free = _machine.within(memory, float("inf"))
         room = math.inf if free.bytes is None else HEADROOM * free.bytes
         m = FIRST
-        while (
-            m > FEWEST and time_budget is not None and _plan(n, d, m, targets, factors, free, ()).seconds > budget / 2
+        while m > FEWEST and (
+            _bytes(n, d, m, targets) > room
+            or (time_budget is not None and _plan(n, d, m, targets, factors, free, ()).seconds > budget / 2)
         ):
             m //= 2
         there = math.inf if elsewhere is None else HEADROOM * elsewhere.bytes

@@ -62,14 +62,18 @@ class Job:
             self.leaf(sums, block)
         return sums
 
-    def subtree(self, source, spans):
-        """Return the sum of some tasks, in their tree, as a worker makes it: it alone, BLAS on one thread."""
-        self.ready()
-        stack = []
-        with _threads.one_blas_thread(), _tiles.part_of(float("inf") if self.compiled else 0):
-            for start, stop in spans:
-                push(stack, self.task(source.leaves(start, stop, self.size)), self.add)
+    def tree(self, tasks):
+        """Return the sum of the blocks of some tasks, in their tree."""
+        stack: list = []
+        for blocks in tasks:
+            push(stack, self.task(blocks), self.add)
         return stack[0][1]
+
+    def subtree(self, source, spans):
+        """Return the sum of some tasks as a worker makes it: it alone, BLAS on one thread."""
+        self.ready()
+        with _threads.one_blas_thread(), _tiles.part_of(float("inf") if self.compiled else 0):
+            return self.tree(source.leaves(start, stop, self.size) for start, stop in spans)
 
     def ready(self):
         """Refuse another version of this package; BLAS on one thread, where all threads are ours."""
@@ -107,20 +111,20 @@ class Engine(ABC):
 class Threads(Engine):
     """The threads of this process; rows are read once, in order, by the caller."""
 
-    parts = sys.maxsize  # each task by itself
+    parts = 2 * PARTS  # of many tasks each thread adds two by itself; and as often it looks at the clock
 
     def __init__(self, workers=None):
         self.workers = workers
 
     def sums(self, job, source, trees, deadline=None):
-        """Yield the sum of each task, some of them side by side."""
-        spans = [span for tree in trees for span in tree]
+        """Yield the sum of each subtree, some of them side by side."""
         workers = self.workers or _threads.threads()
         with _threads.one_blas_thread():
-            reader = source.reader(spans[0][0] if spans else source.n)
-            for i in range(0, len(spans), workers):
-                in_time(deadline, spans[i][0], source)
-                group = [list(reader.leaves(stop, job.size)) for _, stop in spans[i : i + workers]]
+            reader = source.reader(trees[0][0][0] if trees else source.n)
+            for i in range(0, len(trees), workers):
+                in_time(deadline, trees[i][0][0], source)
+                some = trees[i : i + workers]
+                group = [[list(reader.leaves(stop, job.size)) for _, stop in tree] for tree in some]
                 yield from self._side_by_side(job, group)
 
     @staticmethod
@@ -128,7 +132,7 @@ class Threads(Engine):
         sums = [None] * len(groups)
 
         def work(i, worker):
-            sums[i] = job.task(groups[i])
+            sums[i] = job.tree(groups[i])
 
         _threads.run(work, len(groups), len(groups))
         return sums
