@@ -8,7 +8,7 @@ from mercer.cli._outputs import add_page, described, page_about, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_names, check_target
 
-LEAST = 30_000  # rows from which a table is read in batches
+LEAST = 6000  # rows from which a table is read in batches
 MODELS = {"auto", "ridge", "gp", "huber", "poisson", "logistic"}  # which are fitted on landmarks
 CRITERIA = {"auto", "loo", "gcv", "evidence"}
 SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
@@ -150,7 +150,7 @@ def _judge(settings, model, facts, data, budget, session):
     scores = result["score"] | {"predictions": fitted.predict(X)}
     notes = [*result["notes"], f"this page is about {len(y):,} rows, which the fit on {len(data.y):,} has not seen."]
     rows = [str(row + 1) for row in model.rows_[: len(y)]]
-    findings = page_about(settings, model, X, y, scores, notes, rows, len(data.y), budget)
+    findings = page_about(settings, model, X, y, scores, notes, rows, len(data.y), budget, seen=False)
     return add_page(result, findings, budget), findings
 
 
