@@ -50,8 +50,8 @@ def _searches(facts):
     return f"over kernel expressions, for at most {first:.3g} s{folds}"
 
 
-def page(result):
-    """The whole result, as text."""
+def page(result, said=()):
+    """The whole result, as text, without notes that were said when the table was read."""
     parts = [_data(result), _model(result)]
     if result.get("verdict"):
         parts.append("Verdict\n  " + "\n  ".join(result["verdict"]))
@@ -61,8 +61,9 @@ def page(result):
         from mercer.cli.evaluate import words
 
         parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
-    if result["notes"]:
-        parts.append("Notes\n" + "\n".join(f"  - {note}" for note in result["notes"]))
+    notes = [note for note in result["notes"] if note not in said]
+    if notes:
+        parts.append("Notes\n" + "\n".join(f"  - {note}" for note in notes))
     written = [f"{what} in {path}" for what, path in result["files"].items() if path]
     parts.append("Written: " + ", ".join(written) + "." if written else "Not saved: -o model.mercer keeps the model.")
     return "\n\n".join(parts)

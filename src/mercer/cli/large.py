@@ -13,6 +13,7 @@ MODELS = {"auto", "ridge", "gp", "huber", "poisson", "logistic"}  # which are fi
 CRITERIA = {"auto", "loo", "gcv", "evidence"}
 SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
+WAITED, SECONDS = 100_000, 45.0  # rows up to which somebody waits for the fit, and how long, where nothing is said
 SEARCHED = 3000  # rows that hyper-parameters are chosen on first
 SIMPLE = 20_000  # rows that simple models are fitted on
 SHOWN = 5000  # rows of the page
@@ -106,8 +107,15 @@ def _estimator(settings, facts, kernel, budget):
     else:
         kernel = placed(kernel, recipe)
     estimator = make_estimator(settings, facts["name"], facts["criterion"], kernel, budget)
-    budget_left = None if budget.left is None else FIT * budget.left
-    return estimator.set_params(approximation=Landmarks(random_state=settings.seed), time_budget=budget_left)
+    time_budget = _seconds(budget, facts["rows"])
+    return estimator.set_params(approximation=Landmarks(random_state=settings.seed), time_budget=time_budget)
+
+
+def _seconds(budget, rows):
+    """Seconds for the fit; None for as many as it takes."""
+    if budget.left is not None:
+        return max(FIT * budget.left, 1.0)
+    return SECONDS if rows <= WAITED else None
 
 
 def _fit(estimator, facts, data, budget, session):
@@ -118,8 +126,7 @@ def _fit(estimator, facts, data, budget, session):
     from mercer.sources import Arrays
     from mercer.tabular.kernels import listen, prepared
 
-    if budget.left is not None:
-        estimator = clone(estimator).set_params(time_budget=max(FIT * budget.left, 1.0))
+    estimator = clone(estimator).set_params(time_budget=_seconds(budget, facts["rows"]))
     y, classes = data.y, None
     if facts["name"] in LABELS:
         classes, y = np.unique(y, return_inverse=True)
