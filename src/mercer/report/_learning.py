@@ -103,6 +103,8 @@ def learning_section(case, alone):
     """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what leaving one out brings."""
     if case.n < ENOUGH:
         return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
+    if not case.seen:
+        return missing(f"The fit had {case.fitted_rows} other rows: a curve of these {case.n} tells nothing of it.")
     if case.pairwise and case.n > ROWS:
         return missing(f"A matrix of kernel values is not sampled; the learning curve is drawn up to {ROWS} rows.")
     skipped = case.budget.skips("learning curve")
