@@ -12,6 +12,7 @@ from mercer.report.findings import missing
 from mercer.selection.judging import quietly
 
 SHUFFLED, REPEATS, LEAST_SHUFFLED = 400, 5, 40  # rows and repeats of the shuffling, and rows at least
+WIDE = 50  # columns beyond which they are shuffled once
 SHUFFLED_ENTRIES = 2e8  # values of the kernel that the shuffling may ask for
 COVERAGE = 0.9  # of the intervals that the page shows
 
@@ -42,20 +43,19 @@ def values(case, X):
 
 def importance(case):
     """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all."""
-    count = int(SHUFFLED_ENTRIES / (case.fitted_rows * REPEATS * max(len(case.factors), 1)))
+    repeats = REPEATS if len(case.factors) <= WIDE else 1
+    count = int(SHUFFLED_ENTRIES / (case.fitted_rows * repeats * max(len(case.factors), 1)))
     rows = case.shown(min(max(count, LEAST_SHUFFLED), SHUFFLED))
-    X = case.take(rows)
-    base = values(case, X)
+    base = values(case, case.take(rows))
     unit = float(np.abs(base).max()) or 1.0
     scale = float((base / unit).std()) or 1.0
     rng = np.random.default_rng(0)
-    rise = np.zeros((REPEATS, len(case.factors)))
-    for k in range(REPEATS):
-        order = rng.permutation(len(rows))
-        for j, factor in enumerate(case.factors):
-            moved = values(case, shuffled(case, X, factor, order)) - base
-            rise[k, j] = np.sqrt(np.mean((moved / unit) ** 2)) / scale
-    return rise.mean(axis=0)
+    X, order = case.take(np.tile(rows, repeats)), np.concatenate([rng.permutation(len(rows)) for _ in range(repeats)])
+    rise = np.zeros(len(case.factors))
+    for j, factor in enumerate(case.factors):
+        moved = values(case, shuffled(case, X, factor, order)).reshape(repeats, -1) - base
+        rise[j] = np.mean(np.sqrt(np.mean((moved / unit) ** 2, axis=1))) / scale
+    return rise
 
 
 def reach(residuals, coverage=COVERAGE):
