@@ -2,7 +2,7 @@
 
 import re
 
-from mercer.cli._session import table
+from mercer.cli._session import figures, table
 from mercer.tabular.cells import count
 
 MOST = 12  # columns that are listed
@@ -50,8 +50,8 @@ def _searches(facts):
     return f"over kernel expressions, for at most {first:.3g} s{folds}"
 
 
-def page(result):
-    """The whole result, as text."""
+def page(result, said=()):
+    """The whole result, as text, without notes that were said when the table was read."""
     parts = [_data(result), _model(result)]
     if result.get("verdict"):
         parts.append("Verdict\n  " + "\n  ".join(result["verdict"]))
@@ -61,8 +61,9 @@ def page(result):
         from mercer.cli.evaluate import words
 
         parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
-    if result["notes"]:
-        parts.append("Notes\n" + "\n".join(f"  - {note}" for note in result["notes"]))
+    notes = [note for note in result["notes"] if note not in said]
+    if notes:
+        parts.append("Notes\n" + "\n".join(f"  - {note}" for note in notes))
     written = [f"{what} in {path}" for what, path in result["files"].items() if path]
     parts.append("Written: " + ", ".join(written) + "." if written else "Not saved: -o model.mercer keeps the model.")
     return "\n\n".join(parts)
@@ -122,7 +123,8 @@ def _model(result):
         how = f"{chosen['evaluations']} evaluations" if chosen["evaluations"] else "all λ from one factorisation"
         lines.append(f"  by      {chosen['criterion']}, {how}{status}")
     if model["candidates"]:
-        lines.append(f"  that is {BY_LENGTH.sub('', model['candidates'][0]['words'])}")
+        own = "that is" if model["candidates"][0]["kernel"] == model["kernel"] else "the best of the search alone is"
+        lines.append(f"  {own} {BY_LENGTH.sub('', model['candidates'][0]['words'])}")
         lines.append("  best of the search, and by how many nats the others are behind it")
         lines += [f"  {one['behind']:6.2f}  {one['name']}" for one in model["candidates"][:SHOWN]]
         mixed = sorted((one for one in model["candidates"] if one["weight"]), key=lambda one: -one["weight"])
@@ -164,7 +166,7 @@ def _score(score):
     rows = [("", f"{name:^15}", *(("RMSE", "MAE") if has else ()))]
     this = {**score, "name": "this model", "score": score["mean"], "error": score["standard_error"]}
     for one in [this, *score["baselines"]]:
-        numbers = (f"{one['rmse']:.4g}", f"{one['mae']:.4g}") if has else ()
+        numbers = (figures(one["rmse"]), figures(one["mae"])) if has else ()
         error = f" ± {one['error']:.3f}" if len(one["scores"]) > 1 else ""
         rows.append((one["name"], f"{one['score']:.3f}{error}", *numbers))
     lines = [f"Score     {score['how']}: chosen and judged on different rows", table(rows)]

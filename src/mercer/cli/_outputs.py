@@ -9,12 +9,12 @@ from mercer.cli import _fit_text
 from mercer.cli._options import LABELS
 from mercer.cli._session import plain
 
-MOST_SCORED = 5000  # rows of the cross-validation and of the page
+MOST_SCORED = 6000  # rows of the cross-validation and of the page
 RANKED = 400  # rows that say what matters, without a page
 
 
 def some_rows(n, seed):
-    """The rows that judge a model, and that its report is about: all, or 5,000 drawn at random."""
+    """The rows that judge a model, and that its report is about: all, or 6,000 drawn at random."""
     import numpy as np
 
     every = np.arange(n)
@@ -32,11 +32,9 @@ def result_of(settings, fitted, scored, facts, budget, frame):
     if given is not None and facts["series"] is not None:  # lengths in deviations of all rows mean others before a fold
         given |= {"optimism": None, "optimism_error": None, "plain_scores": [None] * len(given["scores"])}
     if given is not None:
-        every = [None] * len(fitted.rows_)
-        for row, value in zip(rows, given["predictions"], strict=True):
-            every[row] = value
-        given["predictions"] = every
-    score = None if given is None else {key: given[key] for key in given if key != "predictions"}
+        scores = scores.spread(rows, len(fitted.rows_)).to_dict()
+        given |= {key: scores[key] for key in ("predictions", "probabilities")}
+    score = None if given is None else {key: given[key] for key in given if key not in ("predictions", "probabilities")}
     result = described(settings, fitted, facts, score, len(fitted.rows_))
     result["notes"] = [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])]
     findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
@@ -114,9 +112,10 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
     from mercer.tabular.columns import as_texts
 
     n = len(fitted.rows_)
-    some = some_rows(n, settings.seed) if result["data"]["task"] == "regression" else range(n)
-    if len(some) < n:  # left-out predictions of all of them would take five more fits
-        scores = scores and {**scores, "predictions": [scores["predictions"][i] for i in some]}
+    some = some_rows(n, settings.seed)
+    if len(some) < n and scores:  # left-out predictions of all of them would take five more fits
+        kept = {key: scores[key] for key in ("predictions", "probabilities") if scores[key] is not None}
+        scores = scores | {key: [values[i] for i in some] for key, values in kept.items()}
     table = frame[fitted.rows_[some]]
     labels = [str(row + 1) for row in order[fitted.rows_[some]]]
     own = (name for name, why in fitted.recipe_.ignored_.items() if "identifier" in why)
@@ -127,7 +126,7 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
     return page_about(settings, fitted, fitted.inputs(table), y, scores, result["notes"], labels, n, budget)
 
 
-def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget):
+def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget, seen=True):
     """Findings about some rows of a model that was fitted on so many; None if nobody asks for them."""
     from mercer.report import collect
 
@@ -136,7 +135,7 @@ def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget):
     return collect(
         fitted.estimator_, X, y, feature_names=fitted.feature_names_, target=fitted.target_, scores=scores, notes=notes,
         command=settings.command, row_labels=labels, units=fitted.recipe_.units, time_budget=budget.left,
-        fitted_rows=rows, selection=fitted.selection_,
+        fitted_rows=rows, selection=fitted.selection_, seen=seen,
     )  # fmt: skip
 
 

@@ -109,6 +109,11 @@ def print_json(value):
     print(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def figures(value):
+    """A size with four digits, large ones whole and with commas: 46,540 and not 4.654e+04."""
+    return f"{float(f'{value:.4g}'):,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
 def table(rows, indent="  "):
     """Rows of cells as text: the first column to the left, the others to the right."""
     widths = [max(len(str(row[i])) for row in rows) for i in range(len(rows[0]))]

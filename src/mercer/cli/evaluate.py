@@ -1,6 +1,6 @@
 """``mercer evaluate``: a model judged by a table with the target."""
 
-from mercer.cli._session import Session, print_json, table
+from mercer.cli._session import Session, figures, print_json, table
 from mercer.cli._tables import load_model, note_of, read_for, say_differences
 
 COVERAGE = 0.9
@@ -108,11 +108,11 @@ def words(found, name):
         return "\n".join([*lines, table([("accuracy", f"{found['accuracy']:.4g}"),
                                          ("log loss", f"{found['log_loss']:.4g}")])])  # fmt: skip
     r2 = "–" if found["r2"] is None else f"{found['r2']:.4g}"
-    rows = [("R²", r2, ""), ("RMSE", f"{found['rmse']:.4g}", f"(the mean: {found['rmse_of_mean']:.4g})")]
-    rows.append(("MAE", f"{found['mae']:.4g}", ""))
+    rows = [("R²", r2, ""), ("RMSE", figures(found["rmse"]), f"(the mean: {figures(found['rmse_of_mean'])})")]
+    rows.append(("MAE", figures(found["mae"]), ""))
     if found["interval"]:
         one = found["interval"]
-        said = f"(mean width {one['mean_width']:.4g}, {one['method']})"
+        said = f"(mean width {figures(one['mean_width'])}, {one['method']})"
         rows.append((f"in {one['nominal']:.0%} intervals", f"{one['coverage']:.1%}", said))
     width = max(len(row[0]) for row in rows)
     return "\n".join([*lines, *(f"  {a:{width}}  {b:>8}  {c}".rstrip() for a, b, c in rows)])

@@ -73,7 +73,7 @@ def run(settings):
         session.flush()
         result["warnings"] = list(session.warnings)
         result["files"] = write_outputs(settings, fitted, result, findings)
-    print_json(result) if settings.json else print(_fit_text.page(result))
+    print_json(result) if settings.json else print(_fit_text.page(result, () if settings.quiet else reading.notes))
     return 0
 
 

@@ -9,11 +9,12 @@ from mercer.cli._outputs import add_page, described, page_about, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_names, check_target
 
-LEAST = 30_000  # rows from which a table is read in batches
+LEAST = 6000  # rows from which a table is read in batches
 MODELS = {"auto", "ridge", "gp", "huber", "poisson", "logistic"}  # which are fitted on landmarks
 CRITERIA = {"auto", "loo", "gcv", "evidence"}
 SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
+WAITED, SECONDS = 100_000, 60.0  # rows up to which somebody waits for the fit, and how long, where nothing is said
 SEARCHED = 3000  # rows that hyper-parameters are chosen on first
 SIMPLE = 20_000  # rows that simple models are fitted on
 SHOWN = 5000  # rows of the page
@@ -117,8 +118,15 @@ def _estimator(settings, facts, kernel, budget):
     else:
         kernel = placed(kernel, recipe)
     estimator = make_estimator(settings, facts["name"], facts["criterion"], kernel, budget)
-    budget_left = None if budget.left is None else FIT * budget.left
-    return estimator.set_params(approximation=Landmarks(random_state=settings.seed), time_budget=budget_left)
+    time_budget = _seconds(budget, facts["rows"])
+    return estimator.set_params(approximation=Landmarks(random_state=settings.seed), time_budget=time_budget)
+
+
+def _seconds(budget, rows):
+    """Seconds for the fit; None for as many as it takes."""
+    if budget.left is not None:
+        return max(FIT * budget.left, 1.0)
+    return SECONDS if rows <= WAITED else None
 
 
 def _fit(estimator, facts, data, budget, session):
@@ -128,8 +136,7 @@ def _fit(estimator, facts, data, budget, session):
 
     from mercer.tabular.kernels import listen, prepared
 
-    if budget.left is not None:
-        estimator = clone(estimator).set_params(time_budget=max(FIT * budget.left, 1.0))
+    estimator = clone(estimator).set_params(time_budget=_seconds(budget, facts["rows"]))
     y, classes = data.y, None
     if facts["name"] in LABELS:
         classes, y = np.unique(y, return_inverse=True)
@@ -162,7 +169,7 @@ def _judge(settings, model, facts, data, budget, session):
     scores = result["score"] | {"predictions": fitted.predict(X)}
     notes = [*result["notes"], f"this page is about {len(y):,} rows, which the fit on {len(data.y):,} has not seen."]
     rows = [str(row + 1) for row in model.rows_[: len(y)]]
-    findings = page_about(settings, model, X, y, scores, notes, rows, len(data.y), budget)
+    findings = page_about(settings, model, X, y, scores, notes, rows, len(data.y), budget, seen=False)
     return add_page(result, findings, budget), findings
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer import _tiles
+from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.landmarks import fill
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.solvers.normal import NormalEquations, Solution, add_square, whiten, whiten_first
@@ -136,7 +137,8 @@ def fit_squared(
         fit.lam, fit.history = choose_lam(fit, rule, near)
     # Sums in float32 are too coarse for this λ, or for a smaller one that the rule would rather have.
     least = max(normal.floor, SINGLE * normal.top if normal.direct else 0.0)
-    if single and (normal.shift(fit.lam) > SHIFT or (rule is not None and fit.lam <= ABOVE * least)):
+    small = rule is not None and fit.lam <= max(ABOVE * least, fit.history[0][0])
+    if single and (small or normal.shift(fit.lam) > SHIFT):
         again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "near": fit.lam}
         return fit_squared(source, kernel, chosen, lam, single=False, **again, **options)
     fit.solution = normal.solve(fit.lam)
@@ -190,7 +192,10 @@ def _stepped(fit, values, near):
     def value(at):
         at = float(np.clip(at, floor, 10.0 * top))
         if at not in tried:
-            tried[at] = values(fit, [at])[0]
+            try:
+                tried[at] = values(fit, [at])[0]
+            except NotPositiveDefinite:  # below the rounding of the sums: a larger λ is tried
+                tried[at] = np.inf
         return tried[at]
 
     value(lam)
@@ -199,7 +204,9 @@ def _stepped(fit, values, near):
             lam = float(np.clip(lam * factor, floor, 10.0 * top))
             if lam in (floor, 10.0 * top):
                 break
-    found = sorted(tried.items())
+    found = sorted(pair for pair in tried.items() if np.isfinite(pair[1]))
+    if not found:
+        raise NotPositiveDefinite(f"no λ from {floor:.3g} to {10.0 * top:.3g} gives a system that can be factored.")
     return _vertex(found, lam), found
 
 

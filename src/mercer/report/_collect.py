@@ -11,7 +11,6 @@ from mercer.report._uncertainty import uncertainty_section
 from mercer.report._whatif import whatif_section
 from mercer.report.checks import run_checks, verdict
 from mercer.report.findings import Allowance, Findings, plain
-from mercer.selection.judging import RowsLeftOut
 
 
 def collect(
@@ -90,8 +89,8 @@ def collect(
     judged, held = (None, None) if scores is None else given_scores(case, scores)
     every = left_out(case) if _asked(case, held) else None
     targets, case = (None, case) if every is None else targets_section(case, every)
-    stated = None if every is None else case.about_target(every)
-    left = stated if held is None else RowsLeftOut(held, judged["how"], False)
+    stated = held if every is None else case.about_target(every)
+    left = stated if held is None else held
     sections = {
         "title": case.target,
         "task": "regression" if case.classes is None else "classification",
@@ -156,6 +155,8 @@ def ranked(estimator, X, y, feature_names=None):
 def _asked(case, held):
     """Whether rows are to be left out here: not where they were, unless a deviation or a probability is asked for."""
     model = case.model
-    if held is None or case.columns > 1 or case.classes is not None or model.quantile_levels_ is not None:
+    if held is None or case.columns > 1 or model.quantile_levels_ is not None:
         return True
+    if case.classes is not None:
+        return held.proba is None
     return model.probabilistic and (not case.seen or (case.n <= LEFT_OUT and not case.sampled))

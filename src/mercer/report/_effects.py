@@ -12,6 +12,7 @@ from mercer.report.findings import missing
 from mercer.selection.judging import quietly
 
 SHUFFLED, REPEATS, LEAST_SHUFFLED = 400, 5, 40  # rows and repeats of the shuffling, and rows at least
+WIDE = 50  # columns beyond which they are shuffled once
 SHUFFLED_ENTRIES = 2e8  # values of the kernel that the shuffling may ask for
 COVERAGE = 0.9  # of the intervals that the page shows
 
@@ -42,20 +43,19 @@ def values(case, X):
 
 def importance(case):
     """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all."""
-    count = int(SHUFFLED_ENTRIES / (case.fitted_rows * REPEATS * max(len(case.factors), 1)))
+    repeats = REPEATS if len(case.factors) <= WIDE else 1
+    count = int(SHUFFLED_ENTRIES / (case.fitted_rows * repeats * max(len(case.factors), 1)))
     rows = case.shown(min(max(count, LEAST_SHUFFLED), SHUFFLED))
-    X = case.take(rows)
-    base = values(case, X)
+    base = values(case, case.take(rows))
     unit = float(np.abs(base).max()) or 1.0
     scale = float((base / unit).std()) or 1.0
     rng = np.random.default_rng(0)
-    rise = np.zeros((REPEATS, len(case.factors)))
-    for k in range(REPEATS):
-        order = rng.permutation(len(rows))
-        for j, factor in enumerate(case.factors):
-            moved = values(case, shuffled(case, X, factor, order)) - base
-            rise[k, j] = np.sqrt(np.mean((moved / unit) ** 2)) / scale
-    return rise.mean(axis=0)
+    X, order = case.take(np.tile(rows, repeats)), np.concatenate([rng.permutation(len(rows)) for _ in range(repeats)])
+    rise = np.zeros(len(case.factors))
+    for j, factor in enumerate(case.factors):
+        moved = values(case, shuffled(case, X, factor, order)).reshape(repeats, -1) - base
+        rise[j] = np.mean(np.sqrt(np.mean((moved / unit) ** 2, axis=1))) / scale
+    return rise
 
 
 def reach(residuals, coverage=COVERAGE):
@@ -118,18 +118,17 @@ def _averaged(case):
 def _interactions(case, factors):
     """[{names, H, strength}] of the pairs that were done within the time."""
     index, clock = case.shown(_averaged(case)), Clock(min(case.budget.left, LIMIT))
-    rows = case.take(index)
-    base = values(case, rows)
+    base = values(case, case.take(index))
     scale = float(base.std())
     unit = float(np.abs(base).max()) or 1.0
     if not scale > SMALL * unit:
         return []
-    alone = [_at_rows(case, rows, (factor,), index) for factor in factors]
+    alone = [_at_rows(case, (factor,), index) for factor in factors]
     found = []
     for a, b in combinations(range(len(factors)), 2):
         if clock.spent:
             break
-        both = _at_rows(case, rows, (factors[a], factors[b]), index)
+        both = _at_rows(case, (factors[a], factors[b]), index)
         rest = both - alone[a] - alone[b]
         strength = float(np.sqrt(np.mean((rest / scale) ** 2)))
         joint = float(np.sqrt(np.mean((both / scale) ** 2)))
@@ -140,18 +139,20 @@ def _interactions(case, factors):
     return found
 
 
-def _at_rows(case, rows, factors, index):
+def _at_rows(case, factors, index):
     """The partial dependence on some factors at each row, centred: f averaged over all rows, with these held."""
-    seen, out = {}, np.empty(len(index))
-    for k, i in enumerate(index):
-        at = tuple(factor.values[i].item() for factor in factors)
-        if at not in seen:
-            Z = rows
-            for factor, value in zip(factors, at, strict=True):
-                Z = put(case, Z, factor, value)
-            seen[at] = float(np.mean(values(case, Z)))
-        out[k] = seen[at]
+    at = np.array([factor.values[index] for factor in factors])
+    different, place = np.unique(at, axis=1, return_inverse=True)
+    out = _averages(case, factors, different, index)[place.ravel()]
     return out - out.mean()
+
+
+def _averages(case, factors, at, index):
+    """The prediction at each column of ``at``, the values of the factors, averaged over rows; asked for all at once."""
+    Z = case.take(np.tile(index, at.shape[1]))
+    for factor, value in zip(factors, at, strict=True):
+        Z = put(case, Z, factor, np.repeat(value, len(index)).astype(factor.values.dtype))
+    return values(case, Z).reshape(at.shape[1], -1).mean(axis=1)
 
 
 def _places(factor):
@@ -169,12 +170,8 @@ def _surface(case, first, second):
     if first.kind == LEVELS and second.kind != LEVELS:
         first, second = second, first  # numbers along the bottom
     x, y = _places(first), _places(second)
-    rows = case.take(case.shown(_averaged(case)))
-    z = np.empty((len(y), len(x)))
-    for j, b in enumerate(y):
-        held = put(case, rows, second, b)
-        for i, a in enumerate(x):
-            z[j, i] = np.mean(values(case, put(case, held, first, a)))
+    index = case.shown(_averaged(case))
+    z = np.array([_averages(case, (first, second), np.array([x, np.full(len(x), b)]), index) for b in y])
     near = _near(first, second, x, y)
     return {
         "x": _axis(first, x),

@@ -6,7 +6,16 @@ from mercer._clock import Clock
 from mercer.report._case import SEED
 from mercer.report._factors import indicators
 from mercer.report.findings import missing, short
-from mercer.selection.judging import average, beside, fair_folds, measure, part, quietly, root_mean_square
+from mercer.selection.judging import (
+    RowsLeftOut,
+    average,
+    beside,
+    fair_folds,
+    measure,
+    part,
+    quietly,
+    root_mean_square,
+)
 from mercer.selection.noise import noise_level
 
 WIDE = 200  # columns beyond which there is no model of columns to compare with
@@ -43,7 +52,7 @@ def _readable(case, rows):
 
 
 def given_scores(case, scores):
-    """(scores, out-of-fold predictions or None): `NestedResult`, or anything whose ``to_dict`` has the same names."""
+    """(scores, `RowsLeftOut` or None): of a `NestedResult`, or anything whose ``to_dict`` has the same names."""
     found = dict(scores if isinstance(scores, dict) else scores.to_dict())
     for key in ("standard_error", "optimism_error"):
         if found.get(key) is not None and not np.isfinite(found[key]):
@@ -58,14 +67,16 @@ def given_scores(case, scores):
         counted = measure(case.y, predictions, case.classes is not None, case.weight)
         this = counted | {key: value for key, value in this.items() if value is not None}
     nested = "nested cross-validation" if folds is None else f"nested cross-validation, {len(folds)} folds"
+    how, proba = found.get("how") or nested, found.get("probabilities")
+    proba = None if proba is None else np.asarray(proba, dtype=float)
     return {
-        "how": found.get("how") or nested,
+        "how": how,
         "nested": True,
         "metric": {"r2": "R²"}.get(found.get("scoring"), str(found.get("scoring", "score"))),
         "models": [{"name": "this model", **this}, *(_given_simple(found) or _simple(case))],
         "folds": folds,
         "optimism": None if optimism is None else {"value": optimism, "error": found.get("optimism_error")},
-    }, predictions
+    }, None if predictions is None else RowsLeftOut(predictions, how, False, proba=proba)
 
 
 def _as_predictions(values, case):
@@ -92,6 +103,8 @@ def learning_section(case, alone):
     """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what leaving one out brings."""
     if case.n < ENOUGH:
         return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
+    if not case.seen:
+        return missing(f"The fit had {case.fitted_rows} other rows: a curve of these {case.n} tells nothing of it.")
     if case.pairwise and case.n > ROWS:
         return missing(f"A matrix of kernel values is not sampled; the learning curve is drawn up to {ROWS} rows.")
     skipped = case.budget.skips("learning curve")

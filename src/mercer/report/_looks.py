@@ -118,6 +118,8 @@ def no_better_than_mean(s):
         what = "the commonest class" if s["task"] == "classification" else "the mean"
         metric = s["scores"]["metric"]
         yield f"{metric} is {pair(this)}; {what} alone has {base['score']:.3g}."
+    elif s["scores"]["metric"] == "R²" and this["score"] is not None and this["score"] <= 0.0:
+        yield f"R² is {pair(this)}: no part of the variation is explained."
 
 
 @check("M202", remedy.better_than_simple)

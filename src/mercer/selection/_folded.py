@@ -42,6 +42,12 @@ class Run:
         extra = {} if self.weight is None else {"sample_weight": self.weight[test]}
         return float(self.scorer(fitted, X, y, **extra)), np.asarray(fitted.predict(X))
 
+    def probabilities(self, fitted, whole, train, test):
+        """Probabilities of the test rows; None where none are stated, or a class is in other rows alone."""
+        if not hasattr(fitted, "predict_proba") or not np.array_equal(fitted.classes_, whole.classes_):
+            return None
+        return np.asarray(fitted.predict_proba(_safe_split(fitted, self.X, self.y, test, train)[0]))
+
     def plain(self, model, whole, train, test, score):
         """The score of what was chosen on all rows; the nested one where nothing is chosen, NaN if it is not known."""
         if ours(_last(whole)) and _last(whole).selection_ is None:

@@ -24,7 +24,7 @@ from mercer.selection.judging import FoldTimes, simple_models, simply_predicted
 
 def nested_cv(
     estimator, X, y, *, outer=5, inner=None, groups=None, sample_weight=None, scoring=None, random_state=0,
-    baselines=False, fitted=None, time_budget=None, listener=None,
+    baselines=False, fitted=None, optimism=True, time_budget=None, listener=None,
 ):  # fmt: skip
     """Performance_f = score on fold f of the model chosen and fitted without fold f;  their mean is returned.
 
@@ -61,6 +61,8 @@ def nested_cv(
         Whether the mean (or commonest class), a linear model and nearest neighbours are judged on the same folds.
     fitted : estimator, default=None
         The model fitted on all rows, for the optimism; None fits it.
+    optimism : bool, default=True
+        Whether what was chosen on all rows is judged on the same folds, which takes a second fit in each of them.
     time_budget : float, default=None
         Seconds for all folds together: each search has its share, and no fold is begun that is not expected to end in
         time.
@@ -110,14 +112,15 @@ def nested_cv(
             break
         part = run.fit(model, train, share)
         score, predicted = run.judge(part, train, test)
-        found.append((score, run.plain(model, whole, train, test, score), choice_of(part), predicted))
+        plain = run.plain(model, whole, train, test, score) if optimism else np.nan
+        found.append((score, plain, choice_of(part), predicted, run.probabilities(part, whole, train, test)))
         for one in _simple(part, given, y, train, test, weight, labels) if baselines else ():
             others.setdefault(one[0], []).append(one[1])
         if listener is not None:
             listener(step, len(folds))
     if not found:
         return None
-    scores, plain, choices, predictions = zip(*found, strict=True)
+    scores, plain, choices, predictions, proba = zip(*found, strict=True)
     done = folds[: len(found)]
     return NestedResult(
         scores=np.array(scores),
@@ -126,6 +129,7 @@ def nested_cv(
         choice=choice_of(whole),
         folds=done,
         predictions=assemble(y, done, predictions, labels),
+        probabilities=None if any(one is None for one in proba) else assemble(y, done, proba, False),
         scoring=name,
         estimator=" ".join(repr(estimator).split()),
         gram_reused=kernels is not None,
@@ -186,6 +190,8 @@ class NestedResult:
     predictions : ndarray of shape (n,) or (n, t)
         Prediction of each row by the model of a fold that did not see it: NaN (None for labels) for rows that are in
         no test fold; for rows that are in several the mean (of labels the last).
+    probabilities : ndarray of shape (n, C), or None
+        Of the classes, by the same models; None where a fold states none, or has not all classes.
     scoring : str
         Name of the score.
     estimator : str
@@ -224,6 +230,7 @@ class NestedResult:
     gram_reused: bool
     seconds: float
     target: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
     planned: int = 0
     baselines: list = field(default_factory=list)
 
@@ -254,7 +261,11 @@ class NestedResult:
         target = np.full((n, *self.target.shape[1:]), None if labels else np.nan, dtype=predictions.dtype)
         predictions[rows], target[rows] = self.predictions, self.target
         folds = [(rows[train], rows[test]) for train, test in self.folds]
-        return replace(self, predictions=predictions, target=target, folds=folds)
+        proba = self.probabilities
+        if proba is not None:
+            proba = np.full((n, proba.shape[1]), np.nan)
+            proba[rows] = self.probabilities
+        return replace(self, predictions=predictions, target=target, folds=folds, probabilities=proba)
 
     @property
     def plain_mean(self):
@@ -290,6 +301,7 @@ class NestedResult:
             "choice": _plain(self.choice),
             "test_rows": [test.tolist() for _, test in self.folds],
             "predictions": [_known(value) for value in self.predictions.tolist()],
+            "probabilities": None if self.probabilities is None else self.probabilities.tolist(),
             "gram_reused": self.gram_reused,
             "seconds": self.seconds,
         }

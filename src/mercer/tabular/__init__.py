@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 FOLDS, LEAST = 5, 10  # folds, and rows below which nothing is judged
+OPTIMISM = 2000  # rows up to which it is judged; of more, what is chosen on all of them hardly knows the single row
 
 
 def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listener=None, time_budget=None):
@@ -83,4 +84,4 @@ def _judged(model, X, y, outer, **options):
     outer = int(min(outer, len(y) // 2, most)) if isinstance(outer, int) else outer
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return nested_cv(model, X, y, outer=outer, **options)
+        return nested_cv(model, X, y, outer=outer, optimism=len(y) <= OPTIMISM, **options)
