@@ -23,7 +23,7 @@ def parts_of(case, words):
         (case, kernel) ↦ the kernel in words.
     """
     kernels = additive_parts(case.kernel)
-    exact = hasattr(case.model, "decompose") and not case.model.fit_report_.get("approximation")
+    exact = case.model.decomposes and not case.model.fit_report_.get("approximation")
     if len(kernels) < 2 or not exact or not case.vectors or case.pairwise:
         return []
     known = {factor.columns[0]: factor for factor in case.factors if factor.kind == NUMBER and len(factor.columns) == 1}
