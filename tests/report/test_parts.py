@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge
-from mercer.kernels import Categorical, Gaussian, Spectrum, Table
+from mercer.kernels import Categorical, Gaussian, Linear, Periodic, Spectrum, Table
 from mercer.report import collect, render
 
 
@@ -248,3 +248,24 @@ def test_pairs_are_those_of_the_strongest_columns(of_process_pairs):
 @pytest.fixture(scope="module")
 def of_process_pairs(regression):
     return regression["effects"]
+
+
+# ---------------------------------------------------------------------------------------- parts of the kernel
+def test_each_additive_part_along_one_column_is_drawn(rng):
+    t = np.arange(72.0)
+    y = 0.1 * t + np.sin(2 * np.pi * t / 12) + 0.1 * rng.standard_normal(72)
+    kernel = 4.0 * Linear() + 1.0 * Periodic(1.0, 12.0)
+    model = GaussianProcessRegressor(kernel, 0.01, criterion=None).fit(t[:, None], y)
+    found = collect(model, t[:, None], y, feature_names=["month"])
+    slope, season = found["selection"]["parts"]
+    assert slope["words"] == "a line in month" and season["words"] == "a season of period 12 in month"
+    level = np.array(model.predict(t[:, None])) - slope["mean"] - season["mean"]
+    assert np.ptp(level) < 1e-4  # the constant is what remains; findings have six digits
+    page = page_of(found)
+    assert "A season of period 12 in month" in page and 'id="plot-part-1"' in page
+
+
+def test_a_part_that_reads_several_columns_has_no_curve(rng):
+    X = rng.standard_normal((40, 2))
+    model = GaussianProcessRegressor(Gaussian(1.0) + Linear().on([1]), 0.1, criterion=None).fit(X, X[:, 1])
+    assert [one["name"] for one in collect(model, X, X[:, 1])["selection"]["parts"]] == ["x2"]

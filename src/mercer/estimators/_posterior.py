@@ -31,6 +31,7 @@ class PosteriorEstimator(LinearEstimator):
         "mixture": (PosteriorMixture, None),
     }
     probabilistic, interval_method = True, "gaussian"
+    decomposes = True
     _posterior: RegressionPosterior
     _mixture: PosteriorMixture | None
 

@@ -1,5 +1,7 @@
 """StackedKernels: the best few kernels of a search, mixed by how well they foresee rows that they have not seen."""
 
+import itertools
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,7 +16,7 @@ from mercer.estimators._base import automatic, check_kernel, conventions
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_X, check_X_y
-from mercer.exceptions import NotPositiveDefinite
+from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
 from mercer.inference.regression import RegressionPosterior
@@ -30,15 +32,16 @@ from mercer.inference.stacking import (
 )
 from mercer.kernels import Gaussian, Kernel
 from mercer.selection.judging import RowsLeftOut
-from mercer.selection.kernels_search.found import left_out
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.solvers import choose
+from mercer.solvers.fitted import left_out
 from mercer.solvers.plan import CAUTION
 
 LEAST_WEIGHT = 0.01  # below which a kernel is left out
 TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
-FEW_TRIED = 3
-SEARCHED = 0.7  # of the time of a fit on many rows; conditioning on them takes the rest
+FEW_TRIED = 2
+EACH = 2  # arrays of all pairs of points for each kernel that is weighed
+LAST = 3  # times as long as a factor: conditioning on the rows, with what is left out
 MOST_BYTES = 2e9  # of all factors
 
 
@@ -180,14 +183,16 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
         solver, self.plan_ = self._choose(rows.n, rows.d, binding=True)
         kernels, lams, words = self._search(rows, solver) if automatic(self.kernel) else self._given(rows)
-        kernels, lams, words, found = _usable(kernels, lams, words, rows, solver)
-        self.scale_weights_, kept = self._weigh(found, rows)
-        self.kernels_, self.lams_, self.words_ = ([one[k] for k in kept] for one in (kernels, lams, words))
+        parts, words, told = _usable(kernels, lams, words, rows, solver)
+        means, stds = _moments(parts, rows)
+        self.scale_weights_, kept = self._weigh(means, stds, rows)
+        for one in itertools.chain.from_iterable(told[k] for k in kept):  # nothing is said of kernels that go
+            warn(str(one.message), one.category)
+        parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
+        self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
         self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]
-        both = zip(self.kernels_, self.lams_, strict=True)
-        parts = [RegressionPosterior.fit(kernel, rows, lam, solver) for kernel, lam in both]
         self._stack = Stack(parts, self.scale_weights_)
-        self._publish(rows, [found[k] for k in kept])
+        self._publish(rows, scaled(means[kept], stds[kept], self.scale_weights_))
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return self._choose(n, d, binding=False)[1]
@@ -212,10 +217,11 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         if not searchable(rows):
             return self._mean_alone(rows)
         tried = next((count for most, count in TRIED if rows.n <= most), FEW_TRIED)
-        share = SEARCHED if tried == FEW_TRIED else 1.0
-        if self._clock.limited:  # each is fitted once to see what it leaves out, and those that stay once more
-            tried = int(min(tried, max(self._clock.left / (4.0 * CAUTION * self.plan_.last), 1.0)))
-        clock = self._search_clock(share, 2 * tried) if self._clock.limited else Clock(share * SECONDS)
+        tried = min(tried, (self.memory or np.inf) / (EACH * 8.0 * rows.n**2))
+        if self._clock.limited:
+            tried = min(tried, self._clock.left / (2.0 * LAST * CAUTION * self.plan_.last))
+        tried = int(max(tried, 1.0))
+        clock = self._search_clock(fits=LAST * tried) if self._clock.limited else Clock(SECONDS)
         found = searched(self, rows, self.criterion, solver, keep=tried, clock=clock)
         self.selection_ = found.result().warn()
         return [list(column) for column in zip(*((c.kernel, c.lam, c.words) for c in found.candidates_), strict=True)]
@@ -230,20 +236,18 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         )
         return [1e-6 * spread * Gaussian(1.0)], [spread], ["a constant"]
 
-    def _weigh(self, found, rows):
+    def _weigh(self, means, stds, rows):
         """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
         if self.weights is not None:
             weights = np.asarray(self.weights, dtype=float)
-            k, fits = len(found), weights.shape in ((len(found),), (len(found), len(SCALES)))
+            k, fits = len(means), weights.shape in ((len(means),), (len(means), len(SCALES)))
             if not fits or not (weights >= 0).all() or not weights.sum() > 0:
                 raise ValueError(f"weights must be {k} or {k} x {len(SCALES)} numbers >= 0, got {self.weights!r:.80}.")
             weights = at_scale_one(weights) if weights.ndim == 1 else weights
             return weights / weights.sum(), np.arange(k)
         if len(rows.row_y) < LEAST_ROWS:
-            return at_scale_one([1.0 / len(found)] * len(found)), np.arange(len(found))
-        apart = rows.apart()
-        y, (means, stds) = apart.y[:, 0], _moments(found, apart)
-        counts = rows.row_weight if len(rows.row_weight) == len(y) else None
+            return at_scale_one([1.0 / len(means)] * len(means)), np.arange(len(means))
+        y, counts = rows.row_y[:, 0], rows.row_weight
         most = int(max(1, min(self.n_models, MOST_BYTES // (8 * rows.n**2 + 1))))
         weights = scale_weights(y, means, stds, counts).sum(axis=1)
         kept = np.argsort(-weights, kind="stable")[:most]
@@ -252,11 +256,9 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         order = np.argsort(-weights.sum(axis=1), kind="stable")
         return weights[order], kept[order]
 
-    def _publish(self, rows, found):
-        """Set what is known after the fit."""
-        apart = rows.apart()
-        mixture = scaled(*_moments(found, apart), self.scale_weights_)
-        self.left_out_density_ = float(np.mean(log_density_of(apart.y[:, 0], *mixture)))
+    def _publish(self, rows, mixture):
+        """Set what is known after the fit; ``mixture`` is what is said of each row without it."""
+        self.left_out_density_ = float(np.mean(log_density_of(rows.row_y[:, 0], *mixture)))
         self._left = [rows.to_rows(one) for one in moments_of(*mixture)]
         self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
@@ -353,19 +355,27 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return log_density_of(np.asarray(y, dtype=float), *self._stack.normals(X))
 
 
-def _moments(found, rows):
+def _moments(parts, rows):
     """(means, standard deviations) of each row under each model without it, (k, n)."""
-    return np.array([rows.y[:, 0] - e[:, 0] for e, _ in found]), np.sqrt([variance for _, variance in found])
+    found = [left_out(part.inverse, rows, part.beta) for part in parts]
+    return np.array([(rows.row_y - one.residuals)[:, 0] for one in found]), np.sqrt([one.variance for one in found])
 
 
 def _usable(kernels, lams, words, rows, solver):
-    """(kernels, λ, words, what is left out) of those whose systems rounding leaves a solution."""
+    """(posteriors, words, warnings) of those whose systems rounding leaves a solution."""
     kept, error = [], None
     for kernel, lam, said in zip(kernels, lams, words, strict=True):
         try:
-            kept.append((kernel, lam, said, left_out(kernel, lam, rows, solver)))
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", NumericalWarning)
+                part = RegressionPosterior.fit(kernel, rows, lam, solver)
         except NotPositiveDefinite as reason:
             error = reason
+            continue
+        if part.inverse.info.get("jitter"):
+            error = NotPositiveDefinite(f"K + lam I is not positive definite ({kernel!r}, lam = {lam:.3g}); use more.")
+        else:
+            kept.append((part, said, told))
     if not kept:
         raise error
     return [list(column) for column in zip(*kept, strict=True)]

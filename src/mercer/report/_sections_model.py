@@ -1,6 +1,7 @@
 """The later sections of the page: what if, the choice of λ and kernel, effects, rows, and how to do it again."""
 
 from mercer.report import _choices, _figures
+from mercer.report._additive import part_charts
 from mercer.report._html import el, fitted_rows, listed, name, percent, rounded, show, size_text, table
 from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
 
@@ -32,7 +33,7 @@ def selection(s):
     hyper = [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
     inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
     return section(
-        "selection", "Why this λ and kernel", *words, panels(shown),
+        "selection", "Why this λ and kernel", *words, panels(figures(part_charts(s))), panels(shown),
         folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
         *_choices.landmarks(s),
     )  # fmt: skip

@@ -5,6 +5,7 @@ from itertools import islice
 
 import numpy as np
 
+from mercer.report._additive import parts_of
 from mercer.report._factors import labels
 from mercer.report._html import rounded
 from mercer.report.findings import missing, plain, short
@@ -34,6 +35,7 @@ def selection_section(case):
         "path": None,
         "surface": None,
         "candidates": _candidates(case),
+        "parts": plain(parts_of(case, words)),
     }
     if not model.linear:
         out["path"] = missing(_why_not(model))

@@ -11,7 +11,7 @@ from mercer.gram.rows import constant
 from mercer.selection.base import Criterion, rows_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search import grow
-from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, LatentLevel
+from mercer.selection.kernels_search.candidate import COARSE, FINE, Candidate, DensityLevel, LatentLevel
 from mercer.selection.kernels_search.columns import in_units, periods, time_column, unit_of
 from mercer.selection.kernels_search.found import KernelSearch
 from mercer.selection.kernels_search.words import in_words
@@ -23,7 +23,7 @@ __all__ = ["Candidate", "KernelSearch", "search_classes_rows", "search_kernels",
 
 FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the next one has
 MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
-SHARES = (0.3, 0.55)  # of the time that is spent by the end of the first level, and of the second
+SHARES = {1: (1.0,), 2: (0.3, 1.0), 3: (0.2, 0.4, 1.0)}  # of the time that is spent by the end of each level
 SURVIVE = 6  # candidates that go on to more rows
 GAIN = 2.0  # nats that a further part has to bring beside those for its hyper-parameters
 MOST_PARTS = 4
@@ -171,11 +171,11 @@ class _Search:
         """(candidates on all rows, the best first; status): each level has a share of the time."""
         most = min(self.rows.n, MOST_ROWS)
         sizes = [size for size in (FIRST, FIRST * TIMES) if size * 1.5 < most] + [most]
-        status = self._within(SHARES[0] if len(sizes) > 1 else 1.0, self._first, self._level(sizes[0]))
-        for size in sizes[1:]:
-            last = size == most
-            share = 1.0 if last else SHARES[1]
-            later = self._within(share, self._carry, self._level(size), self.best(keep if last else SURVIVE))
+        shares = SHARES[len(sizes)]
+        status = self._within(shares[0], self._first, self._level(sizes[0]))
+        for size, share in zip(sizes[1:], shares[1:], strict=True):
+            kept = self.best(keep if size == most else SURVIVE)
+            later = self._within(share, self._carry, self._level(size), kept)
             status = later if status == "ok" else status  # families that there was no time for are missed to the end
         found = self.best(keep)
         if not found:
@@ -202,20 +202,24 @@ class _Search:
         return "ok"
 
     def _carry(self, level, kept):
-        """Candidates of the level before on more rows: as they are, and then with descents, the best first."""
+        """Candidates of the level before on more rows: as they are, and then with descents, the best first.
+
+        Where there are all rows, the best goes on to the end before the others begin.
+        """
         self.found = [level.value(one) for one in kept]
-        for one in self.best(len(kept)):
+        for number, one in enumerate(self.best(len(kept))):
             place = next(i for i, other in enumerate(self.found) if other is one)
-            self.found[place] = self._fit(level, one, [(one.kernel, one.lam)])
+            tolerance = FINE if number == 0 and level.rows.n == self.rows.n else COARSE
+            self.found[place] = self._fit(level, one, [(one.kernel, one.lam)], tolerance)
 
     def _try(self, level, candidate, starts):
         self.found.append(candidate)
         self.found[-1] = self._fit(level, candidate, starts)
         return self.found[-1]
 
-    def _fit(self, level, candidate, starts):
+    def _fit(self, level, candidate, starts, tolerance=COARSE):
         """The candidate fitted; where time ends with it, it is the last one."""
-        fitted, stop = level.fit(candidate, starts)
+        fitted, stop = level.fit(candidate, starts, tolerance)
         if stop is not None:
             self.found = [fitted if other is candidate else other for other in self.found]
             raise stop

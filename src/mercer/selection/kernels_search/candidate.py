@@ -1,7 +1,7 @@
 """One kernel expression of a search: its hyper-parameters on some of the rows, and what they are worth there."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mercer.selection.search.objective import Objective, Stop
 from mercer.selection.search.starts import mean_diagonal, variance_of, with_amplitude
 
 COARSE = 1e-3  # of a mean log density: what a descent may leave where more rows or a comparison are to come
+FINE = 1e-4  # the same for the best one on all rows
 NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
 # Few rows cannot tell that there is no noise: at least so much of n k(x, x) leaves solutions some digits.
 FEW_ROWS, DIGITS = 300, 1e-11
@@ -37,6 +38,8 @@ class Candidate:
         On which it was evaluated.
     words : str
         What the kernel says of the function.
+    curvature : ndarray
+        The Hessian of the mean criterion there as a descent has learnt it; None where there was none.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Candidate:
     value: float = np.inf
     rows: int = 0
     words: str = ""
+    curvature: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     @property
     def score(self):
@@ -113,9 +117,11 @@ class Level(ABC):
         ``stop`` is None, or the `Stop` that ended them.
         """
         objective, box, stop = self.objective(candidate.kernel), self._box(candidate.kernel), None
+        ends = []
         try:
             for kernel, lam in starts:
-                descend(objective, begin(objective, self._start(objective, kernel, lam), box), box, tolerance)
+                start = begin(objective, self._start(objective, kernel, lam), box, candidate.curvature)
+                ends.append(descend(objective, start, box, tolerance))
         except Stop as reason:
             stop = reason
         except (NotPositiveDefinite, np.linalg.LinAlgError):  # e.g. a polynomial of columns that are no numbers
@@ -123,9 +129,9 @@ class Level(ABC):
         if objective.best_z is None:
             return candidate, stop
         kernel, lam = self._end(objective)
-        return self._settled(
-            replace(candidate, kernel=kernel, lam=lam, value=objective.best_value, rows=self.rows.n)
-        ), stop
+        found = {"value": objective.best_value, "rows": self.rows.n}
+        found["curvature"] = min(ends, key=lambda end: end.value).B if ends else candidate.curvature
+        return self._settled(replace(candidate, kernel=kernel, lam=lam, **found)), stop
 
     def _settled(self, fitted):
         """The candidate as it is kept."""

@@ -7,7 +7,6 @@ from mercer.selection.kernels_search.columns import in_units
 from mercer.selection.kernels_search.words import in_words
 from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
-from mercer.solvers.projected import as_resolvent
 
 ENDED, SO_FAR, CHOSEN = "the search was ended by its ", "; so far: ", "; chosen among "
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -157,18 +156,3 @@ def predicted(kernel, lam, rows, held):
     found = RegressionPosterior.fit(kernel, rows, lam, Cholesky()).moments(held.X)
     variance = (found.variance + lam / held.weights())[:, None]
     return -0.5 * np.sum(np.log(variance) + LOG_2PI + (held.y - found.mean) ** 2 / variance, axis=1)
-
-
-def left_out(kernel, lam, rows, solver):
-    """(residuals, variances) of each row under the process without it: (n, t), (n,).
-
-    Raises
-    ------
-    NotPositiveDefinite
-        Where rounding does not leave a solution.
-    """
-    rows = rows.apart()
-    P = as_resolvent(solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))).trial(lam)
-    s, w = np.maximum(P.diag(), 1e-300), rows.weights()
-    residuals = (P @ rows.scaled(rows.y)) / s[:, None] / np.sqrt(w)[:, None]
-    return residuals, 1.0 / (s * w)
