@@ -91,8 +91,8 @@ def test_what_cannot_be_is_said_in_words(fit, folder, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, _, err = fit("*.parquet", *NUMBER, "--dask")
     assert code == 1 and "Dask is not installed: pip install 'mercer[dask]'" in err
-    (folder / "dask.toml").write_text("dask = true\ntarget = 'y'\n")
-    assert main(["fit", str(folder / "all.csv"), "--config", str(folder / "dask.toml"), "--dry-run"]) == 0
+    (folder / "dask.txt").write_text("--target\ny\n--dask\n")
+    assert main(["fit", str(folder / "all.csv"), f"@{folder / 'dask.txt'}", "--dry-run"]) == 0
     assert "landmarks" in capsys.readouterr().out
 
 

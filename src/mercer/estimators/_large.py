@@ -15,7 +15,7 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
 from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
-from mercer.inference.neighbours import left_out_near
+from mercer.inference.neighbours_kept import left_out_near
 from mercer.primal import certificate as proof
 from mercer.primal.growth import Task, grow
 from mercer.primal.kept import after_change, plain

@@ -358,8 +358,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
 
-    def for_noise(self, sigma, n):
-        """Return a clone that fits noise of this standard deviation in n rows: the width of a tube, or of a bend."""
+    def for_noise(self, sigma, n, lam):
+        """Return a clone that fits noise of this deviation in n rows: the width of a tube, or of a bend; λ of ridge."""
         return clone(self)
 
     def readable(self, X):

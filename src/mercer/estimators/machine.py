@@ -242,7 +242,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         }
         return LossColumns(loss, loss.check_target(Y), weight, **options)
 
-    def for_noise(self, sigma, n):
+    def for_noise(self, sigma, n, lam):
         return clone(self).set_params(loss=resolve(self.loss).for_noise(sigma, n))
 
     def plan(self, n, d=None, *, targets=1, rows=None):

@@ -197,8 +197,9 @@ class SVR(base.KernelRegressor):
         self.selection_ = found.selection_
         return found.kernel_, 1.0 / (2.0 * found.lam_)
 
-    def for_noise(self, sigma, n):
-        return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon)
+    def for_noise(self, sigma, n, lam):
+        # |α| <= C is what ridge regression would give a residual of three deviations: α = r/λ
+        return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon, C=3.0 * sigma / lam)
 
     def _learnt(self, rows):
         return {"C": self.C_, "lam": None}

@@ -384,21 +384,3 @@ class NeighbourPosterior:
         index = ordered.near.others(rows, min(self.k if k is None else k, max(n - 1, 1)))
         local, rest, variance, _ = ordered.told(index, rows)
         return ordered.y[rows] - local - rest @ self.beta, variance + self._shared_variance(rest)
-
-
-def left_out_near(kernel, rows, lam, b, count, k):
-    """The rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram import Rows
-    >>> from mercer.inference.neighbours import left_out_near
-    >>> from mercer.kernels import Gaussian
-    >>> X = np.linspace(0, 9, 100)[:, None]
-    >>> left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), 1e-4, np.zeros((0, 1)), 50, 8) < 0.01
-    True
-    """
-    ordered, own = OrderedRows(kernel, rows, lam, 0), np.arange(min(count, rows.n))
-    local, rest, _, _ = ordered.told(ordered.near.others(own, min(k, rows.n - 1)), own)
-    return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))

@@ -5,7 +5,7 @@ from scipy.special import ndtri
 
 from mercer._state import check
 from mercer.inference.fourier import FourierPosterior
-from mercer.inference.neighbours import LOG_2PI, NeighbourPosterior
+from mercer.inference.neighbours import LOG_2PI, NeighbourPosterior, OrderedRows
 
 LEFT_OUT = 2048  # rows: the standard error of a coverage of 90 % is 0.7 %
 LEVEL = 0.9
@@ -141,3 +141,21 @@ def _report(posterior, residuals, variance, fewer, half, factor):
     if not right:
         words += '; predict_interval(X, method="conformal", normalise=True) has the coverage of the rows left out'
     return said | posterior.about(words + ".")
+
+
+def left_out_near(kernel, rows, lam, b, count, k):
+    """The rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import Rows
+    >>> from mercer.inference.neighbours_kept import left_out_near
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 9, 100)[:, None]
+    >>> left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), 1e-4, np.zeros((0, 1)), 50, 8) < 0.01
+    True
+    """
+    ordered, own = OrderedRows(kernel, rows, lam, 0), np.arange(min(count, rows.n))
+    local, rest, _, _ = ordered.told(ordered.near.others(own, min(k, rows.n - 1)), own)
+    return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))

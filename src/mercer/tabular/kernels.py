@@ -57,11 +57,12 @@ def prepared(estimator, X, y, notes, own=True, optimize="all", listener=None):
         what = "kernel is the one" if automatic(estimator) else "length scales are those"
         how = {"loo": "leave-one-out", "evidence": "the evidence"}[rule]
         notes.append(f"the {what} that ridge regression chooses by {how}.")
-    model = estimator.for_noise(sigma, len(y)).set_params(kernel=first.kernel_, time_budget=budget)
+    lam = min(max(first.lam_, 1e-6), 1e6)
+    model = estimator.for_noise(sigma, len(y), lam).set_params(kernel=first.kernel_, time_budget=budget)
     for name, value in model.get_params(deep=False).items():
         if repr(value) != repr(getattr(estimator, name)) and name not in ("kernel", "time_budget"):
             notes.append(f"{name} = {value!r}, from the left-out residuals: they have a deviation of {sigma:.4g}.")
-    return model.set_params(lam=min(max(first.lam_, 1e-6), 1e6) * sigma) if model.criterion == "loo" else model
+    return model.set_params(lam=lam * sigma) if model.criterion == "loo" else model
 
 
 # --------------------------------------------------------------------------------------------- progress
