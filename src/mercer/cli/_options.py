@@ -59,7 +59,7 @@ FEWEST_FITTED = 3  # rows of a fit
 
 
 # Seconds for a search over kernels, and for repeating it in folds: half a minute of few rows, more beyond.
-AUTO_SEARCH, AUTO_FOLDS, FEW_SEARCHED = (9.0, 28.0), (22.0, 60.0), 2000
+AUTO_SEARCH, AUTO_FOLDS, FEW_SEARCHED = (9.0, 28.0), (17.0, 60.0), 2000
 
 
 class Budget:
