@@ -124,7 +124,8 @@ def _bytes(n, d, m, targets):
     cores, width = cores_for(n), m + 1 + targets
     tasks = min(LEAVES, -(-n // LEAF))
     read = cores * 8.0 * (-(-n // tasks)) * ((d or 10) + 1)
-    sums = (math.ceil(math.log2(tasks + 1)) + 1 + cores) * 8.0 * width**2 + cores * 16.0 * LEAF * width
+    waiting = math.floor(math.log2(tasks + 1)) + (tasks > LEAVES / 2)  # as many sums as a number of tasks has ones
+    sums = (waiting + cores) * 8.0 * width**2 + cores * (8.0 * LEAF * width + 4.0 * width**2)
     own, judged = 6 * 8.0 * m**2, 16.0 * min(n, JUDGED) * width
     proof = own / 2 + judged / 2 + cores * 8.0 * LEAF * (width + CERTIFYING)
     candidates = min(n, max(4 * m, min(n // 5, CANDIDATES * m))) * (4.0 * m + 8.0 * (d or 10)) + 2 * 8.0 * m**2
