@@ -22,8 +22,13 @@ def find_ticks(axis, room=None):
         Length of a level axis, along which texts must not touch; None is an upright one.
     """
     if axis["levels"]:
-        each = SIDE if room is None else room / len(axis["levels"]) - GAP
-        return [(k, cut(name, each)) for k, name in enumerate(axis["levels"])], 0
+        names = list(enumerate(axis["levels"]))
+        if room is None:
+            return [(k, cut(name, SIDE)) for k, name in names], 0
+        each = room / len(names)  # where not all fit, every second or third is named; the marks say the others
+        steps = (step for step in (1, 2, 3) if all(width(name) <= step * each - GAP for _, name in names[::step]))
+        step = next(steps, 1)
+        return [(k, cut(name, step * each - GAP)) for k, name in names[::step]], 0
     if axis["ticks"]:
         return axis["ticks"], 0
     low, high = axis["domain"]
