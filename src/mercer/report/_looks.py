@@ -315,10 +315,8 @@ def lam_not_chosen(s):
     path = s["selection"]["path"] or {}
     if s["selection"]["chosen"]["criterion"] is None and path.get("loss") and path["loss"] > 1.1:
         best = next(one for one in path["picks"] if one["rule"] == "LOO")
-        yield (
-            f"The leave-one-out error at λ = {show(path['lam'])} is {path['loss']:.2f} times that at "
-            f"λ = {show(best['lam'])}."
-        )
+        ours, theirs = show(path["lam"]), show(best["lam"])
+        yield f"The leave-one-out error at λ = {ours} is {path['loss']:.2f} times that at λ = {theirs}."
 
 
 @check("M407", remedy.leave_out("These columns are constant or nearly so."))
