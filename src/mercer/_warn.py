@@ -27,3 +27,9 @@ def warn(message, category=UserWarning):
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def repeat(caught):
+    """Warn again of what was caught: once it is known that it matters."""
+    for one in caught:
+        warn(str(one.message), one.category)

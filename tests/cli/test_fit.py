@@ -15,7 +15,7 @@ def test_only_a_target(run, cars, tmp_path):
     code, out, err = run("fit", cars, "--target", "dist", "--folds", "2")
     assert code == 0
     for part in ("24 rows, target dist", "speed", "numeric, standardised", "categorical, 2 levels",
-                 "by      Evidence()", "that is ", "best of the search, and by how many nats the others are behind it",
+                 "by      Evidence()", "best of the search, and by how many nats the others are behind it",
                  "nested cross-validation, 2 folds", "this model", "mean", "linear model", "5 neighbours", "RMSE",
                  "column 'name' is left out: every row has another text", "Not saved"):  # fmt: skip
         assert part in out

@@ -170,7 +170,7 @@ def test_words():
 
 
 def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):
-    monkeypatch.setattr(kernels_search, "SHARES", (3e-4, 1.0))  # the first level is cut short, the last is not
+    monkeypatch.setattr(kernels_search, "SHARES", {2: (3e-4, 1.0)})  # the first level is cut short, the last is not
     X = rng.standard_normal((950, 2))
     found = search_kernels(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(950), time_budget=600.0, keep=1)
     assert found.status == "time_budget" and found.candidates_[0].rows == 950

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
-from mercer._warn import warn
+from mercer._warn import repeat, warn
 from mercer.estimators._auto import LEAST_ROWS, SECONDS, searchable, searched
 from mercer.estimators._base import automatic, check_kernel, conventions
 from mercer.estimators._protocol import KernelEstimator
@@ -186,8 +186,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         parts, words, told = _usable(kernels, lams, words, rows, solver)
         means, stds = _moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
-        for one in itertools.chain.from_iterable(told[k] for k in kept):  # nothing is said of kernels that go
-            warn(str(one.message), one.category)
+        repeat(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
         self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
         self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]
