@@ -327,3 +327,14 @@ def test_sum_is_zero_where_rows_repeat(loss, rng):
     found = solve(TiledGram(Gaussian(1.0), X), BY_NAME[loss]().dual(y, 1.7), intercept=True, tol=1e-8)
     assert abs(found.alpha.sum()) <= 1e-12 * np.abs(found.alpha).sum()
     assert found.status == "converged" and found.gap <= 1e-6
+
+
+def test_a_class_in_the_place_of_scikit_learns_is_not_asked(monkeypatch, rng):
+    import sklearn.svm
+
+    from mercer import compat
+
+    X = rng.standard_normal((60, 2))
+    before = compat.SVR(C=10.0).fit(X, X[:, 0]).predict(X)
+    monkeypatch.setattr(sklearn.svm, "SVR", compat.SVR)
+    np.testing.assert_allclose(compat.SVR(C=10.0).fit(X, X[:, 0]).predict(X), before, atol=1e-3)
