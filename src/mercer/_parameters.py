@@ -49,7 +49,7 @@ def parameter_names(cls):
 
 @cache
 def signature_of(cls):
-    """Constructor parameters of a kernel class, in order, by name."""
+    """Constructor parameters of a class, in order, by name."""
     if cls.__init__ is object.__init__:  # whose signature is (*args, **kwargs)
         return {}
     parameters = inspect.signature(cls.__init__).parameters

@@ -77,7 +77,7 @@ def test_another_theta_is_the_kernel_with_that_theta(kernel, rng):
 def test_what_we_have_is_evaluated_by_ours(kernel):
     def parts(ours):
         yield ours
-        for _, part in ours._named_parts():
+        for _, part in ours.named_parts():
             yield from parts(part)
 
     assert not any(isinstance(part, SklearnKernel) for part in parts(Covariance(kernel, np.zeros((3, 2))).part.kernel))

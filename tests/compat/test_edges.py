@@ -146,7 +146,7 @@ def test_the_slope_of_a_diagonal_is_not_asked_for_row_by_row(rng, monkeypatch):
 
 def _parts(kernel):
     yield kernel
-    for _, part in kernel._named_parts():
+    for _, part in kernel.named_parts():
         yield from _parts(part)
 
 

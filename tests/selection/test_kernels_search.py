@@ -169,6 +169,14 @@ def test_words():
     )
 
 
+def test_words_of_a_table():
+    names = ["a", "b", "c", "site = Bern", "site = Rome", "site = Turin"]
+    numbers, site = Matern32(1.0).on([0, 1, 2]), Gaussian(1.0).on([3, 4, 5])
+    said = "a function without jumps in its slope of 3 columns"
+    assert in_words(numbers * site, names) == f"{said}, which may differ with site"
+    assert in_words(numbers + site, names) == f"{said}, plus a very smooth function of site"
+
+
 def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):
     monkeypatch.setattr(kernels_search, "SHARES", {2: (3e-4, 1.0)})  # the first level is cut short, the last is not
     X = rng.standard_normal((950, 2))

@@ -39,7 +39,7 @@ class Unless:
     def __get__(self, estimator, owner=None):
         if estimator is None:
             return self
-        if not any(name.endswith("_") and not name.startswith("_") for name in vars(estimator)):
+        if not estimator.__sklearn_is_fitted__():
             raise AttributeError(f"{owner.__name__} is not fitted.")
         return self.value
 
@@ -169,6 +169,11 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def _searches(self):
         """Whether the fit will choose something."""
         return self.criterion is not None
+
+    def __sklearn_is_fitted__(self):
+        """Whether a fit has set ``kernel_``, or anything that ends with an underscore: asked before every answer."""
+        learnt = vars(self)
+        return "kernel_" in learnt or any(name.endswith("_") and not name.startswith("_") for name in learnt)
 
     def __getstate__(self):
         """Return the state without what can be computed again."""

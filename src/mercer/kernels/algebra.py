@@ -50,17 +50,17 @@ class Composite(Kernel):
     @property
     def domain(self):
         """What a collection holds: "objects" if a part reads objects."""
-        return "objects" if any(part.domain == "objects" for _, part in self._named_parts()) else "vectors"
+        return "objects" if any(part.domain == "objects" for _, part in self.named_parts()) else "vectors"
 
     @property
     def stationary(self):
         """Whether every part is stationary."""
-        return all(part.stationary for _, part in self._named_parts())
+        return all(part.stationary for _, part in self.named_parts())
 
     @property
     def psd(self):
         """Whether every part is proved PSD."""
-        return all(part.psd for _, part in self._named_parts())
+        return all(part.psd for _, part in self.named_parts())
 
 
 class FromParts(PreparedKernel, Composite):

@@ -106,7 +106,7 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
 
     def validate(self, X):
         """Return X as a collection this kernel can read: a float array of shape (n, d), or the objects."""
-        for _, part in self._named_parts():
+        for _, part in self.named_parts():
             X = part.validate(X)
         if self.parts or self.domain == "objects":
             return X
@@ -114,7 +114,7 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
 
     def named_columns(self):
         """Return the columns that the kernel reads by name, in order; empty if it reads none by name."""
-        return list(dict.fromkeys(name for _, part in self._named_parts() for name in part.named_columns()))
+        return list(dict.fromkeys(name for _, part in self.named_parts() for name in part.named_columns()))
 
     def metric(self, X):
         """(U, p) where k(x, z) falls with ‖u − v‖ₚ and depends on nothing else; None where there are none such."""
@@ -148,7 +148,7 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
         out = []
         if any([self._entries(name) for name in self.hyper]):
             out.append(self._in_logs(self._grad(X, Z, W)))
-        if any([part.n_theta for _, part in self._named_parts()]):
+        if any([part.n_theta for _, part in self.named_parts()]):
             for name, Xp, Zp, Wp in self._pull(X, Z, W):
                 part = getattr(self, name)
                 if part.n_theta:

@@ -34,8 +34,15 @@ class HyperParameters:
     parts: tuple = ()
     whole_numbers: dict = {}
 
-    def _named_parts(self):
-        """[(name, kernel), …] of the parts, in order."""
+    def named_parts(self):
+        """[(name, kernel), …] of the kernels that this one is made of, in order; empty for one that is made of none.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> (Gaussian(2.0) + Linear()).named_parts()
+        [('left', Gaussian(2.0)), ('right', Linear())]
+        """
         return [(name, getattr(self, name)) for name in self.parts]
 
     def _entries(self, name):
@@ -129,7 +136,7 @@ class HyperParameters:
     def theta_bounds(self):
         """(p, 2) log bounds of the free hyper-parameters."""
         own = [np.log(bounds) for _, _, bounds in self._own() if bounds is not None]
-        return np.concatenate([*own, *[part.theta_bounds for _, part in self._named_parts()], np.zeros((0, 2))])
+        return np.concatenate([*own, *[part.theta_bounds for _, part in self.named_parts()], np.zeros((0, 2))])
 
     @property
     def names(self):
@@ -140,7 +147,7 @@ class HyperParameters:
             if count:
                 scalar = np.ndim(getattr(self, name)) == 0
                 out += [name] if scalar else [f"{name}[{i}]" for i in range(count)]
-        for part_name, part in self._named_parts():
+        for part_name, part in self.named_parts():
             out += [f"{part_name}__{name}" for name in part.names]
         return out
 
@@ -156,7 +163,7 @@ class HyperParameters:
             if len(above) == DEEPEST:
                 raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
             below = []
-            for name, part in self._named_parts():
+            for name, part in self.named_parts():
                 if not isinstance(part, HyperParameters):
                     raise TypeError(f"{type(self).__name__}: {name} must be a Kernel, got {type(part).__name__}.")
                 below.append(part.check_tree(above | {id(self)}, known))
@@ -200,7 +207,7 @@ class HyperParameters:
         other = self._shallow()
         for name in self.hyper:
             setattr(other, f"{name}_bounds", FIXED)
-        for part_name, part in self._named_parts():
+        for part_name, part in self.named_parts():
             setattr(other, part_name, part.fixed())
         return other
 

@@ -210,7 +210,7 @@ def _column(X, place):
 def nodes(kernel, columns, prefix=""):
     """(kernel, columns, prefix of its hyper-parameters) of a kernel and all its parts; columns None: not known."""
     yield kernel, columns, prefix
-    for name, part in kernel._named_parts():
+    for name, part in kernel.named_parts():
         inside = None if isinstance(kernel, Transformed) else columns
         if isinstance(kernel, Columns) and columns is not None:
             inside = _chosen(kernel.columns, columns)
@@ -237,7 +237,7 @@ def _read(kernel, X):
     """The columns that a kernel reads, in the order of X; all where it does not choose."""
     every = list(X.columns) if is_table(X) else list(range(X.shape[1]))
     named = set(kernel.named_columns())
-    leaves = [columns for part, columns, _ in nodes(kernel, every) if not part._named_parts()]
+    leaves = [columns for part, columns, _ in nodes(kernel, every) if not part.named_parts()]
     if named or not any(columns is None or columns == every for columns in leaves):
         used = named | {place for columns in leaves for place in columns or ()}
         return [place for place in every if place in used]

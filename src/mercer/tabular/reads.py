@@ -74,7 +74,7 @@ def objects_of(kernel):
     {'site': 'category', 'sequence': 'string'}
     """
     found = {}
-    for part, names in _named_parts(kernel):
+    for part, names in _on_columns(kernel):
         if part.domain == "vectors":
             continue
         kinds = {_kind(leaf) for leaf in _leaves(part)}
@@ -129,15 +129,15 @@ def _say_how(leaf, texts):
 
 
 # ------------------------------------------------------------------------------------------ walking through kernels
-def _named_parts(kernel):
+def _on_columns(kernel):
     """(part, names) of each part of a kernel that reads columns by name, the innermost where names are in names."""
     if isinstance(kernel, Transformed):
         return
     if isinstance(kernel, Columns) and kernel.named_columns() and not kernel.kernel.named_columns():
         yield kernel.kernel, kernel.named_columns()
         return
-    for _, part in kernel._named_parts():
-        yield from _named_parts(part)
+    for _, part in kernel.named_parts():
+        yield from _on_columns(part)
 
 
 def _leaves(kernel):
@@ -145,7 +145,7 @@ def _leaves(kernel):
     if isinstance(kernel, RadialOf | TanimotoOf):
         yield from _leaves(kernel.base)
     elif isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
-        for _, part in kernel._named_parts():
+        for _, part in kernel.named_parts():
             yield from _leaves(part)
     else:
         yield kernel
@@ -156,7 +156,7 @@ def _unnamed(kernel):
     if isinstance(kernel, Columns) and kernel.named_columns():
         return
     if isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
-        for _, part in kernel._named_parts():
+        for _, part in kernel.named_parts():
             yield from _unnamed(part)
     else:
         yield from _leaves(kernel)

@@ -322,7 +322,7 @@ def _fingerprint(X, W):
 def _nodes(kernel):
     """Yield a kernel and every kernel inside it."""
     yield kernel
-    for _, part in kernel._named_parts():
+    for _, part in kernel.named_parts():
         yield from _nodes(part)
 
 

@@ -63,7 +63,7 @@ class Members:
 
 def structure(kernel):
     """The classes of a kernel tree: what the collection that it validates depends on, θ left aside."""
-    return type(kernel).__name__, kernel.domain, *(structure(part) for _, part in kernel._named_parts())
+    return type(kernel).__name__, kernel.domain, *(structure(part) for _, part in kernel.named_parts())
 
 
 class Lifted(Composite):

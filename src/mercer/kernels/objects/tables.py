@@ -371,7 +371,7 @@ def _rows(values, index):
 def _classes(kernel):
     """Names of the classes of a tree of kernels, in order."""
     yield type(kernel).__name__
-    for _, part in kernel._named_parts():
+    for _, part in kernel.named_parts():
         yield from _classes(part)
 
 

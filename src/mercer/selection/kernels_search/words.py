@@ -31,6 +31,7 @@ KINDS = {
     Laplacian: "a rough function",
     RationalQuadratic: "a function that is smooth on several scales",
 }
+LEVEL = " = "  # between a column and its level in the name of an indicator
 MOST = 3  # columns that are named
 FAR = 8.0  # times the shortest length: a column that hardly matters
 
@@ -77,10 +78,20 @@ class _Place:
 
     def all(self):
         """The columns together."""
-        count = len(self.columns) if self.columns is not None else len(self.names) if self.names is not None else None
-        if count is None:
+        if self.names is None and self.columns is None:
             return "the columns"
-        return " and ".join(self.name(j) for j in range(count)) if count <= 2 else f"all {count} columns"
+        every = range(len(self.names if self.columns is None else self.columns))
+        if len(every) > 2 and len(every) == len(self.names or ()):
+            return f"all {len(every)} columns"
+        named = list(dict.fromkeys(self.name(j).partition(LEVEL)[0] if len(every) > 2 else self.name(j) for j in every))
+        return " and ".join(named) if len(named) <= 2 else f"{len(named)} columns"
+
+    def category(self):
+        """The column of a table whose levels these columns are, each an indicator; None where they are not."""
+        if self.names is None or self.columns is None or len(self.columns) < 2:
+            return None
+        cut = [self.name(j).partition(LEVEL) for j in range(len(self.columns))]
+        return cut[0][0] if len({name for name, _, _ in cut}) == 1 and all(level for _, _, level in cut) else None
 
     def lengths(self, length):
         """Lengths in the units of their columns."""
@@ -93,9 +104,7 @@ class _Place:
 
 def _part(kernel, place):
     """One additive part."""
-    while isinstance(kernel, Scaled | Columns | Standardised):
-        place = place.on(kernel.columns) if isinstance(kernel, Columns) else place
-        kernel = kernel.kernel
+    kernel, place = _inside(kernel, place)
     if isinstance(kernel, Product):
         return _product(kernel, place)
     if isinstance(kernel, Linear):
@@ -117,9 +126,22 @@ def _part(kernel, place):
     return repr(kernel)
 
 
+def _inside(kernel, place):
+    """A kernel without what only scales it or says where it is, and where that is."""
+    while isinstance(kernel, Scaled | Columns | Standardised):
+        place = place.on(kernel.columns) if isinstance(kernel, Columns) else place
+        kernel = kernel.kernel
+    return kernel, place
+
+
 def _product(kernel, place):
-    """A season that changes; other products as they are."""
+    """A season that changes, a function that differs with a category; other products as they are."""
     factors = _factors(kernel)
+    levels = {part: _inside(part, place)[1].category() for part in factors}
+    rest = [part for part in factors if levels[part] is None]
+    if 0 < len(rest) < len(factors):
+        named = " and ".join(name for name in levels.values() if name is not None)
+        return f"{' times '.join(_part(part, place) for part in rest)}, which may differ with {named}"
     seasons = [part for part in factors if "season" in _part(part, place)]
     others = [_part(part, place) for part in factors if part not in seasons]
     if len(seasons) == 1 and others:

@@ -78,7 +78,7 @@ def _set(kernel, pairs, factor):
         other.length_scale = float(value[0]) if np.ndim(kernel.length_scale) == 0 else value
     if isinstance(kernel, Columns):
         pairs = pairs.on(kernel)
-    for name, part in kernel._named_parts():
+    for name, part in kernel.named_parts():
         setattr(other, name, _set(part, pairs, factor))
     return other
 
