@@ -111,12 +111,12 @@ def test_files_plans_and_what_cannot_be(data, tmp_path):
 
 
 def test_neighbours_grow_while_rows_left_out_gain(rng):
-    X = rng.uniform(-2, 2, (1500, 4))
+    X = rng.uniform(-2, 2, (700, 4))
     y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + X[:, 2] * X[:, 3]
     smooth = mercer.GaussianProcessRegressor(Matern32(3.0), 1e-6, criterion=None, approximation=Neighbours())
     smooth.fit(X, y)
     noisy = mercer.GaussianProcessRegressor(Matern32(3.0), 1.0, criterion=None, approximation=Neighbours())
-    noisy.fit(X, y + rng.standard_normal(1500))
+    noisy.fit(X, y + rng.standard_normal(700))
     assert smooth.fit_report_["approximation"]["k"] >= 128
     assert noisy.fit_report_["approximation"]["k"] == 64
     given = smooth.set_params(approximation=Neighbours(64)).fit(X, y)

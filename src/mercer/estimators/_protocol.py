@@ -1,7 +1,6 @@
 """The protocol: what reports, files, tables and the command line may ask of any estimator, each default written once.
 
-``fit`` works on a shallow copy and takes over its attributes at the end: a fit that fails or is interrupted leaves
-the estimator as it was.
+``fit`` works on a copy and takes over its attributes at the end: one that fails or is interrupted changes nothing.
 """
 
 import copy
@@ -172,8 +171,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         """Whether a fit has set ``kernel_``, or anything that ends with an underscore: asked before every answer."""
-        learnt = vars(self)
-        return "kernel_" in learnt or any(name.endswith("_") and not name.startswith("_") for name in learnt)
+        return "kernel_" in vars(self) or any(name.endswith("_") and name[0] != "_" for name in vars(self))
 
     def __getstate__(self):
         """Return the state without what can be computed again."""
