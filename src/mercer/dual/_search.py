@@ -17,7 +17,6 @@ from mercer.solvers.small import SAMPLE, narrow
 FEW = 320  # rows up to which the interior point comes first
 FACTORS = 3.0  # times n³: the work of an interior-point method, in that of rounds
 THIN = 100.0  # times n²: the same where the rank of K is low
-EXACT = 2048  # rows up to which K is stored in float64
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
 NEAR = 0.05  # violation, relative to the spread of the targets, above which Newton waits
 SETTLED = 0.04  # share of a block's free rows that change in a round: with more, Newton's face would be another

@@ -8,7 +8,8 @@ and for a few rows at once, the interior-point method has ε as one of its unkno
 import numpy as np
 
 from mercer.dual._interior import interior
-from mercer.dual._search import ENTRIES, EXACT, STEPS
+from mercer.dual._search import ENTRIES, STEPS
+from mercer.solvers.plan_iterations import EXACT
 
 SLACK = 1e-9  # of the total: Σ|α| differs from it by no more
 CLOSE = 0.1  # of the total: from there on Newton finds ε

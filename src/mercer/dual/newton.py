@@ -18,14 +18,13 @@ from mercer import _machine
 from mercer.gram import DenseGram
 from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
+from mercer.solvers.plan_iterations import KEPT, factors_steps
 
-DIRECT_UP_TO = 4_000  # rows; beyond, a factor in every step takes longer than the products of conjugate gradients
 FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
 ROUNDING = 1e-8  # of max|cy|: slopes below this (y is fitted by a constant, say) are mostly rounding
 NEAR = 0.05  # violation from which on no curvature is raised
 INEXACT = (0.03, 1e-8)  # tolerances of an iterative step: the first, and the least
 DRIFT = 1e-6  # of the objective: what may lie between the steps and the α they end with
-PART = 0.7  # of the free memory that a stored matrix may take
 REPORTED = ("condition", "jitter", "rank", "residual")
 
 
@@ -187,7 +186,8 @@ class _SmoothLoss(Certified):
     def _look(self):
         if self.intercept:
             scale = 1.0 + float(np.abs(self.v).max(initial=0.0))
-            self.b = _root(lambda b: -float(self.likelihood.gradient(self.v + b).sum()), self.b, scale)
+            gradient, v = self.likelihood.gradient, self.v  # not self: brentq leaves a cycle behind, K in it
+            self.b = _root(lambda b: -float(gradient(v + b).sum()), self.b, scale)
             self.psi = self.height(self.a, self.v, self.b)
         super()._look()
 
@@ -218,9 +218,7 @@ class _SmoothLoss(Certified):
 def step_solver(solver, n, memory=None):
     """The solver of Newton's steps: the one that is given, or of "auto" a factor where that is quick and fits."""
     if solver is None or (isinstance(solver, str) and solver == "auto"):
-        room = _machine.within(memory).bytes
-        fits = room is None or 24.0 * n**2 <= 0.8 * room
-        solver = "cholesky" if n <= DIRECT_UP_TO and fits else "cg"
+        solver = "cholesky" if factors_steps(n, memory) else "cg"
     return SOLVERS[solver]() if isinstance(solver, str) else solver
 
 
@@ -291,7 +289,7 @@ def store(K, dtype, memory=None, spare=0):
     if K.matrix is not None:
         return K
     need, room = (1 + spare) * np.dtype(dtype).itemsize * float(K.n) ** 2, _machine.within(memory).bytes
-    return K if room is not None and need > PART * room else DenseGram.from_matrix(K.dense(dtype))
+    return K if room is not None and need > KEPT * room else DenseGram.from_matrix(K.dense(dtype))
 
 
 def _spread(n, index, values):

@@ -16,17 +16,16 @@ from mercer._machine import gigabytes, within
 from mercer.dual import _plain
 from mercer.dual._blocks import LARGE, NESTED, Effort
 from mercer.dual._programme import Programme
-from mercer.dual._search import EXACT, FEW, Search
+from mercer.dual._search import FEW, Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual._tube import Tube
 from mercer.gram import DenseGram
+from mercer.solvers.plan_iterations import EXACT, FINE, SHARE
 from mercer.solvers.small import threads_for
 
 PAIRS = 6.0  # entries of a kernel that the pairs of a block cost, in Python, for each of n²
 QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
-FINE = 1e-5  # tolerance below which float32 would not do
 REFINE = 12  # times the gradient is computed afresh in float64
-SHARE = 0.8  # of the free memory that K may take
 WHOLE = 8192  # rows up to which an interior-point method may come to help
 
 

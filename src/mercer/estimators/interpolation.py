@@ -23,7 +23,7 @@ from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.pivoted import pivoted_cholesky, squared_power
 from mercer.solvers.plan import choose, plan_arrays
 
-PIVOTING = 5.0  # times n³: a factor on one core, its inverse, and where K is singular a QR of it
+PIVOTING = 1.0  # times n³: a factor on one core, and its inverse
 WHY = "A factor with pivoting finds the rank of K."
 
 

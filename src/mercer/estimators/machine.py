@@ -22,7 +22,8 @@ from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.solvers.plan import FACTOR_UP_TO, NEWTON, plan_iteration
+from mercer.solvers.plan import as_solver
+from mercer.solvers.plan_iterations import plan_dual, plan_smooth
 from mercer.sources import Arrays, is_source
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
@@ -249,10 +250,15 @@ class KernelMachine(ProgressSupport, FittedMachine):
         """What a fit of n points will do; ``targets`` is the number of columns: levels, targets or classes."""
         loss = resolve(self.loss)
         joint = self.multi_class == "softmax" and loss.classification and targets > 2
-        way = "softmax" if joint else "newton" if all(part.smooth for part in loss.split()) else "working_set"
-        boxed = way == "working_set"
-        options = {"factors": 0 if boxed or n > FACTOR_UP_TO else NEWTON, "compiled": n > FEW if boxed else None}
-        exact = plan_iteration(way, n, d, memory=self.memory, **options)
+        rule = fold_rule(self)
+        left_out = rule is not None and not base.is_splitter(rule) and rule.word == "loo"
+        options = {"memory": self.memory, "folds": rule is not None and not left_out}
+        if joint or all(part.smooth for part in loss.split()):
+            solver = as_solver(self.solver)
+            options |= {"direct": None if solver is None else not solver.iterative, "classes": targets if joint else 0}
+            exact = plan_smooth(n, left_out=left_out, **options)
+        else:
+            exact = plan_dual(n, double=True, compiled=n > FEW, **options)
         if isinstance(self.approximation, str) and self.solver != "auto":
             return exact
         found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None

@@ -3,6 +3,7 @@
 import numbers
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from mercer.estimators._large import source_plan
 from mercer.gram.groundwork import duplicate_groups
@@ -63,7 +64,8 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
         merged = d is not None and model.merges_rows
         groups = duplicate_groups(np.asarray(X, dtype=float), beside) if merged else None
         n = rows if groups is None else len(groups[0])
-        targets = np.shape(y)[1] if np.ndim(y) == 2 else targets
+        classes = len(np.unique(y)) if y is not None and is_classifier(model) else 0
+        targets = np.shape(y)[1] if np.ndim(y) == 2 else classes if classes > 2 else targets
     if memory is not None:
         model = type(model)(**(model.get_params(deep=False) | {"memory": memory}))
     return model.plan(n, d, targets=targets, rows=rows)

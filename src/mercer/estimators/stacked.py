@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -40,7 +41,6 @@ from mercer.solvers.plan import CAUTION
 LEAST_WEIGHT = 0.01  # below which a kernel is left out
 TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
 FEW_TRIED = 2
-EACH = 2  # arrays of all pairs of points for each kernel that is weighed
 LAST = 3  # times as long as a factor: conditioning on the rows, with what is left out
 MOST_BYTES = 2e9  # of all factors
 
@@ -197,8 +197,18 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return self._choose(n, d, binding=False)[1]
 
     def _choose(self, n, d, binding):
+        """(solver, plan): a factor of each kernel that is weighed, and one more array for what is left out."""
         limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
-        return choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
+        solver, plan = choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
+        factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
+        return solver, replace(plan, memory_bytes=max(plan.memory_bytes, (factors + 1) * 8.0 * n**2))
+
+    def _tried(self, n, last):
+        """How many kernels are weighed: as many as memory and time allow, a factor taking ``last`` seconds."""
+        tried = next((count for most, count in TRIED if n <= most), FEW_TRIED)
+        tried = min(tried, (self.memory or np.inf) / (8.0 * n**2) - 1.0)
+        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * CAUTION * last))
+        return int(max(tried, 1.0))
 
     def _given(self, rows):
         """Kernels, λ and words as they were given."""
@@ -215,11 +225,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        tried = next((count for most, count in TRIED if rows.n <= most), FEW_TRIED)
-        tried = min(tried, (self.memory or np.inf) / (EACH * 8.0 * rows.n**2))
-        if self._clock.limited:
-            tried = min(tried, self._clock.left / (2.0 * LAST * CAUTION * self.plan_.last))
-        tried = int(max(tried, 1.0))
+        tried = self._tried(rows.n, self.plan_.last)
         clock = self._search_clock(fits=LAST * tried) if self._clock.limited else Clock(SECONDS)
         found = searched(self, rows, self.criterion, solver, keep=tried, clock=clock)
         self.selection_ = found.result().warn()

@@ -9,14 +9,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.dual.working_set import FEW, QUICK, hold
+from mercer.dual.working_set import FEW, hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers.plan import plan_iteration
+from mercer.solvers.plan_iterations import plan_dual
 
 CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
 
@@ -208,7 +208,10 @@ class SVR(base.KernelRegressor):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        return plan_iteration("working_set", n, d, memory=self.memory, spare=0, stored_up_to=QUICK, compiled=n > FEW)
+        chooses = self.criterion is not None or base.automatic(self.kernel)
+        hard = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
+        options = {"memory": self.memory, "tol": self.tol, "compiled": n > FEW, "double": chooses, "folds": chooses}
+        return plan_dual(n, hard=hard, **options)
 
     def _keep(self, kernel, rows, C, found, flat):
         """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""

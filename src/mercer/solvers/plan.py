@@ -18,17 +18,13 @@ from mercer.solvers.speed import rates
 
 SOLVERS = {"cholesky": Cholesky, "mixed": Mixed, "spectral": Spectral, "cg": CG}
 SPECTRAL_UP_TO = 3000  # rows; one eigen-decomposition costs as much as 27 Cholesky factors
-FACTOR_UP_TO = 4000  # rows of which each Newton step of a smooth loss factors a matrix; beyond, conjugate gradients
-STORED_UP_TO = 12_000  # rows of which an iteration keeps K: 1.2 GB
 MIXED_FROM = 1000  # rows from which a float32 factor can be worth its refinement
 LONG = 3600.0  # predicted seconds of a fit above which "auto" warns
 SEARCH, DECOMPOSED = 2, 6  # n × n arrays of float64 that a search has at its peak; one of λ alone, by eigenvectors
 EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one costs in factorisations
 HEADROOM = 0.9  # part of the free memory that a plan may use
-KEPT = 0.7  # part of the free memory that a stored K may take
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
 QR = 60.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
-NEWTON = 10  # factors of a fit with a smooth loss, about
 CAUTION = 1.6  # times what was predicted: what is kept for a last fit, or asked of one beside an approximation
 
 
@@ -90,7 +86,7 @@ def choose(
     time    about ...
     - ...
     """
-    n, made = _check(n), as_solver(solver)
+    n, made = whole_number(n), as_solver(solver)
     need = _need(made or (Spectral() if path else Cholesky()), n, targets, path)
     searched = _searched(search, lam_alone)
     free = _machine.within(memory, max(need, searched))
@@ -187,7 +183,7 @@ def _system(name, solver, n, d, dtype, free, path, targets, search, reasons):
     if search is not None:
         one = operations("cholesky", search, d, np.float64, targets)
         searching = {kind: EVALUATIONS * GRADIENT * count for kind, count in one.items()}
-    return _plan(n, name, gram, need, free, reasons, work, searching)
+    return planned(n, name, gram, need, free, reasons, work, searching)
 
 
 def _searched(search, lam_alone):
@@ -212,58 +208,7 @@ def operations(name, n, d=None, dtype=np.float64, targets=1):
     return {"float64": n**3 / 3 + 2.0 * (d or 10) * half + solve, "entries": half}
 
 
-# ---------------------------------------------------------------------------------------- iterations on K
-def plan_iteration(
-    name, n, d=None, *, memory=None, spare=3, itemsize=8, stored_up_to=STORED_UP_TO, passes=30.0, factors=0,
-    compiled=None,
-):  # fmt: skip
-    """The plan of a method that goes over K again and again: whether K, and ``spare`` arrays of its size, are kept.
-
-    Parameters
-    ----------
-    name : str
-        Of the method.
-    n, d, memory
-        As for `choose`.
-    spare : int, default=3
-        More arrays of the size of K that must fit for K to be kept.
-    itemsize : {8, 4}
-        Bytes of an entry of K.
-    stored_up_to : int
-        Rows beyond which values are computed again.
-    passes : float
-        Over K, expected.
-    factors : int, default=0
-        Factorisations of n × n matrices, expected.
-    compiled : bool, default=None
-        Whether it has compiled loops of its own at this size; None is by the entries of K.
-
-    Returns
-    -------
-    Plan
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan import plan_iteration
-    >>> plan_iteration("newton", 1000, 5).gram, plan_iteration("newton", 100_000, 5).gram
-    ('dense', 'tiled')
-    """
-    n, size = _check(n), itemsize * float(n) ** 2
-    free = _machine.within(memory, (1 + spare) * size)
-    fits = free.bytes is None or (1 + spare) * size <= KEPT * free.bytes
-    if n > stored_up_to:
-        gram, why = "tiled", f"K of more than {stored_up_to} rows is evaluated where it is needed."
-    elif not fits:
-        need, room = _machine.gigabytes((1 + spare) * size), _machine.gigabytes(KEPT * free.bytes)
-        gram, why = "tiled", f"K and what is made of it needs {need}; {room} may be used ({free.source})."
-    else:
-        gram, why = "dense", "K is stored: it is read again and again."
-    entries = n * n / 2 * (1.0 if gram == "dense" else passes)
-    work = {"float64": 2.0 * passes * n * n + factors * n**3 / 3, "entries": entries}
-    need = (1 + spare) * size if gram == "dense" else 64.0 * n * 256
-    return _plan(n, name, gram, need, free, [why], work, compiled=compiled)
-
-
+# ---------------------------------------------------------------------------------------- other ways
 def plan_arrays(
     name, n, arrays, d=None, *, memory=None, reason="", what=None, instead="fewer rows", binding=True, operations=None,
     searches=False, time_budget=None,
@@ -279,13 +224,13 @@ def plan_arrays(
     >>> plan_arrays("pivoted", 1000, 3).memory_bytes
     24000000.0
     """
-    n, need = _check(n), arrays * 8.0 * float(n) ** 2
+    n, need = whole_number(n), arrays * 8.0 * float(n) ** 2
     free = _machine.within(memory, need)
     if binding:
         _machine.refuse_beyond(free, need, what or f"{name} for n = {n}", instead)
     work = {"float64": n**3 / 3 if operations is None else operations, "entries": n * n / 2}
     searching = {kind: EVALUATIONS * count for kind, count in work.items()} if searches else {}
-    plan = _plan(n, name, "dense", need, free, [reason] if reason else [], work, searching)
+    plan = planned(n, name, "dense", need, free, [reason] if reason else [], work, searching)
     if binding:
         refuse_late(plan.last, time_budget, what or f"{name} for n = {n}", instead)
     return plan
@@ -300,10 +245,10 @@ def plan_features(n, m, time_budget=None):
     >>> plan_features(1000, 5).memory_bytes
     200000.0
     """
-    n = _check(n)
+    n = whole_number(n)
     reason = f"{m} features are explicit: no n × n array is needed."
     work = {"float64": QR * float(n) * m * m}
-    plan = _plan(n, "qr", "features", 40.0 * n * m, _machine.NOT_ASKED, [reason], work)
+    plan = planned(n, "qr", "features", 40.0 * n * m, _machine.NOT_ASKED, [reason], work)
     refuse_late(plan.last, time_budget, f"least squares of {n} rows on {m} features", "fewer features or rows")
     return plan
 
@@ -314,7 +259,8 @@ def cores_for(n):
     return 1 if n <= _threads.ONE_THREAD else _machine.cores()
 
 
-def _plan(n, name, gram, need, free, reasons, work, searching=None, compiled=None):
+def planned(n, name, gram, need, free, reasons, work, searching=None, compiled=None):
+    """The `Plan`; compiled, unless told, where so many entries are evaluated that it pays."""
     searching = searching or {}
     if compiled is None:
         compiled = work.get("entries", 0.0) + searching.get("entries", 0.0) >= _tiles.WORTH_COMPILING
@@ -345,7 +291,7 @@ def _refuse_if_too_large(solver, chosen, targets, free):
     _machine.refuse_beyond(free, needed, what, ", ".join([*others, "fewer rows"]))
 
 
-def _check(n):
+def whole_number(n):
     """N as a positive whole number."""
     if int(n) != n or n < 1:
         raise ValueError(f"n must be a positive whole number, got {n!r}.")
