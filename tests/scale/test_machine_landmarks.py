@@ -45,6 +45,31 @@ def test_smooth_losses_reach_the_exact_minimum(loss, rng):
         np.testing.assert_allclose(model.predict(X), exact.predict(X), rtol=0.05, atol=0.02)
 
 
+@pytest.mark.parametrize("lam", [1e-5, 1e-8])
+def test_a_tiny_lambda_reaches_the_minimum(lam, rng):
+    X, y = data(Logistic(), rng, 1500)
+    Z, options = X[:60], {"loss": "logistic", "lam": lam}
+    model = quiet(KernelMachine(Gaussian(1.0), approximation=Landmarks(choose=Z), **options), X, y)
+    assert model.fit_report_["status"] == "converged"
+    # Newton's method by hand, on the features a = L⁻¹k and a constant
+    Z, sign = model.points_, np.where(y == model.classes_[1], 1.0, -1.0)
+    A = np.linalg.solve(np.linalg.cholesky(Gaussian(1.0)(Z)), Gaussian(1.0)(Z, X)).T
+    A, penalty = np.column_stack([A, np.ones(len(A))]), np.append(np.full(len(Z), 2.0 * lam), 0.0)
+    theta, value = np.zeros(A.shape[1]), np.inf
+    for _ in range(60):
+        p = 1.0 / (1.0 + np.exp(np.clip(sign * (A @ theta), -500, 500)))
+        step = np.linalg.solve(
+            (A.T * (p * (1.0 - p))) @ A + np.diag(penalty + 1e-14), penalty * theta - A.T @ (sign * p)
+        )
+        for length in 0.5 ** np.arange(30):
+            there = theta - length * step
+            now = np.logaddexp(0.0, -sign * (A @ there)).sum() + 0.5 * penalty @ there**2
+            if now <= value:
+                theta, value = there, now
+                break
+    assert model.objective_ == pytest.approx(value, rel=2e-5)
+
+
 @pytest.mark.parametrize("loss", [Absolute(), Quantile([0.1, 0.9]), Hinge()], ids=repr)
 def test_corners_are_rounded_off_and_said(loss, rng):
     X, y = data(loss, rng)

@@ -13,7 +13,7 @@ from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.solvers.normal import add_square, unwhiten, whiten
 from mercer.solvers.normal_smooth import Hessians
-from mercer.sources import map_reduce
+from mercer.sources import OutOfTime, map_reduce
 
 WIDTH = 0.02  # of the spread of y, or of the margin: how far a corner is rounded off
 ROUNDS = (50.0, 7.0, 1.0)  # times that width, one after the other, on the sample
@@ -23,6 +23,8 @@ SHARED = 16  # columns beyond which they share a Hessian
 BACK = 12  # halvings of a step
 NEAR, CURVED = 4, 2  # rows for each landmark that the first steps are made on, and that a Hessian is made of
 KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
+PATIENCE = 40  # steps with the Hessian of a sample; where λ is tiny it says little, and Newton's own steps follow
+RAISED = 1e-3  # of the largest curvature: below, it is no longer raised
 
 
 class Rounded:
@@ -158,6 +160,14 @@ class _Problem:
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
         return self.with_penalty(theta, float(value[0]), gradient)
 
+    def curve(self, theta, hessians, shared, raised, deadline):
+        """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from all rows: what Newton's own step takes."""
+        leaf = _Curves(self.design, self._L, self.loss, theta, shared, raised)
+        self.passes += 1
+        with _tiles.part_of(self.source.n * self.design.m):
+            squares = map_reduce(leaf, self.source, leaf.zero, **self.options, deadline=deadline)
+        hessians.set(squares, 2.0 * self.lam)
+
     def with_penalty(self, theta, value, gradient):
         beta = theta[: self.design.m]
         gradient[: self.design.m] += 2.0 * self.lam * beta
@@ -186,6 +196,34 @@ class _Slopes:
             value, slope = block.weight * value, block.weight[:, None] * slope
         sums[0][:] += value.sum()
         sums[1][:] += F.T @ slope.astype(F.dtype, copy=False)
+
+
+class _Curves:
+    """What a leaf adds to Σ w L″ [a, h]ᵀ[a, h] at [β; b], one for each column or one that all share.
+
+    Whitened at once: of sums of the k themselves rounding would leave less than a tiny λ needs.
+    """
+
+    def __init__(self, design, L, loss, at, shared, raised):
+        self.design, self.L, self.loss, self.at = design, L, loss, at
+        self.shared, self.raised = shared, raised
+
+    def zero(self):
+        """Return the sums before the first leaf."""
+        return tuple(np.zeros((len(self.at),) * 2) for _ in range(1 if self.shared else self.at.shape[1]))
+
+    def __call__(self, sums, block):
+        F, m = self.design.features(block), self.design.m
+        F[:, :m] = whiten(self.L, F[:, :m].T).T
+        f = F @ self.at
+        curve = np.maximum(self.loss(block.y, f, curved=True)[2], 0.0)
+        if self.raised:  # the largest curvature of many losses is at 0
+            largest = max(curve.max(), self.loss(block.y, 0.0 * f, curved=True)[2].max())
+            curve = np.maximum(curve, self.raised * largest)
+        if block.weight is not None:
+            curve = block.weight[:, None] * curve
+        for C, column in zip(sums, [curve.mean(axis=1)] if self.shared else curve.T, strict=True):
+            add_square(C, np.sqrt(column)[:, None] * F)
 
 
 class _OnSample:
@@ -264,14 +302,18 @@ def fit_smooth(
         problem.loss = one
         near.hessians(theta, hessians, shared=True)
         theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE, clock=clock.part(0.5))[0]
-    near.hessians(theta, hessians, shared=losses[0].t > SHARED)
+    shared = losses[0].t > SHARED
+    near.hessians(theta, hessians, shared)
     limits, steps = {"tol": tol, "clock": clock, "pairs": []}, 0  # what is learnt in float32 is not forgotten
     if problem.halves is not None:
-        theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=max_iter, **limits)
+        theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=min(max_iter, PATIENCE), **limits)
         problem.set_precision(False, check=True)
-    most = max(max_iter - steps, 1)
+    most = max(min(PATIENCE, max_iter) - steps, 1)
     theta, value, gradient, more, status = descend(problem, theta, hessians, max_iter=most, **limits)
     steps += more
+    if status not in ("converged", "time_budget") and steps < max_iter:
+        last = theta, value, gradient
+        theta, value, gradient, steps, status = _newton(problem, last, hessians, shared, steps, max_iter, limits)
     alpha, b = unwhiten(hessians.L, theta[: design.m]), np.array(theta[design.m :])
     if design.q:
         b[0] -= design.centre @ alpha
@@ -285,6 +327,29 @@ def fit_smooth(
         float(np.abs(2.0 * lam * theta[: design.m]).max(initial=0.0)), 1e-300
     )
     return SmoothFit(chosen, alpha, b, value, gap, violation, steps, status, info)
+
+
+def _newton(problem, last, hessians, shared, steps, max_iter, limits):
+    """(θ, J, gradient, steps, status) by Hessians of all rows: one for each step, that of a sample has led nowhere.
+
+    Far from the minimum rows that are fitted too surely have no curvature, and steps lead too far. So it is raised to a
+    part of the largest, at first to all of it, which majorises; a tenth after each step, ten times after none.
+    """
+    raised = 1.0
+    while True:
+        try:
+            problem.curve(last[0], hessians, shared, raised, limits["clock"].deadline)
+        except OutOfTime:
+            return *last, steps, "time_budget"
+        limits["pairs"].clear()
+        *last, more, status = descend(problem, last[0], hessians, max_iter=1, **limits)
+        steps += more
+        if status == "time_budget" or steps >= max_iter or (status == "converged" and raised == 0.0):
+            return *last, steps, status
+        if status == "stalled" and raised == 1.0:
+            return *last, steps, status
+        raised = min(10.0 * max(raised, RAISED), 1.0) if status == "stalled" else raised / 10.0
+        raised = raised if raised >= RAISED else 0.0
 
 
 def _losses(loss, columns, y, joint):
