@@ -79,7 +79,7 @@ class _Squares:
         add_square(part, F)
         part[inner:, inner:] = 0.0
         sums[0][:] += part
-        sums[0][inner:, inner:] += tail.T @ tail  # y and the trend in float64
+        sums[0][inner:, inner:] += np.tril(tail.T @ tail)  # y and the trend in float64
 
 
 @dataclass
