@@ -133,7 +133,7 @@ def test_a_worker_that_is_killed_in_the_middle(cluster, rows, whole):
     found, took = timed(source, leaf, progress=when(N // 2, lambda: kill(pids(cluster)[0])))
     assert same(found, whole)
     print(f"one killed: {took:.1f} s, {took / quiet:.2f} times; a worker starts in {start:.1f} s")
-    assert took <= 1.5 * quiet + 2.0
+    assert took <= 1.5 * quiet + max(start, 2.0)  # a busy machine starts a worker slowly
 
 
 def test_both_workers_killed_in_turn(cluster, rows, whole):
@@ -145,7 +145,7 @@ def test_both_workers_killed_in_turn(cluster, rows, whole):
     found, took = timed(source, leaf, progress=lambda at, n: [step(at, n) for step in steps])
     assert same(found, whole)
     print(f"both killed: {took:.1f} s, {took / quiet:.2f} times; a worker starts in {start:.1f} s")
-    assert took <= 1.5 * quiet + 2.0 + start  # for a while nobody is there
+    assert took <= 1.5 * quiet + 2 * max(start, 2.0)  # for a while nobody is there
 
 
 def test_a_worker_killed_during_the_reduction(cluster, rows, whole, tmp_path):
@@ -169,8 +169,10 @@ def test_a_worker_killed_during_the_reduction(cluster, rows, whole, tmp_path):
 
 def test_chaos(rows, whole):
     with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
-        client.register_plugin(KillWorker(delay="5 s", mode="segfault"))
-        found, _ = timed(collection(rows), Slowly(0.15))
+        start = warmed(client, collection(rows))
+        client.register_plugin(KillWorker(delay=f"{max(5.0, 3 * start)} s", mode="segfault"))
+        found, took = timed(collection(rows), Slowly(0.15))
+        print(f"chaos: {took:.1f} s; a worker starts in {start:.1f} s")
     assert same(found, whole)
 
 

@@ -30,9 +30,7 @@ SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are
 SILENT = 5.0  # seconds without a scheduler after which it is lost
 ANSWER = 20.0  # seconds in which a scheduler must answer, and have a worker
 DESERTED = 120.0  # seconds without a single worker after which none is expected any more
-SHARES = (
-    16  # subtrees for each thread of the workers: what one that dies takes with it, and what sums that are sent cost
-)
+SHARES = 16  # subtrees for each thread of the workers: what one that dies takes with it, what sums that are sent cost
 CALLS = 8  # by which the subtrees of a pass are handed over, in order
 PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
