@@ -11,6 +11,7 @@ import threading
 import time
 
 import cloudpickle
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -68,6 +69,13 @@ def rows():
 @pytest.fixture(scope="module")
 def whole(rows):
     return map_reduce(Slowly(0.0), Arrays(rows[0], rows[1][:, None]), zero)
+
+
+@pytest.fixture(autouse=True)
+def patience():
+    """A `LocalCluster` gives a worker up that is not back after 15 s, which a busy machine may need to start one."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120 s"}):
+        yield
 
 
 @pytest.fixture
@@ -234,8 +242,6 @@ def test_data_larger_than_the_workers_spill(rng):
 
     def block(i):
         return np.random.default_rng(i).standard_normal((n // 60, 60))
-
-    import dask
 
     blocks = [da.from_delayed(dask.delayed(block)(i), (n // 60, 60), float) for i in range(60)]
     with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="600MB", dashboard_address=":0") as it:
