@@ -1,7 +1,4 @@
-"""The losses of all columns of f, smooth: a loss with corners is rounded off at a width that the report names.
-
-Its conjugate gets a quadratic, as the dual has it.
-"""
+"""The losses of all columns as one function of (y, f), corners rounded off: what a pass adds up."""
 
 import numpy as np
 
@@ -83,7 +80,7 @@ class Joint:
         return (np.log(total) + top)[:, 0] - f[mine], p - mine, p * (1.0 - p) if curved else None
 
 
-def all_columns(loss, columns, y, joint):
+def losses_of(loss, columns, y, joint):
     """([losses of all columns, from the roundest to the last], δ, whether anything was rounded off)."""
     if joint:
         return [Joint(columns)], 0.0, False

@@ -10,7 +10,7 @@ import numpy as np
 from mercer import _machine, _tiles
 from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
-from mercer.primal.rounded import all_columns
+from mercer.primal.rounded import losses_of
 from mercer.solvers.normal import add_square, unwhiten, whiten, whiten_first
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import OutOfTime, map_reduce
@@ -222,7 +222,7 @@ def fit_smooth(
         Of `mercer.sources.map_reduce`.
     """
     design = Design(kernel, chosen.points, trend, sample.some, targets=False)
-    losses, delta, rounds = all_columns(loss, source.t, sample.some.y, joint)
+    losses, delta, rounds = losses_of(loss, source.t, sample.some.y, joint)
     hessians = Hessians(chosen.L, design.q)
     problem = _Problem(source, design, chosen.L, losses[0], lam, memory, options)
     near = _OnSample(problem, sample.candidates, hessians)
