@@ -251,6 +251,8 @@ def test_partitions_that_differ_are_named(data):
     text = dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "y": [1.0, 2.0]}), npartitions=1)
     with pytest.raises(DataError, match="column 'a' of partition 0 does not hold numbers"):
         as_source(text, "y").take([0])
+    with pytest.raises(DataError, match="partition 0 of y does not hold numbers: .* labels of classes into 0, 1, 2"):
+        as_source(da.ones((2, 1)), text["a"]).take([0])
     X = da.ones((10, 2), chunks=5)
     with pytest.raises(ValueError, match="X has 10 rows, y has 9"):
         as_source(X, da.ones(9))
