@@ -4,8 +4,9 @@
     python benchmarks/cluster.py paper
 
 Everything runs on this machine, one thread for each worker. The first: seconds of the pass that makes the sums and of
-whole fits, and those of processors, which a busy machine leaves as they are. The second, for m = 2000: of leaves on one thread and of what the caller does alone, and of what a cluster adds: a task that
-does nothing, an m × m sum that is sent, and one that is added; and from these what 10⁸ rows would take.
+whole fits, and those of processors, which a busy machine leaves as they are. The second, for m = 2000: of leaves on one
+thread and of what the caller does alone, and of what a cluster adds: a task that does nothing, an m × m sum that is
+sent, and one that is added; and from these what 10⁸ rows would take.
 """
 
 import os
@@ -122,8 +123,8 @@ def beside_threads(n=200_000, m=1000):
             one = one or there
             faster = [a[0] / b[0] for a, b in zip(one, there, strict=True)]
             slower = [b[0] / a[0] for a, b in zip(here, there, strict=True)]
-            print(f"{workers} workers:", line.format(*there[0], *there[1]), "; beside one worker {:.2f} and {:.2f} times as "
-                  "fast, beside threads {:.2f} and {:.2f} times the time".format(*faster, *slower), flush=True)  # fmt: skip
+            beside = "; beside one worker {:.2f} and {:.2f} times as fast, beside threads {:.2f} and {:.2f} times the time"
+            print(f"{workers} workers:", line.format(*there[0], *there[1]) + beside.format(*faster, *slower), flush=True)
 
 
 def on_paper():
