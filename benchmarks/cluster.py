@@ -123,8 +123,9 @@ def beside_threads(n=200_000, m=1000):
             one = one or there
             faster = [a[0] / b[0] for a, b in zip(one, there, strict=True)]
             slower = [b[0] / a[0] for a, b in zip(here, there, strict=True)]
-            beside = "; beside one worker {:.2f} and {:.2f} times as fast, beside threads {:.2f} and {:.2f} times the time"
-            print(f"{workers} workers:", line.format(*there[0], *there[1]) + beside.format(*faster, *slower), flush=True)
+            beside = "; beside one worker {:.2f} and {:.2f} times as fast, beside threads {:.2f} and {:.2f} times"
+            found = line.format(*there[0], *there[1]) + beside.format(*faster, *slower)
+            print(f"{workers} workers:", found, flush=True)
 
 
 def on_paper():
