@@ -2,7 +2,8 @@
 
     python benchmarks/scale.py DATA [row ...]
 
-DATA is the folder with ``uci/`` and ``large/``; rows: certificate, kin40k, trace, million, covtype, process, parquet.
+DATA is the folder with ``uci/`` and ``large/``; rows: certificate, kin40k, trace, million, covtype, process, parquet,
+flights.
 """
 
 import gzip
@@ -208,15 +209,88 @@ def parquet(folder, n=10**7, m=1000):
             frame = pl.DataFrame({f"x{j}": X[:, j] for j in range(10)} | {"y": y})
             frame.write_parquet(os.path.join(place, f"part{part:02d}.parquet"), row_group_size=100_000)
         model, own = clock(lambda: KernelRidge(Gaussian(1.0), **options).fit(place, "y"))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        X1, y1 = synthetic(20_000, seed=99)
+        told("parquet", rows=n, files=own, peak_gb=peak, plan=model.plan_.seconds, rmse=rmse(model.predict(X1), y1))
+        seen, theirs = _by_batches(place, m, own, X1, y1)
+        told("parquet", rows_seen_by_sgd=seen, rmse_sgd=theirs)
     parts = [synthetic(n // 20, seed=part) for part in range(20)]
     X, y = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     again, inside = clock(lambda: KernelRidge(Gaussian(1.0), **options).fit(X, y))
     same = bool(np.array_equal(model.dual_coef_, again.dual_coef_))
-    told("parquet", rows=n, files=own, memory=inside, ratio=own / inside, peak_gb=peak, same_bits=same)
+    told("parquet", memory=inside, ratio=own / inside, same_bits=same)
 
 
-ROWS = {f.__name__: f for f in (certificate, kin40k, trace, million, covtype, process, parquet)}
+def _by_batches(place, m, seconds, X1, y1):
+    """(rows seen, RMSE) of Nystroem + SGDRegressor.partial_fit, pass after pass over the files, for some seconds."""
+    import pyarrow.dataset as ds
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import SGDRegressor
+
+    started, seen, peer, sgd = time.perf_counter(), 0, None, SGDRegressor(random_state=0)
+    while True:
+        for batch in ds.dataset(place).to_batches(batch_size=10_000):
+            rows = np.column_stack([batch.column(name).to_numpy() for name in batch.schema.names])
+            X, y = rows[:, :-1], rows[:, -1]
+            if peer is None:
+                peer = Nystroem(kernel="rbf", gamma=0.5, n_components=m, random_state=0).fit(X)
+            sgd.partial_fit(peer.transform(X), y)
+            seen += len(y)
+            if time.perf_counter() - started > seconds:
+                return seen, rmse(sgd.predict(peer.transform(X1)), y1)
+
+
+def flights(folder, budget="5m"):
+    """nycflights13 by the default command line: one fold of ten is not seen, and is predicted with intervals."""
+    import subprocess
+
+    import polars as pl
+
+    file = np.load(os.path.join(folder, "large", "nycflights13", "flights.npz"), allow_pickle=False)
+    names = [str(name) for name in file["feature_names"]]
+    X, y, fold = file["X"].astype(float), file["arr_delay"].astype(float), file["fold"]
+    codes = {"carrier": file["carriers"], "origin": file["origins"]}
+    words = [pl.Series(name, some[X[:, names.index(f"{name}_code")].astype(int)]) for name, some in codes.items()]
+    frame = pl.DataFrame(X, schema=names).fill_nan(None).drop([f"{name}_code" for name in codes])
+    frame = frame.with_columns(*words, pl.Series("delay", y))
+    with tempfile.TemporaryDirectory() as place:
+        train, test, out, page = (
+            os.path.join(place, name) for name in ("a.parquet", "b.parquet", "c.parquet", "p.html")
+        )
+        frame.filter(pl.Series(fold != 0)).write_parquet(train)
+        frame.filter(pl.Series(fold == 0)).drop("delay").write_parquet(test)
+        run = [sys.executable, "-m", "mercer"]
+        fit = [
+            *run,
+            "fit",
+            train,
+            "--target",
+            "delay",
+            "--time-budget",
+            budget,
+            "-o",
+            f"{place}/m.mercer",
+            "--report",
+            page,
+        ]
+        _, seconds = clock(lambda: subprocess.run(fit, check=True, capture_output=True))
+        predict = [*run, "predict", f"{place}/m.mercer", test, "-o", out, "--interval", "0.9"]
+        _, later = clock(lambda: subprocess.run(predict, check=True, capture_output=True))
+        made, truth = pl.read_parquet(out), y[fold == 0]
+        size = os.path.getsize(page) / 1e3
+    print(made.columns, flush=True)
+    mean, lower, upper = (made[name].to_numpy() for name in made.columns[-3:])
+    filled = np.where(np.isfinite(X), X, np.nanmean(X, axis=0))
+    A = np.column_stack([np.ones(len(X)), (filled - filled.mean(axis=0)) / filled.std(axis=0)])
+    line = A[fold == 0] @ np.linalg.lstsq(A[fold != 0], y[fold != 0], rcond=None)[0]
+    told(
+        "flights", seconds=seconds, predicting=later, rmse=rmse(mean, truth), rmse_line=rmse(line, truth),
+        rmse_mean=rmse(y[fold != 0].mean(), truth), covered=float(np.mean((lower <= truth) & (truth <= upper))),
+        page_kb=size,
+    )  # fmt: skip
+
+
+ROWS = {f.__name__: f for f in (certificate, kin40k, trace, million, covtype, process, parquet, flights)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
