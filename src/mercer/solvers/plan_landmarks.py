@@ -16,7 +16,7 @@ AUTO = 300.0  # seconds that landmarks may take without a time budget
 LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
 CANDIDATES = 10  # for each landmark
 PASSES = 20  # products with all of K that a solution takes after landmarks
-JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
+JUDGED, CERTIFYING = 4096, 512  # rows that leave-one-out is asked of, and that a certificate is made at
 
 
 def plan_landmarks(
