@@ -118,6 +118,8 @@ class Plan:
             return "the mean from waves on an even grid"
         if self.neighbours:
             return f"each prediction from the {self.neighbours} nearest rows"
+        if self.landmarks and self.solver == "all rows":
+            return f"all rows at once, after normal equations on at most {self.landmarks} landmarks"
         if self.landmarks:
             return f"normal equations on at most {self.landmarks} landmarks"
         return f"solver {self.solver!r} on a {self.gram} Gram matrix"
