@@ -3,7 +3,7 @@
     python benchmarks/neighbours.py DATA [row ...]
 
 DATA is the folder with ``uci/`` and ``large/``; rows: modis, modis_gpboost, kin40k, protein, bike, vnngp_NAME, million,
-fourier, fourier_learnt, fourier_large.
+fourier, fourier_learnt, fourier_large, full_NAME, budget_NAME.
 Times of the rows are to be compared only where they come from one run on a machine that does nothing else.
 """
 
@@ -15,7 +15,7 @@ import time
 import numpy as np
 from scipy.stats import norm
 
-from mercer import Fourier, GaussianProcessRegressor, Neighbours
+from mercer import Fourier, GaussianProcessRegressor, KernelRidge, Landmarks, Neighbours
 from mercer.kernels import Exponential, Matern32
 from scale import told, uci
 
@@ -230,6 +230,7 @@ ROWS = {
     "modis_gpboost": modis_gpboost,
     "million": million,
 }
+ROWS |= {f"{way.__name__}_{name}": way(name) for way in (full, budget) for name in ("protein", "kin40k")}
 ROWS |= {name: table(name) for name in SIZES} | {f"vnngp_{name}": vnngp(name) for name in SIZES}
 
 if __name__ == "__main__":

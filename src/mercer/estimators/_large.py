@@ -26,6 +26,7 @@ from mercer.solvers.full import ByLandmarks, solve_all
 from mercer.solvers.plan_landmarks import affordable, plan_landmarks, preferred, stages
 from mercer.sources import Checkpoint, OutOfTime, Without, as_source
 
+ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
 HELD = 9  # added to the seed of the rows that are held out
 SUBSET = 3000  # rows that hyper-parameters are searched on exactly
 TRIED = 512  # landmarks with which a length factor is tried on all rows
@@ -54,11 +55,11 @@ def landmark_plan(estimator, exact, n, d, targets, solves=False):
     how, why, factors = estimator.approximation, "", 0 if estimator.criterion is None else FACTORS
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
     if isinstance(how, str):
-        why = preferred(exact(), n, **options)
-        if not why:
-            return None
-        whole = affordable(n, d, targets=targets, factors=factors, why=why, **options) if solves else None
-        if whole is not None:
+        plan = exact()
+        why = preferred(plan, n, **options)
+        said = why or (ITERATED if solves and plan.solver == "cg" else "")
+        whole = affordable(n, d, targets=targets, factors=factors, why=said, **options) if solves and said else None
+        if whole is not None or not why:
             return whole
         how = Landmarks()
     how.check()

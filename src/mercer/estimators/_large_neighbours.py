@@ -108,7 +108,8 @@ def _by_waves(estimator, kernel, rows, lam, precisions):
         return None
     try:
         criterion = learning.evidence_of(precisions)
-        f = FourierPosterior.fit(kernel, rows, lam, how, criterion, AUTOMATIC if automatic else None)
+        most, clock = AUTOMATIC if automatic else None, estimator._clock
+        f = FourierPosterior.fit(kernel, rows, lam, how, criterion, most, clock)
         why = "" if not automatic or f.report["near"] else f.report_words()
     except TooManyWaves as error:
         if not automatic:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._clock import FOREVER, Clock
 from mercer._state import check
 from mercer.gram import take
 from mercer.gram.fourier import FINER, REFINED, TooManyWaves, Waves
@@ -14,6 +15,7 @@ from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import FEW, FactoredWaves
 
 TOL = 1e-3  # of eps: what the iteration may leave
+LONGER = 6.0  # a finer grid takes so many times as long
 COMPARED = 1000  # rows that the mean of more waves is compared at
 BLOCK = 2**22  # entries of Φ at a time
 FIELDS = {
@@ -51,10 +53,10 @@ class FourierPosterior:
         self._waves = self._factor = None
 
     @classmethod
-    def fit(cls, kernel, rows, lam, how, criterion, most=None):
+    def fit(cls, kernel, rows, lam, how, criterion, most=None, clock=FOREVER):
         """Return the posterior of some rows; TooManyWaves where its first grid has more than ``most``."""
         low, high = box_of(rows, lam)
-        eps, found, report = _refined(kernel, rows, lam, how, low, high, most)
+        eps, found, report = _refined(kernel, rows, lam, how, (low, high), most, clock)
         terms = criterion.terms(found, found.quad, rows.weight, **criterion.extras(rows))
         own = (found.b, found.L, tuple(terms.values()))
         near = NeighbourPosterior(kernel, rows, lam, how.k, how.random_state, None, None, *own)
@@ -108,7 +110,7 @@ class FourierPosterior:
         found = self.report
         mean = f"the mean from {found['waves']} waves is {found['distance']:.2g} (rms) off that from {found['fewer']}"
         if not found["near"]:
-            mean += f", more than the {found['enough']:.2g} allowed, and more waves are too many"
+            mean += f", more than the {found['enough']:.2g} allowed, and more waves are too many, or take too long"
         return mean if found["converged"] else f"{mean}; the iteration has not converged"
 
     def about(self, words):
@@ -184,16 +186,16 @@ def box_of(rows, lam):
     return low, np.where(high > low, high, low + 1.0)  # one column constant: any width is right
 
 
-def _refined(kernel, rows, lam, how, low, high, most):
+def _refined(kernel, rows, lam, how, box, most, clock):
     """(eps, WaveInverse, report): finer grids until the mean no longer changes by more than it may."""
     some, spread = take(rows.X, drawn(rows.n, COMPARED, 5)), float(np.sqrt(rows.y.var(axis=0).mean()))
     enough, eps = how.enough(spread, float(np.sqrt(lam))), how.first
-    waves = Waves(kernel, low, high, eps, most=most)
+    waves, timed = Waves(kernel, *box, eps, most=most), Clock()
     found, mean = _at(waves, rows, lam, how, some)
     report = {"enough": enough, "distance": float("nan"), "fewer": 0, "near": False}
-    while not report["near"]:
+    while not report["near"] and clock.fits(LONGER * timed.seconds):
         try:
-            finer = Waves(kernel, low, high, eps / FINER, most=max(REFINED, FINER * waves.count))
+            finer, timed = Waves(kernel, *box, eps / FINER, most=max(REFINED, FINER * waves.count)), Clock()
         except TooManyWaves:
             break
         before, fewer, eps, waves = mean, waves.count, eps / FINER, finer
