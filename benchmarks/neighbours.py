@@ -222,6 +222,48 @@ def fourier_large(folder):
     told("fourier_large", predict=predict, peak_gb=peak, **scores(target, mean, std))
 
 
+def tiled(folder, name):
+    """A table tiled with noise to as many rows as ROWS says, 100 000 unless told."""
+    X, y, Z, target = uci(folder, name)
+    rng, n = np.random.default_rng(0), int(os.environ.get("ROWS", "100000"))
+    some = np.arange(n) % len(X)
+    X, y = X[some] + 0.05 * rng.standard_normal((n, X.shape[1])), y[some] + 0.02 * rng.standard_normal(n)
+    return X, y, Z, target, Matern32(0.7 * np.sqrt(X.shape[1])), {"protein": 0.1, "kin40k": 0.01}[name]
+
+
+def full(name):
+    """All rows after landmarks: the statistical stop beside a millionth of the error of predictions."""
+
+    def row(folder):
+        from mercer.primal import certificate
+
+        X, y, Z, target, kernel, lam = tiled(folder, name)
+        for part in (certificate.CERTIFIED, 1e-6) if os.environ.get("EXACTLY") else (certificate.CERTIFIED,):
+            certificate.CERTIFIED = part
+            model = KernelRidge(kernel, lam, approximation=Landmarks(1000, solve=True))
+            _, fit = clock(lambda model=model: model.fit(X, y))
+            rmse, said = float(np.sqrt(np.mean((model.predict(Z) - target) ** 2))), model.fit_report_["approximation"]
+            told(f"full_{name}", stop=part, rmse=rmse, fit=fit, words=said["words"])
+
+    return row
+
+
+def budget(name):
+    """The same within BUDGET seconds, beside landmarks alone within the same time."""
+
+    def row(folder):
+        X, y, Z, target, kernel, lam = tiled(folder, name)
+        for solve in (True, False):
+            how = Landmarks(1000 if solve else "auto", solve=solve)
+            seconds = float(os.environ.get("BUDGET", "60"))
+            model = KernelRidge(kernel, lam, approximation=how, time_budget=seconds)
+            _, fit = clock(lambda model=model: model.fit(X, y))
+            rmse, said = float(np.sqrt(np.mean((model.predict(Z) - target) ** 2))), model.fit_report_["approximation"]
+            told(f"budget_{name}", budget=seconds, solve=solve, rmse=rmse, fit=fit, words=said["words"])
+
+    return row
+
+
 ROWS = {
     "fourier": fourier,
     "fourier_learnt": fourier_learnt,
