@@ -160,7 +160,8 @@ def _fit(estimator, facts, data, budget, session):
     if classes is not None:
         fitted.classes_ = classes
     session.clear()
-    session.say(f"{fitted.fit_report_['approximation']['words']} ({session.seconds:.0f} s so far)")
+    words = fitted.fit_report_.get("approximation", {"words": "all rows are fitted exactly."})["words"]
+    session.say(f"{words} ({session.seconds:.0f} s so far)")
     if data.there is not None:
         facts["notes"].append(f"the rows were read and summed by {fitted.fit_report_['engine']}.")
     return fitted
