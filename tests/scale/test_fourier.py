@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import Fourier, GaussianProcessRegressor
+from mercer import Fourier, GaussianProcessRegressor, Neighbours
 from mercer.gram import Rows, nufft
 from mercer.gram.fourier import Waves
 from mercer.gram.groundwork import make_trend
@@ -12,6 +12,7 @@ from mercer.inference.fourier import FourierPosterior, box_of
 from mercer.inference.regression import RegressionPosterior
 from mercer.inference.waves import WaveInverse, WaveSums
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52
+from mercer.report import collect, write
 from mercer.selection import Evidence
 from mercer.selection.wave_search import search_waves
 from mercer.solvers import Cholesky, Span
@@ -131,6 +132,11 @@ def test_mean_and_variance_are_those_of_the_exact_process(trend, kernel, rng):
     assert found.report["near"] and found.local == (eps > 1e-4)
     assert np.sqrt(np.mean((a.mean - b.mean) ** 2)) < eps * spread
     np.testing.assert_allclose(b.variance, a.variance, rtol=2e-2 if found.local else 1e-3)
+    if not found.local:
+        np.testing.assert_allclose(found.covariance(Z)[1], exact.covariance(Z)[1], atol=1e-5)
+        assert found.sample(Z, 3, rng).shape == (50, 2, 3)
+    with pytest.raises(ValueError, match="no covariance between inputs"):
+        found.covariance(Z + 9.0)
     np.testing.assert_allclose(found.b, exact.b, rtol=1e-4, atol=30 * eps)
 
 
@@ -146,6 +152,18 @@ def test_rows_left_out_are_those_of_the_exact_process(rng):
     said = waves.fit_report_["approximation"]
     assert "by a factor" in said["words"] and "neighbours" not in said["words"]
     assert said["kind"] == "fourier" and waves.fit_report_["gram"] == "waves"
+
+
+def test_the_page_says_what_is_known_of_waves_and_neighbours(rng, tmp_path):
+    X = rng.uniform(0, 3, (150, 1))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(150)
+    for how, name in ((Fourier(), "Waves"), (Neighbours(8), "Neighbours")):
+        model = GaussianProcessRegressor(Gaussian(0.5), 0.01, criterion=None, approximation=how).fit(X, y)
+        found = collect(model, X, y)
+        assert found["local"]["numbers"]["coverage"] == model.fit_report_["approximation"]["coverage"]
+        write(found, tmp_path / f"{name}.html")
+        text = (tmp_path / f"{name}.html").read_text("utf-8")
+        assert f"<h3>{name}</h3>" in text and "within their 90 % intervals" in text
 
 
 def test_search_by_the_evidence_of_all_rows(rng):

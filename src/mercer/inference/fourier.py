@@ -7,7 +7,7 @@ from mercer._state import check
 from mercer.gram import take
 from mercer.gram.fourier import FINER, REFINED, TooManyWaves, Waves
 from mercer.gram.landmarks import drawn
-from mercer.inference.moments import Moments
+from mercer.inference.moments import Moments, draw, noise_at
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.waves import WaveInverse, WaveSums
 from mercer.solvers.normal import whiten
@@ -170,12 +170,20 @@ class FourierPosterior:
         return (self.rows.y[at] - self.mean(X)) / left[:, None], noise / left + self.waves.missing
 
     def covariance(self, X):
-        """Refused, as by neighbours."""
-        return self.near.covariance(X)
+        """(Moments, c(x, x′)) for all pairs of rows of X in the box, with few waves; else refused, as by neighbours."""
+        if self.factor is None or not self.waves.inside(X).all():
+            return self.near.covariance(X)
+        Phi, q, found = self.waves.rows(self.waves.angles(X)), self.rows.q, self.moments(X)
+        half = self.factor.half(np.ascontiguousarray(np.sqrt(self.waves.D2)[:, None] * Phi.T))
+        rest = whiten(self.near.factor, (self.rows.trend_at(X) - Phi @ self.coef[:, :q]).T)
+        C = self.lam * half.T @ half + rest.T @ rest
+        np.fill_diagonal(C, found.variance)
+        return found, C
 
     def sample(self, X, n_samples, rng, noisy=False):
-        """Refused, as by neighbours."""
-        return self.near.covariance(X)
+        """Joint draws of f, or with noise of y, at the rows of X: (r, t, n_samples)."""
+        found, C = self.covariance(X)
+        return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
 
 
 def box_of(rows, lam):

@@ -4,6 +4,7 @@ import math
 
 from mercer import _machine
 from mercer._clock import duration, latest
+from mercer.exceptions import NotEnoughMemory
 from mercer.solvers.plan import CAUTION, HEADROOM, cores_for
 from mercer.solvers.plan_class import Plan
 
@@ -102,7 +103,10 @@ def preferred(exact, n, *, memory=None, time_budget=None):
 
 def affordable(n, d, *, time_budget=None, **options):
     """The `Plan` of a solution for all rows after landmarks, where it ends in time; else None."""
-    plan = plan_landmarks(n, d, BEFOREHAND, time_budget=time_budget, solve=True, **options)
+    try:
+        plan = plan_landmarks(n, d, BEFOREHAND, time_budget=time_budget, solve=True, **options)
+    except NotEnoughMemory:
+        return None
     return plan if CAUTION * plan.seconds <= (AUTO if time_budget is None else time_budget) else None
 
 
