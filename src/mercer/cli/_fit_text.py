@@ -61,12 +61,23 @@ def page(result, said=()):
         from mercer.cli.evaluate import words
 
         parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
+    if result.get("forecast"):
+        parts.append(_forecast(result["forecast"]))
     notes = [note for note in result["notes"] if note not in said]
     if notes:
         parts.append("Notes\n" + "\n".join(f"  - {note}" for note in notes))
     written = [f"{what} in {path}" for what, path in result["files"].items() if path]
     parts.append("Written: " + ", ".join(written) + "." if written else "Not saved: -o model.mercer keeps the model.")
     return "\n\n".join(parts)
+
+
+def _forecast(found):
+    """The rows that come next, with intervals."""
+    rows = list(zip(*found.values(), strict=True))
+    lines = [tuple(f"{v:.10g}" if isinstance(v, int | float) else str(v) for v in row) for row in rows[:MOST]]
+    if len(rows) > MOST:
+        lines.append((f"… {len(rows) - MOST:,} more with --json",) + ("",) * 3)
+    return f"Forecast  with intervals of 90 %\n{table([tuple(found), *lines])}"
 
 
 def _data(result):

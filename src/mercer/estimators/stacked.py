@@ -321,10 +321,20 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         levels : float or array-like
             Between 0 and 1.
         """
-        levels = np.atleast_1d(np.asarray(levels, dtype=float))
-        if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"levels must be between 0 and 1, got {levels}.")
-        return quantiles_of(levels, *self._stack.normals(self._new_rows(X)))
+        return quantiles_of(check_levels(levels), *self.normals(X))
+
+    def normals(self, X):
+        """(means, standard deviations, weights) of the normals that a new y at x is a mixture of.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (k, m), ndarray of shape (k, m), ndarray of shape (k,)
+        """
+        return self._stack.normals(self._new_rows(X))
 
     def predict_interval(self, X, coverage=0.9, *, method="mixture", calibration=None):
         """The interval between two quantiles of the mixture, which holds a new target with probability ``coverage``.
@@ -356,8 +366,15 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         X : array-like of shape (m, d)
         y : array-like of shape (m,)
         """
-        X = self._new_rows(X)
-        return log_density_of(np.asarray(y, dtype=float), *self._stack.normals(X))
+        return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
+
+
+def check_levels(levels):
+    """Levels of quantiles as an array, between 0 and 1."""
+    levels = np.atleast_1d(np.asarray(levels, dtype=float))
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"levels must be between 0 and 1, got {levels}.")
+    return levels
 
 
 def _moments(parts, rows):
