@@ -9,6 +9,7 @@ import pytest
 
 from mercer import load
 from mercer.tabular import read_table
+from mercer.tabular.objects import found_in
 
 KERNEL = 'Gaussian().on(["age", "dose"]) * Categorical().on("site") + Spectrum(3).on("sequence")'
 
@@ -39,6 +40,31 @@ def changed(table, path, cells):
         rows[row][rows[0].index(column)] = text
     path.write_text("\n".join(",".join(row) for row in rows) + "\n", encoding="utf-8")
     return path
+
+
+def test_a_search_reads_texts_that_say_something(run, data, tmp_path):
+    model = tmp_path / "m.mercer"
+    options = ("-t", "y", "--ignore", "smiles", "--no-score", "--json", "-o", model)
+    found = json.loads(run("fit", data, *options)[1])
+    first = found["model"]["candidates"][0]
+    assert found["model"]["name"] == "stack" and "letters occur in sequence" in first["words"]
+    assert "Spectrum" in first["name"] and found["data"]["columns"][-1]["kind"] == "string"
+    code, out, _ = run("predict", model, data, "--interval", "0.9")
+    assert code == 0 and pl.read_csv(io.StringIO(out)).height == 30
+    quick = json.loads(run("fit", data, *options[:-2], "--quick")[1])
+    assert "sequence" in quick["data"]["ignored"] and any("looks like sequences" in one for one in quick["notes"])
+
+
+def test_texts_that_a_search_leaves_alone(table):
+    rows = [row.split(",") for row in table]
+    frame = pl.DataFrame(dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True)))
+    graphs = [f'{{"edges": [[0, {i + 1}]]}}' for i in range(30)]
+    names = pl.DataFrame({"name": [f"sample {i}" for i in range(30)], "graph": graphs, "odd": [*graphs[1:], "{}"]})
+    frame = frame.with_columns(names.get_columns())
+    assert found_in(frame) == {"sequence": "string", "graph": "graph"}  # five molecules are categories
+    assert found_in(frame, {"sequence"}) == {"graph": "graph"}
+    molecules = pl.DataFrame({"m": ["C" * (i + 1) + "O" for i in range(30)], "n": ["C1" + "C" * i for i in range(30)]})
+    assert found_in(molecules) == {"m": "string"}  # a ring that is open is none
 
 
 def test_from_the_fit_to_the_report(run, data, tmp_path):

@@ -158,7 +158,7 @@ def shape(kernel):
     """The expression without its numbers; […] are lengths for each column."""
     import numpy as np
 
-    from mercer.kernels import Columns, Product, Scaled, Standardised, Sum
+    from mercer.kernels import Columns, Kernel, Normalised, Product, Scaled, Standardised, Sum
 
     if isinstance(kernel, Sum | Product):
         return f"{shape(kernel.left)} {'+' if isinstance(kernel, Sum) else '*'} {shape(kernel.right)}"
@@ -166,8 +166,11 @@ def shape(kernel):
         return shape(kernel.kernel)
     given = kernel.get_params(deep=False)
     each = ["[…]"] if np.ndim(given.get("length_scale")) else []
-    plain = [repr(value) for name, value in given.items() if name in ("degree", "profile")]
-    return f"{type(kernel).__name__}({', '.join(each + plain)})".replace("()", "")
+    parts = [shape(value) for value in given.values() if isinstance(value, Kernel)]
+    if isinstance(kernel, Normalised):
+        return parts[0]
+    plain = [repr(value) for name, value in given.items() if name in ("degree", "profile", "k", "h", "radius")]
+    return f"{type(kernel).__name__}({', '.join(each + parts + plain)})".replace("()", "")
 
 
 def _score(score):

@@ -120,26 +120,21 @@ def _model(settings, frame, kernel, budget):
     name = model_name(settings, frame[settings.target], notes)
     labels = name in LABELS
     rows, y = usable_rows(frame, settings.target, labels, notes)
-    objects = kernel_objects(kernel, frame, settings.target)
+    kernel = settled(settings, kernel, name, len(rows), budget)
+    objects = kernel_objects(kernel, frame[rows], settings)
     with numbered(rows):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
         check_kernel(kernel, recipe, frame[rows])
-    kernel = settled(settings, kernel, name, len(rows), budget)
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
     series = None if labels else series_along(recipe, frame[rows].drop(settings.target))
     _check_forecast(settings, recipe, series)
-    if series is not None:
-        notes.append(
-            f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
-        )
-    elif settings.time is not None:
-        series = settings.time
-        notes.append(
-            f"rows are in the order of {series!r}: folds are of the second half, each predicted from what was before."
-        )
+    if series is not None or settings.time is not None:
+        how = f"a series along {series!r}" if settings.time is None else f"in the order of {settings.time!r}"
+        notes.append(f"rows are {how}: folds are of the second half, each predicted from what was before.")
     if choosing and settings.model == "auto":
         name = default_model(settings, name, series)
+    series = series or settings.time
     criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)

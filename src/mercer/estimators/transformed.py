@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._warn import warn
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators.stacked import StackedKernels, check_levels
+from mercer.estimators.stacked import StackedKernels
 from mercer.estimators.targets import KINDS, PlainTarget, Target
 from mercer.inference.stacking import log_density_of, quantiles_of
 from mercer.kernels import Kernel
@@ -81,6 +81,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
     def criterion(self):
         """What the estimator inside chooses by."""
         return self._inner().criterion
+
+    @property
+    def points_(self):
+        """Those of the model inside."""
+        return self.model_.points_
 
     @property
     def probabilistic(self):
@@ -285,7 +290,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
             Between 0 and 1.
         """
         check_is_fitted(self)
-        return self.target_.back(quantiles_of(check_levels(levels), *self._normals(X)))
+        return self.target_.back(quantiles_of(levels, *self._normals(X)))
 
     def _normals(self, X):
         """(means, standard deviations, weights) of the normals that a new z is a mixture of."""

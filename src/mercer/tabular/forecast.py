@@ -37,7 +37,7 @@ def rows_ahead(model, count):
     import polars as pl
 
     recipe, estimator = model.recipe_, model.estimator_
-    points = getattr(estimator, "model_", estimator).points_  # of a transformed target those of the model inside
+    points = estimator.points_
     j = time_column(points) if isinstance(points, np.ndarray) and points.ndim == 2 else None
     if j is None:
         raise DataError(
