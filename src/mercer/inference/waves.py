@@ -11,6 +11,8 @@ from mercer.solvers.small import factor
 from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import system
 
+BLOCK = 2**21  # rows whose waves are summed at once: of all of them copies take more memory than the rows
+
 
 class WaveSums:
     """ΦᵀWΦ, ΦᵀW[H y] and [H y]ᵀW[H y] of some rows on a grid of waves, y without its plain trend.
@@ -31,14 +33,18 @@ class WaveSums:
 
     def __init__(self, waves: Waves, rows: Rows):
         self.waves, self.n, self.q, self.t = waves, rows.n, rows.q, rows.t
-        u, w = waves.angles(rows.X), rows.weights()
-        H, y = rows.scaled(rows.H), rows.scaled(rows.y)
-        self.plain = least_squares(H, y, np.zeros(rows.q))[0] if rows.q else np.zeros((0, rows.t))
-        both = np.hstack([rows.H, rows.y - rows.H @ self.plain])
-        self.T = Convolution(waves.sums(u, w))
-        self.B = np.column_stack([waves.adjoint(u, w * column) for column in both.T])
-        self.G = both.T @ (w[:, None] * both)
-        self.trend_logdet = Span(H).logdet if rows.q else 0.0
+        H = rows.scaled(rows.H)
+        self.plain = least_squares(H, rows.scaled(rows.y), np.zeros(rows.q))[0] if rows.q else np.zeros((0, rows.t))
+        self.trend_logdet, sums, width = Span(H).logdet if rows.q else 0.0, 0.0, rows.q + rows.t
+        self.B, self.G = np.zeros((waves.count, width)), np.zeros((width, width))
+        for i in range(0, rows.n, BLOCK):
+            part = slice(i, i + BLOCK)
+            u, w = waves.angles(rows.X[part]), np.ones(len(rows.y[part])) if rows.weight is None else rows.weight[part]
+            both = np.hstack([rows.H[part], rows.y[part] - rows.H[part] @ self.plain])
+            sums = sums + waves.sums(u, w)
+            self.B += np.column_stack([waves.adjoint(u, w * column) for column in both.T])
+            self.G += both.T @ (w[:, None] * both)
+        self.T = Convolution(sums)
 
 
 class WaveInverse:
