@@ -97,7 +97,8 @@ class LossLikelihood:
 
     def value(self, f):
         """Return −Σ cL."""
-        return -np.sum(self.c * self.loss.value(self.y, f))
+        with np.errstate(over="ignore"):  # −∞ is what a step too far gives: it is taken back
+            return -np.sum(self.c * self.loss.value(self.y, f))
 
     def gradient(self, f):
         """−cL′."""
