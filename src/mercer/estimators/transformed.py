@@ -170,10 +170,12 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return self._beside(self._inner().plan(n, d, targets=targets, rows=rows))
 
     def _beside(self, plan):
-        """The plan of a fit beside the factor of the best model so far, where several are tried."""
-        if self.target != "auto" or plan.solver not in SOLVERS:
+        """The plan of a fit and the inverse that judges it, beside the best model so far where several are tried."""
+        if plan.solver not in SOLVERS or SOLVERS[plan.solver].iterative:
             return plan
-        return replace(plan, memory_bytes=plan.memory_bytes + min(plan.memory_bytes, 8.0 * plan.n**2))
+        factor = 8.0 * plan.n**2
+        best = factor if self.target == "auto" else 0.0
+        return replace(plan, memory_bytes=max(plan.memory_bytes, 2.0 * factor) + best)
 
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed, the transform too; see `KernelEstimator.frozen`."""

@@ -7,6 +7,7 @@ from scipy.linalg.lapack import dpstrf
 from mercer._cached import cached_property
 from mercer._machine import check_memory
 from mercer._threads import one_blas_thread
+from mercer._tiles import ROWS, spans
 
 
 class PivotedFactor:
@@ -89,6 +90,35 @@ def pivoted_cholesky(K, tol=None, memory=None):
         factor, order, rank, _ = dpstrf(A, tol=tol * largest, lower=1, overwrite_a=1)
     order = order - 1
     L = np.zeros((n, rank))
-    L[order] = np.tril(factor)[:, :rank]
+    for i, j in spans(n, ROWS):  # by rows: the triangle as a copy would be one more array
+        L[order[i:j]] = np.tril(factor[i:j, :rank], i)
     pivots = np.diagonal(factor)[:rank] ** 2
     return PivotedFactor(L, order[:rank], float(pivots.max() / pivots.min()))
+
+
+def leading_columns(K, most):
+    """(F, missed): F Fᵀ ≈ K of at most so many columns, pivots first, and tr(K − F Fᵀ); 0 where only rounding is left.
+
+    Memory grows with n, not with n².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers.pivoted import leading_columns
+    >>> F, missed = leading_columns(DenseGram.from_matrix(np.ones((3, 3))), 2)
+    >>> F.ravel(), missed
+    (array([1., 1., 1.]), 0.0)
+    """
+    left = np.maximum(K.diag(), 0.0)
+    least = K.n * np.finfo(float).eps * left.max(initial=0.0)
+    F = np.empty((K.n, min(K.n, most)), order="F")  # pages are taken as columns are written
+    for k in range(F.shape[1]):
+        pivot = int(left.argmax())
+        if not left[pivot] > least:
+            return F[:, :k], 0.0
+        column = (K.rows([pivot])[0] - F[:, :k] @ F[pivot, :k]) / np.sqrt(left[pivot])
+        F[:, k] = column
+        left = np.maximum(left - column**2, 0.0)
+        left[pivot] = 0.0
+    return F, float(left.sum()) if left.max(initial=0.0) > least else 0.0

@@ -17,7 +17,7 @@ ROUNDS, INTERIOR, HARDER = 500.0, 40.0, 0.75  # times 2n², and at most n³: wha
 
 
 def factors_steps(n, memory=None):
-    """Whether Newton's steps factor matrices: few rows, and K, the rows that are curved and their factor fit.
+    """Whether Newton's steps factor matrices: few rows, and K and a factor of the rows that are curved fit.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def factors_steps(n, memory=None):
     >>> factors_steps(1000), factors_steps(1000, memory=1e7), factors_steps(5000)
     (True, False, False)
     """
-    return n <= FACTOR_UP_TO and _fits(24.0 * n**2, memory)
+    return n <= FACTOR_UP_TO and _fits(16.0 * n**2, memory)
 
 
 def plan_smooth(n, *, memory=None, direct=None, classes=0, folds=False, left_out=False):
@@ -54,9 +54,9 @@ def plan_smooth(n, *, memory=None, direct=None, classes=0, folds=False, left_out
         if classes:
             return 8.0 * rows**2 * (classes + 3)
         factor = factors_steps(rows, memory) if direct is None else direct
-        return 24.0 * rows**2 if factor else 8.0 * rows**2 + CG().memory(rows)
+        return 16.0 * rows**2 if factor else 8.0 * rows**2 + CG().memory(rows)
 
-    both = max(_with_folds(need, n, folds), 24.0 * n**2 if left_out else 0.0)
+    both = max(_with_folds(need, n, folds), 16.0 * n**2 if left_out else 0.0)
     again = 4.0 * n**2 if _fits(4.0 * n**2, memory) else 0.0  # in float32, for the products
     work = {"float64": 2.0 * PASSES * n * n + (NEWTON * n**3 / 3 if n <= FACTOR_UP_TO else 0.0)}
     return _kept("softmax" if classes else "newton", n, memory, both, again + CG().memory(n), work)
