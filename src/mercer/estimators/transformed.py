@@ -12,7 +12,7 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.targets import KINDS, PlainTarget, Target
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers.plan import SOLVERS
+from mercer.solvers.plan import SOLVERS, operations
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 AUTO = ("none", "log", "yeo-johnson")
@@ -173,9 +173,12 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         """The plan of a fit and the inverse that judges it, beside the best model so far where several are tried."""
         if plan.solver not in SOLVERS or SOLVERS[plan.solver].iterative:
             return plan
-        factor = 8.0 * plan.n**2
-        best = factor if self.target == "auto" else 0.0
-        return replace(plan, memory_bytes=max(plan.memory_bytes, 2.0 * factor) + best)
+        array, tried = 8.0 * plan.n**2, len(AUTO) if self.target == "auto" else 1
+        judged = operations("cholesky", plan.n, None, targets=1) | {"float64": float(plan.n) ** 3}
+        work = {kind: tried * (plan.work.get(kind, 0.0) + judged.get(kind, 0.0)) for kind in {**plan.work, **judged}}
+        searching = {kind: tried * count for kind, count in plan.searching.items()}
+        need = max(plan.memory_bytes, 2.0 * array) + (array if tried > 1 else 0.0)
+        return replace(plan, memory_bytes=need, work=work, searching=searching)
 
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed, the transform too; see `KernelEstimator.frozen`."""

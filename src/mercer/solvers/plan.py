@@ -24,7 +24,7 @@ DECOMPOSED = 6  # n × n arrays of float64 that a search of λ alone has at its 
 EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one costs in factorisations
 HEADROOM = 0.9  # part of the free memory that a plan may use
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
-QR = 60.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
+QR = 45.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
 CAUTION = 1.6  # times what was predicted: what is kept for a last fit, or asked of one beside an approximation
 
 
@@ -201,7 +201,7 @@ def operations(name, n, d=None, dtype=np.float64, targets=1):
     product = 2.0 * n * n * targets + 2.0 * (d or 10) * half
     solve = 4.0 * n * n * targets
     if name == "spectral":
-        return {"float64": 9.0 * n**3 + 2.0 * (d or 10) * half + solve, "entries": half}
+        return {"float64": 7.0 * n**3 + 2.0 * (d or 10) * half + solve, "entries": half}
     if name == "mixed":
         work = {"float32": n**3 / 3 + solve * MIXED_PRODUCTS, "entries": half * (0.5 + MIXED_PRODUCTS)}
         return work | {own: work.get(own, 0.0) + MIXED_PRODUCTS * product}
