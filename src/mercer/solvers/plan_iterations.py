@@ -94,7 +94,7 @@ def plan_dual(n, *, memory=None, tol=1e-3, double=False, folds=False, hard=1.0, 
     size = 8.0 if double or n <= EXACT or tol < FINE else 4.0
 
     def need(rows):
-        return size * rows**2 + 4.0 * min(rows, BLOCK) ** 2
+        return size * rows**2 + (2.0 if size == 8.0 else 4.0) * min(rows, BLOCK) ** 2
 
     steps = min(ROUNDS * float(n) ** 1.5 * hard**HARDER, INTERIOR * float(n) ** 3)
     rest = 4.0 * n**2 + 4.0 * min(n, BLOCK) ** 2  # in float32, or as many rows of it as there is room for
