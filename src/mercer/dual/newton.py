@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer import _machine
 from mercer.gram import DenseGram
-from mercer.gram.chosen import ChosenGram
+from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
 from mercer.solvers.plan_iterations import KEPT, factors_steps
@@ -265,7 +265,7 @@ class _System:
         """(S K S + I)⁻¹ B on the curved rows; conjugate gradients see all rows, with S = 0 where one is straight."""
         if self.exact:
             K = self._stored()
-            inverse = self.solver.rescaled(_part(K, curved))(s)
+            inverse = self.solver.rescaled(part_of(K, curved))(s)
             found = inverse @ B
         else:
             if self._shared is None:
@@ -284,13 +284,6 @@ class _System:
             dtype, spare = (np.float64, 1) if self.exact else (np.float32, 0)
             self._fast = store(self.K, dtype, self.memory, spare)
         return self._fast
-
-
-def _part(K, index):
-    """The Gram of some rows: all of it, few as a copy, most without one."""
-    if len(index) == K.n:
-        return K
-    return K.restrict(index) if K.matrix is None or len(index) < K.n / 2 else ChosenGram(K, index)
 
 
 def store(K, dtype, memory=None, spare=0):

@@ -66,3 +66,19 @@ class ChosenGram(Gram):
     def represent(self, alpha):
         """(points, α)."""
         return self.restrict(np.arange(self.n)).represent(alpha)
+
+
+def part_of(K, index):
+    """The Gram of some rows, ascending: all of them as it is, few as a copy, most without one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.gram.chosen import part_of
+    >>> part_of(DenseGram.from_matrix(np.eye(3)), np.array([0, 2]))
+    ChosenGram(DenseGram(n=3), n=2)
+    """
+    if len(index) == K.n:
+        return K
+    return K.restrict(index) if K.matrix is None or len(index) < K.n / 2 else ChosenGram(K, index)

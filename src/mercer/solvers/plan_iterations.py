@@ -10,7 +10,8 @@ KEPT = 0.7  # part of the free memory that K, and what is made of it, may take
 EXACT, FINE = 2048, 1e-5  # a dual keeps K in float64 for so few rows, or below this tolerance; else in float32
 SHARE = 0.8  # part of the free memory that K of a dual may take
 BLOCK = 4096  # rows of the largest block of a dual
-FOLD = 0.8  # part of the rows that a fold learns from
+FOLD = 0.9  # part of the rows that a fold learns from, about
+WIDE = 2048  # columns of an inverse at once, for its diagonal
 PASSES = 30.0  # over K, where its values are computed again
 NEWTON = 6  # factors of a fit with a smooth loss, about
 ITERATED = 1200.0  # times n²: all steps of such a fit by conjugate gradients, K read from memory
@@ -60,7 +61,7 @@ def plan_smooth(n, *, memory=None, direct=None, classes=0, folds=False, left_out
         factor = factors_steps(rows, memory) if direct is None else direct
         return 16.0 * rows**2 if factor else 8.0 * rows**2 + CG().memory(rows)
 
-    both = max(_with_folds(need, n, folds), 16.0 * n**2 if left_out else 0.0)
+    both = max(_with_folds(need, n, folds), 16.0 * n**2 + 8.0 * n * min(n, WIDE) if left_out else 0.0)
     again = 4.0 * n**2 if _fits(4.0 * n**2, memory) else 0.0  # in float32, for the products
     steps = NEWTON * n**3 / 3 if n <= FACTOR_UP_TO and direct is not False else ITERATED * n * n
     work = {"float64": 2.0 * PASSES * n * n + max(1, classes) ** 2 * steps}
