@@ -267,7 +267,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
-        kernels = base.given_kernels(self, auto=True)
+        kernels = base.given_kernels(self, auto=True, X=X)
         if loss.classification:
             X = check_X(self, X, reset=True, kernel=kernels[0])
             y = check_labels(self, X, y)

@@ -31,8 +31,9 @@ from mercer.inference.stacking import (
     scale_weights,
     scaled,
 )
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.kernels_search import stand_in
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.solvers import choose
 from mercer.solvers.fitted import left_out
@@ -126,7 +127,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         "weights_": "float k",
         "scale_weights_": "float k s",
         "stack": Stack,
-        "n_features_in_": "size d",
+        "n_features_in_": ("size d", None),
     }
     state_extras = {"stack": "_stack", "left": "_left"}
     probabilistic = True
@@ -177,7 +178,9 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return automatic(self.kernel)
 
     def _fit(self, X, y, sample_weight):
-        X, y = check_X_y(self, X, y, Gaussian())
+        first = stand_in(X) if automatic(self.kernel) or not len(self.kernel) else as_kernel(self.kernel[0])
+        X, y = check_X_y(self, X, y, first)
+        X = first.validate(X)
         if y.ndim > 1 and y.shape[1] > 1:
             raise ValueError(f"StackedKernels has one target, got {y.shape[1]}; fit one for each.")
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
@@ -240,7 +243,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             "is the mean of y.",
             UserWarning,
         )
-        return [1e-6 * spread * Gaussian(1.0)], [spread], ["a constant"]
+        return [1e-6 * spread * Constant()], [spread], ["a constant"]
 
     def _weigh(self, means, stds, rows):
         """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
@@ -322,10 +325,20 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         levels : float or array-like
             Between 0 and 1.
         """
-        levels = np.atleast_1d(np.asarray(levels, dtype=float))
-        if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"levels must be between 0 and 1, got {levels}.")
-        return quantiles_of(levels, *self._stack.normals(self._new_rows(X)))
+        return quantiles_of(levels, *self.normals(X))
+
+    def normals(self, X):
+        """(means, standard deviations, weights) of the normals that a new y at x is a mixture of.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (k, m), ndarray of shape (k, m), ndarray of shape (k,)
+        """
+        return self._stack.normals(self._new_rows(X))
 
     def predict_interval(self, X, coverage=0.9, *, method="mixture", calibration=None):
         """The interval between two quantiles of the mixture, which holds a new target with probability ``coverage``.
@@ -357,8 +370,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         X : array-like of shape (m, d)
         y : array-like of shape (m,)
         """
-        X = self._new_rows(X)
-        return log_density_of(np.asarray(y, dtype=float), *self._stack.normals(X))
+        return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
 
 
 def _moments(parts, rows):
