@@ -113,9 +113,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
     regularization_ = fit_report_ = Unless({})
 
-    time_budget = None
+    time_budget = criterion = None
     _clock = FOREVER  # of a fit that is under way
-    criterion = None
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
     probabilistic = False  # whether predict(X, return_std=True, noisy=True) states the deviation of a new target
