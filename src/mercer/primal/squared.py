@@ -82,7 +82,7 @@ class _Squares:
             add_square(sums[0], F)
             return
         F, tail = self.rows(block)
-        corner = sums[0][inner:, inner:] + tail.T @ tail  # y and the trend in float64
+        corner = sums[0][inner:, inner:] + np.tril(tail.T @ tail)  # y and the trend in float64
         part = np.zeros(sums[0].shape, dtype=np.float32)
         add_square(part, F)
         add_lower(sums[0], part)
