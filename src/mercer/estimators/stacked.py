@@ -184,8 +184,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         if y.ndim > 1 and y.shape[1] > 1:
             raise ValueError(f"StackedKernels has one target, got {y.shape[1]}; fit one for each.")
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
-        solver, self.plan_ = self._choose(rows.n, rows.d, binding=True)
-        kernels, lams, words = self._search(rows, solver) if automatic(self.kernel) else self._given(rows)
+        solver, self.plan_, tried = self._choose(rows.n, rows.d, binding=True)
+        kernels, lams, words = self._search(rows, solver, tried) if automatic(self.kernel) else self._given(rows)
         parts, words, told = _usable(kernels, lams, words, rows, solver)
         means, stds = _moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
@@ -200,11 +200,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return self._choose(n, d, binding=False)[1]
 
     def _choose(self, n, d, binding):
-        """(solver, plan): a factor of each kernel that is weighed, and one more array for what is left out."""
+        """(solver, plan, kernels that are weighed): a factor of each, and one more array for what is left out."""
         limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
         solver, plan = choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
         factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
-        return solver, replace(plan, memory_bytes=max(plan.memory_bytes, (factors + 1) * 8.0 * n**2))
+        work = {kind: LAST * factors * count for kind, count in plan.work.items()}
+        need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
+        return solver, replace(plan, memory_bytes=need, work=work), factors
 
     def _tried(self, n, last):
         """How many kernels are weighed: as many as memory and time allow, a factor taking ``last`` seconds."""
@@ -222,14 +224,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             check_kernel(kernel, rows.X)
         return kernels, [float(lam) for lam in self.lam], [repr(kernel) for kernel in kernels]
 
-    def _search(self, rows, solver):
+    def _search(self, rows, solver, tried):
         """Kernels, λ and words as a search proposes them; a constant target needs none."""
         if self.criterion is None:
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        tried = self._tried(rows.n, self.plan_.last)
-        clock = self._search_clock(fits=LAST * tried) if self._clock.limited else Clock(SECONDS)
+        clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
         found = searched(self, rows, self.criterion, solver, keep=tried, clock=clock)
         self.selection_ = found.result().warn()
         return [list(column) for column in zip(*((c.kernel, c.lam, c.words) for c in found.candidates_), strict=True)]

@@ -14,7 +14,7 @@ from mercer.estimators.targets import KINDS, PlainTarget, Target
 from mercer.inference.stacking import log_density_of, quantiles_of
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers.plan import SOLVERS
+from mercer.solvers.plan import SOLVERS, operations
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 AUTO = ("none", "log", "yeo-johnson")
@@ -180,10 +180,15 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return self._beside(self._inner().plan(n, d, targets=targets, rows=rows))
 
     def _beside(self, plan):
-        """The plan of a fit beside the factor of the best model so far, where several are tried."""
-        if self.target != "auto" or plan.solver not in SOLVERS:
+        """The plan of a fit and the inverse that judges it, beside the best model so far where several are tried."""
+        if plan.solver not in SOLVERS or SOLVERS[plan.solver].iterative:
             return plan
-        return replace(plan, memory_bytes=plan.memory_bytes + min(plan.memory_bytes, 8.0 * plan.n**2))
+        array, tried = 8.0 * plan.n**2, len(AUTO) if self.target == "auto" else 1
+        judged = operations("cholesky", plan.n, None, targets=1) | {"float64": float(plan.n) ** 3}
+        work = {kind: tried * (plan.work.get(kind, 0.0) + judged.get(kind, 0.0)) for kind in {**plan.work, **judged}}
+        searching = {kind: tried * count for kind, count in plan.searching.items()}
+        need = max(plan.memory_bytes, 2.0 * array) + (array if tried > 1 else 0.0)
+        return replace(plan, memory_bytes=need, work=work, searching=searching)
 
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed, the transform too; see `KernelEstimator.frozen`."""
