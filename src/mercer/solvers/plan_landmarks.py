@@ -18,7 +18,7 @@ LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
 CANDIDATES = 10  # for each landmark
 PASSES = 40  # products with all of K that a solution takes after landmarks
 BEFOREHAND = 1024  # landmarks that "auto" solves for before all rows
-JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
+JUDGED, CERTIFYING = 4096, 512  # rows that leave-one-out is asked of, and that a certificate is made at
 
 
 def plan_landmarks(
