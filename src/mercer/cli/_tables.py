@@ -51,11 +51,11 @@ def check_target(frame, target, option="--target"):
 
 
 def check_names(settings, frame, labels=False):
-    """Refuse names of columns that are not there, and the target; ``labels``: --categorical TARGET means labels."""
+    """Refuse names of columns that are not there, and the target; ``labels``: --categorical and --numeric may name it."""
     for option in ("ignore", "categorical", "numeric"):
         for name in getattr(settings, option) or ():
             check_target(frame, name, f"--{option}")
-            if name == settings.target and not (labels and option == "categorical"):
+            if name == settings.target and not (labels and option != "ignore"):
                 raise Usage(f"--{option} {name}: this is the target; the option is for the other columns")
     for option in ("id", "group", "time"):
         name = getattr(settings, option, None)
