@@ -170,7 +170,7 @@ def _score(score):
         error = f" ± {one['error']:.3f}" if len(one["scores"]) > 1 else ""
         rows.append((one["name"], f"{one['score']:.3f}{error}", *numbers))
     lines = [f"Score     {score['how']}: chosen and judged on different rows", table(rows)]
-    if score["optimism"] is not None:
+    if score["optimism"] is not None and abs(score["optimism"]) >= 0.0005:
         lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")
     best = max(score["baselines"], key=lambda one: one["score"])
     if best["score"] > score["mean"]:

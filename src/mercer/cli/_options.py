@@ -353,6 +353,8 @@ def make_estimator(settings, name, criterion, kernel, budget):
         return cls(criterion=criterion, **options)
     if name not in ("ridge", "gp", "gpc", "svr"):
         options["loss"] = name
+    if name == "gpc":  # of several classes Laplace's probabilities are far too cautious; one number mends most of it
+        options["temperature"] = True
     if fixed and name == "gpc":  # it has no λ
         return cls(kernel, criterion=None, **options)
     return cls(kernel, criterion=criterion, optimize="lam" if fixed else "all", **options)

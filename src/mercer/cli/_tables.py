@@ -51,7 +51,7 @@ def check_target(frame, target, option="--target"):
 
 
 def check_names(settings, frame, labels=False):
-    """Refuse names of columns that are not there, and the target; ``labels``: --categorical and --numeric may name it."""
+    """Refuse names of columns that are not there, and the target; ``labels``: but for --categorical and --numeric."""
     for option in ("ignore", "categorical", "numeric"):
         for name in getattr(settings, option) or ():
             check_target(frame, name, f"--{option}")

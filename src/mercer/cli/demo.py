@@ -3,7 +3,10 @@
 import contextlib
 import io
 import json
+import os
 import shlex
+import shutil
+import sys
 import time
 from importlib import resources
 from pathlib import Path
@@ -12,6 +15,15 @@ from mercer.cli._app import run as run_command
 from mercer.cli._tables import check_free
 
 TABLE, TARGET = "harvest.csv", "yield (t)"
+
+
+def _typed():
+    """What has to be typed for mercer, here: its name where the shell finds this one, else its place."""
+    own = Path(sys.executable).parent / ("mercer.exe" if os.name == "nt" else "mercer")
+    found = shutil.which("mercer")
+    if not own.exists() or (found and Path(found).resolve() == own.resolve()):
+        return "mercer"
+    return shlex.quote(os.path.relpath(own) if own.is_relative_to(Path.cwd()) else str(own))
 
 
 def run(settings):
@@ -31,5 +43,5 @@ def run(settings):
     print(f"  {' '.join(result['verdict'][:-1])}")
     page = Path(settings.output).resolve()
     print(f"\nThe page about it, with sliders, is in {settings.output}: open {page.as_uri()}")
-    print("Your own table: mercer fit your.csv --target COLUMN --report page.html")
+    print(f"Your own table: {_typed()} fit your.csv --target COLUMN --report page.html")
     return 0

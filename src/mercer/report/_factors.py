@@ -127,7 +127,7 @@ def find_factors(case, units=None):
         places = _read(case.kernel, case.X) if table or array else []
         labels = all_short(places) if table else [case.names[place] for place in places]
         codes = _categorical(case.kernel, case.X) if places else set()
-        found = [_of_values(label, place, _column(case.X, place), place in codes)
+        found = [_of_values(label, place, column_of(case.X, place), place in codes)
                  for label, place in zip(labels, places, strict=True)]  # fmt: skip
     return [_in_units(factor, (units or {}).get(factor.columns[0])) for factor in found]
 
@@ -201,7 +201,7 @@ def _of_values(name, place, values, category):
                   [short(state, 40) for state in states], states)  # fmt: skip
 
 
-def _column(X, place):
+def column_of(X, place):
     """The values of one column."""
     return X[place] if is_table(X) else X[:, place]
 

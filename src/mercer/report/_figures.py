@@ -5,6 +5,7 @@ import numpy as np
 from mercer.report._html import last_doubling, percent, show
 from mercer.report.charts import (
     BROAD,
+    COLOURS,
     SIZE,
     SMALL,
     along,
@@ -31,6 +32,8 @@ def effect_charts(s, first):
     if "curves" not in e or (first and e.get("one_input")):
         return []
     scale = axis(e["what"], [values for one in e["curves"] for values in (one["low"], one["high"])])
+    if e.get("classes"):
+        scale = axis("probability", [[0.0, 1.0]], margin=0.02)
     chosen = range(FIRST) if first else range(0 if e.get("one_input") else FIRST, len(e["curves"]))
     return [_effect(j, e["curves"][j], e, scale, SMALL if first else SIZE) for j in chosen if j < len(e["curves"])]
 
@@ -53,8 +56,32 @@ def one_input_charts(s):
     )]  # fmt: skip
 
 
+def _each_class(j, one, classes, scale, size):
+    """The probabilities of several classes along a column."""
+    if one.get("levels"):
+        x, kind = level_axis(one["name"], one["levels"]), {"big": True}
+        marks = [points(one["x"], p, name, colour, **kind) for p, name, colour in _coloured(one["each"], classes)]
+    else:
+        x = axis(one["name"], [one["x"]], margin=0.01, dates=bool(one.get("dates")))
+        marks = [line(one["x"], p, name, colour) for p, name, colour in _coloured(one["each"], classes)]
+    best = [classes[k] for k in np.argmax(one["each"], axis=0)]
+    order = [best[0], *(b for a, b in zip(best[:-1], best[1:], strict=True) if a != b)]
+    said = f"The likeliest is {order[0]} throughout." if len(order) == 1 else f"The likeliest: {', then '.join(order)}."
+    if one.get("levels"):
+        said = "The likeliest: " + ", ".join(f"{b} for {a}" for a, b in zip(one["levels"], best, strict=True)) + "."
+    read = "The probability of each class, averaged over rows, as only this column changes."
+    return chart(f"effect-{j}", f"Effect of {one['name']}", read, x, scale, marks, said, None, size)
+
+
+def _coloured(each, classes):
+    """(probabilities, class, colour) of each class."""
+    return zip(each, classes, COLOURS, strict=False)
+
+
 def _effect(j, one, e, scale, size):
     """A curve with its band; of a category a mark for each level."""
+    if e.get("classes"):
+        return _each_class(j, one, e["classes"], scale, size)
     shade = "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
     x, marks, note = along(one, one["x"], one["mean"], shade, "average")
     low, high = min(one["mean"]), max(one["mean"])
@@ -144,6 +171,13 @@ def learning_words(found):
         where = f"{times:.2f} times the noise floor" if times >= 1 else "at the noise floor"
         said += f" It ends {where} (from {floor['how']})."
     return said
+
+
+def first_charts(s):
+    """The charts of the first screen: how good, what matters most; of objects, whether it is sure and would gain."""
+    made = [*first_chart(s), *one_input_charts(s), *effect_charts(s, True)]
+    spare = [*uncertainty_charts(s)[:1], *learning_charts(s)] if len(made) < 2 else []
+    return [*made, *({**one, "size": SMALL} for one in spare)]
 
 
 def data_charts(s):

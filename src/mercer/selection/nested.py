@@ -122,6 +122,7 @@ def nested_cv(
         return None
     scores, plain, choices, predictions, proba = zip(*found, strict=True)
     done = folds[: len(found)]
+    others = {name: parts for name, parts in others.items() if len(parts) == len(done)}  # folds may have grown to trees
     return NestedResult(
         scores=np.array(scores),
         plain_scores=np.array(plain),

@@ -17,6 +17,11 @@ TOTAL = re.compile(
 NUMBER = re.compile(r"[+-]?(\d[\d.,'\s]*|[.,]\d+)([eE][+-]?\d+)?%?")
 
 
+def brief(text, letters=40):
+    """A text, or its first letters with a sign that there are more."""
+    return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
+
+
 def filled(row):
     """Cells of a row that are not blank."""
     return sum(bool(cell.strip()) for cell in row)
@@ -48,7 +53,7 @@ def without_titles(data, rows, name, skip, notes):
     if skip is None:
         first = next(cell.strip() for cell in rows[0][1] if cell.strip())
         notes.append(
-            f"{name}: {count(lines, 'line')} above the header ({first[:40]!r}) left out; --skip-lines 0 keeps "
+            f"{name}: {count(lines, 'line')} above the header ({brief(first)!r}) left out; --skip-lines 0 keeps "
             f"{'it' if lines == 1 else 'them'}."
         )
     return b"\n" * lines + data[end + 1 :]
@@ -65,7 +70,9 @@ def without_footnotes(data, separator, width, rows_of, name, notes):
             break
         body, left = rest.rstrip(b"\n"), [*left, *words]
     if left:
-        notes.append(f"{name}: {count(len(left), 'line')} at the end ({left[-1][:40]!r}) left out: no cells of a row.")
+        notes.append(
+            f"{name}: {count(len(left), 'line')} at the end ({brief(left[-1])!r}) left out: no cells of a row."
+        )
     return body + b"\n" if left else data
 
 
