@@ -185,8 +185,9 @@ def _model(name):
 
 
 def _there(s):
-    """The sections of a page: sliders where there are some."""
-    return [one for one in ORDER if one[0] != "whatif" or "factors" in (s.get("whatif") or {})]
+    """The sections of a page: columns and sliders where there are some."""
+    empty = {key for key, part in (("whatif", "factors"), ("effects", "columns")) if part not in (s.get(key) or {})}
+    return [one for one in ORDER if one[0] not in empty]
 
 
 def _contents(s):
