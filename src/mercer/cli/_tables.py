@@ -78,7 +78,10 @@ def as_recipe(settings):
 def load_model(path):
     """(model, header) of a model file."""
     from mercer import files
+    from mercer.tabular.reading import no_file
 
+    if not os.path.exists(path):
+        raise no_file(path)
     header = files.read_header(path)
     model = files.load(path)
     if "recipe_" not in vars(model):

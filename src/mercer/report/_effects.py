@@ -231,7 +231,7 @@ POINTS, AVERAGED = 25, 40  # points of a curve, rows it is an average over
 SHOWN_LEVELS = 10  # levels of a category with a mark
 SHOWN_CLASSES = 5  # classes with a curve
 COLUMNS = 40
-FINE = 120  # points of the curve of a single input
+FINE, AHEAD = 120, 0.15  # points of the curve of a single input, and how far a series is foreseen, of its length
 MEASURE = "root mean square change of the prediction when the column is shuffled, in its standard deviations"
 
 
@@ -262,12 +262,16 @@ def effects_section(case, left):
 
 
 def one_input(case, left, factor):
-    """The rows of a single column of numbers, the fitted curve, and its 90 % interval; None for levels and labels."""
+    """The rows of a single column of numbers, the fitted curve, and its 90 % interval; None for levels and labels.
+
+    Of a series that was judged by forecasts the curve goes on beyond its end.
+    """
     if factor.kind != NUMBER or case.classes is not None:
         return None
     shown = case.shown()
-    places = np.linspace(factor.values.min(), factor.values.max(), FINE)
-    Z = put(case, case.take(np.zeros(FINE, dtype=int)), factor, places)
+    end = factor.values.max() + (AHEAD * np.ptp(factor.values) if case.forward else 0.0)
+    places = np.linspace(factor.values.min(), end, FINE * (3 if case.forward else 1))
+    Z = put(case, case.take(np.zeros(len(places), dtype=int)), factor, places)
     f, half = case.predict(Z), half_width(case, left, Z)
     return {
         "name": factor.name,

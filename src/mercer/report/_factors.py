@@ -83,7 +83,14 @@ class Factor:
         if self.kind == LEVELS:
             return self.levels[value]
         found = float(self.shown(value))
-        return day(found) if self.dates else number(found, 4)
+        return day(found) if self.dates else number(found, self.digits)
+
+    @property
+    def digits(self):
+        """Digits that tell its values apart: 1958.25 of years, −122.23 of degrees."""
+        wide = abs(self.scale) * float(np.ptp(self.values))
+        far_off = np.abs(self.shown([self.values.min(), self.values.max()])).max()
+        return 4 if not 0 < wide < far_off else min(4 + max(int(np.log10(far_off / wide)), 0), 9)
 
     def level_of(self, place):
         """What a column of X is called: of several that are one category the level that it stands for."""

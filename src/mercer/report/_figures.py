@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.report._html import last_doubling, percent, show
+from mercer.report._html import day, last_doubling, number, percent, show
 from mercer.report.charts import (
     BROAD,
     COLOURS,
@@ -29,12 +29,13 @@ FIRST = 3  # effects on the first screen
 def effect_charts(s, first):
     """Partial dependence of the three strongest columns, or of the others, all on one scale."""
     e = s["effects"]
-    if "curves" not in e or (first and e.get("one_input")):
+    if "curves" not in e or e.get("one_input"):
         return []
     scale = axis(e["what"], [values for one in e["curves"] for values in (one["low"], one["high"])])
     if e.get("classes"):
         scale = axis("probability", [[0.0, 1.0]], margin=0.02)
-    chosen = range(FIRST) if first else range(0 if e.get("one_input") else FIRST, len(e["curves"]))
+    few = FIRST - bool(e.get("classes"))  # a table of classes is as wide as two
+    chosen = range(few) if first else range(few, len(e["curves"]))
     return [_effect(j, e["curves"][j], e, scale, SMALL if first else SIZE) for j in chosen if j < len(e["curves"])]
 
 
@@ -45,6 +46,8 @@ def one_input_charts(s):
         return []
     x, y = one["x"], axis(s["title"], [one["measured"], one["mean"], one["low"] or [], one["high"] or []])
     marks = [line(x, one["mean"], "model", "orange")]
+    last = day(max(one["at"])) if one["dates"] else number(max(one["at"]), 6)
+    ahead = f"; beyond {last} it is a forecast" if max(x) > max(one["at"]) else ""
     marks = [points(one["at"], one["measured"], "rows", text=one["labels"]), *marks]
     if one["low"]:
         marks.insert(0, band(x, one["low"], one["high"], f"{percent(one['coverage'])} interval of a new row", "sky"))
@@ -52,7 +55,7 @@ def one_input_charts(s):
         "curve", f"{s['title']} against {one['name']}", "Dots are the rows, the line is what the model predicts, the "
         "band is where a new row is expected.",
         axis(one["name"], [x, one["at"]], margin=0.02, dates=bool(one["dates"])), y, marks,
-        f"The curve goes from {show(min(one['mean']))} to {show(max(one['mean']))}.", size=BROAD,
+        f"The curve goes from {show(min(one['mean']))} to {show(max(one['mean']))}{ahead}.", size=BROAD,
     )]  # fmt: skip
 
 

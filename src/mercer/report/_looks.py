@@ -120,7 +120,7 @@ def no_better_than_mean(s):
         what = "the commonest class" if s["task"] == "classification" else "the mean"
         yield f"{s['scores']['metric']} is {pair(this)}; {what} alone has {pair({**base, 'error': None})}."
     elif score is not None and s["scores"]["metric"] == "R²" and score <= min(2 * error, LITTLE):
-        yield f"R² is {pair(this)}: that anything is explained may be chance."
+        yield f"R² is {pair(this)}: {'nothing is explained' if score <= 0 else 'what is explained may be chance'}."
 
 
 @check("M202", remedy.better_than_simple)
@@ -157,7 +157,7 @@ def _best_simple(others):
 @check("M203", remedy.stiff)
 def residual_trend(s):
     """A smooth shape is left in the residuals."""
-    found = s["fit"]["tests"].get("trend")
+    found = None if s["scores"].get("forward") else s["fit"]["tests"].get("trend")
     if found and found["p"] < 1e-3 / max(s["data"]["columns"], 1) and found["share"] > 0.08:
         yield f"A curve along {found['name']} explains {percent(found['share'])} of the variance of the residuals."
 
@@ -176,7 +176,7 @@ def changing_spread(s):
 @check("M205", remedy.ORDERED)
 def ordered_residuals(s):
     """Residuals follow the order of the rows."""
-    found = s["fit"]["tests"].get("order")
+    found = None if s["scores"].get("forward") else s["fit"]["tests"].get("order")  # errors of one forecast are alike
     if found and found["z"] > 4 and found["r"] > 0.25:
         yield f"Residuals of neighbouring rows are alike: their correlation is {found['r']:.2f}."
 

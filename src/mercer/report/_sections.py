@@ -24,8 +24,7 @@ def verdict(s):
     )
     charts = figures(_figures.first_charts(s))
     if _many_classes(s):
-        wide = len(s["fit"]["classes"]) > 4
-        charts = [el("div", _confusion(s["fit"]), class_="chart broad" if wide else "chart"), *charts[: 2 if wide else 3]]
+        charts.insert(0, el("div", _confusion(s["fit"]), class_="chart broad"))
     return el(
         "section",
         el("div", words, _beside_simple(s["scores"]), class_=f"verdict {v['level']}"),

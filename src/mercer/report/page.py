@@ -185,8 +185,9 @@ def _model(name):
 
 
 def _there(s):
-    """The sections of a page: columns and sliders where there are some."""
+    """The sections of a page: columns and sliders where there are some, and more than one."""
     empty = {key for key, part in (("whatif", "factors"), ("effects", "columns")) if part not in (s.get(key) or {})}
+    empty |= {"effects"} if s["effects"].get("one_input") else set()  # its curve is on the first screen
     return [one for one in ORDER if one[0] not in empty]
 
 

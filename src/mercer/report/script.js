@@ -160,10 +160,10 @@ function softmax(values) {
   return parts.map((part) => part / all);
 }
 
-function written(value) {
-  const size = Math.abs(value);
+function written(value, range) {
+  const size = Math.abs(value), fine = range ? Math.max(0, Math.min(6, Math.ceil(Math.log10(100 / range)))) : 0;
   if (size !== 0 && (size < 1e-3 || size >= 1e9)) return value.toExponential(2).replace("-", "−");
-  const decimals = size >= 100 ? 0 : Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size || 1)) - 1));
+  const decimals = size >= 100 ? fine : Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size || 1)) - 1));
   const [whole, rest] = size.toFixed(decimals).split(".");
   const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
   return (value < 0 ? "−" : "") + grouped + (rest ? `.${rest}` : "");
@@ -207,9 +207,9 @@ function sliders() {
   const spread = half ? first[2] - first[0] : 0, low = w.low - spread, high = w.high + spread;
   const up = (value) => HIGH - 4 - (HIGH - 8) * Math.max(-0.1, Math.min(1.1, (value - low) / (high - low || 1)));
   const now = box.querySelector(".now"), interval = box.querySelector(".interval"), all = box.querySelector(".sliders");
-  const redraw = [];
+  const redraw = [], steps = w.factors.length > 1 ? STEPS : 5 * STEPS;
   w.factors.forEach((one, j) => {
-    const places = one.levels ? one.levels.map((_, k) => k) : Array.from({ length: STEPS }, (_, k) => one.low + (one.high - one.low) * k / (STEPS - 1));
+    const places = one.levels ? one.levels.map((_, k) => k) : Array.from({ length: steps }, (_, k) => one.low + (one.high - one.low) * k / (steps - 1));
     const across = (value) => (one.levels ? (value + 0.5) / places.length : (value - one.low) / (one.high - one.low || 1)) * (WIDE - 16) + 8;
     const picture = made("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "profile", "aria-hidden": "true" });
     const band = made("path", { class: "band c-sky" }), at = made("path", { class: w.classes ? "rule c-grey" : "rule c-orange" });
@@ -233,7 +233,7 @@ function sliders() {
       if (half && one.levels) band.setAttribute("d", curve.map((values, i) => `M${across(i) - 5} ${up(values[1])}h10V${up(values[2])}h-10Z`).join(""));
       else if (half) band.setAttribute("d", `M${d(1).join("L")}L${d(2).reverse().join("L")}Z`);
       at.setAttribute("d", `M${across(state[j]).toFixed(1)} 2V${HIGH - 2}`);
-      value.textContent = one.levels ? "" : one.dates ? asDate(state[j]) : written(state[j]);
+      value.textContent = one.levels ? "" : one.dates ? asDate(state[j]) : written(state[j], one.whole ? 0 : one.high - one.low);
     });
   });
   const back = made("button", { type: "button", class: "back" });

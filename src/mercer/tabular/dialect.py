@@ -167,7 +167,7 @@ def decode(data, name, notes):
             notes.append(f"{name} is not UTF-8 (line {place}); it was read as cp1252. Check letters with accents.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DataError(f"{name}, line {line}: a zero byte, so this is no text file; tables are CSV or Parquet.")
+        raise DataError(f"{name}, line {line}: a zero byte, so this is no text file; tables are CSV, Parquet or .xlsx.")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data

@@ -243,19 +243,26 @@ class TableModel(KernelEstimator):
             )
         return target
 
-    def predict(self, X):
+    @property
+    def probabilistic(self):
+        """Whether ``predict(X, return_std=True, noisy=True)`` states the deviation of a new target."""
+        return self.estimator_.probabilistic
+
+    def predict(self, X, **options):
         """Return f of each row of a table, in its order.
 
         Parameters
         ----------
         X : data frame
             With the columns of the fit, in any order.
+        **options
+            Of ``predict`` of the estimator: ``return_std`` of a process, for example.
 
         Returns
         -------
         ndarray of shape (n,)
         """
-        return self.estimator_.predict(self.inputs(X))
+        return self.estimator_.predict(self.inputs(X), **options)
 
     def inputs(self, frame):
         """Return X of a table, checked to be what the kernel reads.

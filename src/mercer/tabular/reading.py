@@ -174,9 +174,15 @@ def _bytes(source):
     if path.is_dir():
         raise DataError(f"{path} is a folder; give a file.")
     if not path.exists():
-        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FileNotFoundError(f"there is no file {path}{meant(path.name, near)}")
+        raise no_file(path)
     return path.read_bytes()
+
+
+def no_file(path):
+    """The error for a file that is not there, with the name beside it that may have been meant."""
+    path = Path(path)
+    near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    return FileNotFoundError(f"there is no file {path}{meant(path.name, near)}")
 
 
 def _parquet(data, name):
