@@ -10,7 +10,7 @@ from mercer import KernelMachine, Landmarks
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Gaussian
 from mercer.losses import Absolute, Hinge, Huber, Logistic, Poisson, Quantile, Squared, SquaredHinge
-from mercer.primal.smooth import Rounded
+from mercer.primal.rounded import Rounded
 
 SMOOTH = [Squared(), Huber(0.2), Poisson(), Logistic(), SquaredHinge()]
 

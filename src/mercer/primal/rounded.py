@@ -1,0 +1,94 @@
+"""The losses of all columns as one function of (y, f), corners rounded off: what a pass adds up."""
+
+import numpy as np
+
+WIDTH = 0.02  # of the spread of y, or of the margin: how far a corner is rounded off
+ROUNDS = (50.0, 7.0, 1.0)  # times that width, one after the other, on the sample
+
+
+class Rounded:
+    """L with its corners rounded off: max over a of (y − f)a − ε|a| − ½(r + δ)a² in the box of its dual.
+
+    Parameters
+    ----------
+    loss : Loss
+        With a ``dual``.
+    delta : float
+        δ: corners are rounded where the slope changes, over δ times the change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Absolute
+    >>> from mercer.primal.rounded import Rounded
+    >>> Rounded(Absolute(), 0.1).value(np.zeros(2), np.array([0.0, 3.0]))
+    array([0.  , 2.95])
+    """
+
+    def __init__(self, loss, delta):
+        self.loss, self.delta = loss, delta
+
+    def _best(self, y, f):
+        d = self.loss.dual(y, 1.0)
+        r = d.target - f
+        curve = d.ridge + self.delta
+        free = np.sign(r) * np.maximum(np.abs(r) - d.epsilon, 0.0) / curve
+        return d, r, np.clip(free, d.lower, d.upper), curve, free
+
+    def value(self, y, f):
+        """L rounded off."""
+        d, r, a, curve, _ = self._best(y, f)
+        return r * a - d.epsilon * np.abs(a) - 0.5 * curve * a * a
+
+    def grad(self, y, f):
+        """−a."""
+        return -self._best(y, f)[2]
+
+    def hess(self, y, f):
+        """1/(r + δ) between the bounds, else 0."""
+        _, _, a, curve, free = self._best(y, f)
+        return np.where((a == free) & (a != 0.0), 1.0 / curve, 0.0)
+
+
+class Separate:
+    """A loss for each column, each with its target."""
+
+    def __init__(self, losses, targets):
+        self.losses, self.targets = losses, targets
+        self.t = len(losses)
+
+    def __call__(self, y, f, curved=False):
+        """(Σ over columns of L, ∂L/∂f, ∂²L/∂f² if it is asked for)."""
+        columns = [(loss, y[:, j], f[:, i]) for i, (loss, j) in enumerate(zip(self.losses, self.targets, strict=True))]
+        value = sum(loss.value(a, b) for loss, a, b in columns)
+        slope = np.column_stack([loss.grad(a, b) for loss, a, b in columns])
+        return value, slope, np.column_stack([loss.hess(a, b) for loss, a, b in columns]) if curved else None
+
+
+class Joint:
+    """−log softmax of the class: y is +1 in its column, −1 in the others."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def __call__(self, y, f, curved=False):
+        """(−log p, p − 1[class], p(1 − p))."""
+        top = f.max(axis=1, keepdims=True)
+        e = np.exp(f - top)
+        total = e.sum(axis=1, keepdims=True)
+        mine, p = y > 0, e / total
+        return (np.log(total) + top)[:, 0] - f[mine], p - mine, p * (1.0 - p) if curved else None
+
+
+def losses_of(loss, columns, y, joint):
+    """([losses of all columns, from the roundest to the last], δ, whether anything was rounded off)."""
+    if joint:
+        return [Joint(columns)], 0.0, False
+    parts = loss.split()
+    pairs = [(one, j) for one in parts for j in range(columns)]
+    targets = [j for _, j in pairs]
+    if all(one.smooth for one in parts):
+        return [Separate([one for one, _ in pairs], targets)], 0.0, False
+    spread = 1.0 if loss.classification else float(np.subtract(*np.percentile(y, (75, 25)))) or float(y.std()) or 1.0
+    delta = WIDTH * spread
+    return [Separate([Rounded(one, times * delta) for one, _ in pairs], targets) for times in ROUNDS], delta, True
