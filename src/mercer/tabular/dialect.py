@@ -212,9 +212,9 @@ def check_separator(separator):
         raise DataError(f"the separator must be one ASCII character, no quotation mark or line end, got {separator!r}.")
 
 
-def separator_of(sample):
-    """The separator with which most lines have the same number of cells, two or more."""
-    best, chosen = 0.0, ","
+def separator_of(sample, usual=","):
+    """The separator with which most lines have the same number of cells, two or more; the usual one where none is."""
+    best, chosen = 0.0, usual
     for separator in SEPARATORS:
         widths = [len(row) for _, row in islice(rows_of(sample, separator), LINES)]
         width = max(set(widths), key=widths.count, default=0)
@@ -222,6 +222,26 @@ def separator_of(sample):
         if share > best:
             best, chosen = share, separator
     return chosen
+
+
+def between_blanks(data, sample, name, notes):
+    """The bytes with tabs for runs of blanks, where nothing else stands between cells and a column is numbers."""
+    rows = [line.split() for line in sample.splitlines() if line.strip()][:LINES]
+    widths = {len(row) for row in rows}
+    if len(rows) < 3 or widths != {len(rows[0])} or len(rows[0]) < 2 or any(sign in sample for sign in '\t;|"'):
+        return data
+    columns = list(zip(*rows[1:], strict=True))
+    if not any(all(NUMBER.fullmatch(cell) for cell in column) for column in columns):
+        return data
+    notes.append(f"{name}: blanks stand between the cells.")
+    return b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
+
+
+def named_separator(data):
+    """(separator, data without the line) of a first line such as sep=; that a spreadsheet writes; else (None, data)."""
+    first, _, rest = data.partition(b"\n")
+    found = re.fullmatch(rb'"?sep=(.)"?', first.strip(b"\r "), re.IGNORECASE)
+    return (found[1].decode("latin-1"), b"\n" + rest) if found else (None, data)
 
 
 def header_of(first, name, notes):

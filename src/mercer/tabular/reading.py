@@ -204,8 +204,12 @@ def _csv(data, name, header, separator, skip, notes):
     data = dialect.decode(data, name, notes)
     if not data.strip():
         raise DataError(f"{name} is empty.")
+    named, data = dialect.named_separator(data)
     sample = dialect.sample_of(data)
-    separator = separator or dialect.separator_of(sample)
+    if separator is None and named is None and dialect.separator_of(sample, None) is None:
+        data = dialect.between_blanks(data, sample, name, notes)
+        sample = dialect.sample_of(data)
+    separator = separator or named or dialect.separator_of(sample)
     dialect.check_separator(separator)
     top = list(islice(dialect.rows_of(sample, separator), dialect.LINES))
     data = without_titles(data, top, name, skip, notes)
