@@ -130,7 +130,7 @@ def ranked(estimator, X, y, feature_names=None):
     Parameters
     ----------
     estimator : KernelEstimator
-        Fitted.
+        The fitted model.
     X, y
         Rows of the fit, or some of them.
     feature_names : sequence of str, default=None

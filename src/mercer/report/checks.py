@@ -22,7 +22,7 @@ class Check(NamedTuple):
     Parameters
     ----------
     code : str
-        As M201.
+        The name of the check, such as M201.
     severity : {"problem", "warning", "tip"}
     title : str
     about : str
