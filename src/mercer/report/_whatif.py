@@ -23,7 +23,7 @@ from mercer.kernels import (
     Standardised,
     Sum,
 )
-from mercer.report._effects import COVERAGE, half_width, several, values, what
+from mercer.report._effects import AHEAD, COVERAGE, half_width, several, values, what
 from mercer.report._factors import LEVELS, NUMBER, put
 from mercer.report.findings import missing
 from mercer.selection.judging import quietly, root_mean_square
@@ -70,7 +70,7 @@ def whatif_section(case, left):
         "own": own is not None,
         "error": {**error, "places": TRIED, "share": error["usual"] / unit},
         "start": seen.coded.shape[1] * [0.0] if own is None else start[0].tolist(),
-        "factors": _sliders(moving, own is None),
+        "factors": _sliders(case, moving, own is None),
         "held": [factor.name for factor in every if factor not in moving][:20],
         "model": made,
         "width": width,
@@ -134,20 +134,22 @@ class _Places:
                 coded.append(np.eye(len(factor.levels))[drawn])
             else:
                 place = rng.uniform(-1.0, 1.0, count)
-                low, high = _range(factor)
+                low, high = _range(case, factor)
                 drawn = (low + high) / 2 + place * (high - low) / 2
                 coded.append(place[:, None])
             self.rows = put(case, self.rows, factor, drawn)
         self.coded = np.column_stack(coded)
 
 
-def _range(factor):
-    """Ends of a slider: where all but one in a hundred rows are."""
+def _range(case, factor):
+    """Ends of a slider: where all but one in a hundred rows are; of a series with what is foreseen of it."""
     low, high = np.quantile(factor.values, [0.005, 0.995])
-    return (low, high) if high > low else (factor.values.min(), factor.values.max())
+    if case.forward and len(case.factors) == 1 or not high > low:
+        low, high = factor.values.min(), factor.values.max() + (AHEAD * np.ptp(factor.values) if case.forward else 0.0)
+    return low, high
 
 
-def _sliders(moving, stand_in):
+def _sliders(case, moving, stand_in):
     """Of each slider its ends, where it begins, and which columns of the model have what value then."""
     out, at = [], 0
     for factor in moving:
@@ -158,7 +160,7 @@ def _sliders(moving, stand_in):
             begin = int(np.flatnonzero(kept == np.bincount(factor.values).argmax())[0])
             own |= {"levels": [factor.levels[k] for k in kept], "states": [s.tolist() for s in states], "start": begin}
         else:
-            low, high = sorted(float(factor.shown(v)) for v in _range(factor))
+            low, high = sorted(float(factor.shown(v)) for v in _range(case, factor))
             shown = factor.shown(factor.values)
             own |= {"low": low, "high": high, "start": float(factor.shown(np.median(factor.values))),
                     "whole": bool(np.all(shown == np.round(shown)))}  # fmt: skip
@@ -261,4 +263,4 @@ def _width(case, left, moving, start, tried):
     learnt = _Places(case, moving, start, PLACES, 0)
     made = _stand_in(learnt, lambda X: np.log(half_width(case, left, X)), tried, np.log(half), lambda f: f)
     off = float(np.expm1(made.pop("error")["usual"]))
-    return {"is": "model", "off": off, "factors": _sliders(moving, True), **made}
+    return {"is": "model", "off": off, "factors": _sliders(case, moving, True), **made}
