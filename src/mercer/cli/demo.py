@@ -31,20 +31,9 @@ def run(settings):
     check_free(settings.output, "--output", settings.force, (".html", ".htm"))
     began, said = time.perf_counter(), io.StringIO()
     with resources.as_file(resources.files("mercer.datasets").joinpath(TABLE)) as path:
-        typed = [
-            "fit",
-            str(path),
-            "--target",
-            TARGET,
-            "--model",
-            "gp",
-            "--quick",
-            "--report",
-            settings.output,
-            "--force",
-            "--json",
-        ]
-        print(f"$ mercer {shlex.join([*typed[:1], TABLE, *typed[2:-2]])}\n")
+        options = ["--target", TARGET, "--model", "gp", "--quick", "--report", settings.output]
+        typed = ["fit", str(path), *options, "--force", "--json"]
+        print(f"$ mercer {shlex.join(['fit', TABLE, *options])}\n")
         with contextlib.redirect_stdout(said):
             run_command([*typed, "--quiet"])
     result = json.loads(said.getvalue())
