@@ -117,10 +117,14 @@ def table():
     return X, 1000 * (np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]) + 100 * rng.standard_normal(70)
 
 
-@pytest.fixture(scope="module", params=["ridge", "nested", "process", "mixture", "labels"])
+@pytest.fixture(scope="module", params=["ridge", "nested", "process", "mixture", "labels", "classes"])
 def seen(request, table):
-    """(findings, model, X, y) of four kinds of page."""
+    """(findings, model, X, y) of six kinds of page."""
     X, y = table
+    if request.param == "classes":
+        label = np.array(["low", "mid", "top"])[np.digitize(y, [-300, 300])]
+        model = KernelMachine(Gaussian(0.8), loss="logistic", lam=0.1).fit(X, label)
+        return collect(model, X, label), model, X, label
     if request.param == "labels":
         label = np.where(y > 0, "up", "down")
         model = KernelMachine(Gaussian(0.8), loss="logistic", lam=0.1).fit(X, label)
