@@ -195,6 +195,14 @@ def test_verdicts_and_their_words(rng):
     assert said["loo"][-1][1] == pytest.approx(np.sqrt(np.mean(exact.loo_residuals_**2)), rel=0.02)
 
 
+def test_a_fit_that_is_worse_than_the_mean_says_so(rng):
+    X, _ = problem(rng, 600)
+    with pytest.warns(NumericalWarning, match="worse than by the mean of y"):
+        model = KernelRidge(Gaussian(0.6), lam=1e-9, approximation=Landmarks(400)).fit(X, rng.standard_normal(600))
+    said = model.fit_report_["approximation"]
+    assert said["worse_than_mean"] > 2 and "mean of y" in said["words"]
+
+
 # ---------------------------------------------------------------------------------------------- the estimator
 def test_with_all_rows_as_landmarks_it_is_the_exact_fit(rng):
     X, Y = problem(rng, 150, t=2)
@@ -377,8 +385,9 @@ def test_auto_is_exact_wherever_that_fits():
     assert mercer.plan(source).gram == "landmarks" and mercer.plan(KernelRidge(), source).n == 30_000
     short = mercer.plan(KernelRidge(memory=1e9), n=50_000, d=10)
     assert short.gram == "landmarks" and short.memory_bytes <= 1e9
-    tight = mercer.plan(KernelRidge(memory=4.5e7), n=50_000, d=3)  # 256 landmarks would need more
-    assert 64 <= tight.landmarks < 256 and tight.memory_bytes <= 4.5e7
+    need = mercer.plan(KernelRidge(approximation=Landmarks(256)), n=50_000, d=3).memory_bytes
+    tight = mercer.plan(KernelRidge(memory=0.95 * need), n=50_000, d=3)
+    assert 64 <= tight.landmarks < 256 and tight.memory_bytes <= 0.95 * need
 
 
 def switch(model, solver, low=1200, high=9000):

@@ -1,6 +1,7 @@
 """GaussianProcessRegressor: the posterior of a Gaussian process, with what it does not know."""
 
 import copy
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
@@ -57,7 +58,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
-        None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 32 columns `Landmarks`.
+        None is exact; "auto" is where that fits memory and time. Else it is `Fourier` in up to three columns, where its
+        waves are not too many, `Neighbours` up to 32 columns, and `Landmarks` beyond.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -203,11 +205,14 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        options["lam_alone"] = self.optimize == "lam"
+        options |= {"lam_alone": self.optimize == "lam", "arrays": 1 if criterion is None else criterion.arrays}
         exact, found = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options), None
         if approximates(self, rows):
             found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)
-        return exact(binding=binding) if found is None else (None, found)
+        if found is not None:
+            return None, found
+        (solver, plan), draws = exact(binding=binding), hyper.factors_of(self.n_hyper_samples)
+        return solver, replace(plan, memory_bytes=plan.memory_bytes + draws * 8.0 * n**2) if draws else plan
 
     def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
         """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
