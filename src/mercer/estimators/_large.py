@@ -126,8 +126,9 @@ def source_plan(estimator, source):
     if how is None:
         raise ValueError("data that are read are fitted on landmarks: approximation=None needs them as arrays.")
     how = Landmarks() if isinstance(how, str) else how.check()
-    if how.solve:
-        raise ValueError("Landmarks(solve=True) needs all rows as arrays; data that are read are fitted on landmarks.")
+    if not isinstance(how, Landmarks) or how.solve:
+        what = "Landmarks(solve=True)" if isinstance(how, Landmarks) else repr(how)
+        raise ValueError(f"{what} needs all rows as arrays; data that are read are fitted on Landmarks().")
     m, why = how.m if how.given is None else len(how.given), "The data are read pass by pass."
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": source.t, "why": why}
     options["elsewhere"] = None if source.engine is None else source.engine.room()
