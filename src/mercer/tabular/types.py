@@ -2,8 +2,8 @@
 
 from mercer.tabular.cells import ABOUT, FRONT, GROUPS, UNIT, count, dates_in, digits, listed, measured
 
-MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil")
-MISSING += ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a spreadsheet: no value was there
+ERRORS = ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a spreadsheet: no value was there
+MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS)
 DASHES = ("-", "--", "–", "—", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
 CODE = r"^0\d+$"  # 00123: a number would lose its zeros
 INTEGER = r"^[+-]?\d{1,15}$"
