@@ -113,13 +113,13 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
     regularization_ = fit_report_ = Unless({})
 
-    time_budget = None
+    time_budget = criterion = None
     _clock = FOREVER  # of a fit that is under way
-    criterion = None
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
     probabilistic = False  # whether predict(X, return_std=True, noisy=True) states the deviation of a new target
     has_evidence = False  # whether log_marginal_likelihood(theta) is log p(y) at other hyper-parameters
+    correlated = False  # whether predict(X, return_cov=True) states the covariances of predictions
     decomposes = False  # whether decompose(X) states the posterior of each additive part of the kernel
     leaves_out: str | None = None  # how good ``left_out()`` without rows is: "exact", "close" or "rough"; None: none
     interval_method = "left-out"  # the default of ``predict_interval``

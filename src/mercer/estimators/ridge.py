@@ -16,6 +16,7 @@ from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
+from mercer.primal import certificate as proof
 from mercer.primal import kept
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
@@ -49,8 +50,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Landmarks or None, default="auto"
         None is the exact fit, whatever it takes. `Landmarks` are m points that stand for all rows. "auto" is exact
-        wherever that fits the memory and the time budget (ten minutes without one), and else landmarks; what they cost
-        in accuracy is in ``fit_report_["approximation"]``.
+        wherever that fits the memory and the time budget (ten minutes without one); else all rows are solved for after
+        landmarks, ended where a tenth of the error of predictions is left, if that takes less than five minutes or the
+        budget; and else there are landmarks alone. What that costs is in ``fit_report_["approximation"]``.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -188,7 +190,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
         if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
             exact = partial(self._exact, n, d, **options)
-            found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets)
+            found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets, solves=True)
             if found is not None:
                 return None, found
         return self._exact(n, d, binding=binding, **options)
@@ -219,7 +221,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         if found is not None:
             self.selection_ = found
         points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
-        whole = large.solved(grown, kernel, rows, self._clock) if task.how.solve else None
+        needed = task.how.solve and grown.certificate["verdict"] != proof.VERDICTS[0]
+        whole = large.solved(grown, kernel, rows, self._clock) if needed else None
         if whole is not None:
             points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
             self.point_index_ = rows.point_index()

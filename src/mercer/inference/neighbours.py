@@ -296,6 +296,9 @@ class NeighbourPosterior:
             raise ValueError("NeighbourPosterior.beta is not that of its rows and landmarks.")
         return cls(**state)
 
+    local = True  # variances are those of neighbours
+    more = "approximation=Neighbours({}) or with landmarks"
+
     def about(self, words):
         """What a report says of the mean beside its calibration."""
         return {"kind": "neighbours", "words": words}
