@@ -35,6 +35,8 @@ def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
     np.testing.assert_allclose(quiet(near, X, y, w).predict_proba(new), exact.predict_proba(new), atol=1e-3)
     for one, other in zip(near.predict_latent(new), exact.predict_latent(new), strict=True):
         np.testing.assert_allclose(one, other, atol=5e-3)
+    f = Gaussian(0.8)(new, near.points_) @ (4.0 * near.dual_coef_) + near.intercept_
+    np.testing.assert_allclose(f, near.predict_latent(new)[0], atol=1e-8)
     assert near.fit_report_["loo_log_loss"] == pytest.approx(exact.fit_report_["loo_log_loss"], rel=1e-4)
 
 

@@ -94,6 +94,10 @@ class _Near(_Way):
         """P(class) of some rows without them."""
         return f.left_out(index) if self.rows.n > 1 else np.full((len(index), f.classes), 1.0 / f.classes)
 
+    def publish(self, f):
+        """Set what only neighbours have: their points are all rows."""
+        self.estimator.point_index_ = self.rows.point_index()
+
     def said(self, f):
         """Return what the report says of it, with words to begin with."""
         words = f"local: Laplace's approximation within the {f.k} nearest rows of each input."
@@ -130,6 +134,12 @@ class _OnLandmarks(_Way):
         """P(class) of some rows without them."""
         return f.left_out(take(self.rows.X, index), self.number[index], self.rows.weights()[index])
 
+    def publish(self, f):
+        """Set what only landmarks have: f = Σ αⱼ k(·, zⱼ) + b."""
+        alpha, b = f.alpha, f.constant * f.alpha.sum(axis=0) + f.offset
+        two = alpha.shape[1] == 1
+        self.estimator.dual_coef_, self.estimator.intercept_ = (alpha[:, 0], float(b[0])) if two else (alpha, b)
+
     def said(self, f):
         """Return what the report says of it, with words to begin with."""
         points, flat, candidates = self.curve
@@ -156,7 +166,8 @@ def _publish(estimator, rows, way, f, judged):
     losses = left_out_losses(prob, number, weight)
     setattr(estimator, way.name, f)
     estimator.kernel_, estimator.points_ = f.kernel, f.points
-    estimator.row_weight_, estimator.point_index_ = rows.to_rows(rows.row_weight, 0.0), rows.point_index()
+    estimator.row_weight_ = rows.to_rows(rows.row_weight, 0.0)
+    way.publish(f)
     error, sure = float(np.mean(prob.argmax(axis=1) != number)), float(prob.max(axis=1).mean())
     said = way.said(f)
     said |= {"rows_left_out": len(judged), "error": error, "stated_error": 1 - sure}
