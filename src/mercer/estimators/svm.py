@@ -187,6 +187,7 @@ class SVR(base.KernelRegressor):
         """(kernel, C) as the criterion chooses them for the ε-insensitive loss."""
         if self.nu is not None:
             raise ValueError("criterion chooses C for a given epsilon; with nu, use GridSearchCV.")
+        base.as_rule(self)  # what cannot be is refused in this model's name
         from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
 
         names = ("kernel", "criterion", "optimize", "trend", "memory", "random_state")
