@@ -57,7 +57,7 @@ def landmark_plan(estimator, exact, n, d, targets):
         how = Landmarks()
     how.check()
     m = how.m if how.given is None else len(how.given)
-    factors = 0 if estimator.criterion is None else FACTORS
+    factors = 0 if estimator.chooses_by() is None else FACTORS
     return plan_landmarks(n, d, m, targets=targets, factors=factors, why=why, solve=how.solve, **options)
 
 
@@ -124,7 +124,7 @@ def source_plan(estimator, source):
     m, why = how.m if how.given is None else len(how.given), "The data are read pass by pass."
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": source.t, "why": why}
     options["elsewhere"] = None if source.engine is None else source.engine.room()
-    return plan_landmarks(source.n, source.d, m, factors=0 if estimator.criterion is None else FACTORS, **options)
+    return plan_landmarks(source.n, source.d, m, factors=0 if estimator.chooses_by() is None else FACTORS, **options)
 
 
 def choose_kernel(task, kernels, lam, criterion, *, optimize, merge, seed):

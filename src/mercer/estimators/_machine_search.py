@@ -10,8 +10,7 @@ from mercer._clock import FOREVER
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
-from mercer.estimators._base import as_rule, automatic, is_splitter
-from mercer.selection import LOO, KFold
+from mercer.estimators._base import as_rule, is_splitter
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 
@@ -217,13 +216,8 @@ def _affordable(criterion, kernels, rows, columns, lam, target, seed, clock):
 
 
 def fold_rule(estimator):
-    """What ``estimator.criterion`` means: LOO, KFold, a splitter as it is, or None.
-
-    λ for a kernel that is searched for has to be chosen by something: leave-one-out, or folds where there is none.
-    """
-    criterion = estimator.criterion
-    if criterion is None and automatic(estimator.kernel):
-        return KFold() if estimator.multi_class == "softmax" else LOO()
+    """What an estimator chooses by: LOO, KFold, a splitter as it is, or None."""
+    criterion = estimator.chooses_by()
     return criterion if is_splitter(criterion) else as_rule(estimator, own=False)
 
 

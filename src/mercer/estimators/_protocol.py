@@ -25,6 +25,7 @@ from mercer.selection.result import begin, end
 from mercer.solvers.plan import CAUTION
 from mercer.sources.lazily import over_partitions
 
+UNASKED = 30.0  # seconds of a search that nobody has asked for
 SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -165,9 +166,13 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         self.fit_report_ = FitReport(said, seconds=clock.seconds)
         del self._clock
 
+    def chooses_by(self):
+        """``criterion``, or by what λ is chosen that is not given either; None where the fit chooses nothing."""
+        return self.criterion
+
     def _searches(self):
         """Whether the fit will choose something."""
-        return self.criterion is not None
+        return self.chooses_by() is not None
 
     def __sklearn_is_fitted__(self):
         """Whether a fit has set ``kernel_``, or anything that ends with an underscore: asked before every answer."""
@@ -181,10 +186,14 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         """New inputs, checked, as the kernel of the fit reads them."""
         return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
+    def _limit(self):
+        """The clock of the fit; half a minute where nobody has asked for a search, nor limited it."""
+        return Clock(UNASKED) if self.criterion is None and not self._clock.limited else self._clock
+
     def _search_clock(self, share=1.0, fits=1):
         """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
         if not self._clock.limited:
-            return self._clock
+            return self._limit()
         if self.plan_.landmarks or self.plan_.neighbours:
             return self._clock.part(share * SEARCHED)
         return self._clock.part(share, keep=CAUTION * fits * self.plan_.last)
