@@ -242,7 +242,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self._report(found, rows)
 
     def _lengths_unasked(self, loss):
-        """Whether the length scales, too, are to be chosen although nothing was named: by ridge regression, of numbers."""
+        """Whether ridge regression is to choose the length scales: nothing was named, and the target is numbers."""
         return self.kernel is None and self.lam is None and self.criterion is None and not loss.classification
 
     def _columns(self, loss, Y, weight):
