@@ -4,7 +4,7 @@
 
 Everything runs on this machine, one thread for each worker: seconds of the pass that makes the sums and of whole fits;
 then, for m = 2000, of leaves on one thread and of what the caller does alone, and of what a cluster adds: a task that
-does nothing, an m × m sum that is sent, and one that is added.
+does nothing, an m × m sum that is sent, and one that is added; and from these what 10⁸ rows would take.
 """
 
 import statistics
@@ -13,7 +13,7 @@ import time
 
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 
 from mercer import KernelRidge, Landmarks
 from mercer.gram.rows import constant
@@ -22,9 +22,12 @@ from mercer.primal.design import Design, choose_landmarks
 from mercer.primal.growth import CERTIFYING, Task
 from mercer.primal.squared import Remainder, Sums
 from mercer.sources import as_source
+from mercer.sources.cluster import SHARES
+from mercer.sources.engines import added, packed, unpacked
 
 D = 10
 PAPER = 2000  # landmarks of the 10⁸ rows on paper
+ROWS, STORE = 10**8, 1e9  # of that paper; bytes a second that a store gives to all workers together
 LEAVES = 16  # of 2048 rows, which are timed
 
 
@@ -55,12 +58,8 @@ def model(m):
     return KernelRidge(Gaussian(3.0), lam=1.0, approximation=Landmarks(m))
 
 
-def array(m, seed):
-    return np.random.default_rng(seed).standard_normal((m, m))
-
-
 def leaves(m):
-    """Print the seconds of a leaf of each kind of pass on one thread, and of what the caller does alone."""
+    """(seconds of a leaf of sums, of one of residuals, of what the caller does alone), on one thread."""
     X, y = problem(2048 * LEAVES)
     source, start = as_source(X, y), time.perf_counter()
     fit = Task(source, Landmarks(m), [m]).stage(Gaussian(3.0), m, 1.0, None)[1]
@@ -69,6 +68,19 @@ def leaves(m):
     rest = seconds(lambda: Remainder.of(source, fit, X[:CERTIFYING], workers=1)) / LEAVES
     line = f"{m} landmarks, a leaf of 2048 rows on one thread: sums {squares:.3f} s, residuals {rest:.3f} s; "
     print(line + f"landmarks and solution {alone:.1f} s", flush=True)
+    return squares, rest, alone
+
+
+def paper(m, leaf, back, add, task):
+    """Print what 10⁸ rows would take: a pass of sums, two of residuals, rows read once for each and for the sample."""
+    squares, rest, alone = leaf
+    count = -(-ROWS // 2048)
+    read = 4 * ROWS * 8 * (D + 1) / STORE
+    print(f"on paper: {ROWS:.0e} rows, {m} landmarks; workers, leaves, rows read, sums, scheduler, caller, together")
+    for workers in (4, 32, 256):
+        trees = min(256, SHARES * workers)
+        parts = count * (squares + 2 * rest) / workers, read, trees * (back + add), 4 * 2 * trees * task, alone
+        print(workers, *(f"{part:.0f}" for part in (*parts, sum(parts))), "s", flush=True)
 
 
 def main(n=200_000, m=1000):
@@ -91,33 +103,26 @@ def main(n=200_000, m=1000):
             line = f"{workers} workers: pass {took:.2f} s, fit {fit:.2f} s; beside one worker {one[0] / took:.2f} and "
             print(line + f"{one[1] / fit:.2f} times as fast, beside threads {took / pass_here:.2f} and "
                   f"{fit / fit_here:.2f} times the time", flush=True)  # fmt: skip
-            if workers == 2:
-                overhead(client, PAPER)
-    leaves(PAPER)
+            costs = overhead(client, PAPER) if workers == 2 else None
+    paper(PAPER, leaves(PAPER), *costs)
+
+
+def triangle(m):
+    return packed([np.tril(np.random.default_rng(0).standard_normal((m, m)))])
 
 
 def overhead(client, m):
-    """Print what a task, a sum that is sent and one that is added cost."""
-    first, second = client.scheduler_info(n_workers=-1)["workers"]
+    """(seconds that a sum takes from a worker to the caller, to be added there, that a task takes the scheduler)."""
     client.gather(client.map(lambda i: i, range(1000), pure=False))
-    nothing = seconds(lambda: client.gather(client.map(lambda i: i, range(1000), pure=False))) / 1000
-    here = client.submit(array, m, 0, workers=[first], pure=False)
-    here.result()
-    back = seconds(here.result)
-
-    def send():
-        there = client.submit(array, m, 1, workers=[first], pure=False)
-        client.submit(lambda a: None, there, workers=[second], pure=False).result()
-
-    def make():
-        client.submit(lambda a: None, client.submit(array, m, 1, workers=[first], pure=False), workers=[first],
-                      pure=False).result()  # fmt: skip
-
-    a, b = array(m, 0), array(m, 1)
-    there, add = max(0.0, seconds(send) - seconds(make)), seconds(lambda: np.add(a, b, out=a))
-    size = f"a sum of {8e-6 * m * m:.0f} MB"
-    print(f"a task {1e3 * nothing:.2f} ms; {size} to the caller {back:.3f} s, to another worker {there:.3f} s")
-    print(f"{size} added {add:.4f} s", flush=True)
+    task = seconds(lambda: client.gather(client.map(lambda i: i, range(1000), pure=False))) / 1000
+    sums = [client.submit(triangle, m, pure=False) for _ in range(8)]
+    wait(sums)
+    back = seconds(lambda: [one.result() for one in sums]) / len(sums)
+    here, total = triangle(m), np.zeros((m, m))
+    add = seconds(lambda: added((total,), unpacked(here)))
+    print(f"a task {1e3 * task:.2f} ms; a sum of {4e-6 * m * m:.0f} MB to the caller {back:.3f} s, "
+          f"unpacked and added {add:.3f} s", flush=True)  # fmt: skip
+    return back, add, task
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """What this process may use: memory and cores, as the kernel, the cgroup and the limits of the process tell it."""
 
+import ctypes
+import functools
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -113,6 +115,23 @@ def cores():
         if quota is not None and quota > 0 and period:
             count = min(count, max(1, -(-quota // period)))
     return count
+
+
+@functools.cache
+def keep_freed_memory():
+    """Let the allocator of C keep freed arrays for the next ones, where a setting says to give them back at once.
+
+    Dask starts its workers with such a setting. Every array of a leaf would be new pages then, which took a third of
+    its time. What is kept is what the allocator comes to by itself where nothing is set: 64 MB at most.
+    """
+    if "MALLOC_TRIM_THRESHOLD_" not in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # not of GNU
+        return
+    for parameter, value in ((-3, 2**25), (-1, 2**26)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+        mallopt(parameter, value)
 
 
 # ---------------------------------------------------------------------------------------- where it is written

@@ -35,13 +35,13 @@ _compiled: ContextVar[bool] = ContextVar("compiled", default=False)
 _watching: ContextVar[list | None] = ContextVar("watching", default=None)
 
 
-def loops(entries=0):
+def loops(entries=0, loop="pairs.radial"):
     """Return the compiled loops if ``entries``, or the whole that they are `part_of`, are worth them; else None.
 
-    They have other last bits than NumPy. So this is a rule by size, and by what the cache held when the process first
-    asked: never by what ran before.
+    They have other last bits than NumPy. So this is a rule by size, and by whether the cache held the ``loop`` that
+    takes longest to compile when the process first asked: never by what ran before.
     """
-    if not _compiled.get() and (entries < WORTH_COMPILING or not pays(entries)):
+    if not _compiled.get() and (entries < WORTH_COMPILING or not pays(entries, loop)):
         return None
     module = loaded()
     if module is None:
@@ -60,12 +60,12 @@ def loaded():
 
 
 @contextmanager
-def part_of(entries):
+def part_of(entries, loop="pairs.radial"):
     """Inside the block, in its threads too, `loops` are what so many entries are worth: one decision for all parts.
 
     Within a block that has compiled loops there is no other without.
     """
-    if _compiled.get() or loops(entries) is None:
+    if _compiled.get() or loops(entries, loop) is None:
         yield
         return
     token = _compiled.set(True)
@@ -103,13 +103,22 @@ def in_cache(loop):
 def _cache():
     """Names of what is in numba's cache, found once and without numba: it would take half a second to be asked.
 
-    Once, so that a fit does not depend on whether another one, before it, has filled the cache.
+    Once, so that a fit does not depend on whether another one, before it, has filled the cache. numba reads no folder
+    that it cannot write to, nor one that its own setting leaves out.
     """
     given, home = os.environ.get("NUMBA_CACHE_DIR"), Path.home()
-    beside = Path(__file__).parent / "_loops" / "__pycache__"
+    here = Path(__file__).parent
     users = [home / ".cache", home / "Library" / "Caches", *map(os.environ.get, ("XDG_CACHE_HOME", "LOCALAPPDATA"))]
-    folders = [Path(given)] if given else [beside, *(Path(folder) / "numba" for folder in users if folder)]
-    places = (folder.glob(f"{part}*.nbi") for folder in folders for part in ("", "_loops_*/", "Cache/_loops_*/"))
+    folders = [
+        here / "__pycache__",
+        here / "_loops" / "__pycache__",
+        *(Path(folder) / "numba" for folder in users if folder),
+    ]
+    if given or os.environ.get("NUMBA_CACHE_LOCATOR_CLASSES"):
+        folders = [Path(given)] if given else []
+    folders = [folder for folder in folders if os.access(folder, os.W_OK)]
+    parts = ("", *(f"{above}{name}_*/" for above in ("", "Cache/") for name in ("mercer", "_loops")))
+    places = (folder.glob(f"{part}*.nbi") for folder in folders for part in parts)
     return frozenset(path.name for found in places for path in found)
 
 

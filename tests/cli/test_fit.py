@@ -28,7 +28,7 @@ def test_json_has_the_schema_that_is_documented(run, cars):
     found = json.loads(out)
     assert code == 0
     assert list(found) == ["schema", "mercer", "command", "seed", "data", "model", "score", "test", "notes", "verdict",
-                           "seconds", "warnings", "files"]  # fmt: skip
+                           "seconds", "warnings", "forecast", "files"]  # fmt: skip
     assert found["schema"] == "mercer.fit/1"
     assert found["command"].endswith("-t dist --json --folds 2 --kernel 'Gaussian(1.0)' --fix-kernel")
     assert found["data"]["rows"] == found["data"]["used_rows"] == 24

@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mercer import load
-from mercer.tabular import read_table
+from mercer import GaussianProcessRegressor, load
+from mercer.tabular import TableModel, read_table
+from mercer.tabular.objects import found_in
 
 KERNEL = 'Gaussian().on(["age", "dose"]) * Categorical().on("site") + Spectrum(3).on("sequence")'
 
@@ -39,6 +40,31 @@ def changed(table, path, cells):
         rows[row][rows[0].index(column)] = text
     path.write_text("\n".join(",".join(row) for row in rows) + "\n", encoding="utf-8")
     return path
+
+
+def test_a_search_reads_texts_that_say_something(run, data, tmp_path):
+    plan = ("fit", data, "-t", "y", "--dry-run")
+    out = run(*plan)[1]
+    assert "1 column as it is" in out and "a mixture" in out and "looks like" not in out
+    out = run(*plan, "--quick")[1]
+    assert "as it is" not in out and "looks like sequences of DNA" in out
+    frame, kept = read_table(data).select("sequence", "age", "y"), tmp_path / "m.mercer"
+    model = TableModel(GaussianProcessRegressor("auto"), target="y").fit(frame)
+    assert "letters occur in sequence" in model.selection_.message and "age" in model.selection_.message
+    model.save(kept)
+    np.testing.assert_array_equal(load(kept).predict(frame), model.predict(frame))
+
+
+def test_texts_that_a_search_leaves_alone(table):
+    rows = [row.split(",") for row in table]
+    frame = pl.DataFrame(dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True)))
+    graphs = [f'{{"edges": [[0, {i + 1}]]}}' for i in range(30)]
+    names = pl.DataFrame({"name": [f"sample {i}" for i in range(30)], "graph": graphs, "odd": [*graphs[1:], "{}"]})
+    frame = frame.with_columns(names.get_columns())
+    assert found_in(frame) == {"sequence": "string", "graph": "graph"}  # five molecules are categories
+    assert found_in(frame, {"sequence"}) == {"graph": "graph"}
+    molecules = pl.DataFrame({"m": ["C" * (i + 1) + "O" for i in range(30)], "n": ["C1" + "C" * i for i in range(30)]})
+    assert found_in(molecules) == {"m": "string"}  # a ring that is open is none
 
 
 def test_from_the_fit_to_the_report(run, data, tmp_path):

@@ -93,12 +93,34 @@ def test_a_series_is_forecast(run, tmp_path):
         lines = [f"{a / 12},{b}\n" for a, b in zip(t[rows], y[rows], strict=True)]
         (tmp_path / name).write_text("year,y\n" + "".join(lines), encoding="utf-8")
     test = ("--test", tmp_path / "test.csv", "--folds", "2", "--report", tmp_path / "r.html")
-    code, out, _ = run("fit", tmp_path / "train.csv", "-t", "y", *test, "--json")
+    ahead = ("--forecast", "24", "-o", tmp_path / "m.mercer")
+    code, out, _ = run("fit", tmp_path / "train.csv", "-t", "y", *test, *ahead, "--json")
     found = json.loads(out)
     assert code == 0 and found["model"]["name"] == "gp" and "series along 'year'" in " ".join(found["notes"])
     assert found["test"]["r2"] > 0.9 and found["score"]["optimism"] is None
     season = re.search(r"a season of period ([\d.]+) in year", found["model"]["candidates"][0]["words"])
     assert abs(float(season[1]) - 1.0) < 0.02
+    later = found["forecast"]
+    np.testing.assert_allclose(later["year"], t[72:] / 12, atol=1e-5)
+    assert np.corrcoef(later["prediction"], y[72:])[0, 1] > 0.95
+    assert np.mean((later["lower"] <= y[72:]) & (y[72:] <= later["upper"])) > 0.7
+    code, out, _ = run("predict", tmp_path / "m.mercer", "--forecast", "24", "--interval", "0.9")
+    rows = np.array([line.split(",") for line in out.splitlines()[1:]], dtype=float)
+    np.testing.assert_allclose(rows, np.transpose(list(later.values())))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fit", "-t", "dist", "--ignore", "class", "--forecast", "3"), "these rows are none"),
+        (("fit", "-t", "dist", "--forecast", "0"), "0 is not between 1"),
+        (("predict", "--forecast", "3"), "give a table to predict, or --forecast N"),
+    ],
+)
+def test_what_cannot_be_forecast(run, cars, arguments, said):
+    model = (cars,) if arguments[0] == "predict" else ()
+    code, _, err = run(arguments[0], *model, cars, *arguments[1:])
+    assert code in (2, 3) and said in err
 
 
 @pytest.mark.parametrize("options", [(), ("--quick",)])

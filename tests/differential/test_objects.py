@@ -9,7 +9,22 @@ import pytest
 
 from differential.test_linear import FIRST, batches
 from mercer import _tiles
-from mercer.kernels import BagMean, BestMatch, Gaussian, LocalAlignment, RandomWalk, Spectrum, Subsequence
+from mercer.kernels import (
+    BagMean,
+    BestMatch,
+    Gappy,
+    Gaussian,
+    LocalAlignment,
+    MinMax,
+    Mismatch,
+    RandomWalk,
+    ShortestPath,
+    Spectrum,
+    Subsequence,
+    Tanimoto,
+    WeightedDegree,
+    WeisfeilerLehman,
+)
 
 QUICK, ALL = 6, 60
 
@@ -37,6 +52,52 @@ def spectrum(rng):
         return sum(left[u] * right[u] for u in left)
 
     return Spectrum(k), words(rng, 4), value
+
+
+def mismatch(rng):
+    k = int(rng.integers(2, 4))
+    m = int(rng.integers(0, k))
+
+    def counts(s, u):
+        return sum(sum(a != b for a, b in zip(s[i : i + k], u, strict=True)) <= m for i in range(len(s) - k + 1))
+
+    def value(x, z):
+        return sum(counts(x, u) * counts(z, u) for u in itertools.product("ACGT", repeat=k))
+
+    return Mismatch(k, m), words(rng, 4), value
+
+
+def gappy(rng):
+    k, gaps, decay = int(rng.integers(1, 4)), int(rng.integers(0, 3)), float(rng.uniform(0.1, 1.0))
+
+    def features(s):
+        found = Counter()
+        for i in itertools.combinations(range(len(s)), k):
+            skipped = i[-1] - i[0] + 1 - k
+            if skipped <= gaps:
+                found["".join(s[j] for j in i)] += decay**skipped
+        return found
+
+    def value(x, z):
+        left, right = features(x), features(z)
+        return sum(left[u] * right[u] for u in left)
+
+    return Gappy(k, gaps, decay), words(rng, 4), value
+
+
+def degrees(rng):
+    k, shift = int(rng.integers(1, 4)), int(rng.integers(0, 3))
+    weights = rng.uniform(0.1, 2.0, k)
+
+    def value(x, z):
+        total = 0.0
+        for d in range(1, k + 1):
+            for i, j in itertools.product(range(len(x) - d + 1), range(len(z) - d + 1)):
+                if x[i : i + d] == z[j : j + d]:
+                    total += weights[d - 1] * max(0.0, 1.0 - abs(i - j) / (shift + 1))
+        return total
+
+    return WeightedDegree(k, shift, weights), words(rng, 4), value
 
 
 def subsequence(rng):
@@ -93,6 +154,71 @@ def walks(rng):
     return RandomWalk(decay), graphs(rng, 4), value
 
 
+def neighbours_of(graph):
+    near = {i: [] for i in range(len(graph[1]))}
+    for i, j in graph[0]:
+        near[i].append(j)
+        near[j].append(i)
+    return near
+
+
+def refinement(rng):
+    rounds = int(rng.integers(0, 4))
+    weights = rng.uniform(0.1, 2.0, rounds + 1)
+
+    def histories(graph):
+        """Labels of every round, as nested tuples: the same for the same subtrees."""
+        near, labels = neighbours_of(graph), list(graph[1])
+        out = [Counter(labels)]
+        for _ in range(rounds):
+            labels = [(labels[i], tuple(sorted((labels[j] for j in near[i]), key=repr))) for i in near]
+            out.append(Counter(labels))
+        return out
+
+    def value(x, z):
+        pairs = zip(weights, histories(x), histories(z), strict=True)
+        return sum(w * sum(a[u] * b[u] for u in a) for w, a, b in pairs)
+
+    return WeisfeilerLehman(rounds, weights), graphs(rng, 4), value
+
+
+def paths(rng):
+    def apart(graph):
+        found, near = Counter(), neighbours_of(graph)
+        for start in near:
+            seen, here, distance = {start}, [start], 0
+            while here:
+                here = sorted({j for i in here for j in near[i]} - seen)
+                distance, seen = distance + 1, seen | set(here)
+                for end in here:
+                    if start < end:
+                        found[(*sorted((graph[1][start], graph[1][end])), distance)] += 1
+        return found
+
+    def value(x, z):
+        left, right = apart(x), apart(z)
+        return sum(left[u] * right[u] for u in left)
+
+    return ShortestPath(), graphs(rng, 4), value
+
+
+def counts(rng, kind=Tanimoto):
+    X = rng.integers(0, 3, (4, 5)) * (rng.uniform(size=(4, 1)) < 0.8)
+
+    def value(x, z):
+        if kind is Tanimoto:
+            above, below = float(x @ z), float(x @ x + z @ z - x @ z)
+        else:
+            above, below = float(np.minimum(x, z).sum()), float(np.maximum(x, z).sum())
+        return above / below if below else 1.0
+
+    return kind(), X, value
+
+
+def least_counts(rng):
+    return counts(rng, MinMax)
+
+
 def bags(rng, lift=BagMean):
     base = Gaussian(float(10.0 ** rng.uniform(-1, 1)))
     X = [rng.standard_normal((rng.integers(1, 5), 2)) for _ in range(4)]
@@ -110,7 +236,10 @@ def matches(rng):
     return bags(rng, BestMatch)
 
 
-DRAWN = (spectrum, subsequence, alignment, walks, bags, matches)
+DRAWN = (
+    spectrum, mismatch, gappy, degrees, subsequence, alignment, walks, refinement, paths, counts, least_counts, bags,
+    matches,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("batch", list(batches(FIRST + 60_000, QUICK, ALL)))

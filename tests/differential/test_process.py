@@ -12,6 +12,7 @@ import pytest
 from differential import twin
 from differential.test_linear import FIRST, SHAPES, Problem, batches, fitted, judge, off, told
 from mercer import GaussianProcessRegressor, KernelRidge
+from mercer.kernels import Linear
 
 QUICK, ALL = 20, 250
 COVERAGE = 0.5
@@ -119,3 +120,61 @@ def check_intervals(seed):
     size = max(np.abs(exact).max(), np.abs(p.y).max())
     digits = model.fit_report_["accuracy"]["dual_coef"] + whole.lost + model.fit_report_["accuracy"]["fitted"]
     judge(seed, {"interval": (off(found, exact, size), digits)}, caught)
+
+
+# ------------------------------------------------------------------------------------------- a trend of several columns
+def with_trend(p):
+    """(log of the restricted likelihood, yᵀPy, mean and variance at the new rows) beside b₀ + bᵀx: bordered systems."""
+    n, noise = len(p.y), [mpmath.mpf(p.lam) / mpmath.mpf(w) for w in p.root**2]
+    K, cross, own = grams(p, np.arange(n))
+    H = mpmath.matrix([[1, *(mpmath.mpf(float(v)) / p.size for v in x)] for x in p.X])
+    h = mpmath.matrix([[1, *(mpmath.mpf(float(v)) / p.size for v in x)] for x in p.new])
+    q, y = H.cols, twin.exact(p.y)
+    for i in range(n):
+        K[i, i] += noise[i]
+    bordered = mpmath.zeros(n + q)
+    bordered[:n, :n], bordered[:n, n:], bordered[n:, :n] = K, H, H.T
+    inverse = bordered**-1
+    P = inverse[:n, :n]
+    left = mpmath.det(H.T * (K**-1) * H) / mpmath.det(H.T * H)
+    log = mpmath.log(mpmath.det(K)) + mpmath.log(left) + (n - q) * mpmath.log(2 * mpmath.pi)
+    mean, variance = [], []
+    for j in range(len(p.new)):
+        k = mpmath.matrix([*cross[:, j], *h[j, :]])
+        weights = inverse * k
+        mean.append((weights[:n, 0].T * y)[0])
+        variance.append(own[j, j] - (k.T * weights)[0])
+    quad = (y.T * P * y)[0]
+    return float(-(quad + log) / 2), float(quad), twin.floats(mean), twin.floats(variance)
+
+
+@pytest.mark.parametrize("batch", list(batches(FIRST + 33_000, QUICK, ALL)))
+def test_restricted_likelihood_and_posterior_beside_a_linear_trend(batch):
+    for seed in batch:
+        check_trend(seed)
+
+
+def check_trend(seed):
+    p = Problem(seed)
+    n, d = p.X.shape
+    if n < d + 4 or p.kind is Linear or p.weight is not None:  # a linear kernel is no more than the trend
+        return
+    model = process(p).set_params(trend="linear")
+    if fitted(model, p.X, p.y) is None:
+        return
+    report, stated = model.fit_report_, model.fit_report_["accuracy"]
+    evidence, quad, exact_mean, exact_variance = with_trend(p)
+    H = np.column_stack([np.ones(n), p.X / p.size])
+    digits = report["condition"] * np.finfo(float).eps + np.linalg.cond(H) ** 2 * np.finfo(float).eps
+    top = max(float(np.abs(p.kernel.diag(p.X)).max()), exact_variance.max())
+    with told() as caught:
+        mean, std = model.predict(p.new, return_std=True)
+        far = abs(model.log_marginal_likelihood() - evidence)
+    unit = n * (1.0 + abs(np.log(p.lam))) + quad + np.sqrt(quad * np.sum(p.y**2) / p.lam)  # of y itself, as without one
+    errors = {
+        "evidence": (far / unit, digits),
+        "mean": (off(mean, exact_mean, max(np.abs(p.y).max(), np.abs(exact_mean).max())),
+                 stated["fitted"] + stated["dual_coef"] + digits),
+        "variance": (off(std**2, exact_variance, top), digits),
+    }  # fmt: skip
+    judge(seed, errors, caught)

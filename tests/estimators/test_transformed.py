@@ -82,6 +82,20 @@ def test_intervals_are_mapped_exactly(growing):
     np.testing.assert_allclose(model.log_density(X, y), norm.logpdf(np.log(y), mean, std) - np.log(y))
 
 
+def test_a_mixture_stays_one(growing):
+    X, y = growing
+    kernels = {"kernel": [1.0 * Gaussian(1.0), 3.0 * Gaussian(0.3)], "lam": [0.1, 0.3]}
+    model = TransformedTarget(StackedKernels(**kernels), "log").fit(X, y)
+    inner = StackedKernels(**kernels).fit(X, np.log(y))
+    np.testing.assert_allclose(model.log_density(X, y), inner.log_density(X, np.log(y)) - np.log(y))
+    np.testing.assert_allclose(model.quantile(X, [0.05, 0.95]), model.predict_interval(X, 0.9))
+    assert model.tried_["log"] == pytest.approx(len(y) * inner.left_out_density_ - np.log(y).sum())
+    plain = TransformedTarget(target="log").fit(X, y)
+    np.testing.assert_allclose(plain.quantile(X, [0.05, 0.95]), plain.predict_interval(X, 0.9))
+    with pytest.raises(ValueError, match="levels"):
+        plain.quantile(X, 1.5)
+
+
 def test_files(tmp_path, growing):
     for word in ("log", "yeo-johnson"):
         model = TransformedTarget(target=word).fit(*growing)

@@ -80,6 +80,30 @@ def test_every_fit_ends_in_time(name, n, budget):
     assert float(out.split()[0]) <= latest(budget), out
 
 
+COMMANDS = {"numbers": (), "gp": ("--model", "gp"), "svr": ("--model", "svr"), "labels": (), "quick": ("--quick",)}
+
+
+def commanded(name, n, budget, folder):
+    """Seconds of ``mercer fit`` with a page and a model, from the start of the process to its end."""
+    X, y = data("gpc" if name == "labels" else "gp", n)
+    table = folder / "table.csv"
+    lines = (",".join([*(f"{v:.6g}" for v in x), str(t)]) for x, t in zip(X, y, strict=True))
+    table.write_text("\n".join(["a,b,c,d,e,y", *lines]))
+    files = ["-o", folder / "m.mercer", "--report", folder / "m.html", "--force"]
+    command = [sys.executable, "-m", "mercer", "fit", table, "-t", "y", "--time-budget", f"{budget}s", *COMMANDS[name]]
+    started = time.perf_counter()
+    subprocess.run([*command, *files], capture_output=True, text=True, check=True, timeout=300)
+    return time.perf_counter() - started
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("n", [500, 5000, 50_000])
+@pytest.mark.parametrize("budget", [10, 60])
+def test_every_command_ends_in_time(name, n, budget, tmp_path):
+    assert commanded(name, n, budget, tmp_path) <= latest(budget)
+
+
 # ------------------------------------------------------------------------------------------- a sample
 @pytest.mark.parametrize("name", MODELS)
 def test_a_sample_ends_in_time(name):

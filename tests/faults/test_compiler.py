@@ -71,9 +71,27 @@ def test_what_is_in_the_cache_is_found_without_numba(tmp_path, monkeypatch):
     assert not _tiles.in_cache("pairs.radial")  # not when this process began to ask: what it did since is no reason
 
 
+@pytest.mark.parametrize("reason", ["a setting", "no right to write"])
+def test_what_numba_would_not_read_is_not_in_the_cache(reason, tmp_path, monkeypatch):
+    monkeypatch.setattr(_tiles.Path, "home", lambda: tmp_path)
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / ".cache" / "numba" / "_loops_0123"
+    folder.mkdir(parents=True)
+    (folder / "strings.nothing-1.py311.nbi").touch()
+    found = _tiles._cache.__wrapped__
+    assert "strings.nothing-1.py311.nbi" in found()
+    if reason == "a setting":
+        monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")
+    else:
+        monkeypatch.setattr(_tiles.os, "access", lambda path, mode: False)  # chmod does not hold root
+    assert not found()
+
+
 def test_large_problems_are_worth_waiting_for(monkeypatch):
     monkeypatch.setattr(_tiles, "in_cache", lambda loop: loop == "dual.smo_pairs")
     assert not _tiles.pays(_tiles.WORTH_COMPILING) and _tiles.pays(_tiles.WORTH_WAITING)
+    assert _tiles.loops(_tiles.WORTH_COMPILING, "strings.alignment") is None
     assert _tiles.pays(0, "dual.smo_pairs") and _tiles.loops(_tiles.WORTH_WAITING - 1) is None
     assert _tiles.loops(_tiles.WORTH_WAITING) is _tiles.loaded() is not None
     assert _tiles.loops(_tiles.WORTH_WAITING - 1) is None  # now that they are there as before

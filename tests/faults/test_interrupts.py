@@ -20,6 +20,10 @@ from mercer import (
     KernelInterpolator,
     KernelMachine,
     KernelRidge,
+    Landmarks,
+    Neighbours,
+    StackedKernels,
+    TransformedTarget,
 )
 from mercer.kernels import Gaussian, Matern32
 from mercer.selection import LOO
@@ -35,13 +39,24 @@ MODELS = {
     "interpolator": KernelInterpolator(Gaussian(0.3)),
     "basis": BasisRegression(lam=1.0),
 }
+MORE = {
+    "landmarks": KernelRidge(Gaussian(0.5), criterion=LOO(), approximation=Landmarks(40)),
+    "machine on landmarks": KernelMachine(Gaussian(0.3), loss="logistic", lam=1e-2, approximation=Landmarks(40)),
+    "neighbours": GaussianProcessRegressor(Matern32(1.0), 0.1, criterion=None, approximation=Neighbours(20)),
+    "ep": GaussianProcessClassifier(Gaussian(1.0), inference="ep"),
+    "hinge": KernelMachine(Gaussian(0.3), loss="hinge", lam=1e-2),
+    "stacked": StackedKernels([Gaussian(0.5), Matern32(1.0)], lam=[0.1, 0.1]),
+    "transformed": TransformedTarget(GaussianProcessRegressor(Matern32(1.0))),
+}
+EVERY = [*MODELS, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE)]
+LABELS = ("classifier", "machine", "machine on landmarks", "ep", "hinge")
 
 
 def data(name, n):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (n, 2))
     y = np.sin(3.0 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(n)
-    return X, np.where(y > 0.3, "up", "down") if name in ("classifier", "machine") else y
+    return X, np.where(y > 0.3, "up", "down") if name in LABELS else y
 
 
 class Alarm:
@@ -65,10 +80,10 @@ class Alarm:
 
 
 @pytest.mark.parametrize("moments", [3, pytest.param(200, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", EVERY)
 def test_an_interrupted_fit_changes_nothing(name, moments):
     X, y = data(name, 250)
-    model = clone(MODELS[name])
+    model = clone((MODELS | MORE)[name])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(*data(name, 60))
@@ -100,12 +115,12 @@ def open_files():
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files in /proc")
 @pytest.mark.parametrize("fits", [20, pytest.param(500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", EVERY)
 def test_fits_leave_nothing_behind(name, fits):
     X, y = data(name, 40)
 
     def fit():
-        clone(MODELS[name]).fit(X, y).predict(X)
+        clone((MODELS | MORE)[name]).fit(X, y).predict(X)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import SVR, GaussianProcessRegressor, KernelInterpolator, KernelMachine, KernelRidge, Landmarks
+from mercer import SVR, GaussianProcessRegressor, KernelInterpolator, KernelMachine, KernelRidge, Landmarks, compat
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Exponential, Gaussian, Linear, Matern32
 from mercer.selection import GCV
@@ -69,21 +69,24 @@ def test_the_objective_is_that_of_the_model_that_predicts(loss, kernel, lam):
 MODELS = [
     KernelRidge(Gaussian(1.0), 1.0),
     KernelRidge(Gaussian(1.0), criterion=GCV()),
-    KernelMachine(Gaussian(1.0), loss="poisson"),
+    KernelMachine(loss="poisson"),
     GaussianProcessRegressor(Gaussian(1.0), criterion=None, noise=0.1),
     SVR(Gaussian(1.0), nu=0.5),
     SVR(Gaussian(1.0)),
+    compat.SVR(),
+    compat.NuSVR(),
 ]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-@pytest.mark.parametrize("low, high", [(-8, 8), (-30, 0), (0, 10), (-2, -2)])
+@pytest.mark.parametrize("low, high", [(-8, 8), (-30, 0), (0, 10), (-2, -2), (100, 100)])
 def test_weights_of_any_size_give_numbers(model, low, high):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (40, 1))
     y = np.abs(np.sin(3.0 * X[:, 0]) + 0.1 * rng.standard_normal(40))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
         fitted = model.fit(X, y, sample_weight=10.0 ** rng.uniform(low, high, 40))
     assert np.isfinite(fitted.predict(X)).all()
 

@@ -1,5 +1,7 @@
 """Passes on executors and on Dask: the same bits whoever runs them, lazy answers, errors that name the partition."""
 
+import os
+import platform
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -24,6 +26,7 @@ from mercer.primal.design import Design, choose_landmarks
 from mercer.primal.squared import Sums
 from mercer.solvers.plan_landmarks import plan_landmarks
 from mercer.sources import Arrays, Block, Checkpoint, EngineLost, OutOfTime, Recoded, as_source, distinct
+from mercer.sources.engines import Triangle, packed, unpacked
 from mercer.sources.mapped import MappedTable
 from mercer.sources.passes import subtrees
 
@@ -88,6 +91,35 @@ def test_subtrees_add_up_to_the_same_tree():
                 assert found[-1][1] == count
                 assert all(b - a == 2**level and a % 2**level == 0 for a, b, level in found)
         assert len(list(subtrees(0, count, 64))) <= 70
+
+
+def test_sums_of_squares_travel_as_triangles(rng):
+    square = np.tril(rng.standard_normal((100, 100)))
+    others = rng.standard_normal((100, 100)), rng.standard_normal((100, 3)), np.arange(3.0), np.tril(np.ones((5, 5)))
+    sent = packed((square, *others))
+    assert sent[0].values.nbytes < 0.51 * square.nbytes
+    sent = [one if isinstance(one, Triangle) else np.frombuffer(one.tobytes()).reshape(one.shape) for one in sent]
+    for one, other in zip(unpacked(sent), (square, *others), strict=True):
+        np.testing.assert_array_equal(one, other)
+        one += 1.0  # what came is read-only, what is added to is not
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="its allocator")
+def test_workers_of_dask_keep_the_memory_of_a_leaf_for_the_next():
+    code = (
+        "import resource, numpy as np\n"
+        "from mercer._machine import keep_freed_memory\n"
+        "def faults():\n"
+        "    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "    for _ in range(20): np.ones(2**18)\n"  # 2 MB
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before\n"
+        "given_back = faults()\n"
+        "keep_freed_memory()\n"
+        "faults()\n"
+        "assert faults() < 0.1 * given_back, given_back"
+    )
+    environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
 # ------------------------------------------------------------------------------------------------ executors

@@ -11,6 +11,7 @@ import threading
 import time
 
 import cloudpickle
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -68,6 +69,13 @@ def rows():
 @pytest.fixture(scope="module")
 def whole(rows):
     return map_reduce(Slowly(0.0), Arrays(rows[0], rows[1][:, None]), zero)
+
+
+@pytest.fixture(autouse=True)
+def patience():
+    """A `LocalCluster` gives a worker up that is not back after 15 s, which a busy machine may need to start one."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120 s"}):
+        yield
 
 
 @pytest.fixture
@@ -133,7 +141,7 @@ def test_a_worker_that_is_killed_in_the_middle(cluster, rows, whole):
     found, took = timed(source, leaf, progress=when(N // 2, lambda: kill(pids(cluster)[0])))
     assert same(found, whole)
     print(f"one killed: {took:.1f} s, {took / quiet:.2f} times; a worker starts in {start:.1f} s")
-    assert took <= 1.5 * quiet + 2.0
+    assert took <= 1.5 * quiet + max(start, 2.0)  # a busy machine starts a worker slowly
 
 
 def test_both_workers_killed_in_turn(cluster, rows, whole):
@@ -145,7 +153,7 @@ def test_both_workers_killed_in_turn(cluster, rows, whole):
     found, took = timed(source, leaf, progress=lambda at, n: [step(at, n) for step in steps])
     assert same(found, whole)
     print(f"both killed: {took:.1f} s, {took / quiet:.2f} times; a worker starts in {start:.1f} s")
-    assert took <= 1.5 * quiet + 2.0 + start  # for a while nobody is there
+    assert took <= 1.5 * quiet + 2 * max(start, 2.0)  # for a while nobody is there
 
 
 def test_a_worker_killed_during_the_reduction(cluster, rows, whole, tmp_path):
@@ -169,8 +177,10 @@ def test_a_worker_killed_during_the_reduction(cluster, rows, whole, tmp_path):
 
 def test_chaos(rows, whole):
     with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
-        client.register_plugin(KillWorker(delay="5 s", mode="segfault"))
-        found, _ = timed(collection(rows), Slowly(0.15))
+        start = warmed(client, collection(rows))
+        client.register_plugin(KillWorker(delay=f"{max(5.0, 3 * start)} s", mode="segfault"))
+        found, took = timed(collection(rows), Slowly(0.15))
+        print(f"chaos: {took:.1f} s; a worker starts in {start:.1f} s")
     assert same(found, whole)
 
 
@@ -232,8 +242,6 @@ def test_data_larger_than_the_workers_spill(rng):
 
     def block(i):
         return np.random.default_rng(i).standard_normal((n // 60, 60))
-
-    import dask
 
     blocks = [da.from_delayed(dask.delayed(block)(i), (n // 60, 60), float) for i in range(60)]
     with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="600MB", dashboard_address=":0") as it:

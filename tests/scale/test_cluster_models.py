@@ -10,6 +10,7 @@ from distributed import Client, LocalCluster
 
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks
 from mercer.kernels import Gaussian
+from mercer.losses import BY_NAME
 
 N = 4500  # more than one leaf, and more than the rows that hyper-parameters are chosen on
 COLUMNS = ["a", "b"]
@@ -72,11 +73,11 @@ MODELS = {
     "ridge, held": lambda: KernelRidge(Gaussian(1.0), lam=0.5, approximation=landmarks(held=500)),
     "ridge, loo": lambda: KernelRidge(Gaussian(0.3), criterion="loo", approximation=landmarks()),
     "ridge, default kernel": lambda: KernelRidge(lam=0.5, approximation=landmarks()),
-    "huber": lambda: machine("huber"),
+    **{name: lambda name=name: machine(name) for name in BY_NAME},
     "huber, default kernel": lambda: machine("huber", kernel=None),
-    "pinball": lambda: machine("absolute"),
-    "logistic": lambda: machine("logistic"),
     "logistic, loo": lambda: machine("logistic", criterion="loo"),
+    "logistic, three classes": lambda: machine("logistic"),
+    "softmax, three classes": lambda: machine("logistic", multi_class="softmax"),
     "process": lambda: GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None, approximation=landmarks()),
     "process, evidence": lambda: GaussianProcessRegressor(1.0 * Gaussian(0.5), approximation=landmarks()),
     "process, loo": lambda: GaussianProcessRegressor(
@@ -88,7 +89,10 @@ MODELS = {
 
 def problem(name, data):
     X, y, w, label = data
-    return X, label if "logistic" in name else y, w if "process" not in name else None
+    if "three" in name:
+        label = label + (X[:, 1] > 1)
+    labels, counts = any(word in name for word in ("logistic", "softmax", "hinge")), "poisson" in name
+    return X, label if labels else np.floor(np.exp(y)) if counts else y, w if "process" not in name else None
 
 
 def check(name, data, collections, engine):

@@ -195,6 +195,14 @@ def test_verdicts_and_their_words(rng):
     assert said["loo"][-1][1] == pytest.approx(np.sqrt(np.mean(exact.loo_residuals_**2)), rel=0.02)
 
 
+def test_a_fit_that_is_worse_than_the_mean_says_so(rng):
+    X, _ = problem(rng, 600)
+    with pytest.warns(NumericalWarning, match="worse than by the mean of y"):
+        model = KernelRidge(Gaussian(0.6), lam=1e-9, approximation=Landmarks(400)).fit(X, rng.standard_normal(600))
+    said = model.fit_report_["approximation"]
+    assert said["worse_than_mean"] > 2 and "mean of y" in said["words"]
+
+
 # ---------------------------------------------------------------------------------------------- the estimator
 def test_with_all_rows_as_landmarks_it_is_the_exact_fit(rng):
     X, Y = problem(rng, 150, t=2)

@@ -114,3 +114,9 @@ def test_plan_report_and_file(rng, tmp_path):
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
     assert mercer.plan(KernelMachine(loss="logistic"), n=1_000_000, d=5).gram == "landmarks"
     assert mercer.plan(KernelMachine(loss="logistic", approximation=None), n=1_000_000, d=5).gram == "tiled"
+
+
+def test_the_curve_is_of_rows_that_the_fit_has_seen(rng):
+    X, y = data(Logistic(), rng, 3000)  # a fifth of the rows are candidates
+    model = quiet(KernelMachine(Gaussian(1.0), "logistic", approximation=Landmarks(150)), X, y)
+    assert all(error < 1.0 for _, error, _ in model.fit_report_["approximation"]["loo"])

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import make_friedman1
 
 from mercer import (
@@ -14,11 +15,14 @@ from mercer import (
     KernelInterpolator,
     KernelMachine,
     KernelRidge,
+    StackedKernels,
+    load,
 )
-from mercer.kernels import Anova, Gaussian, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
+from mercer.kernels import Anova, Gaussian, Graph, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
 from mercer.selection import GCV, kernels_search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
 from mercer.selection.kernels_search.columns import in_units, periods, time_column, unit_of
+from mercer.selection.kernels_search.objects import stand_in, text_kind
 from mercer.selection.kernels_search.words import in_words
 
 
@@ -178,7 +182,8 @@ def test_words_of_a_table():
 
 
 def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):
-    monkeypatch.setattr(kernels_search, "SHARES", {2: (3e-4, 1.0)})  # the first level is cut short, the last is not
+    # The first level is cut short, the last is not.
+    monkeypatch.setattr(kernels_search.searching, "SHARES", {2: (3e-4, 1.0)})
     X = rng.standard_normal((950, 2))
     found = search_kernels(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(950), time_budget=600.0, keep=1)
     assert found.status == "time_budget" and found.candidates_[0].rows == 950
@@ -231,3 +236,55 @@ def test_labels_that_say_nothing(model):
         assert set(model.fit(np.column_stack([X, np.ones(12)]), y).classes_) == {0, 1}
     with pytest.raises(ValueError, match="class"):
         model.fit(X, np.zeros(12, dtype=int))
+
+
+# ------------------------------------------------------------------------------------------------ texts, graphs, tables
+@pytest.fixture(scope="module")
+def sequences():
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("ACGT"), rng.integers(12, 25))) for _ in range(70)]
+    return texts, np.array([3.0 * text.count("GA") / len(text) for text in texts]) + 0.02 * rng.standard_normal(70)
+
+
+@pytest.mark.parametrize("cls", [GaussianProcessRegressor, KernelRidge, StackedKernels])
+def test_texts_choose_among_kernels_on_texts(cls, sequences, tmp_path):
+    texts, y = sequences
+    model = cls("auto", time_budget=60).fit(texts[:50], y[:50])
+    assert "letters occur" in model.selection_.message and len(model.selection_.candidates) >= 5
+    assert model.score(texts[50:], y[50:]) > 0.6
+    model.save(tmp_path / "m.mercer")
+    np.testing.assert_array_equal(load(tmp_path / "m.mercer").predict(texts[50:]), model.predict(texts[50:]))
+
+
+def test_labels_of_texts(sequences):
+    texts, y = sequences
+    labels = np.where(y > np.median(y), "rich", "poor")
+    for model in (GaussianProcessClassifier("auto", time_budget=60), KernelMachine("auto", loss="hinge")):
+        assert model.fit(texts[:50], labels[:50]).score(texts[50:], labels[50:]) > 0.7
+        assert "letters occur" in model.selection_.message
+
+
+def test_graphs_choose_among_kernels_on_graphs():
+    rng = np.random.default_rng(0)
+    graphs = [Graph([(i, i + 1) for i in range(n)] + [(0, n)] * int(rng.integers(2))) for n in rng.integers(3, 9, 40)]
+    y = np.array([len(graph.edges) - graph.n for graph in graphs], dtype=float)
+    found = search_kernels(graphs, y + 0.01 * rng.standard_normal(40), time_budget=60)
+    assert "nodes" in found.words_ and "edges away" in found.words_
+
+
+def test_a_table_of_numbers_categories_and_texts(sequences):
+    texts, y = sequences
+    rng = np.random.default_rng(1)
+    dose, site = rng.uniform(0, 900, 70), rng.choice(["Bern", "Rome"], 70)
+    table = {"sequence": texts, "dose": dose, "site": site.tolist()}
+    found = search_kernels(table, 3.0 * y + np.sin(dose / 150) + 2.0 * (site == "Rome"), time_budget=60)
+    assert "sequence" in found.words_ and "dose" in found.words_ and "a value for each site" in found.words_
+    with pytest.raises(TypeError, match="column 'bags' holds others"):
+        search_kernels(table | {"bags": [{1}] * 70}, y)
+
+
+def test_what_texts_look_like():
+    texts = ["ACGTTA", "acgtta"], ["MKVLAAGIVG"], ["CCO", "c1ccccc1"], ["a red car"], []
+    assert [text_kind(one) for one in texts] == ["dna", "protein", "smiles", "", ""]
+    numbers = [[1.0, 2.0]], np.ones((3, 2)), {"a": [1.0, 2]}, np.array([["1", "2"]]), csr_array(np.ones((3, 2))), []
+    assert all(isinstance(stand_in(X), Matern32) for X in numbers)

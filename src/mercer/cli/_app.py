@@ -74,6 +74,8 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "id": ("--id", str, "NAME", "Column that names the rows: not an input, and shown beside them."),
     "group": ("--group", str, "NAME", "Column of groups, such as patients: not an input, and whole in one fold."),
     "time": ("--time", str, "NAME", "Column of time: rows are judged by those before them."),
+    "forecast": ("--forecast", whole(1, 10**6), "N", "The next N rows of a series: what comes after the last "
+                 "value of its column of time."),
     "target_transform": ("--target-transform", str, "WORD", f"Model of a function of the target: {', '.join(TARGETS)}; "
                          "auto takes the one with the best density of the target itself."),
     "ignore": ("--ignore", list, "NAME", "Column to leave out. May be repeated."),
@@ -103,11 +105,12 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
         "criterion": "auto", "test": None, "output": None, "report": None, "force": False,
         "time_budget": None, "memory": None, "dask": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False,
-        "id": None, "group": None, "time": None, "target_transform": None, **ROLES,
+        "id": None, "group": None, "time": None, "forecast": None, "target_transform": None, **ROLES,
         **READING, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
     "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {
-        "model": NEEDED, "data": NEEDED, "output": "-", "interval": None, "std": False, "keep": None, **READING,
+        "model": NEEDED, "data": None, "forecast": None, "output": "-", "interval": None, "std": False, "keep": None,
+        **READING,
         "force": False, **TALK}),
     "compare": ("mercer.cli.compare", "Show which λ each rule chooses.", {
         "data": NEEDED, "target": NEEDED, "kernel": None, "plot": None, "seed": 0, "max_rows": None, **ROLES, **READING,
@@ -156,7 +159,7 @@ def _add(one, option, default):
     flags, kind, metavar, text = OPTIONS["file" if option == "model" and default is NEEDED else option]
     more = {"help": text.replace("%", "%%")}
     if not flags:
-        one.add_argument(option, metavar=metavar, **more)
+        one.add_argument(option, metavar=metavar, **more, **({} if default is NEEDED else {"nargs": "?"}))
         return
     more |= {"required": True} if default is NEEDED else {"default": default}
     kinds = {

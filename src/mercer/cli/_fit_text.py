@@ -61,12 +61,23 @@ def page(result, said=()):
         from mercer.cli.evaluate import words
 
         parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
+    if result.get("forecast"):
+        parts.append(_forecast(result["forecast"]))
     notes = [note for note in result["notes"] if note not in said]
     if notes:
         parts.append("Notes\n" + "\n".join(f"  - {note}" for note in notes))
     written = [f"{what} in {path}" for what, path in result["files"].items() if path]
     parts.append("Written: " + ", ".join(written) + "." if written else "Not saved: -o model.mercer keeps the model.")
     return "\n\n".join(parts)
+
+
+def _forecast(found):
+    """The rows that come next, with intervals."""
+    rows = list(zip(*found.values(), strict=True))
+    lines = [tuple(f"{v:.10g}" if isinstance(v, int | float) else str(v) for v in row) for row in rows[:MOST]]
+    if len(rows) > MOST:
+        lines.append((f"… {len(rows) - MOST:,} more with --json",) + ("",) * 3)
+    return f"Forecast  with intervals of 90 %\n{table([tuple(found), *lines])}"
 
 
 def _data(result):
@@ -147,7 +158,7 @@ def shape(kernel):
     """The expression without its numbers; […] are lengths for each column."""
     import numpy as np
 
-    from mercer.kernels import Columns, Product, Scaled, Standardised, Sum
+    from mercer.kernels import Columns, Kernel, Normalised, Product, Scaled, Standardised, Sum
 
     if isinstance(kernel, Sum | Product):
         return f"{shape(kernel.left)} {'+' if isinstance(kernel, Sum) else '*'} {shape(kernel.right)}"
@@ -155,8 +166,11 @@ def shape(kernel):
         return shape(kernel.kernel)
     given = kernel.get_params(deep=False)
     each = ["[…]"] if np.ndim(given.get("length_scale")) else []
-    plain = [repr(value) for name, value in given.items() if name in ("degree", "profile")]
-    return f"{type(kernel).__name__}({', '.join(each + plain)})".replace("()", "")
+    parts = [shape(value) for value in given.values() if isinstance(value, Kernel)]
+    if isinstance(kernel, Normalised):
+        return parts[0]
+    plain = [repr(value) for name, value in given.items() if name in ("degree", "profile", "k", "h", "radius")]
+    return f"{type(kernel).__name__}({', '.join(each + parts + plain)})".replace("()", "")
 
 
 def _score(score):

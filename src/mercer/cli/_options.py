@@ -165,9 +165,15 @@ def strings_of(kernel, target):
         raise Usage(f"--kernel: {error}") from None
 
 
-def kernel_objects(kernel, frame, target):
-    """{column: kind} of what a kernel reads as it is, checked to be columns of the table."""
-    if kernel is None or kernel == AUTO:
+def kernel_objects(kernel, frame, settings):
+    """{column: kind} of what a kernel, or a search for one, reads as it is, checked to be columns of the table."""
+    target = settings.target
+    if kernel == AUTO:
+        from mercer.tabular.objects import found_in
+
+        said = {*(settings.ignore or ()), *(settings.categorical or ()), *(settings.numeric or ()), settings.id}
+        return found_in(frame.drop(target), said | {settings.group})
+    if kernel is None:
         return {}
     from mercer.tabular import objects_of
     from mercer.tabular.reads import check_reads

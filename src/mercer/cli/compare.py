@@ -48,7 +48,7 @@ def _inputs(settings, frame, kernel, most, session):
         notes.append("the length scales are those that leave-one-out chooses; --kernel gives another kernel.")
     else:
         rows, _ = usable_rows(frame, settings.target, False, [])
-        objects = kernel_objects(kernel, frame, settings.target)
+        objects = kernel_objects(kernel, frame, settings)
         with numbered(rows):
             check_kernel(
                 kernel, as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects), frame[rows]

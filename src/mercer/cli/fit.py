@@ -30,6 +30,7 @@ from mercer.cli._tables import (
     say_differences,
 )
 from mercer.exceptions import DataError
+from mercer.tabular.cells import listed
 
 LEAST_SCORED = 10  # rows of the cross-validation
 FOLD = 0.5  # of the time of a fold, for its search
@@ -72,6 +73,7 @@ def run(settings):
         result, findings = result_of(settings, fitted, scores, facts, budget, reading.frame)
         session.flush()
         result["warnings"] = list(session.warnings)
+        result["forecast"] = None if settings.forecast is None else _forecast(fitted, settings.forecast)
         result["files"] = write_outputs(settings, fitted, result, findings)
     print_json(result) if settings.json else print(_fit_text.page(result, () if settings.quiet else reading.notes))
     return 0
@@ -118,25 +120,21 @@ def _model(settings, frame, kernel, budget):
     name = model_name(settings, frame[settings.target], notes)
     labels = name in LABELS
     rows, y = usable_rows(frame, settings.target, labels, notes)
-    objects = kernel_objects(kernel, frame, settings.target)
+    kernel = settled(settings, kernel, name, len(rows), budget)
+    objects = kernel_objects(kernel, frame[rows], settings)
     with numbered(rows):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
         check_kernel(kernel, recipe, frame[rows])
-    kernel = settled(settings, kernel, name, len(rows), budget)
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
-    series = series_along(recipe, frame[rows].drop(settings.target)) if choosing else None
-    if series is not None:
-        notes.append(
-            f"rows are a series along {series!r}: folds are of the second half, each predicted from what was before."
-        )
-    elif settings.time is not None:
-        series = settings.time
-        notes.append(
-            f"rows are in the order of {series!r}: folds are of the second half, each predicted from what was before."
-        )
+    series = None if labels else series_along(recipe, frame[rows].drop(settings.target))
+    _check_forecast(settings, recipe, series)
+    if series is not None or settings.time is not None:
+        how = f"a series along {series!r}" if settings.time is None else f"in the order of {settings.time!r}"
+        notes.append(f"rows are {how}: folds are of the second half, each predicted from what was before.")
     if choosing and settings.model == "auto":
         name = default_model(settings, name, series)
+    series = series or settings.time
     criterion = criterion_name(settings, name, kernel)
     folds = _folds(settings, y, labels, budget, notes)
     most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
@@ -164,6 +162,23 @@ def _model(settings, frame, kernel, budget):
         "recipe": recipe,
     }
     return TableModel(estimator, as_recipe(settings), **options), facts
+
+
+def _check_forecast(settings, recipe, series):
+    """Refuse, before anything is fitted, to continue rows that are no series, or that have inputs beside time."""
+    if settings.forecast is None:
+        return
+    if series is None:
+        raise DataError(
+            "--forecast continues a series of numbers, and these rows are none: they would be in the order of a column "
+            "of dates or numbers, at even steps (--time NAME puts them in order)"
+        )
+    others = [column["name"] for column in recipe.used if column["name"] != series]
+    if others:
+        raise DataError(
+            f"--forecast knows what comes next in {series!r} alone, and the model would also read {listed(others)}: "
+            f"leave them out (--ignore {others[0]}), or predict a table of the rows to come"
+        )
 
 
 def _folds(settings, y, labels, budget, notes):
@@ -303,6 +318,22 @@ def _group_folds(settings, frame, folds, notes):
 
 def _these(done):
     return "this one" if done == 1 else f"these {done}"
+
+
+def _forecast(fitted, count):
+    """{column: values}: the next rows of the series, their predictions and intervals of 90 %."""
+    import warnings
+
+    from mercer.cli.predict import rounded
+    from mercer.exceptions import DataWarning
+    from mercer.tabular import rows_ahead
+
+    frame = rows_ahead(fitted, count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # that they are beyond the rows of the fit
+        mean, ends = fitted.predict(frame), fitted.predict_interval(frame)
+    found = rounded({"prediction": mean, "lower": ends[:, 0], "upper": ends[:, 1]}, fitted)
+    return frame.to_dict(as_series=False) | {name: values.tolist() for name, values in found.items()}
 
 
 def _test(fitted, frame, session):

@@ -26,7 +26,11 @@ METHODS = {
 
 
 def run(settings):
-    """Write the predictions of a table."""
+    """Write the predictions of a table, or of the rows that come next."""
+    if (settings.data is None) == (settings.forecast is None):
+        raise Usage("give a table to predict, or --forecast N for the next N rows of a series")
+    if settings.forecast is not None and settings.keep:
+        raise Usage("--keep passes columns of a table through, and --forecast reads none")
     if settings.interval is not None and not 0 < settings.interval < 1:
         raise Usage(f"--interval must be between 0 and 1, got {settings.interval:g}")
     check_free(settings.output, "--output", settings.force, ENDINGS, pipe=True)
@@ -35,6 +39,9 @@ def run(settings):
         model, header = load_model(settings.model)
         keep, known = tuple(dict.fromkeys(settings.keep or ())), note_of(header, "result", "data", "id")
         known = [known] if isinstance(known, str) else []
+        if settings.forecast is not None:
+            write_table(_ahead(settings, model, session), settings.output, settings.force)
+            return _written(settings, settings.forecast, session)
         pages = _large_predict.pages_of(settings, missing_words(header))
         if pages is not None:
             rows = _large_predict.write(settings, pages, model, keep, (_written_columns, _beside), session)
@@ -49,6 +56,19 @@ def run(settings):
         session.flush()
         write_table(_beside(reading.raw, columns), settings.output, settings.force)
         return _written(settings, frame.height, session)
+
+
+def _ahead(settings, model, session):
+    """The next rows of a series with their predictions; that they are beyond those of the fit need not be said."""
+    import warnings
+
+    from mercer.exceptions import DataWarning
+    from mercer.tabular import rows_ahead
+
+    frame = rows_ahead(model, settings.forecast)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return _beside(frame, _written_columns(settings, model, frame, session))
 
 
 def _written_columns(settings, model, frame, session):

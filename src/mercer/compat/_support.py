@@ -15,6 +15,7 @@ from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport
 from mercer.estimators.svm_fit import fit_target, solver_of, spread
+from mercer.estimators.validation import refuse_extreme
 from mercer.kernels import Linear
 from mercer.solvers.witness import negative_witness
 
@@ -94,6 +95,7 @@ class SupportVectors(RegressorMixin, Compatible):
         keep = np.flatnonzero(weight > 0)
         if not keep.size:
             raise ValueError("Invalid input - all samples have zero or negative weights.")
+        refuse_extreme(weight[keep])
         return weight[keep], keep
 
     def _resolve_gamma(self, X):

@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer import _machine
 from mercer.gram import DenseGram
+from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
 from mercer.solvers.plan_iterations import KEPT, factors_steps
@@ -97,7 +98,8 @@ class LossLikelihood:
 
     def value(self, f):
         """Return −Σ cL."""
-        return -np.sum(self.c * self.loss.value(self.y, f))
+        with np.errstate(over="ignore"):  # −∞ is what a step too far gives: it is taken back
+            return -np.sum(self.c * self.loss.value(self.y, f))
 
     def gradient(self, f):
         """−cL′."""
@@ -263,7 +265,7 @@ class _System:
         """(S K S + I)⁻¹ B on the curved rows; conjugate gradients see all rows, with S = 0 where one is straight."""
         if self.exact:
             K = self._stored()
-            inverse = self.solver.rescaled(K if len(curved) == K.n else K.restrict(curved))(s)
+            inverse = self.solver.rescaled(part_of(K, curved))(s)
             found = inverse @ B
         else:
             if self._shared is None:
@@ -279,7 +281,7 @@ class _System:
     def _stored(self):
         """K in memory where it fits: float64 for a factor, float32 for the products of an inexact direction."""
         if self._fast is None:
-            dtype, spare = (np.float64, 2) if self.exact else (np.float32, 0)
+            dtype, spare = (np.float64, 1) if self.exact else (np.float32, 0)
             self._fast = store(self.K, dtype, self.memory, spare)
         return self._fast
 

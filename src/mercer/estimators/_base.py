@@ -21,6 +21,7 @@ from mercer.gram.groundwork import Trend, make_trend
 from mercer.kernels import Features, Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
+from mercer.selection.kernels_search import stand_in
 from mercer.selection.priors import LogNormal, Priors
 from mercer.selection.search import search_rows
 from mercer.selection.search.starts import median_heuristic
@@ -65,24 +66,25 @@ def kept(kernel, points, instead):
         raise ValueError(f"{kernel!r} keeps no matrix of the training rows, so {instead}.")
 
 
-def given_kernels(estimator, auto=False):
+def given_kernels(estimator, auto=False, X=()):
     """The kernel, or those of a list among which the criterion chooses, copied; a `Matern32` where none is given.
 
-    With ``auto`` the word "auto" is none, too; who does not search for kernels refuses it.
+    With ``auto`` the word "auto" is a kernel that reads X; who does not search for kernels refuses it.
     """
     kernel = estimator.kernel
     several = isinstance(kernel, list | tuple)
     if several and (estimator.chooses_by() is None or not len(kernel)):
         raise ValueError(f"a list of {len(kernel)} kernels needs at least one, and a criterion to choose by.")
+    if auto and automatic(kernel):
+        return [stand_in(X)]
     given = kernel if several else [kernel]
-    return [
-        clone(as_kernel(Matern32() if one is None or (auto and automatic(one)) else one), safe=False) for one in given
-    ]
+    return [clone(as_kernel(Matern32() if one is None else one), safe=False) for one in given]
 
 
 def settled_kernels(estimator, kernels, rows, default):
     """The kernels, or ``default`` of the rows where none was given; each checked on them."""
-    found = [default(rows.X, rows.weight)] if estimator.kernel is None or automatic(estimator.kernel) else kernels
+    none = (estimator.kernel is None or automatic(estimator.kernel)) and rows.d is not None
+    found = [default(rows.X, rows.weight)] if none else kernels
     for kernel in found:
         check_kernel(kernel, rows.X)
     return found
@@ -254,7 +256,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _prepare(self, X, y, auto=False):
         """Return (kernels, X, y, flat): the kernels resolved, X as they read it, y of shape (n, t)."""
-        kernels = given_kernels(self, auto)
+        kernels = given_kernels(self, auto, X)
         X, y = check_X_y(self, X, y, kernels[0])
         for kernel in kernels:
             X = kernel.validate(X)

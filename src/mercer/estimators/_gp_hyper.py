@@ -146,6 +146,11 @@ def draws_of(n_samples):
     return max(LEAST, -(-n_samples // CHAINS))
 
 
+def factors_of(n_samples):
+    """How many draws there are in the end, each of which has a factor."""
+    return CHAINS * draws_of(n_samples) if n_samples else 0
+
+
 def check_sampling(n_samples, n, kernel, optimize, likelihood, memory):
     """Refuse to sample by a criterion that is no likelihood, where nothing is free, and more factors than fit."""
     if not likelihood:
@@ -155,7 +160,7 @@ def check_sampling(n_samples, n, kernel, optimize, likelihood, memory):
             f"n_hyper_samples = {n_samples}, but nothing is free to be sampled: {kernel!r} with optimize={optimize!r}. "
             "Use n_hyper_samples=0."
         )
-    count = CHAINS * draws_of(n_samples)
+    count = factors_of(n_samples)
     check_memory(count * 8.0 * n**2, f"{count} factors for n = {n}", memory, "fewer n_hyper_samples")
 
 

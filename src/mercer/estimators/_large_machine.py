@@ -14,6 +14,7 @@ from mercer.gram import Rows
 from mercer.gram.landmarks import drawn
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
+from mercer.primal.design import Sample
 from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
 from mercer.primal.squared import fit_squared
@@ -79,7 +80,7 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator))
     if task.how.held:
         raise ValueError("Landmarks(held=...) is for the squared loss; set rows aside, and give calibration=(X, y).")
-    sample, chosen, points = _enough(task, kernel)
+    sample, chosen, points, enough = _enough(task, kernel)
     started = time.perf_counter()
     options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "clock": task.clock, "joint": joint}
     options["memory"] = estimator.memory
@@ -94,7 +95,7 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     estimator.n_iter_, estimator.regularization_ = found.iterations, conventions(lam, float(source.n))
     counts = {"rows": source.n, "dropped_rows": 0, "points": chosen.m, "engine": large.engine_of(source)}
     estimator._tell(counts, columns, [found.status], found.info)
-    estimator.fit_report_["approximation"] = _said(chosen, points, len(sample.candidates), source.n, seconds)
+    estimator.fit_report_["approximation"] = _said(chosen, points, enough, len(sample.candidates), source.n, seconds)
 
 
 def _chosen(estimator, source, kernels, loss, rule, joint):
@@ -115,7 +116,11 @@ def _chosen(estimator, source, kernels, loss, rule, joint):
 
 
 def _enough(task, kernel):
-    """(sample, landmarks, curve): those of the first stage whose least-squares error on the sample no longer falls."""
+    """(sample, landmarks, curve, whether it is flat) of the first stage whose least-squares error no longer falls.
+
+    The fit is one of the candidates, and rows that are left out of it one by one are some of them: of others a leverage
+    means nothing.
+    """
     clock = task.clock.part(CHOOSING)
     for m in task.sizes:
         began = clock.seconds
@@ -123,16 +128,17 @@ def _enough(task, kernel):
         rows = sample.candidates
         with task.whole():
             near = Arrays(rows.X, rows.y, rows.weight)
-            fit = fit_squared(near, kernel, chosen, None, trend=task.trend, sample=sample, rule="gcv")
-        points = proof.curve(fit)[0]
-        if chosen.m < m or proof.flat(points) or not clock.fits(SLOWER * (clock.seconds - began)):
+            some = Sample.of(rows)
+            fit = fit_squared(near, kernel, chosen, None, trend=task.trend, sample=some, rule="gcv")
+            points = proof.curve(fit)[0]
+        enough = proof.flat(points, fit.spread)
+        if chosen.m < m or enough or not clock.fits(SLOWER * (clock.seconds - began)):
             break
-    return sample, chosen, points
+    return sample, chosen, points, enough or chosen.left <= 1e-5
 
 
-def _said(chosen, points, rows, n, seconds):
+def _said(chosen, points, enough, rows, n, seconds):
     """The certificate of another loss: no distance from the exact fit, but whether landmarks are still worth it."""
-    enough = proof.flat(points) or chosen.left <= 1e-5
     found = {"kind": "landmarks", "m": chosen.m, "verdict": proof.VERDICTS[1 if enough else 2]}
     found |= {"trace_missing": chosen.missing, "loo": [list(point) for point in points], "loo_rows": rows}
     errors = ", ".join(f"{error:.4g} at m = {m}" for m, error, _ in reversed(points))

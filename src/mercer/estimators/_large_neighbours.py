@@ -70,7 +70,7 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
         Whether y is one column, and whether each row has a noise variance of its own.
     """
     how, started, kernel = _how(estimator), time.perf_counter(), kernels[0]
-    with _tiles.part_of(rows.n * how.first**2):
+    with _tiles.part_of(rows.n * how.first**2, "neighbourhoods.conditionals"):
         if criterion is not None:
             some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
             kernel, lam = learn(kernels, some, lam)

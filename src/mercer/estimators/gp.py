@@ -1,6 +1,7 @@
 """GaussianProcessRegressor: the posterior of a Gaussian process, with what it does not know."""
 
 import copy
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
@@ -203,11 +204,14 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
         search = None if criterion is None else n if criterion.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        options["lam_alone"] = self.optimize == "lam"
+        options |= {"lam_alone": self.optimize == "lam", "arrays": 1 if criterion is None else criterion.arrays}
         exact, found = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options), None
         if approximates(self, rows):
             found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)
-        return exact(binding=binding) if found is None else (None, found)
+        if found is not None:
+            return None, found
+        (solver, plan), draws = exact(binding=binding), hyper.factors_of(self.n_hyper_samples)
+        return solver, replace(plan, memory_bytes=plan.memory_bytes + draws * 8.0 * n**2) if draws else plan
 
     def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
         """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""

@@ -168,7 +168,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        kernels = base.given_kernels(self, auto=True)
+        kernels = base.given_kernels(self, auto=True, X=X)
         X = check_X(self, X, reset=True, kernel=kernels[0])
         y = check_labels(self, X, y)
         for kernel in kernels:

@@ -20,10 +20,10 @@ from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers.pivoted import pivoted_cholesky, squared_power
-from mercer.solvers.plan import choose, plan_arrays
+from mercer.solvers.pivoted import ARRAYS, pivoted_cholesky, squared_power
+from mercer.solvers.plan import choose, cores_for, plan_arrays
 
-PIVOTING = 1.0  # times n³: a factor on one core, and its inverse
+PIVOTING = 1.2  # times n³, on one core: a factor by pivots, found one by one, and the diagonal of its inverse
 WHY = "A factor with pivoting finds the rank of K."
 
 
@@ -187,7 +187,7 @@ class KernelInterpolator(KernelRegressor):
 
     def _plan(self, n, binding=True):
         options = {"memory": self.memory, "time_budget": self.time_budget, "reason": WHY, "binding": binding}
-        return plan_arrays("pivoted cholesky", n, 4, operations=PIVOTING * n**3, **options)
+        return plan_arrays("pivoted cholesky", n, ARRAYS, operations=PIVOTING * n**3 * cores_for(n), **options)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

@@ -23,7 +23,7 @@ from mercer.gram import Rows, take
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers.plan import as_solver
-from mercer.solvers.plan_iterations import plan_dual, plan_smooth
+from mercer.solvers.plan_iterations import LABELS, plan_dual, plan_smooth
 from mercer.sources import Arrays, is_source
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
@@ -271,7 +271,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
             options |= {"direct": None if solver is None else not solver.iterative, "classes": targets if joint else 0}
             exact = plan_smooth(n, left_out=left_out, **options)
         else:
-            exact = plan_dual(n, double=True, compiled=n > FEW, **options)
+            hard = LABELS if loss.classification else 1.0
+            exact = plan_dual(n, double=True, compiled=n > FEW, hard=hard, **options)
         if isinstance(self.approximation, str) and self.solver != "auto":
             return exact
         found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None
@@ -279,7 +280,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
-        kernels = base.given_kernels(self, auto=True)
+        kernels = base.given_kernels(self, auto=True, X=X)
         if loss.classification:
             X = check_X(self, X, reset=True, kernel=kernels[0])
             y = check_labels(self, X, y)

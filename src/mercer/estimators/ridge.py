@@ -190,6 +190,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         search = None if rule is None else n if rule.merges else rows
         options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
         options |= {"time_budget": self.time_budget, "lam_alone": self.optimize == "lam"}
+        options["arrays"] = 2 if rule is None else max(2, rule.arrays)  # two of the rows left out, after any search
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
         if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
             exact = partial(self._exact, n, d, **options)

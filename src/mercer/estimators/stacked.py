@@ -31,8 +31,9 @@ from mercer.inference.stacking import (
     scale_weights,
     scaled,
 )
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.kernels_search import stand_in
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.solvers import choose
 from mercer.solvers.fitted import left_out
@@ -126,7 +127,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         "weights_": "float k",
         "scale_weights_": "float k s",
         "stack": Stack,
-        "n_features_in_": "size d",
+        "n_features_in_": ("size d", None),
     }
     state_extras = {"stack": "_stack", "left": "_left"}
     probabilistic = True
@@ -177,12 +178,14 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return automatic(self.kernel)
 
     def _fit(self, X, y, sample_weight):
-        X, y = check_X_y(self, X, y, Gaussian())
+        first = stand_in(X) if automatic(self.kernel) or not len(self.kernel) else as_kernel(self.kernel[0])
+        X, y = check_X_y(self, X, y, first)
+        X = first.validate(X)
         if y.ndim > 1 and y.shape[1] > 1:
             raise ValueError(f"StackedKernels has one target, got {y.shape[1]}; fit one for each.")
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
-        solver, self.plan_ = self._choose(rows.n, rows.d, binding=True)
-        kernels, lams, words = self._search(rows, solver) if automatic(self.kernel) else self._given(rows)
+        solver, self.plan_, tried = self._choose(rows.n, rows.d, binding=True)
+        kernels, lams, words = self._search(rows, solver, tried) if automatic(self.kernel) else self._given(rows)
         parts, words, told = _usable(kernels, lams, words, rows, solver)
         means, stds = _moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
@@ -197,11 +200,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return self._choose(n, d, binding=False)[1]
 
     def _choose(self, n, d, binding):
-        """(solver, plan): a factor of each kernel that is weighed, and one more array for what is left out."""
+        """(solver, plan, kernels that are weighed): a factor of each, and one more array for what is left out."""
         limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
         solver, plan = choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
         factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
-        return solver, replace(plan, memory_bytes=max(plan.memory_bytes, (factors + 1) * 8.0 * n**2))
+        work = {kind: LAST * factors * count for kind, count in plan.work.items()}
+        need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
+        return solver, replace(plan, memory_bytes=need, work=work), factors
 
     def _tried(self, n, last):
         """How many kernels are weighed: as many as memory and time allow, a factor taking ``last`` seconds."""
@@ -219,14 +224,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             check_kernel(kernel, rows.X)
         return kernels, [float(lam) for lam in self.lam], [repr(kernel) for kernel in kernels]
 
-    def _search(self, rows, solver):
+    def _search(self, rows, solver, tried):
         """Kernels, λ and words as a search proposes them; a constant target needs none."""
         if self.criterion is None:
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        tried = self._tried(rows.n, self.plan_.last)
-        clock = self._search_clock(fits=LAST * tried) if self._clock.limited else Clock(SECONDS)
+        clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
         found = searched(self, rows, self.criterion, solver, keep=tried, clock=clock)
         self.selection_ = found.result().warn()
         return [list(column) for column in zip(*((c.kernel, c.lam, c.words) for c in found.candidates_), strict=True)]
@@ -239,7 +243,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             "is the mean of y.",
             UserWarning,
         )
-        return [1e-6 * spread * Gaussian(1.0)], [spread], ["a constant"]
+        return [1e-6 * spread * Constant()], [spread], ["a constant"]
 
     def _weigh(self, means, stds, rows):
         """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
@@ -321,10 +325,20 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         levels : float or array-like
             Between 0 and 1.
         """
-        levels = np.atleast_1d(np.asarray(levels, dtype=float))
-        if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"levels must be between 0 and 1, got {levels}.")
-        return quantiles_of(levels, *self._stack.normals(self._new_rows(X)))
+        return quantiles_of(levels, *self.normals(X))
+
+    def normals(self, X):
+        """(means, standard deviations, weights) of the normals that a new y at x is a mixture of.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (k, m), ndarray of shape (k, m), ndarray of shape (k,)
+        """
+        return self._stack.normals(self._new_rows(X))
 
     def predict_interval(self, X, coverage=0.9, *, method="mixture", calibration=None):
         """The interval between two quantiles of the mixture, which holds a new target with probability ``coverage``.
@@ -356,8 +370,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         X : array-like of shape (m, d)
         y : array-like of shape (m,)
         """
-        X = self._new_rows(X)
-        return log_density_of(np.asarray(y, dtype=float), *self._stack.normals(X))
+        return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
 
 
 def _moments(parts, rows):

@@ -9,10 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._warn import warn
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
+from mercer.estimators.stacked import StackedKernels
 from mercer.estimators.targets import KINDS, PlainTarget, Target
+from mercer.inference.stacking import log_density_of, quantiles_of
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers.plan import SOLVERS
+from mercer.solvers.plan import SOLVERS, operations
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 AUTO = ("none", "log", "yeo-johnson")
@@ -81,6 +83,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return self._inner().criterion
 
     @property
+    def points_(self):
+        """Those of the model inside."""
+        return self.model_.points_
+
+    @property
     def probabilistic(self):
         """Whether the estimator inside states deviations."""
         return self._inner().probabilistic
@@ -146,7 +153,10 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return found
 
     def _density(self, model, target, y):
-        """Σ log p(yᵢ) without row i: normal around the left-out prediction of z, times the slope of g."""
+        """Σ log p(yᵢ) without row i: that of a mixture, or normal around the left-out prediction of z; and log g′."""
+        if isinstance(model, StackedKernels):
+            used = model.row_weight_ > 0
+            return float(used.sum() * model.left_out_density_ + np.sum(target.log_slope(y)[used]))
         if model.leaves_out is None:  # an approximation leaves out some rows, the same for every target
             e, std = model.loo_residuals_, None
         else:
@@ -170,10 +180,15 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return self._beside(self._inner().plan(n, d, targets=targets, rows=rows))
 
     def _beside(self, plan):
-        """The plan of a fit beside the factor of the best model so far, where several are tried."""
-        if self.target != "auto" or plan.solver not in SOLVERS:
+        """The plan of a fit and the inverse that judges it, beside the best model so far where several are tried."""
+        if plan.solver not in SOLVERS or SOLVERS[plan.solver].iterative:
             return plan
-        return replace(plan, memory_bytes=plan.memory_bytes + min(plan.memory_bytes, 8.0 * plan.n**2))
+        array, tried = 8.0 * plan.n**2, len(AUTO) if self.target == "auto" else 1
+        judged = operations("cholesky", plan.n, None, targets=1) | {"float64": float(plan.n) ** 3}
+        work = {kind: tried * (plan.work.get(kind, 0.0) + judged.get(kind, 0.0)) for kind in {**plan.work, **judged}}
+        searching = {kind: tried * count for kind, count in plan.searching.items()}
+        need = max(plan.memory_bytes, 2.0 * array) + (array if tried > 1 else 0.0)
+        return replace(plan, memory_bytes=need, work=work, searching=searching)
 
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed, the transform too; see `KernelEstimator.frozen`."""
@@ -214,7 +229,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
             Of a model that states deviations.
         noisy : bool, default=False
             Whether they are those of a new y, not of its mean; these, and covariances, are right to first order in the
-            slope of g. E y is that of a new y in any case.
+            slope of g. E y is that of a new y in any case, z being normal; of a mixture, with its mean and deviation.
 
         Returns
         -------
@@ -268,9 +283,26 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         """
         check_is_fitted(self)
         y = np.asarray(y, dtype=float)
+        return log_density_of(self.target_.forward(y), *self._normals(X)) + self.target_.log_slope(y)
+
+    def quantile(self, X, levels):
+        """The quantiles of a new y at x, those of z mapped back, of shape (m, number of levels).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or a sequence of objects
+        levels : float or array-like
+            Between 0 and 1.
+        """
+        check_is_fitted(self)
+        return self.target_.back(quantiles_of(levels, *self._normals(X)))
+
+    def _normals(self, X):
+        """(means, standard deviations, weights) of the normals that a new z is a mixture of."""
+        if isinstance(self.model_, StackedKernels):
+            return self.model_.normals(X)
         mean, std = self.model_.predict(X, return_std=True, noisy=True)
-        z = (self.target_.forward(y) - mean) / std
-        return -0.5 * (LOG_2PI + z**2) - np.log(std) + self.target_.log_slope(y)
+        return mean[None], std[None], np.ones(1)
 
     def _left_out_rows(self):
         left = self.model_.left_out()

@@ -150,14 +150,18 @@ def check_weight(sample_weight, n):
         raise ValueError(f"sample_weight must be finite and >= 0; row {bad[0]} has {w[bad[0]]} ({bad.size} such rows).")
     if not w.any():
         raise ValueError("Sample weights must contain at least one non-zero number: all rows would be removed.")
-    positive = w[w > 0]
+    refuse_extreme(w[w > 0])
+    return w
+
+
+def refuse_extreme(positive):
+    """Refuse weights that no product survives."""
     if positive.max() > WEIGHTS or positive.min() < 1.0 / WEIGHTS:
         raise ValueError(
             f"sample_weight goes from {positive.min():.3g} to {positive.max():.3g}: products of such numbers are not "
             f"float64 numbers. Multiply the weights by one number (and lam with it), or set those that do not count to "
             f"0: from {1 / WEIGHTS:g} to {WEIGHTS:g} are taken."
         )
-    return w
 
 
 def check_more_rows(X, y, sample_weight, t):

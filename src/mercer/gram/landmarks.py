@@ -77,8 +77,8 @@ class Landmarks:
         return None if isinstance(self.choose, str) else self.choose
 
 
-def fill(kernel, X, Z, out):
-    """Write k(X, Z) into ``out``, by tiles in this thread: what a leaf of a pass does.
+def fill(kernel, X, Z, out, centre=None):
+    """Write k(X, Z), less a centre of each column, into ``out``, by tiles in this thread: what a leaf of a pass does.
 
     Examples
     --------
@@ -92,7 +92,11 @@ def fill(kernel, X, Z, out):
     tile = kernel.prepare(X, Z).tile
     for i0, i1 in _tiles.spans(len(X), _tiles.ROWS):
         for j0, j1 in _tiles.spans(len(Z), _tiles.COLUMNS):
-            out[i0:i1, j0:j1] = tile(slice(i0, i1), slice(j0, j1))
+            k, part = tile(slice(i0, i1), slice(j0, j1)), out[i0:i1, j0:j1]
+            if centre is None:
+                part[:] = k
+            else:
+                np.subtract(k, centre[j0:j1], out=part, casting="same_kind")
     return out
 
 

@@ -135,7 +135,7 @@ class NearestRows:
     def _search(self, at, k, upto, own):
         upto, own = np.asarray(upto, dtype=np.int64), np.asarray(own, dtype=np.int64)
         out = np.full((len(upto), k), -1, dtype=np.int64)
-        loops = _tiles.loops(len(upto) * self.n if self.U is not None else 0)
+        loops = _tiles.loops(len(upto) * self.n if self.U is not None else 0, "neighbourhoods.nearest")
         if self.tree:
             jobs = [(level, part) for level, rows in self._levels(upto) for part in _parts(rows, QUERIES)]
             for level in {level for level, _ in jobs}:

@@ -110,7 +110,7 @@ class OrderedRows:
             C.reshape(len(C), -1)[:, :: C.shape[1] + 1][:, :-1] += self.noise_of(np.maximum(index[part], 0))
             work(part, cloud, C, absent)
 
-        with _tiles.part_of(both.size * both.shape[1]):
+        with _tiles.part_of(both.size * both.shape[1], "neighbourhoods.conditionals"):
             _threads.run(one, len(parts))
 
     def told(self, index, own, X=None, F=None, noisy=True):

@@ -122,7 +122,7 @@ class NeighbourClasses:
                 sign = np.where(self.number[N] == one, 1.0, -1.0)
                 mean[part, j], variance[part, j] = self._mode(C, absent, sign, weight)
 
-        with _tiles.part_of(both.size * both.shape[1] * len(problems)):
+        with _tiles.part_of(both.size * both.shape[1] * len(problems), "neighbourhoods.conditionals"):
             _threads.run(work, len(parts))
         return mean + self.offset, variance
 

@@ -156,8 +156,10 @@ def log_density_of(y, means, stds, weights):
 
 def quantiles_of(levels, means, stds, weights):
     """Quantiles of a mixture of normals by bisection, of shape (m, number of levels)."""
-    found = []
-    for p in np.atleast_1d(levels):
+    levels, found = np.atleast_1d(np.asarray(levels, dtype=float)), []
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"levels must be between 0 and 1, got {levels}.")
+    for p in levels:
         ends = means + ndtri(p) * stds  # the quantile lies between those of the parts
         low, high = ends.min(axis=0), ends.max(axis=0)
         for _ in range(60):

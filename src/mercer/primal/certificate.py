@@ -17,7 +17,9 @@ FLAT = 0.005  # of the leave-one-out error: what twice the landmarks must gain t
 FEW = 128  # landmarks below which a flat curve says little: none of them may see what there is to see
 ROUNDING, NOTHING = 1e-12, 0.1  # of k(x, x); of the effective dimension
 MOST = 16  # times as many landmarks: beyond, what the gains so far say is no guess
+WORSE = 2.0  # times the spread of y: a leave-one-out error beyond is no measure of anything
 MARGIN = 3.3  # standard errors: a bound from some of the rows fails once in a thousand times
+REMEDY = "use a larger lam, or criterion=LOO()"
 VERDICTS = ("certified", "good enough", "not enough landmarks")
 
 
@@ -65,9 +67,9 @@ def curve(fit):
     return points, lefts[-1]
 
 
-def flat(points):
-    """Whether m landmarks gain nothing that counts over half of them."""
-    if len(points) < 2 or points[-1][0] < FEW:
+def flat(points, spread):
+    """Whether m landmarks gain nothing that counts over half of them; never where the mean of y predicts better."""
+    if len(points) < 2 or points[-1][0] < FEW or points[-1][1] > WORSE * spread:
         return False
     (_, half, error), (_, full, _) = points[-2:]
     return half**2 - full**2 <= max(error, 2.0 * FLAT * full**2)
@@ -100,11 +102,12 @@ def certificate(fit, bound, rows, points, stopped=None, seconds=0.0):
         What this fit took, of which n m² operations are most.
     """
     missing, trace = fit.missing
-    loo = points[-1][1]
+    loo, spread = points[-1][1], fit.spread
     low = fit.normal.dof(fit.lam) + fit.design.q
     # Nothing is left of the kernel at any candidate: to rounding, or beside λ, which a flat kernel may need tiny.
     full = fit.chosen.left <= ROUNDING or (fit.chosen.left <= 1e-5 and missing <= NOTHING * low * fit.lam)
-    verdict = VERDICTS[0 if bound <= CERTIFIED * loo else 1 if flat(points) or full else 2]
+    certified = bound <= CERTIFIED * (loo if loo <= WORSE * spread else spread)
+    verdict = VERDICTS[0 if certified else 1 if flat(points, spread) or full else 2]
     found = {
         "kind": "landmarks", "m": fit.design.m, "verdict": verdict, "distance": bound,
         "distance_relative": bound / loo if loo else math.inf, "distance_rows": rows,
@@ -116,6 +119,8 @@ def certificate(fit, bound, rows, points, stopped=None, seconds=0.0):
         found |= {"wanted_m": more, "wanted_seconds": seconds * (more / fit.design.m) ** 2}
     if stopped:
         found["stopped"] = stopped
+    if loo > WORSE * spread:
+        found["worse_than_mean"] = loo / spread if spread else math.inf
     return found | {"words": words(found)}
 
 
@@ -131,12 +136,20 @@ def words(found):
     )
     if "wanted_m" in found:
         text += f" It would take about {found['wanted_m']} landmarks, {duration(found['wanted_seconds'])}."
+    if "worse_than_mean" in found:
+        text += f" The mean of y is {found['worse_than_mean']:.2g} times as good: {REMEDY}."
     return text + (f" {found['stopped']}" if "stopped" in found else "")
 
 
 def told(found, warn):
-    """Warn where there are not enough landmarks."""
-    if found["verdict"] == VERDICTS[2]:
+    """Warn where there are not enough landmarks, or where the fit is worse than none."""
+    if "worse_than_mean" in found:
+        warn(
+            "rows that are left out are predicted worse than by the mean of y: their error is "
+            f"{found['loo'][-1][1]:.4g}, {found['worse_than_mean']:.2g} times as large. {REMEDY.capitalize()}.",
+            NumericalWarning,
+        )
+    elif found["verdict"] == VERDICTS[2]:
         warn(
             f"{found['m']} landmarks are not enough: half of them have a leave-one-out error of "
             f"{found['loo'][-2][1]:.4g}, all of them {found['loo'][-1][1]:.4g}, and it still falls. Use "

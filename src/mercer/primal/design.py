@@ -37,6 +37,12 @@ class Sample:
         first, second = (block.cut_to(np.searchsorted(both, index)) for index in (candidates, some))
         return cls(first, second, some)
 
+    @classmethod
+    def of(cls, block):
+        """Return the rows of a block, where they are all there are."""
+        index = drawn(len(block), LOO_ROWS, 1)
+        return cls(block, block.cut_to(index), index)
+
 
 @dataclass
 class Chosen:
@@ -144,8 +150,7 @@ class Design:
     def features(self, block):
         """[k − k̄ | h] of a block."""
         F = np.empty((len(block), self.m + self.q))
-        fill(self.kernel, block.X, self.points, F[:, : self.m])
-        F[:, : self.m] -= self.centre
+        fill(self.kernel, block.X, self.points, F[:, : self.m], self.centre)
         if self.q:
             F[:, self.m :] = self.trend(block.X)
         return F
@@ -153,8 +158,7 @@ class Design:
     def rows(self, block):
         """√w [k − k̄ | h | y − ȳ] of a block, of shape (rows, m + q + t)."""
         F = np.empty((len(block), self.width))
-        fill(self.kernel, block.X, self.points, F[:, : self.m])
-        F[:, : self.m] -= self.centre
+        fill(self.kernel, block.X, self.points, F[:, : self.m], self.centre)
         if self.q:
             F[:, self.m : self.m + self.q] = self.trend(block.X)
         F[:, self.m + self.q :] = block.y - self.shift
@@ -210,7 +214,6 @@ class InSingle:
     def _filled(self, block, columns):
         """[a₁ | k₂ − L₂₁a₁ | room] in float32."""
         m, F = self.design.m, np.empty((len(block), columns), dtype=np.float32)
-        fill(self.design.kernel, (block.X - self.middle).astype(np.float32), self.points, F[:, :m])
-        F[:, :m] -= self.centre
+        fill(self.design.kernel, (block.X - self.middle).astype(np.float32), self.points, F[:, :m], self.centre)
         whiten_first(F, self.L, self.L.shape[1])
         return F

@@ -122,7 +122,7 @@ def grow(task, kernel, lam, rule=None):
         points, left = proof.curve(fit)
         task.near = fit.lam
         stages.append({"m": fit.design.m, "loo": points[-1][1], "seconds": time.monotonic() - begun})
-        if fit.design.m < m or proof.flat(points):
+        if fit.design.m < m or proof.flat(points, fit.spread):
             break
     else:
         stopped = f"{task.sizes[-1]} landmarks are as many as fit." if len(task.sizes) > 1 else None

@@ -1,7 +1,6 @@
 """Any convex loss on landmarks: min Σ w L(y, f) + λ‖f‖² by L-BFGS, one pass for each step, with one preconditioner.
 
-The preconditioner is the Hessian on a sample of the rows, at the minimum there: a factor of order m for each column. A
-loss with corners is rounded off at a width that the report names: its conjugate gets a quadratic, as the dual has it.
+The preconditioner is the Hessian on a sample of the rows, at the minimum there: a factor of order m for each column.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from mercer import _machine, _tiles
 from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.primal.rounded import losses_of
-from mercer.solvers.normal import add_square, unwhiten, whiten
+from mercer.solvers.normal import add_square, unwhiten, whiten, whiten_first
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import OutOfTime, map_reduce
 
@@ -20,6 +19,7 @@ MEMORY = 10  # pairs of steps and changes of the gradient
 ON_SAMPLE = 60  # steps there
 SHARED = 16  # columns beyond which they share a Hessian
 BACK = 12  # halvings of a step
+STRIP = 512  # rows whose features stay in the cache
 NEAR, CURVED = 4, 2  # rows for each landmark that the first steps are made on, and that a Hessian is made of
 KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
 PATIENCE = 40  # steps with the Hessian of a sample; where λ is tiny it says little, and Newton's own steps follow
@@ -116,11 +116,18 @@ class _Slopes:
             F = self.design.features(block) if self.halves is None else self.halves.features(block)
             if self.kept is not None:
                 self.kept[block.start] = F
-        value, slope, _ = self.loss(block.y, (F @ self.at).astype(float, copy=False))
-        if block.weight is not None:
-            value, slope = block.weight * value, block.weight[:, None] * slope
+        _add_slopes(sums, F, self.at, self.loss, block.y, block.weight)
+
+
+def _add_slopes(sums, F, at, loss, y, weight):
+    """Add Σ w L(y, F θ) and its gradient in θ, by strips that are still in the cache when they are read once more."""
+    for i in range(0, len(F), STRIP):
+        part, rows = F[i : i + STRIP], slice(i, i + STRIP)
+        value, slope, _ = loss(y[rows], (part @ at).astype(float, copy=False))
+        if weight is not None:
+            value, slope = weight[rows] * value, weight[rows, None] * slope
         sums[0][:] += value.sum()
-        sums[1][:] += F.T @ slope.astype(F.dtype, copy=False)
+        sums[1][:] += (slope.T.astype(F.dtype) @ part).T
 
 
 class _Curves:
@@ -139,7 +146,7 @@ class _Curves:
 
     def __call__(self, sums, block):
         F, m = self.design.features(block), self.design.m
-        F[:, :m] = whiten(self.L, F[:, :m].T).T
+        whiten_first(F, self.L, m)
         f = F @ self.at
         curve = np.maximum(self.loss(block.y, f, curved=True)[2], 0.0)
         if self.raised:  # the largest curvature of many losses is at 0
@@ -159,25 +166,22 @@ class _OnSample:
         block = block.cut_to(np.arange(0, len(block), max(1, len(block) // (NEAR * m))))
         self.problem, self.y = problem, block.y
         F = problem.design.features(block)
-        self.A = np.empty(F.shape, dtype=np.float32)
-        self.A[:, :m], self.A[:, m:] = whiten(hessians.L, F[:, :m].T).T, F[:, m:]
+        whiten_first(F, hessians.L, m)
+        self.A = F.astype(np.float32)
         times = problem.source.n / len(block)
         self.weight = times * (np.ones(len(block)) if block.weight is None else block.weight)
 
     def evaluate(self, theta, hessians):
-        value, slope, _ = self.problem.loss(self.y, self._at(self.A, theta))
-        gradient = self.A.T @ (self.weight[:, None] * slope).astype(np.float32)
-        return self.problem.with_penalty(theta, float(self.weight @ value), gradient.astype(float))
-
-    @staticmethod
-    def _at(A, theta):
-        return (A @ theta.astype(np.float32)).astype(float)
+        value, gradient = np.zeros(1), np.zeros(theta.shape)
+        _add_slopes((value, gradient), self.A, theta.astype(np.float32), self.problem.loss, self.y, self.weight)
+        return self.problem.with_penalty(theta, float(value[0]), gradient)
 
     def hessians(self, theta, hessians, shared):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from some rows; one for all columns where they share it."""
         some = slice(None, None, max(1, len(self.y) // (CURVED * len(hessians.L))))
         A = self.A[some]
-        curve = self.problem.loss(self.y[some], self._at(A, theta), curved=True)[2] * self.weight[some, None]
+        f = (A @ theta.astype(np.float32)).astype(float)
+        curve = self.problem.loss(self.y[some], f, curved=True)[2] * self.weight[some, None]
         curve *= len(self.y) / len(A)
         curve = curve.mean(axis=1, keepdims=True) if shared else curve
         floor = 1e-3 * curve.mean(axis=0) + 1e-300

@@ -9,7 +9,7 @@ from mercer import _tiles
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.landmarks import fill
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
-from mercer.solvers.normal import NormalEquations, Solution, add_square, whiten, whiten_first
+from mercer.solvers.normal import NormalEquations, Solution, add_lower, add_square, whiten, whiten_first
 from mercer.sources import OutOfTime, map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
@@ -37,7 +37,7 @@ class Sums:
         """One pass over a source, with the factor L of the landmarks; ``single`` where features are in float32."""
         leaf = _Squares(design, L, single)
         with _tiles.part_of(source.n * design.m):
-            return cls(*map_reduce(leaf, source, leaf.zero, **options))
+            return cls(*map_reduce(leaf, source, leaf.zero, added, **options))
 
     def plus(self, other, sign=1.0):
         """Return these sums and those of further rows; with sign −1 without them."""
@@ -52,6 +52,13 @@ class Sums:
     def weight(self):
         """Σ w."""
         return float(self.counts[1])
+
+
+def added(a, b):
+    """The sums of two sets of leaves: triangles, and counts."""
+    add_lower(a[0], b[0])
+    a[1][:] += b[1]
+    return a
 
 
 class _Squares:
@@ -75,11 +82,11 @@ class _Squares:
             add_square(sums[0], F)
             return
         F, tail = self.rows(block)
+        corner = sums[0][inner:, inner:] + np.tril(tail.T @ tail)  # y and the trend in float64
         part = np.zeros(sums[0].shape, dtype=np.float32)
         add_square(part, F)
-        part[inner:, inner:] = 0.0
-        sums[0][:] += part
-        sums[0][inner:, inner:] += tail.T @ tail  # y and the trend in float64
+        add_lower(sums[0], part)
+        sums[0][inner:, inner:] = corner
 
 
 @dataclass
@@ -98,6 +105,12 @@ class SquaredFit:
     single: bool = False  # whether the sums were made in float32
     seconds: dict = field(default_factory=dict)
     history: list = field(default_factory=list)
+
+    @property
+    def spread(self):
+        """The rms of y about its trend: what predicting without the kernel would leave."""
+        centre = float(np.abs(self.design.shift).max(initial=0.0))
+        return max(float(np.sqrt(max(self.normal.total.sum(), 0.0) / self.sums.weight)), 1e-12 * centre)
 
     @property
     def missing(self):
@@ -130,15 +143,12 @@ def fit_squared(
     single = single and design.halved and source.n * design.m >= _tiles.WORTH_COMPILING
     sums = Sums.of(source, design, chosen.L, single, **options)
     summed = time.perf_counter()
-    normal = equations(sums, chosen.L, design)
+    normal = equations(sums, chosen.L, design, rule is None)
     rows, weight, prior = closely(design, sample.some)
     fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, prior, single)
     if rule is not None:
         fit.lam, fit.history = choose_lam(fit, rule, near)
-    # Sums in float32 are too coarse for this λ, or for a smaller one that the rule would rather have.
-    least = max(normal.floor, SINGLE * normal.top if normal.direct else 0.0)
-    small = rule is not None and fit.lam <= max(ABOVE * least, fit.history[0][0])
-    if single and (small or normal.shift(fit.lam) > SHIFT):
+    if single and (_too_small(fit, rule) or normal.shift(fit.lam) > SHIFT):
         again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "near": fit.lam}
         return fit_squared(source, kernel, chosen, lam, single=False, **again, **options)
     fit.solution = normal.solve(fit.lam)
@@ -146,9 +156,17 @@ def fit_squared(
     return fit
 
 
-def equations(sums, L, design):
-    """The `NormalEquations` of sums."""
-    return NormalEquations(sums.C, L, design.q, design.t, min(FIRST, design.m))
+def _too_small(fit, rule):
+    """Whether sums in float32 are too coarse for the λ of a rule, or for a smaller one that it would rather have."""
+    if rule is None:
+        return False
+    least = max(fit.normal.floor, SINGLE * fit.normal.top if fit.normal.direct else 0.0)
+    return fit.lam <= max(ABOVE * least, fit.history[0][0])
+
+
+def equations(sums, L, design, one=True):
+    """The `NormalEquations` of sums, for one λ or for all."""
+    return NormalEquations(sums.C, L, design.q, design.t, min(FIRST, design.m), one)
 
 
 def closely(design, block):

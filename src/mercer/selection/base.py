@@ -87,6 +87,7 @@ class Rule(BaseEstimator, ABC):
     weights = "repeats"
     needs: frozenset = frozenset()
     by_neighbours: str | None = None  # whom a row is given in its place: those "before" it in an order, or all "others"
+    arrays = 2  # of n × n in float64 that its value and gradient take, with the inverse that they are made of
     on_landmarks: str | None = None  # what chooses λ on landmarks in its place: "loo", "gcv", "elbo"
 
     @property

@@ -163,6 +163,11 @@ class GCV(SmoothCriterion):
     positive = True
     on_landmarks = "gcv"
 
+    @property
+    def arrays(self):
+        """P, P² and two products of them."""
+        return 4 if self.robust == "robust" else 2
+
     def _gamma(self):
         if self.robust not in (None, "robust", "modified"):
             raise ValueError(f"robust must be None, 'robust' or 'modified', got {self.robust!r}.")
@@ -256,6 +261,7 @@ class Evidence(SmoothCriterion):
     density = True
     needs = frozenset({"logdet"})
     on_landmarks, by_neighbours = "elbo", "before"
+    arrays = 1
 
     @property
     def merges(self):

@@ -16,6 +16,7 @@ from mercer.solvers.pcg import pcg
 from mercer.solvers.projected import Resolvent
 
 MAX_ITER = 1000
+GROWING = 5  # arrays of a block's size, while F grows by it
 
 
 class CG(Solver):
@@ -74,14 +75,17 @@ class CG(Solver):
     def _factor(self, K):
         """(F, most iterations)."""
         rank = self._rank(K.n)
-        block = min(100, -(-rank // 10)) if self.block == "auto" else int(self.block)
         most = MAX_ITER if self.max_iter is None else int(self.max_iter)
-        return PartialCholesky(K, rank, max(1, block), self.random_state), most
+        return PartialCholesky(K, rank, self._block(rank), self.random_state), most
 
     def memory(self, n, targets=1):
-        """The factor F, a small square, and a few vectors for each target."""
+        """The factor F, what a block of it is made of, a small square, and a few vectors for each target."""
         rank = self._rank(n)
-        return 8.0 * n * rank + 16.0 * rank**2 + 120.0 * n * targets
+        return 8.0 * n * (rank + GROWING * self._block(rank)) + 16.0 * rank**2 + 120.0 * n * targets
+
+    def _block(self, rank):
+        """Columns that F grows by."""
+        return max(1, min(100, -(-rank // 10)) if self.block == "auto" else int(self.block))
 
     def _columns(self, n):
         """Columns of F that are asked for."""

@@ -5,15 +5,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._warn import warn
-from mercer.exceptions import NotEnoughMemory, NumericalWarning
+from mercer.exceptions import NumericalWarning
 from mercer.gram.rows import power_of_two
 from mercer.solvers.base import column_norms
-from mercer.solvers.pivoted import pivoted_cholesky
+from mercer.solvers.pivoted import leading_columns
 
 FEW = 1e-6  # fitted values with a larger relative error are worth a warning
 ROUGH = 1e-8  # ‖f‖² with a larger one is computed another way,
+RANK = 512  # by a factor of K of at most so many columns
 OFFSET = 1e-9  # of y: what is left of it beside a trend is not asked for more digits than it has
-MOST = 4000  # up to so many rows: it takes a second factor
 
 
 class Accuracy(NamedTuple):
@@ -52,7 +52,7 @@ def examine_fit(K, Kinv, alpha, y, H=None, b=None):
     """(√(αᵀKα) of each column, Accuracy or None) of α = (K + λI)⁻¹ rest, rest = y − Hb.
 
     αᵀKα = αᵀ(rest − λα) loses digits where α is much larger than what it explains (K of low rank, λ small): there it is
-    ‖Lᵀα‖² with K = L Lᵀ from pivots. Errors r of the system change K^½α by at most ‖K^½(K + λI)⁻¹r‖ <= ‖r‖/2√λ.
+    ‖Fᵀα‖² with F Fᵀ ≈ K from pivots. Errors r of the system change K^½α by at most ‖K^½(K + λI)⁻¹r‖ <= ‖r‖/2√λ.
 
     Examples
     --------
@@ -78,16 +78,14 @@ def examine_fit(K, Kinv, alpha, y, H=None, b=None):
     wrong, left = errors[0] / unit + rounded, errors[1] / unit
     length, target = column_norms(a), np.maximum(column_norms(rest), OFFSET * whole)
     share = _ratio(wrong * length, squares)
-    if share.max(initial=0.0) > ROUGH and K.n <= MOST:
-        try:
-            half = pivoted_cholesky(K).L.T @ alpha
-        except NotEnoughMemory:
-            pass
-        else:
-            squares = np.square(column_norms(half / unit * np.sqrt(size)))
-            slack = wrong / (2.0 * np.sqrt(lam)) if lam > 0 else np.full_like(wrong, np.inf)
-            dropped = len(a) * np.finfo(float).eps * np.square(length)  # pivots that are not in L
-            share = _ratio(slack, np.sqrt(squares)) + _ratio(dropped, squares)
+    if share.max(initial=0.0) > ROUGH:
+        F, missed = leading_columns(K, RANK)
+        halves = np.square(column_norms((F.T @ alpha) / unit * np.sqrt(size)))
+        slack = wrong / (2.0 * np.sqrt(lam)) if lam > 0 else np.full_like(wrong, np.inf)
+        dropped = (len(a) * np.finfo(float).eps + missed / size) * np.square(length)  # what is not in F
+        other = _ratio(slack, np.sqrt(halves)) + _ratio(dropped, halves)
+        if not missed or other.max() < share.max():
+            squares, share = halves, other
     condition = Kinv.info.get("condition") or Kinv.info.get("condition_bound") or np.inf
     dual = condition * (np.finfo(float).eps + _ratio(left, (1.0 + lam) * length))
     found = Accuracy(*(float(np.minimum(e, 1.0).max(initial=0.0)) for e in (_ratio(wrong, target), dual, share)))

@@ -19,6 +19,7 @@ from mercer.solvers.small import factor
 
 TURNS = 12  # of the power method
 PANEL = 64  # columns of a block of reflectors
+STRIP = 64  # rows of a triangle that are added at once
 ALONE = 1e-8  # of 1 − leverage: below, a row alone decides its fit, and rounding what is left of it
 DIRECT = 2500  # landmarks beyond which a factor for each λ is quicker than one reduction for all
 
@@ -37,6 +38,23 @@ def add_square(C, F):
            [2., 4.]])
     """
     blas(F.dtype.name).add_transposed_square(C, F)
+
+
+def add_lower(C, D):
+    """Lower triangle of C ← C + D, by rows that stay in the cache.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.normal import add_lower
+    >>> C = np.zeros((2, 2))
+    >>> add_lower(C, np.ones((2, 2)))
+    >>> np.tril(C)
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    for i in range(0, len(C), STRIP):
+        C[i : i + STRIP, : i + STRIP] += D[i : i + STRIP, : i + STRIP]
 
 
 def whiten_first(F, L, b):
@@ -123,6 +141,8 @@ class NormalEquations:
         Columns of the trend and of y.
     first : int, default=0
         How many of the k are features already, by `whiten_first`.
+    one : bool, default=False
+        Whether one λ is all that is asked for: a factor then does what a reduction would do for every λ.
 
     Examples
     --------
@@ -136,9 +156,10 @@ class NormalEquations:
     (array([[2.]]), array([[1.]]))
     """
 
-    def __init__(self, C, L, q, t, first=0):
+    def __init__(self, C, L, q, t, first=0, one=False):
         m = len(L)
         self.m, self.q, self.t, self.L = m, q, t, L
+        self.direct = one or m > DIRECT  # a reduction goes at the speed of memory, not of products
         rest = np.eye(m)
         rest[first:, first:] = L[first:, first:]
         gh, gy = (
@@ -195,11 +216,6 @@ class NormalEquations:
         """Those of S, ascending, none below 0."""
         return np.maximum(self._values, 0.0)
 
-    @property
-    def direct(self):
-        """Whether each λ has a factor of its own: a reduction goes at the speed of memory, not of products."""
-        return self.m > DIRECT
-
     @cached_property
     def top(self):
         """The largest eigenvalue of S, or where that would take a reduction about it."""
@@ -207,7 +223,7 @@ class NormalEquations:
             return float(self.eigenvalues[-1])
         v = np.ones(self.m)
         for _ in range(TURNS):
-            v = self.S @ (v / np.linalg.norm(v))
+            v = self.S @ (v / max(float(np.linalg.norm(v)), 1e-300))
         return float(np.linalg.norm(v))
 
     @property

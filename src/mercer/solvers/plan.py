@@ -20,18 +20,18 @@ SOLVERS = {"cholesky": Cholesky, "mixed": Mixed, "spectral": Spectral, "cg": CG}
 SPECTRAL_UP_TO = 3000  # rows; one eigen-decomposition costs as much as 27 Cholesky factors
 MIXED_FROM = 1000  # rows from which a float32 factor can be worth its refinement
 LONG = 3600.0  # predicted seconds of a fit above which "auto" warns
-SEARCH, DECOMPOSED = 2, 6  # n × n arrays of float64 that a search has at its peak; one of λ alone, by eigenvectors
+DECOMPOSED = 6  # n × n arrays of float64 that a search of λ alone has at its peak, by eigenvectors
 EVALUATIONS, GRADIENT = 40, 3.0  # of a search on all rows, about; and what one costs in factorisations
 HEADROOM = 0.9  # part of the free memory that a plan may use
 MIXED_PRODUCTS, CG_PRODUCTS = 7, 100  # products K V that are expected
-QR = 60.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
+QR = 45.0  # times n m²: with pivoting, and Q; half of it runs at the speed of memory
 CAUTION = 1.6  # times what was predicted: what is kept for a last fit, or asked of one beside an approximation
 
 
 # ---------------------------------------------------------------------------------------- K + λI once, or in a search
 def choose(
     solver, n, d=None, *, dtype=np.float64, path=False, inverse=False, memory=None, targets=1, search=None,
-    lam_alone=False, binding=True, time_budget=None,
+    arrays=2, lam_alone=False, binding=True, time_budget=None,
 ):  # fmt: skip
     """(solver, plan) for K + λI: the fastest solver that fits in memory, or the one asked for; refused if it does not.
 
@@ -57,7 +57,9 @@ def choose(
     targets : int, default=1
         Columns of y.
     search : int, default=None
-        Rows of a search of hyper-parameters that comes first; it needs two n × n arrays of float64.
+        Rows of a search of hyper-parameters that comes first.
+    arrays : int, default=2
+        Arrays of n × n in float64 that it has at its peak.
     lam_alone : bool, default=False
         Whether only λ is searched: up to 3000 rows by an eigen-decomposition, which needs six.
     binding : bool, default=True
@@ -88,7 +90,7 @@ def choose(
     """
     n, made = whole_number(n), as_solver(solver)
     need = _need(made or (Spectral() if path else Cholesky()), n, targets, path)
-    searched = _searched(search, lam_alone)
+    searched = _searched(search, arrays, lam_alone)
     free = _machine.within(memory, max(need, searched))
     if search is not None and binding:
         what = f"a search of hyper-parameters for n = {search}"
@@ -186,11 +188,11 @@ def _system(name, solver, n, d, dtype, free, path, targets, search, reasons):
     return planned(n, name, gram, need, free, reasons, work, searching)
 
 
-def _searched(search, lam_alone):
+def _searched(search, arrays, lam_alone):
     """Bytes of a search of so many rows."""
     if search is None:
         return 0.0
-    return (DECOMPOSED if lam_alone and search <= SPECTRAL_UP_TO else SEARCH) * 8.0 * search**2
+    return (DECOMPOSED if lam_alone and search <= SPECTRAL_UP_TO else arrays) * 8.0 * search**2
 
 
 def operations(name, n, d=None, dtype=np.float64, targets=1):
@@ -199,7 +201,7 @@ def operations(name, n, d=None, dtype=np.float64, targets=1):
     product = 2.0 * n * n * targets + 2.0 * (d or 10) * half
     solve = 4.0 * n * n * targets
     if name == "spectral":
-        return {"float64": 9.0 * n**3 + 2.0 * (d or 10) * half + solve, "entries": half}
+        return {"float64": 7.0 * n**3 + 2.0 * (d or 10) * half + solve, "entries": half}
     if name == "mixed":
         work = {"float32": n**3 / 3 + solve * MIXED_PRODUCTS, "entries": half * (0.5 + MIXED_PRODUCTS)}
         return work | {own: work.get(own, 0.0) + MIXED_PRODUCTS * product}

@@ -10,14 +10,19 @@ KEPT = 0.7  # part of the free memory that K, and what is made of it, may take
 EXACT, FINE = 2048, 1e-5  # a dual keeps K in float64 for so few rows, or below this tolerance; else in float32
 SHARE = 0.8  # part of the free memory that K of a dual may take
 BLOCK = 4096  # rows of the largest block of a dual
-FOLD = 0.8  # part of the rows that a fold learns from
+FOLD = 0.9  # part of the rows that a fold learns from, about
+WIDE = 2048  # columns of an inverse at once, for its diagonal
 PASSES = 30.0  # over K, where its values are computed again
 NEWTON = 6  # factors of a fit with a smooth loss, about
-ROUNDS, INTERIOR, HARDER = 500.0, 40.0, 0.75  # times 2n², and at most n³: what a dual takes at C = 1; a power of C
+ITERATED = 1200.0  # times n²: all steps of such a fit by conjugate gradients, K read from memory
+ROUNDS, HARDER = 3e4, 0.33  # times n^1.5: what a dual takes at C = 1; a power of C
+INTERIOR = 40.0  # times n³: the most that it takes
+EVALUATED = 5.0  # times K, where a dual computes its values when they are needed
+LABELS = 0.1  # as hard as this C are labels: few rows are free
 
 
 def factors_steps(n, memory=None):
-    """Whether Newton's steps factor matrices: few rows, and K, the rows that are curved and their factor fit.
+    """Whether Newton's steps factor matrices: few rows, and K and a factor of the rows that are curved fit.
 
     Examples
     --------
@@ -25,7 +30,7 @@ def factors_steps(n, memory=None):
     >>> factors_steps(1000), factors_steps(1000, memory=1e7), factors_steps(5000)
     (True, False, False)
     """
-    return n <= FACTOR_UP_TO and _fits(24.0 * n**2, memory)
+    return n <= FACTOR_UP_TO and _fits(16.0 * n**2, memory)
 
 
 def plan_smooth(n, *, memory=None, direct=None, classes=0, folds=False, left_out=False):
@@ -54,11 +59,12 @@ def plan_smooth(n, *, memory=None, direct=None, classes=0, folds=False, left_out
         if classes:
             return 8.0 * rows**2 * (classes + 3)
         factor = factors_steps(rows, memory) if direct is None else direct
-        return 24.0 * rows**2 if factor else 8.0 * rows**2 + CG().memory(rows)
+        return 16.0 * rows**2 if factor else 8.0 * rows**2 + CG().memory(rows)
 
-    both = max(_with_folds(need, n, folds), 24.0 * n**2 if left_out else 0.0)
+    both = max(_with_folds(need, n, folds), 16.0 * n**2 + 8.0 * n * min(n, WIDE) if left_out else 0.0)
     again = 4.0 * n**2 if _fits(4.0 * n**2, memory) else 0.0  # in float32, for the products
-    work = {"float64": 2.0 * PASSES * n * n + (NEWTON * n**3 / 3 if n <= FACTOR_UP_TO else 0.0)}
+    steps = NEWTON * n**3 / 3 if n <= FACTOR_UP_TO and direct is not False else ITERATED * n * n
+    work = {"float64": 2.0 * PASSES * n * n + max(1, classes) ** 2 * steps}
     return _kept("softmax" if classes else "newton", n, memory, both, again + CG().memory(n), work)
 
 
@@ -89,14 +95,15 @@ def plan_dual(n, *, memory=None, tol=1e-3, double=False, folds=False, hard=1.0, 
     size = 8.0 if double or n <= EXACT or tol < FINE else 4.0
 
     def need(rows):
-        return size * rows**2 + 4.0 * min(rows, BLOCK) ** 2
+        return size * rows**2 + (2.0 if size == 8.0 else 4.0) * min(rows, BLOCK) ** 2
 
-    steps = min(2.0 * ROUNDS * n * n * hard**HARDER, INTERIOR * float(n) ** 3)
+    steps = min(ROUNDS * float(n) ** 1.5 * hard**HARDER, INTERIOR * float(n) ** 3)
     rest = 4.0 * n**2 + 4.0 * min(n, BLOCK) ** 2  # in float32, or as many rows of it as there is room for
     free = _machine.within(memory, rest)
     rest = rest if free.bytes is None else min(rest, SHARE * free.bytes)
     limit = STORED_UP_TO if double else BLOCK
-    return _kept("working_set", n, memory, _with_folds(need, n, folds), rest, {"float64": steps}, limit, compiled)
+    need, work = _with_folds(need, n, folds), {"float64": steps}
+    return _kept("working_set", n, memory, need, rest, work, limit, compiled, EVALUATED)
 
 
 def _with_folds(need, n, folds):
@@ -110,7 +117,7 @@ def _fits(need, memory):
     return room is None or need <= KEPT * room
 
 
-def _kept(name, n, memory, need, tiled, work, limit=STORED_UP_TO, compiled=None):
+def _kept(name, n, memory, need, tiled, work, limit=STORED_UP_TO, compiled=None, passes=PASSES):
     """The plan: ``need`` bytes with a K that is kept, or ``tiled`` bytes without."""
     free = _machine.within(memory, need)
     if n > limit:
@@ -121,6 +128,6 @@ def _kept(name, n, memory, need, tiled, work, limit=STORED_UP_TO, compiled=None)
         why += f"be used ({free.source})."
     else:
         gram, why = "dense", "K is stored: it is read again and again."
-    entries = n * n / 2 * (1.0 if gram == "dense" else PASSES)
+    entries = n * n / 2 * (1.0 if gram == "dense" else passes)
     bytes_ = need if gram == "dense" else tiled
     return planned(n, name, gram, bytes_, free, [why], work | {"entries": entries}, compiled=compiled)

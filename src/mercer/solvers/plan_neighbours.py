@@ -5,6 +5,7 @@ from mercer.solvers.plan import cores_for
 from mercer.solvers.plan_class import Plan
 
 SMALL = 16.0  # how much slower a factor of few rows is, for each operation, than one of many
+EACH = 4e5  # operations in whose time the rows of a system are brought together
 LEARNT = 60_000  # systems of a search of hyper-parameters: batches times evaluations
 BATCHED = 7_000  # rows of these batches
 FITTED = 30_000  # of a trend, of rows left out and of the evidence
@@ -27,7 +28,7 @@ def plan_neighbours(n, d, k, *, m=0, most=0, memory=None, targets=1, learnt=True
 
     def count(systems, looked_up):
         search = 0.0 if columns <= 3 else 4.0 * columns * float(n) * looked_up
-        flops = systems * (SMALL * k**3 / 3 + k * k * columns + 2.0 * k * m) + search
+        flops = systems * (EACH + SMALL * k**3 / 3 + k * k * columns + 2.0 * k * m) + search
         return {"float64": flops, "entries": float(systems) * k * k}
 
     work, searching = count(systems, FITTED), count(LEARNT, BATCHED) if learnt else {}

@@ -41,8 +41,8 @@ class Spectral(Solver):
         return Eigensystem.of_gram(K, H)
 
     def memory(self, n, targets=1):
-        """40n² bytes at the peak: K, LAPACK's copy and its work space, and U."""
-        return 40.0 * n * n + 64.0 * n * targets
+        """48n² bytes at the peak: K, LAPACK's copy and its work space, and U."""
+        return 48.0 * n * n + 64.0 * n * targets
 
 
 class Eigensystem(Resolvent):

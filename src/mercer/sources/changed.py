@@ -6,7 +6,7 @@ from abc import abstractmethod
 import numpy as np
 
 from mercer.sources.base import Block, Source
-from mercer.sources.cluster import is_dask
+from mercer.sources.cluster import Later
 from mercer.sources.passes import map_reduce
 
 
@@ -59,15 +59,11 @@ class Changed(Source):
         if rows is self._source:
             return self
         change = self.between(start, stop)
-        if not is_dask(rows):
-            return change.over(rows)
-        from dask import delayed
-
-        return delayed(_over, pure=False)(change, rows)
+        return Later(_over, [change, rows]) if isinstance(rows, Later) else change.over(rows)
 
 
 def _over(change, rows):
-    return change.over(rows)
+    return change.over(rows())
 
 
 class Recoded(Changed):

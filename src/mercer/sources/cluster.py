@@ -9,22 +9,46 @@ import logging
 import sys
 import time
 from contextlib import contextmanager
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
 from mercer import _threads
 from mercer._machine import Memory, gigabytes
-from mercer.sources.engines import PARTS, REMEDY, Engine, EngineLost, OutOfTime, in_time, same_version, version
+from mercer.sources.engines import (
+    PARTS,
+    REMEDY,
+    Engine,
+    EngineLost,
+    OutOfTime,
+    in_time,
+    same_version,
+    unpacked,
+    version,
+)
 
 SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
 SILENT = 5.0  # seconds without a scheduler after which it is lost
 ANSWER = 20.0  # seconds in which a scheduler must answer, and have a worker
 DESERTED = 120.0  # seconds without a single worker after which none is expected any more
-SHARES = (
-    16  # subtrees for each thread of the workers: what one that dies takes with it, and what sums that are sent cost
-)
+SHARES = 16  # subtrees for each thread of the workers: what one that dies takes with it, what sums that are sent cost
+CALLS = 8  # by which the subtrees of a pass are handed over, in order
 PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
+
+
+@dataclass
+class Later:
+    """Rows that are put together where they are summed: a function, and arguments that may be results of other tasks.
+
+    Dask looks for these inside of a dataclass; so there is one task where each step would be another.
+    """
+
+    make: Any
+    arguments: list
+
+    def __call__(self):
+        """Return the `Source` of the rows."""
+        return self.make(*self.arguments)
 
 
 def is_dask(X):
@@ -92,7 +116,7 @@ class Scheduler(Engine):
         with _threads.one_blas_thread():
             for i in range(0, len(trees), together):
                 in_time(deadline, trees[i][0][0], source)
-                yield from map(_own, dask.compute(*itertools.islice(roots, together)))
+                yield from map(unpacked, dask.compute(*itertools.islice(roots, together)))
 
 
 class Workers(Engine):
@@ -127,12 +151,14 @@ class Workers(Engine):
     def _in_order(self, job, source, trees, deadline):
         pending, fetched = {}, {}
         try:
-            for i, root in enumerate(_roots(job, source, trees, self._task)):
-                pending[self._client.compute(root, priority=-i)] = i  # the first first
+            roots = enumerate(_roots(job, source, trees, self._task))
+            while some := list(itertools.islice(roots, self.parts // CALLS)):  # a call for each would have its price
+                futures = self._client.compute([root for _, root in some], priority=-some[0][0])  # the first first
+                pending.update(zip(futures, (i for i, _ in some), strict=True))
             for i, tree in enumerate(trees):
                 while i not in fetched:
                     self._fetch(pending, fetched, deadline, f"{tree[0][0]} of {source.n} rows were done")
-                yield fetched.pop(i)
+                yield unpacked(fetched.pop(i))
         finally:
             if pending and self._client.status == "running":  # a scheduler that is gone needs no telling
                 self._client.cancel(list(pending))
@@ -183,7 +209,7 @@ class Workers(Engine):
                 if time.monotonic() - manned > DESERTED:
                     raise EngineLost(f"Dask has had no worker for {DESERTED:.0f} s; {done}. {REMEDY}")
             for future in ready:
-                fetched[pending[future]] = _own(future.result(timeout=60))
+                fetched[pending[future]] = future.result(timeout=60)
                 del pending[future]
         except KilledWorker as error:
             raise EngineLost(
@@ -223,10 +249,5 @@ def _beside(made):
     return made[0][:0], *made[1:]
 
 
-def _subtree(job, source, spans):
-    return job.subtree(source, spans)
-
-
-def _own(sums):
-    """Sums that can be added to: what came over a wire may be read-only."""
-    return tuple(np.require(array, requirements="W") for array in sums)
+def _subtree(job, rows, spans):
+    return job.sent(rows() if isinstance(rows, Later) else rows, spans)

@@ -5,9 +5,14 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from concurrent.futures import BrokenExecutor, wait
+from typing import NamedTuple
+
+import numpy as np
 
 from mercer import _threads, _tiles
+from mercer._machine import keep_freed_memory
 
+SQUARE = 64  # rows of a square array from which half of it is worth a thought
 PARTS = 64  # subtrees that others sum up: as many results come back, and as many of them can be under way
 
 
@@ -32,6 +37,47 @@ def push(stack, sums, add, level=0):
         sums = add(stack.pop()[1], sums)
         level += 1
     stack.append((level, sums))
+
+
+class Triangle(NamedTuple):
+    """The lower triangle of a square array, row by row: half of what a sum of squares has to travel."""
+
+    m: int
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, array):
+        """Return the triangle of a square array with nothing above its diagonal; any other array as it is."""
+        m = len(array)
+        if array.ndim != 2 or array.shape[1] != m or m < SQUARE:
+            return array
+        values, at = np.empty(m * (m + 1) // 2, dtype=array.dtype), 0
+        for i in range(m):
+            if array[i, i + 1 :].any():
+                return array
+            values[at : at + i + 1] = array[i, : i + 1]
+            at += i + 1
+        return cls(m, values)
+
+    def square(self):
+        """Return the array."""
+        array, at = np.zeros((self.m, self.m), dtype=self.values.dtype), 0
+        for i in range(self.m):
+            array[i, : i + 1] = self.values[at : at + i + 1]
+            at += i + 1
+        return array
+
+
+def packed(sums):
+    """Sums as they travel."""
+    return [Triangle.of(array) for array in sums]
+
+
+def unpacked(sums):
+    """Sums that came from elsewhere, as arrays that can be added to: what came over a wire may be read-only."""
+    return tuple(
+        array.square() if isinstance(array, Triangle) else np.require(array, requirements="W") for array in sums
+    )
 
 
 def version():
@@ -75,11 +121,16 @@ class Job:
         with _threads.one_blas_thread(), _tiles.part_of(float("inf") if self.compiled else 0):
             return self.tree(source.leaves(start, stop, self.size) for start, stop in spans)
 
+    def sent(self, source, spans):
+        """Return the same as it travels back."""
+        return packed(self.subtree(source, spans))
+
     def ready(self):
-        """Refuse another version of this package; BLAS on one thread, where all threads are ours."""
+        """Refuse another version of this package; where all threads are ours, one of BLAS, and memory is kept."""
         same_version(self.version)
         if os.getpid() != self.home:
             _threads.keep_one_blas_thread()
+            keep_freed_memory()
 
 
 class Engine(ABC):
@@ -160,12 +211,12 @@ class Pool(Engine):
         try:
             for tree in trees:
                 rows = source.portion(tree[0][0], tree[-1][1])
-                futures.append(self.executor.submit(job.subtree, rows, tree))
+                futures.append(self.executor.submit(job.sent, rows, tree))
             for tree, future in zip(trees, futures, strict=True):
                 wait([future], None if deadline is None else max(0.0, deadline - time.monotonic()))
                 if not future.done():
                     raise OutOfTime(f"{tree[0][0]} of {source.n} rows were done.")
-                yield future.result()
+                yield unpacked(future.result())
         except BrokenExecutor as error:
             raise EngineLost(f"a process of the {self.name} ended while it was at work ({error}). {REMEDY}") from error
         finally:

@@ -6,10 +6,11 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.sources.base import BATCH, Arrays
-from mercer.sources.cluster import Scheduler, engine_here, is_dask
+from mercer.sources.cluster import Later, Scheduler, engine_here, is_dask
 from mercer.sources.frames import Frames
 
 NAMES = ("X", "y", "sample_weight")
+WHOLE = 2  # times the rows of a task: a partition of no more comes to it as it is, which saves a task
 
 
 class Pieces:
@@ -123,22 +124,27 @@ class Partitions(Frames):
         return self._bare
 
     def portion(self, start, stop):
-        """Return a delayed `Arrays` of the rows [start, stop), to which each partition sends its own."""
+        """Return the rows [start, stop) as they are made elsewhere: `Arrays` of partitions, of large ones some rows."""
         from dask import delayed
 
-        cut, node = delayed(_cut, pure=False), self._node()
+        some, large = delayed(_some, pure=False), WHOLE * (stop - start)
         columns = [
-            [cut(node, which, i, piece.nodes[i], a, b) for i, a, b in piece.between(start, stop)]
-            for which, piece in enumerate(self._pieces)
+            [
+                (i, some(piece.nodes[i], a, b), 0, b - a) if piece.lengths[i] > large else (i, piece.nodes[i], a, b)
+                for i, a, b in piece.between(start, stop)
+            ]
+            for piece in self._pieces
         ]
-        return delayed(_joined, pure=False)(node, start, columns)
+        return Later(_joined, [self._node(), start, columns])
 
     def stream(self, start=0):
         """Yield blocks, partition after partition, each fetched when it is asked for."""
+        import dask
+
         piece = self._pieces[0]
         for begin, end in zip(piece.begins.tolist(), piece.ends.tolist(), strict=True):
             if end > max(start, begin):
-                yield from self.portion(begin, end).compute().stream()
+                yield from dask.compute(self.portion(begin, end))[0]().stream()
 
     def take(self, index):
         """Return the rows of an index: each partition hands over its own."""
@@ -188,14 +194,26 @@ def _looked_at(frame):
     return len(frame), [str(name) for name in getattr(frame, "columns", ())]
 
 
-def _cut(schema, which, part, piece, rows, stop=None):
-    """Some rows of a partition as arrays: those of an index, or from a row to another."""
-    piece = piece[rows:stop] if stop is not None else piece.iloc[rows] if hasattr(piece, "iloc") else piece[rows]
-    return schema.values(which, part, piece)
+def _some(piece, start, stop):
+    """Some rows of a partition, from one to another."""
+    return _rows(piece, slice(start, stop))
+
+
+def _rows(piece, rows):
+    return piece.iloc[rows] if hasattr(piece, "iloc") else piece[rows]
+
+
+def _cut(schema, which, part, piece, rows):
+    """The rows of an index of a partition, as arrays."""
+    return schema.values(which, part, _rows(piece, rows))
 
 
 def _joined(schema, start, columns):
     """The rows of a task, from partitions or parts of them."""
+    columns = [
+        [_cut(schema, which, i, piece, slice(a, b)) for i, piece, a, b in pieces]
+        for which, pieces in enumerate(columns)
+    ]
     found = Arrays(*schema.put_together(columns), first=start)
     found.parts, found.columns = schema.parts, schema.columns
     return found

@@ -9,6 +9,7 @@ from mercer.exceptions import DataError, DataWarning
 from mercer.selection import nested_cv
 from mercer.tabular.cells import numbered
 from mercer.tabular.columns import as_frame
+from mercer.tabular.forecast import rows_ahead
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
 from mercer.tabular.reading import Reading, read, read_table
@@ -26,6 +27,7 @@ __all__ = [
     "placed",
     "read",
     "read_table",
+    "rows_ahead",
     "score",
 ]
 

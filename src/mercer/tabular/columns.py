@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from mercer.exceptions import DataError
+from mercer.selection.kernels_search.objects import LOOKED_AT, text_kind
 from mercer.tabular.cells import ORDERS, BadRows, count, dates_in, listed, measured, not_dates, numberlike, why_not
 from mercer.tabular.types import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
 
@@ -210,30 +211,19 @@ def dates_among(column):
 
 
 # ------------------------------------------------------------------------------------------------ objects in text
-DNA, PROTEIN = r"^[ACGTUN-]{6,}$", r"^[ACDEFGHIKLMNPQRSTVWYX*-]{8,}$"
-SMILES = r"^[A-Za-z0-9@+\-\[\]()=#$/\\%.:]{2,}$"
-BONDS = r"[()=#\[]|[cno]\d|C{2}|CO|CN"
+READ_AS = {
+    "dna": ("sequences of DNA or RNA", "Spectrum(3)"),
+    "protein": ("sequences of proteins", "Spectrum(3)"),
+    "smiles": ("molecules (SMILES)", "TanimotoOf(AtomEnvironments(2))"),
+}
 
 
 def read_as(column):
     """(what a text looks like, the kernel that reads it), or None: molecules as SMILES, sequences."""
     import polars as pl
 
-    cells = column.cast(pl.String).drop_nulls().head(1000)
-    if not len(cells) or cells.str.len_chars().mean() < 3:
-        return None
-    if cells.str.contains(DNA).all():
-        return "sequences of DNA or RNA", f'Spectrum(3).on("{column.name}")'
-    if cells.str.contains(PROTEIN).all():
-        return "sequences of proteins", f'Spectrum(3).on("{column.name}")'
-    carbon = cells.str.contains(r"[Cc]").mean() > MOSTLY_SO and cells.str.contains(BONDS).mean() > MOSTLY_SO
-    if (
-        carbon
-        and cells.str.contains(SMILES).all()
-        and not cells.str.contains(r"[adefghijklmqrtuvwxyz]{2}|[JjQXxZz]").any()
-    ):
-        return "molecules (SMILES)", f'TanimotoOf(AtomEnvironments(2)).on("{column.name}")'
-    return None
+    kind = text_kind(column.cast(pl.String).drop_nulls().head(LOOKED_AT).to_list())
+    return (READ_AS[kind][0], f'{READ_AS[kind][1]}.on("{column.name}")') if kind else None
 
 
 def as_values(y):

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel
+from mercer.selection.kernels_search import stand_in
 from mercer.selection.kernels_search.found import ENDED, in_columns
 from mercer.tabular.cells import listed, meant, numbered
 from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
 from mercer.tabular.kernels import automatic, listen, on_columns, prepared
-from mercer.tabular.objects import check_readable
+from mercer.tabular.objects import check_readable, found_in
 from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of
 from mercer.tabular.recipe import Recipe
 from mercer.uncertainty import split
@@ -120,13 +121,18 @@ class TableModel(KernelEstimator):
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
             if recipe.has_objects:
-                Z = Z[estimator.kernel.named_columns()]
-                check_readable(estimator.kernel, Z)
+                one = isinstance(estimator.kernel, Kernel)
+                every = [*recipe.number_names, *recipe.object_names.values()]
+                Z = Z[estimator.kernel.named_columns() if one else every]
+                check_readable(estimator.kernel if one else stand_in(Z), Z)
         with warnings.catch_warnings():
             if automatic(estimator):
                 warnings.filterwarnings("ignore", f".*{ENDED}")  # said below, by the names of the columns
             self.estimator_, self.selection_ = self._chosen(estimator, Z, y, rng, notes, listener)
-        if automatic(estimator) and self.selection_ is not None and self.selection_.candidates:
+        chosen = automatic(estimator) and self.selection_ is not None and self.selection_.candidates
+        if chosen and recipe.has_objects:
+            self.selection_.warn()
+        elif chosen:
             scale = np.array([recipe.units.get(name, (0.0, 1.0))[1] for name in recipe.feature_names_])
             in_columns(self.selection_, recipe.feature_names_, scale, np.maximum(Z.std(axis=0), 1e-12)).warn()
         self.recipe_, self.target_, self.rows_, self.left_out_ = recipe, target, rows, None
@@ -360,7 +366,10 @@ class TableModel(KernelEstimator):
 
     # --------------------------------------------------------------------------------------- fitting
     def _objects(self, table, target):
-        """{column: kind} of what the kernel reads as it is."""
+        """{column: kind} of what the kernel reads as it is; of "auto", of what a search can read."""
+        if automatic(self.estimator):
+            recipe = Recipe() if self.recipe is None else self.recipe
+            return found_in(table, {*recipe.ignore, *recipe.categorical, *recipe.numeric})
         if not isinstance(self.estimator.kernel, Kernel):
             return {}
         check_reads(self.estimator.kernel, table, target)

@@ -6,9 +6,10 @@ import re
 import numpy as np
 
 from mercer.exceptions import DataError
-from mercer.kernels import Graph, Table
+from mercer.kernels import AtomEnvironments, Graph, Table
+from mercer.selection.kernels_search.objects import text_kind
 from mercer.tabular.cells import BadRows, count, listed
-from mercer.tabular.columns import GONE, as_floats, as_texts, is_text
+from mercer.tabular.columns import GONE, as_floats, as_texts, is_text, why_ignored
 from mercer.tabular.reads import CATEGORY, GRAPH, NUMBER, STRING
 
 MOST_KNOWN = 10_000  # categories that are remembered, to tell new ones
@@ -77,6 +78,40 @@ def _read(column, kind):
     if kind == STRING and len(gone) == len(texts):
         raise DataError(f"column {column.name!r} is missing in all rows; the kernel reads it.")
     return (_graphs(texts, column.name) if kind == GRAPH else texts), len(gone)
+
+
+def found_in(frame, settled=()):
+    """{column: "string" or "graph"} of texts that a search over kernels reads: sequences, molecules, graphs as JSON.
+
+    Only of columns that would say nothing as categories, and whose every cell can be read.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Without the target.
+    settled : collection of str
+        Columns of which the user has said what they are.
+    """
+    texts = [frame[name] for name in frame.columns if name not in settled and is_text(frame[name])]
+    kinds = {column.name: _kind_in(column) for column in texts if why_ignored(column) is not None}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _kind_in(column):
+    """What a search reads a column of texts as, or None."""
+    cells = [text for text in as_texts(column) if text is not None]
+    if cells and len(cells) == len(column) and all(cell.lstrip().startswith(("{", "[")) for cell in cells):
+        try:
+            return GRAPH if _graphs(cells, column.name) else None
+        except DataError:
+            return None
+    try:
+        kind = text_kind(cells)
+        if kind == "smiles":
+            AtomEnvironments(0).validate(cells)
+    except (ImportError, TypeError, ValueError):  # no RDKit, or what it cannot read
+        return None
+    return STRING if kind else None
 
 
 # ---------------------------------------------------------------------------------------------------- graphs

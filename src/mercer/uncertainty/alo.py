@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer.gram import ScaledGram, take
+from mercer.gram.chosen import part_of
 from mercer.solvers import Cholesky
 from mercer.uncertainty.span import span
 
@@ -48,9 +49,8 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None):
     if not curved.size:
         return out - alpha * (np.nan if intercept else K.diag())
     s = np.sqrt(h[curved])
-    part = K.restrict(curved) if straight.size else K
     solver = Cholesky() if solver is None else solver
-    inverse = solver.resolvent(ScaledGram(part, s), s[:, None] if intercept else None)(1.0)
+    inverse = solver.resolvent(ScaledGram(part_of(K, curved), s), s[:, None] if intercept else None)(1.0)
     P = s**2 * inverse.diag()
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(P > 1e-13 * h[curved], 1.0 / P - 1.0 / h[curved], np.nan)

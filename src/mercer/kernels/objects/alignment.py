@@ -53,6 +53,7 @@ class Subsequence(_OfPairs):
     """
 
     hyper = {"decay": (1e-2, 1.0)}
+    loop = "strings.subsequence"
     whole_numbers = {"length": (1, 1000)}
 
     def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None): ...
@@ -138,7 +139,8 @@ class LocalAlignment(_OfPairs):
     """
 
     hyper = {"beta": (1e-3, 10.0)}
-    pair = 250_000  # six recursions along every row, in the place of one
+    loop = "strings.alignment"
+    pair = 80_000  # six recursions along every row, in the place of one; and they take 8 s to compile
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ class PairKernel(ObjectKernel):
     What ``_read`` returns has a length and parts, ``arrays`` for the compiled loop and ``item(i)`` for its twin.
     """
 
+    loop = "pairs.radial"  # what is compiled: a function of ``_loops``
     pair = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
 
     @abstractmethod
@@ -25,7 +26,7 @@ class PairKernel(ObjectKernel):
 
     def _loops(self, pairs):
         """The compiled loops, if so many pairs are worth loading them, else None."""
-        return _tiles.loops(pairs * self.pair)
+        return _tiles.loops(pairs * self.pair, self.loop)
 
     def _both(self, X, Z):
         A, B = super()._both(X, Z)
@@ -54,7 +55,7 @@ class PairKernel(ObjectKernel):
         A, B = self._both(X, Z)
 
         def tile(i, j):
-            with _tiles.part_of(self.pair * len(A) * len(B)):
+            with _tiles.part_of(self.pair * len(A) * len(B), self.loop):
                 return self._matrices(A[i], B[j], slope=False, half=Z is X and i == j)[0]
 
         return tile

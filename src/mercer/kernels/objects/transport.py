@@ -169,9 +169,8 @@ class TransportKernel(MeasureFeatures):
                     "use GaussianTransport, or samples."
                 )
         sizes = [len(measure.points) for measure in measures if isinstance(measure, Samples)]
-        loops = _tiles.loops(
-            0 if d == 1 else PLAIN * sum(q * m * (q + m) for m in sizes if m != q)
-        )  # m = q: an assignment
+        entries = 0 if d == 1 else PLAIN * sum(q * m * (q + m) for m in sizes if m != q)  # m = q: an assignment
+        loops = _tiles.loops(entries, "_flow.cheapest_flow")
         out = np.empty((len(measures), q, d))
 
         def work(index, worker):

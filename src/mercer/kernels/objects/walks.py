@@ -33,6 +33,7 @@ class RandomWalk(PairKernel):
     """
 
     hyper = {"decay": (1e-4, 0.1)}
+    loop = "walking.walks"
     pair = 50_000  # conjugate gradients in the place of a recursion
 
     def __init__(self, decay=0.05, *, decay_bounds=None): ...

@@ -6,6 +6,8 @@ import numpy as np
 
 from mercer.kernels import (
     Anova,
+    AtomEnvironments,
+    Categorical,
     Columns,
     Constant,
     Exponential,
@@ -14,12 +16,19 @@ from mercer.kernels import (
     Linear,
     Matern32,
     Matern52,
+    Normalised,
     Periodic,
     Polynomial,
     Product,
+    RadialOf,
     RationalQuadratic,
     Scaled,
+    ShortestPath,
+    Spectrum,
     Standardised,
+    TanimotoOf,
+    WeightedDegree,
+    WeisfeilerLehman,
 )
 from mercer.kernels.algebra import additive_parts
 
@@ -68,7 +77,9 @@ class _Place:
         self.names, self.unit, self.columns = names, unit, columns
 
     def on(self, columns):
-        """The same for a part of the columns."""
+        """The same for a part of the columns, by number, or by name in a table."""
+        if isinstance(np.ravel(columns)[0], str):
+            return _Place([str(name) for name in np.ravel(columns)], None)
         columns = [int(j) for j in np.atleast_1d(columns)]
         return _Place(self.names, self.unit, columns if self.columns is None else [self.columns[j] for j in columns])
 
@@ -80,6 +91,8 @@ class _Place:
         """The columns together."""
         if self.names is None and self.columns is None:
             return "the columns"
+        if self.columns is None and len(self.names) == 1:
+            return self.names[0]
         every = range(len(self.names if self.columns is None else self.columns))
         if len(every) > 2 and len(every) == len(self.names or ()):
             return f"all {len(every)} columns"
@@ -123,7 +136,35 @@ def _part(kernel, place):
         return f"{_orders(kernel, place)}{_relevant(kernel.length_scale, place)}"
     if type(kernel) in KINDS:
         return f"{KINDS[type(kernel)]} of {place.all()}{_relevant(kernel.length_scale, place)}"
-    return repr(kernel)
+    if isinstance(kernel, Categorical):
+        return f"a value for each {place.all()}"
+    if isinstance(kernel, RadialOf) and type(kernel.radial) in KINDS:
+        return f"{KINDS[type(kernel.radial)]} of {_counted(kernel.base, place)}"
+    counted = _counted(kernel, place)
+    how = "a function of" if isinstance(kernel, TanimotoOf) else "a line in"
+    return repr(kernel) if counted is None else f"{how} {counted}"
+
+
+def _counted(kernel, place):
+    """What a kernel on texts, molecules or graphs counts in each; its expression where that has no words."""
+    while isinstance(kernel, Normalised | TanimotoOf):
+        kernel = kernel.kernel if isinstance(kernel, Normalised) else kernel.base
+    where = "" if place.names is None else f" in {place.all()}"
+    if isinstance(kernel, Spectrum | WeightedDegree):
+        most = int(np.max(kernel.k))
+        every = isinstance(kernel, WeightedDegree) or np.size(kernel.k) > 1
+        many = "single letters" if most == 1 else f"pieces of {'up to ' if every else ''}{most} letters"
+        return f"how often {many} occur{' at their places' if isinstance(kernel, WeightedDegree) else ''}{where}"
+    if isinstance(kernel, AtomEnvironments):
+        return f"how often atoms occur with what is {_away(kernel.radius, 'bond')}{where}"
+    if isinstance(kernel, WeisfeilerLehman):
+        beside = f" with what is {_away(kernel.h, 'edge')}" if kernel.h else ""
+        return f"how often nodes occur{beside}{where}"
+    return f"how far nodes are apart{where}" if isinstance(kernel, ShortestPath) else None
+
+
+def _away(count, what):
+    return f"up to {count} {what}{'' if count == 1 else 's'} away"
 
 
 def _inside(kernel, place):

@@ -249,7 +249,7 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
     names = objective.names if names is None else names
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
-        with few_threads(objective.n), part_of(PASSES * len(box) * objective.n**2):
+        with few_threads(objective.n), part_of(PASSES * len(box) * objective.n**2, "pairs.radial_contract"):
             optimise(objective, box, guesses, count, rng, reached, order, noisy)
     except Stop as stop:
         status = stop.status

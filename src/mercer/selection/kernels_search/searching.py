@@ -1,0 +1,95 @@
+"""The levels of rows of a search over kernels: all families on few, the best carried on to all."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from mercer.selection.kernels_search.candidate import COARSE, FINE
+from mercer.selection.search.objective import Stop
+
+FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the next one has
+MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
+SHARES = {1: (1.0,), 2: (0.3, 1.0), 3: (0.2, 0.4, 1.0)}  # of the time that is spent by the end of each level
+SURVIVE = 6  # candidates that go on to more rows
+GAIN = 2.0  # nats that a further part has to bring beside those for its hyper-parameters
+
+
+class LevelSearch(ABC):
+    """The levels of one search, and what was found on them.
+
+    Parameters
+    ----------
+    rows : Rows
+    level : callable
+        (rows, which of all rows they are or None) ↦ `Level`.
+    order : ndarray of int
+        In which rows are taken where there are too many.
+    record : Record
+        Its clock is that of the whole search.
+    """
+
+    def __init__(self, rows, level, order, record):
+        self.rows, self.level, self.order, self.record = rows, level, order, record
+        self.found, self.clock = [], record.clock
+
+    @abstractmethod
+    def _first(self, level):
+        """Try what there is on the first level."""
+
+    def run(self, keep):
+        """(candidates on all rows, the best first; status): each level has a share of the time."""
+        most = min(self.rows.n, MOST_ROWS)
+        sizes = [size for size in (FIRST, FIRST * TIMES) if size * 1.5 < most] + [most]
+        shares = SHARES[len(sizes)]
+        status = self._within(shares[0], self._first, self._level(sizes[0]))
+        for size, share in zip(sizes[1:], shares[1:], strict=True):
+            kept = self.best(keep if size == most else SURVIVE)
+            later = self._within(share, self._carry, self._level(size), kept)
+            status = later if status == "ok" else status  # families that there was no time for are missed to the end
+        found = self.best(keep)
+        if not found:
+            raise ValueError("no kernel could be evaluated on these rows before the time budget was spent.")
+        return found, status
+
+    def best(self, count):
+        """The best candidates that could be evaluated."""
+        return sorted((one for one in self.found if np.isfinite(one.value)), key=lambda one: one.score)[:count]
+
+    def _level(self, size):
+        if size == self.rows.n:
+            return self.level(self.rows, None)
+        some = np.sort(self.order[:size])
+        return self.level(self.rows.take(some), some)
+
+    def _within(self, share, work, *arguments):
+        """Do something until a share of the time is spent; the status."""
+        self.record.clock = self.clock.until(share)
+        try:
+            work(*arguments)
+        except Stop as stop:
+            return stop.status
+        return "ok"
+
+    def _carry(self, level, kept):
+        """Candidates of the level before on more rows: as they are, and then with descents, the best first.
+
+        Where there are all rows, the best goes on to the end before the others begin.
+        """
+        self.found = [level.value(one) for one in kept]
+        for number, one in enumerate(self.best(len(kept))):
+            place = next(i for i, other in enumerate(self.found) if other is one)
+            tolerance = FINE if number == 0 and level.rows.n == self.rows.n else COARSE
+            self.found[place] = self._fit(level, one, [(one.kernel, one.lam)], tolerance)
+
+    def _try(self, level, candidate, starts):
+        self.found.append(candidate)
+        self.found[-1] = self._fit(level, candidate, starts)
+        return self.found[-1]
+
+    def _fit(self, level, candidate, starts, tolerance=COARSE):
+        """The candidate fitted; where time ends with it, it is the last one."""
+        fitted, stop = level.fit(candidate, starts, tolerance)
+        if stop is not None:
+            self.found = [fitted if other is candidate else other for other in self.found]
+            raise stop
+        return fitted
