@@ -3,7 +3,7 @@
     python benchmarks/neighbours.py DATA [row ...]
 
 DATA is the folder with ``uci/`` and ``large/``; rows: modis, modis_gpboost, kin40k, protein, bike, vnngp_NAME, million,
-fourier.
+fourier, fourier_learnt, fourier_large, full_NAME, budget_NAME.
 Times of the rows are to be compared only where they come from one run on a machine that does nothing else.
 """
 
@@ -15,7 +15,7 @@ import time
 import numpy as np
 from scipy.stats import norm
 
-from mercer import Fourier, GaussianProcessRegressor, Neighbours
+from mercer import Fourier, GaussianProcessRegressor, KernelRidge, Landmarks, Neighbours
 from mercer.kernels import Exponential, Matern32
 from scale import told, uci
 
@@ -163,8 +163,8 @@ def million(folder):
     told("million", peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 
 
-def fourier(folder):
-    """Waves: the exact mean of 2 000 rows; 10⁶ rows in 2-D beside neighbours; 10⁷ rows in how much memory."""
+def made():
+    """(data of n rows, model of an approximation) for the rows about waves."""
     rng = np.random.default_rng(0)
     kernel, noise = Matern32(0.3), 0.01
 
@@ -175,28 +175,104 @@ def fourier(folder):
     def model(how):
         return GaussianProcessRegressor(kernel, noise, criterion=None, approximation=how)
 
-    (X, y), Z = data(2000), rng.uniform(0, 3, (2000, 2))
+    return data, model
+
+
+def fourier(folder):
+    """Waves: the exact mean of 2 000 rows; 10⁶ rows in 2-D beside neighbours."""
+    data, model = made()
+    warm()
+    (X, y), (Z, target) = data(2000), data(2000)
     exact = model(None).fit(X, y).predict(Z)
-    for eps in (1e-3, 1e-4):
+    for eps in (1e-3, 1e-4, "auto"):
         found = model(Fourier(eps)).fit(X, y)
-        told(
-            "fourier",
-            eps=eps,
-            largest=float(np.abs(found.predict(Z) - exact).max()),
-            words=found.neighbours_.report["words"],
-        )
-    (X, y), Z = data(1_000_000), rng.uniform(0, 3, (100_000, 2))
-    for name, how in (("waves", Fourier(1e-3)), ("neighbours", Neighbours())):
+        apart = (found.predict(Z) - exact) / y.std()
+        rms, words = float(np.sqrt(np.mean(apart**2))), found.neighbours_.report["words"]
+        told("fourier", eps=eps, rms=rms, largest=float(np.abs(apart).max()), words=words)
+    (X, y), (Z, target) = data(1_000_000), data(100_000)
+    for name, how in (("waves", Fourier()), ("neighbours", Neighbours())):
         found, fit = clock(lambda how=how: model(how).fit(X, y))
-        _, predict = clock(lambda found=found: found.predict(Z))
-        told("fourier", rows=len(X), way=name, fit=fit, predict=predict)
-    del X, y, found
-    X, y = data(10_000_000)
-    found, fit = clock(lambda: model(Fourier(1e-3)).fit(X, y))
-    told("fourier", rows=len(X), fit=fit, peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+        mean, predict = clock(lambda found=found: found.predict(Z))
+        (mean, std), both = clock(lambda found=found: found.predict(Z, return_std=True, noisy=True))
+        told("fourier", rows=len(X), way=name, fit=fit, predict=predict, with_std=both, **scores(target, mean, std))
 
 
-ROWS = {"fourier": fourier, "modis": modis, "modis_gpboost": modis_gpboost, "million": million}
+def fourier_learnt(folder):
+    """10⁶ rows in 2-D, hyper-parameters learnt: waves beside neighbours."""
+    data, _ = made()
+    warm()
+    (X, y), (Z, target) = data(1_000_000), data(100_000)
+    for name, how in (("waves", Fourier()), ("neighbours", Neighbours())):
+        model = GaussianProcessRegressor(1.0 * Matern32([1.0, 1.0]), approximation=how)
+        _, fit = clock(lambda model=model: model.fit(X, y))
+        (mean, std), both = clock(lambda model=model: model.predict(Z, return_std=True, noisy=True))
+        told(
+            "fourier_learnt", way=name, fit=fit, with_std=both, kernel=repr(model.kernel_), **scores(target, mean, std)
+        )
+
+
+def fourier_large(folder):
+    """10⁷ rows in 2-D: time and peak memory."""
+    data, model = made()
+    (X, y), (Z, target) = data(10_000_000), data(100_000)
+    found, fit = clock(lambda: model(Fourier()).fit(X, y))
+    told("fourier_large", fit=fit, peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+    (mean, std), predict = clock(lambda: found.predict(Z, return_std=True, noisy=True))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    told("fourier_large", predict=predict, peak_gb=peak, **scores(target, mean, std))
+
+
+def tiled(folder, name):
+    """A table tiled with noise to as many rows as ROWS says, 100 000 unless told."""
+    X, y, Z, target = uci(folder, name)
+    rng, n = np.random.default_rng(0), int(os.environ.get("ROWS", "100000"))
+    some = np.arange(n) % len(X)
+    X, y = X[some] + 0.05 * rng.standard_normal((n, X.shape[1])), y[some] + 0.02 * rng.standard_normal(n)
+    return X, y, Z, target, Matern32(0.7 * np.sqrt(X.shape[1])), {"protein": 0.1, "kin40k": 0.01}[name]
+
+
+def full(name):
+    """All rows after landmarks: the statistical stop beside a millionth of the error of predictions."""
+
+    def row(folder):
+        from mercer.primal import certificate
+
+        X, y, Z, target, kernel, lam = tiled(folder, name)
+        for part in (certificate.CERTIFIED, 1e-6) if os.environ.get("EXACTLY") else (certificate.CERTIFIED,):
+            certificate.CERTIFIED = part
+            model = KernelRidge(kernel, lam, approximation=Landmarks(1000, solve=True))
+            _, fit = clock(lambda model=model: model.fit(X, y))
+            rmse, said = float(np.sqrt(np.mean((model.predict(Z) - target) ** 2))), model.fit_report_["approximation"]
+            told(f"full_{name}", stop=part, rmse=rmse, fit=fit, words=said["words"])
+
+    return row
+
+
+def budget(name):
+    """The same within BUDGET seconds, beside landmarks alone within the same time."""
+
+    def row(folder):
+        X, y, Z, target, kernel, lam = tiled(folder, name)
+        for solve in (True, False):
+            how = Landmarks(1000 if solve else "auto", solve=solve)
+            seconds = float(os.environ.get("BUDGET", "60"))
+            model = KernelRidge(kernel, lam, approximation=how, time_budget=seconds)
+            _, fit = clock(lambda model=model: model.fit(X, y))
+            rmse, said = float(np.sqrt(np.mean((model.predict(Z) - target) ** 2))), model.fit_report_["approximation"]
+            told(f"budget_{name}", budget=seconds, solve=solve, rmse=rmse, fit=fit, words=said["words"])
+
+    return row
+
+
+ROWS = {
+    "fourier": fourier,
+    "fourier_learnt": fourier_learnt,
+    "fourier_large": fourier_large,
+    "modis": modis,
+    "modis_gpboost": modis_gpboost,
+    "million": million,
+}
+ROWS |= {f"{way.__name__}_{name}": way(name) for way in (full, budget) for name in ("protein", "kin40k")}
 ROWS |= {name: table(name) for name in SIZES} | {f"vnngp_{name}": vnngp(name) for name in SIZES}
 
 if __name__ == "__main__":

@@ -47,6 +47,9 @@ def test_plan(run):
     assert "n = 2000000: normal equations on at most" in out
     assert "('cg') is predicted to take" in out
     assert json.loads(run("plan", "--rows", "500", "--json")[1])["solver"] == "cholesky"
+    assert json.loads(run("plan", "--rows", "1e6", "--features", "2", "--model", "gp", "--json")[1])["gram"] == "waves"
+    assert "nearest rows" in run("plan", "--rows", "1e6", "--features", "5", "--model", "gp")[1]
+    assert run("plan", "--rows", "500", "--model", "svr")[0] == 2
     assert run("plan", "--rows", "-5")[0] == 2
     assert run("plan", "--rows", "2.5")[0] == 2
     assert run("plan", "--rows", "1e300")[0] == 2

@@ -1,15 +1,26 @@
-"""Fourier: sums of waves, the kernel that they make, and the mean of the exact process."""
+"""Fourier: sums of waves, the kernel that they make, and the mean, variance and evidence of the exact process."""
 
 import numpy as np
 import pytest
 
 import mercer
-from mercer import Fourier, GaussianProcessRegressor
-from mercer.gram import nufft
+from mercer import Fourier, GaussianProcessRegressor, Neighbours
+from mercer.gram import Rows, nufft
 from mercer.gram.fourier import Waves
+from mercer.gram.groundwork import make_trend
+from mercer.inference.fourier import FourierPosterior, box_of
+from mercer.inference.regression import RegressionPosterior
+from mercer.inference.waves import WaveInverse, WaveSums
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52
+from mercer.report import collect, write
+from mercer.selection import Evidence
+from mercer.selection.wave_search import search_waves
+from mercer.solvers import Cholesky, Span
+from mercer.solvers.toeplitz import Convolution
+from mercer.solvers.waves import FactoredWaves, IteratedWaves, lanczos
 
 
+# ---------------------------------------------------------------------------------------------- sums of waves
 @pytest.mark.parametrize(("d", "J"), [(1, [40]), (2, [20, 13]), (3, [6, 5, 4])])
 def test_sums_of_waves(d, J, rng):
     u, c = rng.uniform(-np.pi, np.pi, (50, d)), rng.standard_normal(50)
@@ -40,40 +51,177 @@ def test_waves_are_the_kernel(kernel, eps, rng):
     u, K = waves.angles(X), kernel(X)
     found = np.column_stack([waves.at(u, waves.D2 * waves.adjoint(u, e)) for e in np.eye(40)])
     assert np.abs(found - K).max() < 3 * eps * K[0, 0]
+    Phi = waves.rows(u)
+    np.testing.assert_allclose(Phi * waves.D2 @ Phi.T, found, atol=1e-8)
+    assert 0 <= waves.missing < eps * K[0, 0]
+    theta, steps = kernel.theta, 1e-5 * np.eye(kernel.n_theta)
+    there, back = ([np.log(waves.power(kernel.with_theta(theta + sign * e))) for e in steps] for sign in (1, -1))
+    np.testing.assert_allclose(waves.slopes(kernel), np.subtract(there, back) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("J", [[5], [3, 4], [2, 1, 3]])
+def test_a_convolution_is_a_matrix(J, rng):
+    waves = Waves(Gaussian(1.0), np.zeros(len(J)), np.ones(len(J)), 1e-3)
+    waves.J, waves.shape, waves.count = J, tuple(2 * j + 1 for j in J), int(np.prod([2 * j + 1 for j in J]))
+    u, w = rng.uniform(-np.pi, np.pi, (30, len(J))), rng.uniform(0, 2, 30)
+    T, Phi = Convolution(waves.sums(u, w)), waves.rows(u)
+    np.testing.assert_allclose(T(np.eye(waves.count)), Phi.T * w @ Phi, atol=1e-9)
+    some = rng.permutation(waves.count)[:5]
+    np.testing.assert_allclose(T.block(some), (Phi.T * w @ Phi)[np.ix_(some, some)], atol=1e-9)
+
+
+def test_probes_say_what_a_factor_says(rng, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.waves.STRONG", 20)
+    monkeypatch.setattr("mercer.solvers.waves.PROBED", 1e-9)
+    waves = Waves(Gaussian(0.2), np.zeros(1), np.ones(1), 1e-6)
+    X, B = rng.uniform(0, 1, (200, 1)), rng.standard_normal((waves.count, 2))
+    T = Convolution(waves.sums(waves.angles(X), np.ones(200)))
+    exact, near = FactoredWaves(T, waves.D2, 0.01), IteratedWaves(T, waves.D2, 0.01, probes=400)
+    np.testing.assert_allclose(near.solve(B, 1e-10).X, exact.solve(B, 0.0).X, rtol=1e-5, atol=1e-6)
+    (a, diagonal), (b, other) = exact.traced(), near.traced()
+    assert abs(a - b) < 0.5 and np.abs(0.01 * (other - diagonal)).max() < 0.05
+    few = IteratedWaves(T, waves.D2, 0.01, probes=4)
+    assert few.traced()[0] == few.traced()[0]
+
+
+def test_columns_of_lanczos_end_one_by_one(rng):
+    A = np.diag(np.linspace(1.0, 5.0, 12))
+    B = np.column_stack([np.eye(12)[3], np.zeros(12), rng.standard_normal(12)])
+    X, logs = lanczos(lambda V: A @ V, lambda V: V / 2.0, B, 1e-10, 50)
+    np.testing.assert_allclose(A @ X, B, atol=1e-8)
+    np.testing.assert_allclose(logs, np.einsum("ij,i,ij->j", B, np.log(A.diagonal() / 2) / 2, B), atol=1e-8)
+
+
+# ---------------------------------------------------------------------------------------------- the process
+def problem(rng, trend, n=300):
+    X = rng.uniform(0, 3, (n, 2))
+    X[7] = X[8]
+    y = np.column_stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 0] * X[:, 1]]) + 0.1 * rng.standard_normal((n, 2))
+    y += 0.0 if trend is None else 1e5
+    return Rows(X, y, rng.integers(1, 4, n).astype(float), make_trend(trend, X))
 
 
 @pytest.mark.parametrize("trend", [None, "constant", "linear"])
-def test_the_mean_is_that_of_the_exact_process(trend, rng):
-    X = rng.uniform(0, 3, (400, 2))
-    X[7] = X[8]
-    y = np.column_stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 0] * X[:, 1]]) + 0.1 * rng.standard_normal((400, 2))
-    weight, Z = rng.integers(1, 4, 400).astype(float), rng.uniform(0, 3, (50, 2))
+def test_evidence_and_gradient_are_those_of_the_exact_process(trend, rng):
+    rows, kernel, lam, step = problem(rng, trend), 2.0 * Gaussian([0.9, 1.2]), 0.05, 1e-4
+    waves = Waves(kernel, *box_of(rows, lam), 1e-9, slack=1.01)
+
+    def exact(z):
+        theta, noise = kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
+        f = RegressionPosterior.fit(theta, rows, noise, Cholesky(), Span(rows.scaled(rows.H)))
+        return sum(f.evidence(Evidence(weights="precision")).values())
+
+    found, criterion = WaveInverse(WaveSums(waves, rows), waves.D2, lam, 0.0), Evidence(weights="precision")
+    extras, z = criterion.extras(rows), np.append(kernel.theta, np.log(lam))
+    value = sum(criterion.terms(found, found.quad, rows.weight, **extras).values())
+    assert value == pytest.approx(exact(z), abs=1e-3)
+    slope = found.gradient(waves.slopes(kernel))
+    slope[-1] -= criterion.explicit(found, rows.y, rows.weight, **extras)
+    differences = [(exact(z + e) - exact(z - e)) / (2 * step) for e in step * np.eye(len(z))]
+    np.testing.assert_allclose(slope, differences, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("trend", [None, "constant", "linear"])
+@pytest.mark.parametrize("kernel", [2.0 * Matern52([0.7, 1.0]), 2.0 * Gaussian([0.7, 1.0])], ids=["many", "few"])
+def test_mean_and_variance_are_those_of_the_exact_process(trend, kernel, rng):
+    rows, lam, Z = problem(rng, trend), 0.05, rng.uniform(0, 3, (50, 2))
+    exact = RegressionPosterior.fit(kernel, rows, lam, Cholesky(), Span(rows.scaled(rows.H)))
+    eps = 1e-5 if np.isinf(kernel.kernel.smoothness) else 1e-3
+    found = FourierPosterior.fit(kernel, rows, lam, Fourier(eps, k=100), Evidence())
+    a, b, spread = exact.moments(Z), found.moments(Z), rows.y.std()
+    assert found.report["near"] and found.local == (eps > 1e-4)
+    assert np.sqrt(np.mean((a.mean - b.mean) ** 2)) < eps * spread
+    np.testing.assert_allclose(b.variance, a.variance, rtol=2e-2 if found.local else 1e-3)
+    if not found.local:
+        np.testing.assert_allclose(found.covariance(Z)[1], exact.covariance(Z)[1], atol=1e-5)
+        assert found.sample(Z, 3, rng).shape == (50, 2, 3)
+    with pytest.raises(ValueError, match="no covariance between inputs"):
+        found.covariance(Z + 9.0)
+    np.testing.assert_allclose(found.b, exact.b, rtol=1e-4, atol=30 * eps)
+
+
+def test_rows_left_out_are_those_of_the_exact_process(rng):
+    X = rng.uniform(0, 3, (200, 1))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(200)
     exact, waves = (
-        GaussianProcessRegressor(2.0 * Matern52([0.7, 1.0]), 0.05, criterion=None, trend=trend, approximation=how)
-        for how in (None, Fourier(1e-6, k=60))
+        GaussianProcessRegressor(Gaussian(0.5), 0.01, criterion=None, trend=None, approximation=how).fit(X, y)
+        for how in (None, Fourier(1e-8))
     )
-    exact.fit(X, y, weight), waves.fit(X, y, weight)
-    np.testing.assert_allclose(waves.predict(Z), exact.predict(Z), atol=2e-5)
-    np.testing.assert_allclose(waves.trend_coef_, exact.trend_coef_, atol=1e-4)
-    np.testing.assert_allclose(waves.predict(Z, return_std=True)[1], exact.predict(Z, return_std=True)[1], rtol=2e-2)
+    kept = waves.neighbours_
+    np.testing.assert_allclose(kept.residuals[:, 0], exact.loo_residuals_[kept.index], atol=1e-6)
     said = waves.fit_report_["approximation"]
-    true = np.sqrt(np.mean((waves.predict(X) - exact.predict(X)) ** 2))
-    assert said["kind"] == "fourier" and true < 2 * said["distance"] + 1e-7 and "waves is" in said["words"]
+    assert "by a factor" in said["words"] and "neighbours" not in said["words"]
+    assert said["kind"] == "fourier" and waves.fit_report_["gram"] == "waves"
+
+
+def test_the_page_says_what_is_known_of_waves_and_neighbours(rng, tmp_path):
+    X = rng.uniform(0, 3, (150, 1))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(150)
+    for how, name in ((Fourier(), "Waves"), (Neighbours(8), "Neighbours")):
+        model = GaussianProcessRegressor(Gaussian(0.5), 0.01, criterion=None, approximation=how).fit(X, y)
+        found = collect(model, X, y)
+        assert found["local"]["numbers"]["coverage"] == model.fit_report_["approximation"]["coverage"]
+        write(found, tmp_path / f"{name}.html")
+        text = (tmp_path / f"{name}.html").read_text("utf-8")
+        assert f"<h3>{name}</h3>" in text and "within their 90 % intervals" in text
+
+
+def test_search_by_the_evidence_of_all_rows(rng):
+    X = rng.uniform(0, 6, (250, 1))
+    y = np.sin(2 * X) + 0.1 * rng.standard_normal((250, 1))
+    rows, kernel, names = Rows(X, y), 1.0 * Gaussian(3.0), ["scale", "length_scale", "lam"]
+    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
+    found = search_waves(kernel, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
+    exact = GaussianProcessRegressor(1.0 * Gaussian(1.0), trend=None, prior=None, starts=1).fit(X, y)
+    there = exact.log_marginal_likelihood(np.append(found.kernel.theta, np.log(found.lam)))
+    assert exact.log_marginal_likelihood_value_ - 0.2 < there == pytest.approx(-found.value * 250, abs=1e-3)
+    assert found.lam == pytest.approx(exact.lam_, rel=0.05) and found.status == "ok"
+    rough = 1.0 * Exponential(0.01)
+    assert search_waves(rough, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free) is None
 
 
 def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
     X = rng.uniform(0, 6, (1300, 1))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(1300)
-    model = GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Fourier(1e-4, k=16), starts=1).fit(X, y)
+    model = GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Fourier(k=16), starts=1).fit(X, y)
     assert 0.008 < model.lam_ < 0.012
     Z = np.linspace(-2, 8, 101)[:, None]  # outside too: there by neighbours
     mean, std = model.predict(Z, return_std=True)
     assert np.abs(mean - np.sin(2 * Z[:, 0]))[25:75].max() < 0.1 and std[0] > 5 * std[50]
     model.save(tmp_path / "model")
-    np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict(Z), mean)
+    again = mercer.load(tmp_path / "model").predict(Z, return_std=True)
+    np.testing.assert_array_equal(again[0], mean)
+    np.testing.assert_allclose(again[1], std, rtol=1e-9)
     grown = model.frozen().fit(X[:1000], y[:1000]).update(X[1000:], y[1000:])
     np.testing.assert_allclose(grown.predict(X), model.frozen().fit(X, y).predict(X), atol=1e-9)
     assert mercer.plan(model.frozen(), X, y) == model.frozen().fit(X, y).plan_
+
+
+def test_auto_takes_waves_where_they_are_not_too_many(rng, monkeypatch):
+    monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
+    monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
+    monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
+    X = rng.uniform(0, 6, (400, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(400)
+
+    def fitted(kernel, d=2):
+        model = GaussianProcessRegressor(kernel, 0.01, criterion=None)
+        assert mercer.plan(model, X[:, :d]).gram == "waves"
+        return model.fit(X[:, :d], y)
+
+    smooth = fitted(Gaussian(1.0))
+    assert smooth.plan_.gram == "waves" and "sum of waves" in smooth.plan_.reasons[0]
+    exact = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, approximation=None).fit(X, y)
+    assert np.sqrt(np.mean((smooth.predict(X) - exact.predict(X)) ** 2)) < 0.01
+    rough = fitted(Exponential(0.1))
+    assert rough.plan_.gram == "neighbours" and "Not by waves: eps" in rough.plan_.reasons[0]
+    assert rough.fit_report_["approximation"]["kind"] == "neighbours"
+    grown = rough.update(X[:5] + 0.01, y[:5])
+    assert grown.fit_report_["approximation"]["kind"] == "neighbours"
+    for kernel in (Linear(), Gaussian(1.0) + Linear()):
+        assert mercer.plan(GaussianProcessRegressor(kernel), X).gram == "neighbours"
+    assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=2).gram == "waves"
+    assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=4).gram == "neighbours"
 
 
 def test_what_cannot_be_said_in_waves(rng):
@@ -89,8 +237,9 @@ def test_what_cannot_be_said_in_waves(rng):
         fit(Exponential(0.01), Fourier(1e-6))
     with pytest.raises(ValueError, match="noise > 0"):
         fit(Gaussian(), Fourier(), noise=0.0)
-    with pytest.raises(ValueError, match="eps must be between"):
-        fit(Gaussian(), Fourier(2.0))
+    for eps in (2.0, "many"):
+        with pytest.raises(ValueError, match="eps must be between"):
+            fit(Gaussian(), Fourier(eps))
     X[:, 1] = 4.0  # one column constant
     exact = fit(Gaussian(0.5), None, X).predict(X)
     np.testing.assert_allclose(fit(Gaussian(0.5), Fourier(1e-8), X).predict(X), exact, atol=1e-5)

@@ -5,7 +5,10 @@ import pytest
 
 import mercer
 from mercer import KernelRidge, Landmarks, Neighbours
+from mercer._clock import FOREVER, Clock
+from mercer.gram import ScaledGram, TiledGram
 from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
+from mercer.solvers.blocks import by_blocks
 
 
 @pytest.fixture
@@ -88,6 +91,46 @@ def test_a_solution_cut_short_is_not_worse_than_the_landmarks(data, monkeypatch,
     assert apart(exact, whole, X) <= apart(exact, plain, X) * (1 + 1e-9)
     said = whole.fit_report_["approximation"]
     assert ("stay" in said["words"]) == np.array_equal(whole.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_blocks_solve_the_system(data, rng, scaled):
+    X, lam = data[0], 1e-3
+    K, B = TiledGram(Exponential(2.0), X), rng.standard_normal((1500, 2))
+    K = ScaledGram(K, rng.uniform(0.5, 2.0, 1500)) if scaled else K
+    found = by_blocks(K, lam, B, 1, 1e-3, FOREVER)
+    np.testing.assert_allclose(B - K @ found.X - lam * found.X, found.R, atol=1e-8)
+    assert np.sqrt(np.mean(found.R[:, 0] ** 2)) < 1e-3 and not found.cut and found.passes < 60
+    assert not by_blocks(K, lam, B, 1, 1e-3, Clock(1e-9)).passes > 1
+
+
+def test_rough_kernels_with_little_noise_go_by_blocks(data, monkeypatch):
+    X, y = data[0][:700], data[1][:700]
+    rough = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
+    smooth = both(Matern32(1.5), 0.5, X, y)[1].fit_report_["approximation"]
+    assert (rough["method"], smooth["method"]) == ("blocks", "conjugate gradients")
+    monkeypatch.setattr("mercer.estimators._large.ROUGH", np.inf)
+    other = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
+    assert other["verdict"] == rough["verdict"] == "solved" and rough["passes"] < other["passes"]
+    monkeypatch.undo()
+    monkeypatch.setattr("mercer.solvers.blocks.MOST_PASSES", 3)  # too slow: conjugate gradients go on
+    exact, slow = both(Exponential(2.0), 1e-3, X, y)
+    said = slow.fit_report_["approximation"]
+    assert said["verdict"] == "solved" and apart(exact, slow, X) <= said["distance"] * (1 + 1e-6)
+
+
+def test_auto_solves_for_all_rows_where_that_ends_in_time(data, monkeypatch):
+    X, y = data[0][:700], data[1][:700]
+    for name, value in (("LEAST", 100), ("PATIENCE", 1e-9), ("BEFOREHAND", 60)):
+        monkeypatch.setattr(f"mercer.solvers.plan_landmarks.{name}", value)
+    monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
+    model = KernelRidge(Matern32(1.5), 0.05)
+    assert mercer.plan(model, X, y).solver == "all rows" and "all rows at once" in str(mercer.plan(model, X, y))
+    assert model.fit(X, y).fit_report_["approximation"]["verdict"] == "solved"
+    assert len(model.points_) == 700 and model.plan_ == mercer.plan(model, X, y)
+    monkeypatch.setattr("mercer.solvers.plan_landmarks.AUTO", 1e-9)
+    assert mercer.plan(model, X, y).solver == "landmarks"
+    assert mercer.plan(mercer.GaussianProcessRegressor(), n=10**6, d=50).solver == "landmarks"
 
 
 def test_a_short_time_budget_ends_early(data):

@@ -385,8 +385,9 @@ def test_auto_is_exact_wherever_that_fits():
     assert mercer.plan(source).gram == "landmarks" and mercer.plan(KernelRidge(), source).n == 30_000
     short = mercer.plan(KernelRidge(memory=1e9), n=50_000, d=10)
     assert short.gram == "landmarks" and short.memory_bytes <= 1e9
-    tight = mercer.plan(KernelRidge(memory=4.5e7), n=50_000, d=3)  # 256 landmarks would need more
-    assert 64 <= tight.landmarks < 256 and tight.memory_bytes <= 4.5e7
+    need = mercer.plan(KernelRidge(approximation=Landmarks(256)), n=50_000, d=3).memory_bytes
+    tight = mercer.plan(KernelRidge(memory=0.95 * need), n=50_000, d=3)
+    assert 64 <= tight.landmarks < 256 and tight.memory_bytes <= 0.95 * need
 
 
 def switch(model, solver, low=1200, high=9000):

@@ -279,6 +279,7 @@ def test_a_table_of_numbers_categories_and_texts(sequences):
     table = {"sequence": texts, "dose": dose, "site": site.tolist()}
     found = search_kernels(table, 3.0 * y + np.sin(dose / 150) + 2.0 * (site == "Rome"), time_budget=60)
     assert "sequence" in found.words_ and "dose" in found.words_ and "a value for each site" in found.words_
+    assert in_words(Linear().on(["a", "b", "c = 1", "c = 2"])) == "a line in 3 columns"
     with pytest.raises(TypeError, match="column 'bags' holds others"):
         search_kernels(table | {"bags": [{1}] * 70}, y)
 

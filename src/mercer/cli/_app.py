@@ -121,7 +121,7 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
     "report": ("mercer.cli.inspection:run_report", "Write the HTML page about a model file.", {
         "model": NEEDED, "output": None, "force": False, **TALK}),
     "plan": ("mercer.cli.plan", "Say what a fit of so many rows would take.", {
-        "rows": NEEDED, "features": "10", "memory": None, "json": False, "debug": False}),
+        "rows": NEEDED, "features": "10", "model": "ridge", "memory": None, "json": False, "debug": False}),
     "warm": ("mercer.cli.warm", "Compile every loop once, so that no fit waits for the compiler.", {"quiet": False,
         "debug": False}),
     "demo": ("mercer.cli.demo", "Read a bundled table as a spreadsheet left it, fit, judge, write the page.", {

@@ -15,6 +15,7 @@ CRITERIA = {"auto", "loo", "gcv", "evidence"}
 SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
 WAITED, SECONDS = 100_000, 60.0  # rows up to which somebody waits for the fit, and how long, where nothing is said
+WHOLE = 10**8  # numbers of a table that a process has at once
 SEARCHED = 3000  # rows that hyper-parameters are chosen on first
 SIMPLE = 20_000  # rows that simple models are fitted on
 SHOWN = 5000  # rows of the page
@@ -119,7 +120,14 @@ def _estimator(settings, facts, kernel, budget):
         kernel = placed(kernel, recipe)
     estimator = make_estimator(settings, facts["name"], facts["criterion"], kernel, budget)
     time_budget = _seconds(budget, facts["rows"])
-    return estimator.set_params(approximation=Landmarks(random_state=settings.seed), time_budget=time_budget)
+    approximation = "auto" if _at_once(settings, facts) else Landmarks(random_state=settings.seed)
+    return estimator.set_params(approximation=approximation, time_budget=time_budget)
+
+
+def _at_once(settings, facts):
+    """Whether a process has all rows as one array: by waves or neighbours, which say more of it than landmarks do."""
+    small = facts["rows"] * facts["features"] <= WHOLE
+    return facts["name"] == "gp" and settings.dask is None and small
 
 
 def _seconds(budget, rows):
@@ -145,12 +153,15 @@ def _fit(estimator, facts, data, budget, session):
     estimator = prepared(estimator, np.asarray(data.X[some], dtype=float), y[some], facts["notes"], **options)
     session.say(f"{facts['title']} on {len(y):,} rows; {len(data.y_held):,} more are held out, to judge it …")
     session.stages(1)
-    fitted = listen(clone(estimator), session.listener).fit(data.source(classes), None)
+    whole = isinstance(estimator.approximation, str)
+    rows = (np.asarray(data.X, dtype=float), y) if whole else (data.source(classes), None)
+    fitted = listen(clone(estimator), session.listener).fit(*rows)
     fitted.__dict__.pop("_skl_callbacks", None)
     if classes is not None:
         fitted.classes_ = classes
     session.clear()
-    session.say(f"{fitted.fit_report_['approximation']['words']} ({session.seconds:.0f} s so far)")
+    words = fitted.fit_report_.get("approximation", {"words": "all rows are fitted exactly."})["words"]
+    session.say(f"{words} ({session.seconds:.0f} s so far)")
     if data.there is not None:
         facts["notes"].append(f"the rows were read and summed by {fitted.fit_report_['engine']}.")
     return fitted

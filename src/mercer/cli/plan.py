@@ -1,15 +1,22 @@
 """``mercer plan``: which solver, how much memory, how long; asked before anything is allocated."""
 
+from mercer.cli import Usage
 from mercer.cli._options import bytes_of, whole
 from mercer.cli._session import print_json
+
+MODELS = {"ridge": "KernelRidge", "gp": "GaussianProcessRegressor"}
 
 
 def run(settings):
     """Print the plan of a fit."""
+    import mercer
     from mercer.estimators.planning import plan
 
     rows, features = whole(settings.rows, "--rows"), whole(settings.features, "--features")
-    found = plan(rows, features, memory=bytes_of(settings.memory, "--memory"))
+    if settings.model not in MODELS:
+        raise Usage(f"--model {settings.model}: plans are of {' or '.join(MODELS)}.")
+    model = getattr(mercer, MODELS[settings.model])()
+    found = plan(model, n=rows, d=features, memory=bytes_of(settings.memory, "--memory"))
     if settings.json:
         print_json({"schema": "mercer.plan/1", "features": features, **plan_dict(found)})
     else:

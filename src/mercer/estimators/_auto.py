@@ -6,6 +6,7 @@ from mercer._clock import FOREVER, Clock
 from mercer.estimators._labels import stratified_order
 from mercer.estimators.validation import seed_of
 from mercer.gram import take
+from mercer.selection import LOO
 from mercer.selection.judging import quietly
 from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows
 from mercer.selection.result import reporter
@@ -84,7 +85,8 @@ def ridge_first(estimator, X, y, weight, clock):
     Other losses have no gradient in the length scales, and have to know how large the noise is.
     """
     given = estimator.kernel is not None
-    options = {"kernel": estimator.kernel if given else None, "criterion": "loo", "optimize": "lam" if given else "all"}
+    options = {"kernel": estimator.kernel if given else None, "criterion": LOO(together=True)}
+    options["optimize"] = "lam" if given else "all"
     model = proposed(estimator, X, y, weight, False, clock, **options)
     sigma = NORMAL * float(np.nanmedian(np.abs(model.loo_residuals_)))
     return model.kernel_, float(np.clip(model.lam_, *LAM_RANGE)), sigma or float(np.std(y)) or 1.0

@@ -187,7 +187,9 @@ def as_rule(estimator, y=None, *, own=True, words=None):
 
 def chosen(estimator, kernels, rows, rule, solver, lam, **options):
     """The `SearchResult` of a rule on rows, told where it is unsure: which kernel and λ, as ``optimize`` asks."""
-    return search_rows(
+    for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
+        kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
+    found = search_rows(
         kernels,
         rows,
         rule.restrict(rows.used).in_unit(rows.unit),
@@ -197,7 +199,13 @@ def chosen(estimator, kernels, rows, rule, solver, lam, **options):
         clock=estimator._search_clock(),
         random_state=seed_of(estimator.random_state),
         **{"fixed_lam": estimator.optimize == "kernel", **options},
-    ).warn()
+    )
+    return told(estimator, found)
+
+
+def told(estimator, found):
+    """The `SearchResult`, with a warning where it is unsure; one that nobody has asked for keeps it."""
+    return found if estimator.criterion is None else found.warn()
 
 
 def _as_groups(splitter, y):

@@ -23,21 +23,23 @@ from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
 from mercer.solvers.full import ByLandmarks, solve_all
-from mercer.solvers.plan_landmarks import plan_landmarks, preferred, stages
+from mercer.solvers.plan_landmarks import affordable, plan_landmarks, preferred, stages
 from mercer.sources import Checkpoint, OutOfTime, Without, as_source
 
+ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
 HELD = 9  # added to the seed of the rows that are held out
 SUBSET = 3000  # rows that hyper-parameters are searched on exactly
 TRIED = 512  # landmarks with which a length factor is tried on all rows
 STEP = math.sqrt(2.0)  # from one length factor to the next
 FACTORS = 5  # that are tried, at most
 JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
+ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
 BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
 STRETCHED = 0.4  # of the time that is left after a search on a subset
 DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
 
 
-def landmark_plan(estimator, exact, n, d, targets):
+def landmark_plan(estimator, exact, n, d, targets, solves=False):
     """The `Plan` of a fit on landmarks; None where the exact one fits. Only for one that `approximates`.
 
     Parameters
@@ -47,17 +49,21 @@ def landmark_plan(estimator, exact, n, d, targets):
     exact : callable
         Return the exact `Plan`, without refusing anything.
     n, d, targets : int
+    solves : bool, default=False
+        Whether all rows may be solved for afterwards.
     """
-    how, why = estimator.approximation, ""
+    how, why, factors = estimator.approximation, "", 0 if estimator.chooses_by() is None else FACTORS
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
     if isinstance(how, str):
-        why = preferred(exact(), n, **options)
-        if not why:
-            return None
+        plan = exact()
+        why = preferred(plan, n, **options)
+        said = why or (ITERATED if solves and plan.solver == "cg" else "")
+        whole = affordable(n, d, targets=targets, factors=factors, why=said, **options) if solves and said else None
+        if whole is not None or not why:
+            return whole
         how = Landmarks()
     how.check()
     m = how.m if how.given is None else len(how.given)
-    factors = 0 if estimator.chooses_by() is None else FACTORS
     return plan_landmarks(n, d, m, targets=targets, factors=factors, why=why, solve=how.solve, **options)
 
 
@@ -84,7 +90,8 @@ def read(estimator, X, y, sample_weight):
 
 def task_of(estimator, source, plan, trend, report=None, centred=True):
     """`Task` of a plan: stages, deadline, progress and checkpoint."""
-    how = Landmarks() if isinstance(estimator.approximation, str) else estimator.approximation
+    how = estimator.approximation
+    how = Landmarks(solve=plan.solver == "all rows") if isinstance(how, str) else how
     if how.held:
         if 2 * how.held > source.n:
             raise ValueError(f"Landmarks(held={how.held}): of {source.n} rows at most half can be held out.")
@@ -119,8 +126,9 @@ def source_plan(estimator, source):
     if how is None:
         raise ValueError("data that are read are fitted on landmarks: approximation=None needs them as arrays.")
     how = Landmarks() if isinstance(how, str) else how.check()
-    if how.solve:
-        raise ValueError("Landmarks(solve=True) needs all rows as arrays; data that are read are fitted on landmarks.")
+    if not isinstance(how, Landmarks) or how.solve:
+        what = "Landmarks(solve=True)" if isinstance(how, Landmarks) else repr(how)
+        raise ValueError(f"{what} needs all rows as arrays; data that are read are fitted on Landmarks().")
     m, why = how.m if how.given is None else len(how.given), "The data are read pass by pass."
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": source.t, "why": why}
     options["elsewhere"] = None if source.engine is None else source.engine.room()
@@ -227,6 +235,7 @@ def solved(grown, kernel, rows, clock):
     made = solve_all(
         rows.gram(kernel), rows.gram(kernel, np.float32), lam, rows.scaled(rows.y), rows.scaled(rows.H), b,
         ByLandmarks(kernel, rows.X, fit.chosen.points, fit.chosen.L, lam, s), proof.CERTIFIED * error / unit, clock,
+        blocks=fit.missing[0] > ROUGH * rows.total * lam,
     )  # fmt: skip
     rms, passes = made.rms * unit, made.info["passes"]
     verdict = "solved" if rms <= proof.CERTIFIED * error else "not solved"
@@ -234,7 +243,8 @@ def solved(grown, kernel, rows, clock):
         found["words"] += f" {passes} passes over all rows came no nearer to the exact fit ({rms:.3g}): these stay."
         proof.told(found, warn)
         return None
-    words = f"{verdict}: {passes} passes over {rows.n} points. The exact fit is within {rms:.3g} (rms over the rows; "
+    words = f"{verdict}: {passes} passes over {rows.n} points by {made.info['method']}. The exact fit is within "
+    words += f"{rms:.3g} (rms over the rows; "
     words += f"{rms / error if error else math.inf:.2g} of the error of predictions, about {error:.3g}); that of "
     words += f"{found['m']} landmarks was known to be within {found['distance']:.3g}."
     words += "" if verdict == "solved" else " The time budget ended before it was a tenth."

@@ -1,29 +1,45 @@
-"""A classifier by neighbours: the kernel from some rows, its length by rows left out, and words about both."""
+"""A classifier of many rows: the kernel from some of them, its length by rows left out, and words about both.
+
+By neighbours Laplace's approximation is a local one; on landmarks it is one of all rows.
+"""
 
 import math
 
 import numpy as np
 
+from mercer.estimators import _large as large
 from mercer.estimators._gpc_fit import class_model, known_mean, learnt
 from mercer.estimators._labels import stratified_order
+from mercer.estimators._large_machine import LabelSigns, enough, said_enough
 from mercer.estimators._report import FitReport
+from mercer.gram import take
+from mercer.gram.landmarks import Landmarks
 from mercer.inference.links import LINKS
 from mercer.inference.neighbours_classes import NeighbourClasses
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
+from mercer.primal.classes import LandmarkClasses, with_constant
+from mercer.solvers.plan_landmarks import plan_landmarks
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
+from mercer.sources import Arrays
 
 TRIED = 512  # rows left out for each length factor
+FEWER = 256  # landmarks that a length factor is tried with
 FACTORS = (0.5, math.sqrt(0.5), 1.0, math.sqrt(2.0), 2.0)
 JUDGED = 2048  # rows left out at the end
+CLOSE = 1e-6  # of the objective: what a mode on landmarks may be off by
 
 
-def plan_classes_near(estimator, n, d):
-    """The `Plan` by neighbours."""
-    return plan_neighbours(n, d, estimator.approximation.check().first, memory=estimator.memory)
+def plan_large(estimator, n, d, functions):
+    """The `Plan` by neighbours, or on landmarks."""
+    how = estimator.approximation.check()
+    if isinstance(how, Landmarks):
+        options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": functions}
+        return plan_landmarks(n, d, how.m if how.given is None else len(how.given), **options)
+    return plan_neighbours(n, d, how.first, memory=estimator.memory)
 
 
 def fit_classes(estimator, rows, kernels):
-    """Fit by neighbours, and set everything that is learnt.
+    """Fit by neighbours or on landmarks, and set everything that is learnt.
 
     Parameters
     ----------
@@ -34,61 +50,136 @@ def fit_classes(estimator, rows, kernels):
     kernels : list of Kernel
     """
     how, classes = estimator.approximation, len(estimator.classes_)
-    estimator.plan_ = plan_classes_near(estimator, rows.n, rows.d)
-    if estimator.inference != "laplace" or how.landmarks is not None:
-        raise ValueError("a classifier by neighbours has inference='laplace', and no landmarks.")
+    estimator.plan_ = plan_large(estimator, rows.n, rows.d, 1 if classes == 2 else classes)
+    way = (_OnLandmarks if isinstance(how, Landmarks) else _Near)(estimator, rows)
     some = rows.take(np.sort(stratified_order(rows.y[:, 0], how.random_state)[:SUBSET]))
     model = class_model(estimator, some, classes, classes > 2 and estimator.multi_class == "softmax")
     estimator.selection_ = learnt(estimator, model, kernels, some)
     kernel = kernels[0] if estimator.selection_ is None else estimator.selection_.kernel
-    link = LINKS[estimator.link]()
-    constant = link.constant_variance if estimator.trend == "constant" or estimator.trend is True else 0.0
-    number = rows.y[:, 0].astype(np.int64)
-    common = number, rows.weights(), classes, estimator.link, known_mean(estimator.trend) or 0.0, constant, how.first
-
-    def at(kernel):
-        return NeighbourClasses(kernel, rows.X, *common)
-
     order = np.random.default_rng(how.random_state + 1).permutation(rows.n)
     if estimator.selection_ is not None and rows.n > SUBSET:
-        kernel = _stretched(at, kernel, np.sort(order[:TRIED]), number)
+        kernel = _stretched(way, kernel, np.sort(order[:TRIED]))
         estimator.selection_.kernel = kernel
-    _publish(estimator, rows, at(kernel), np.sort(order[:JUDGED]))
+    _publish(estimator, rows, way, way.at(kernel), np.sort(order[:JUDGED]))
 
 
-def _stretched(at, kernel, rows, number):
+class _Way:
+    """What both ways share: the numbers of the classes, the link, and the mean of f."""
+
+    def __init__(self, estimator, rows):
+        self.estimator, self.rows, self.number = estimator, rows, rows.y[:, 0].astype(np.int64)
+        self.classes, link = len(estimator.classes_), LINKS[estimator.link]()
+        constant = link.constant_variance if estimator.trend == "constant" or estimator.trend is True else 0.0
+        self.mean = known_mean(estimator.trend) or 0.0, constant
+        if estimator.inference != "laplace":
+            raise ValueError("a classifier by neighbours or on landmarks has inference='laplace'.")
+
+
+class _Near(_Way):
+    """Laplace's approximation within the nearest rows."""
+
+    name, inference = "neighbours_", "laplace, local"
+
+    def __init__(self, estimator, rows):
+        super().__init__(estimator, rows)
+        if estimator.approximation.landmarks is not None:
+            raise ValueError("a classifier by neighbours has no landmarks.")
+
+    def at(self, kernel, fewer=False):
+        """Return the posterior with a kernel."""
+        common = self.number, self.rows.weights(), self.classes, self.estimator.link, *self.mean
+        return NeighbourClasses(kernel, self.rows.X, *common, self.estimator.approximation.first)
+
+    def left_out(self, f, index):
+        """P(class) of some rows without them."""
+        return f.left_out(index) if self.rows.n > 1 else np.full((len(index), f.classes), 1.0 / f.classes)
+
+    def publish(self, f):
+        """Set what only neighbours have: their points are all rows."""
+        self.estimator.point_index_ = self.rows.point_index()
+
+    def said(self, f):
+        """Return what the report says of it, with words to begin with."""
+        words = f"local: Laplace's approximation within the {f.k} nearest rows of each input."
+        return {"kind": "neighbours", "k": f.k, "verdict": "local", "words": words}
+
+
+class _OnLandmarks(_Way):
+    """Laplace's approximation on landmarks: how many is found by a least-squares fit to a sample."""
+
+    name, inference = "landmark_classes_", "laplace on landmarks"
+
+    def __init__(self, estimator, rows):
+        super().__init__(estimator, rows)
+        how = estimator.approximation
+        if how.held or how.solve or how.checkpoint is not None:
+            raise ValueError("Landmarks(held=, solve=, checkpoint=) are for regression; a classifier has none of them.")
+        signs = LabelSigns(np.arange(self.classes))
+        self.source = Arrays(rows.X, signs(rows.y), rows.weight)
+        self.curve = None
+
+    def at(self, kernel, fewer=False):
+        """Return the posterior with a kernel, on all landmarks or on some."""
+        estimator, prior = self.estimator, with_constant(kernel, self.mean[1])
+        task = large.task_of(estimator, self.source, estimator.plan_, None, centred=False)
+        if fewer:
+            sample, chosen = task.choose(prior, min(FEWER, max(task.sizes)))
+        else:
+            sample, chosen, *self.curve = enough(task, prior)
+        options = {"tol": max(estimator.tol, CLOSE), "max_iter": estimator.max_iter, "clock": task.clock}
+        options["memory"] = estimator.memory
+        return LandmarkClasses.of(self.source, kernel, chosen, sample, estimator.link, *self.mean, **options)
+
+    def left_out(self, f, index):
+        """P(class) of some rows without them."""
+        return f.left_out(take(self.rows.X, index), self.number[index], self.rows.weights()[index])
+
+    def publish(self, f):
+        """Set what only landmarks have: f = Σ αⱼ k(·, zⱼ) + b."""
+        alpha, b = f.alpha, f.constant * f.alpha.sum(axis=0) + f.offset
+        two = alpha.shape[1] == 1
+        self.estimator.dual_coef_, self.estimator.intercept_ = (alpha[:, 0], float(b[0])) if two else (alpha, b)
+
+    def said(self, f):
+        """Return what the report says of it, with words to begin with."""
+        points, flat, candidates = self.curve
+        return said_enough(f.info["chosen"], points, flat, candidates, self.rows.n, f.info["seconds"])
+
+
+def _stretched(way, kernel, rows):
     """The kernel with all length scales times the factor of the least log loss of rows left out."""
     free = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
     tried = {}
     for factor in FACTORS if free.any() else ():
         one = kernel.with_theta(np.clip(kernel.theta + free * math.log(factor), *kernel.theta_bounds.T))
-        own = at(one).left_out(rows)[np.arange(len(rows)), number[rows]]
+        own = way.left_out(way.at(one, fewer=True), rows)[np.arange(len(rows)), way.number[rows]]
         tried[factor] = -float(np.log(np.maximum(own, 1e-300)).mean()), one
     return min(tried.values(), key=lambda pair: pair[0])[1] if tried else kernel
 
 
-def _publish(estimator, rows, f, judged):
+def _publish(estimator, rows, way, f, judged):
     """Set the public attributes."""
-    number, weight = rows.y[judged, 0].astype(int), rows.weights()[judged]
-    prob = f.left_out(judged) if rows.n > 1 else np.full((len(judged), f.classes), 1.0 / f.classes)
+    number, weight = way.number[judged], rows.weights()[judged]
+    prob = way.left_out(f, judged)
     estimator.temperature_ = best_temperature(prob, number, weight) if estimator.temperature else 1.0
     prob = tempered(prob, estimator.temperature_)
     losses = left_out_losses(prob, number, weight)
-    estimator.neighbours_, estimator.kernel_, estimator.points_ = f, f.kernel, rows.X
-    estimator.row_weight_, estimator.point_index_ = rows.to_rows(rows.row_weight, 0.0), rows.point_index()
-    error = float(np.mean(prob.argmax(axis=1) != number))
-    sure = float(prob.max(axis=1).mean())
-    words = (
-        f"local: Laplace's approximation within the {f.k} nearest rows of each input. Of {len(judged)} rows left out "
-        f"{error:.1%} are wrong, where probabilities say {1 - sure:.1%}; log loss {losses[0]:.4g}, that of the class "
-        f"frequencies {losses[1]:.4g}."
+    setattr(estimator, way.name, f)
+    estimator.kernel_, estimator.points_ = f.kernel, f.points
+    estimator.row_weight_ = rows.to_rows(rows.row_weight, 0.0)
+    way.publish(f)
+    error, sure = float(np.mean(prob.argmax(axis=1) != number)), float(prob.max(axis=1).mean())
+    said = way.said(f)
+    said |= {"rows_left_out": len(judged), "error": error, "stated_error": 1 - sure}
+    said["words"] += (
+        f" Of {len(judged)} rows left out {error:.1%} are wrong, where probabilities say {1 - sure:.1%}; log loss "
+        f"{losses[0]:.4g}, that of the class frequencies {losses[1]:.4g}."
     )
-    said = {"kind": "neighbours", "k": f.k, "rows_left_out": len(judged), "error": error, "stated_error": 1 - sure}
     estimator.fit_report_ = FitReport(
-        estimator=type(estimator).__name__, kernel=repr(f.kernel), inference="laplace, local", link=f.link,
-        classes=f.classes, rows=rows.given, dropped_rows=rows.given - len(rows.used), merged_rows=rows.merged,
-        points=rows.n, loo_log_loss=losses[0], frequency_log_loss=losses[1], temperature=estimator.temperature_,
-        reasons=list(estimator.plan_.reasons), approximation={**said, "verdict": "local", "words": words},
+        estimator=type(estimator).__name__, kernel=repr(f.kernel), inference=way.inference, link=f.link,
+        classes=way.classes, rows=rows.given, dropped_rows=rows.given - len(rows.used), merged_rows=rows.merged,
+        points=len(f.points), loo_log_loss=losses[0], frequency_log_loss=losses[1],
+        temperature=estimator.temperature_, reasons=list(estimator.plan_.reasons), approximation=said,
     )  # fmt: skip
     if estimator.selection_ is not None:
         estimator.fit_report_["selection"] = estimator.selection_.to_dict()

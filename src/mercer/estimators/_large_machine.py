@@ -80,7 +80,7 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator))
     if task.how.held:
         raise ValueError("Landmarks(held=...) is for the squared loss; set rows aside, and give calibration=(X, y).")
-    sample, chosen, points, enough = _enough(task, kernel)
+    sample, chosen, points, flat_now, candidates = enough(task, kernel)
     started = time.perf_counter()
     options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "clock": task.clock, "joint": joint}
     options["memory"] = estimator.memory
@@ -95,7 +95,7 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     estimator.n_iter_, estimator.regularization_ = found.iterations, conventions(lam, float(source.n))
     counts = {"rows": source.n, "dropped_rows": 0, "points": chosen.m, "engine": large.engine_of(source)}
     estimator._tell(counts, columns, [found.status], found.info)
-    estimator.fit_report_["approximation"] = _said(chosen, points, enough, len(sample.candidates), source.n, seconds)
+    estimator.fit_report_["approximation"] = said_enough(chosen, points, flat_now, candidates, source.n, seconds)
 
 
 def _chosen(estimator, source, kernels, loss, rule, joint):
@@ -115,8 +115,8 @@ def _chosen(estimator, source, kernels, loss, rule, joint):
     return kernel, float(lam)
 
 
-def _enough(task, kernel):
-    """(sample, landmarks, curve, whether it is flat) of the first stage whose least-squares error no longer falls.
+def enough(task, kernel):
+    """(sample, landmarks, curve, whether it is flat, its rows): the first stage whose least-squares error stays.
 
     The fit is one of the candidates, and rows that are left out of it one by one are some of them: of others a leverage
     means nothing.
@@ -131,13 +131,13 @@ def _enough(task, kernel):
             some = Sample.of(rows)
             fit = fit_squared(near, kernel, chosen, None, trend=task.trend, sample=some, rule="gcv")
             points = proof.curve(fit)[0]
-        enough = proof.flat(points, fit.spread)
-        if chosen.m < m or enough or not clock.fits(SLOWER * (clock.seconds - began)):
+        is_flat = proof.flat(points, fit.spread)
+        if chosen.m < m or is_flat or not clock.fits(SLOWER * (clock.seconds - began)):
             break
-    return sample, chosen, points, enough or chosen.left <= 1e-5
+    return sample, chosen, points, is_flat or chosen.left <= 1e-5, len(rows)
 
 
-def _said(chosen, points, enough, rows, n, seconds):
+def said_enough(chosen, points, enough, rows, n, seconds):
     """The certificate of another loss: no distance from the exact fit, but whether landmarks are still worth it."""
     found = {"kind": "landmarks", "m": chosen.m, "verdict": proof.VERDICTS[1 if enough else 2]}
     found |= {"trace_missing": chosen.missing, "loo": [list(point) for point in points], "loo_rows": rows}

@@ -3,13 +3,14 @@
 import copy
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from mercer import _tiles
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators._report import FitReport
-from mercer.gram.fourier import Fourier
+from mercer.gram.fourier import Fourier, TooManyWaves
 from mercer.gram.landmarks import drawn
 from mercer.gram.neighbours import Neighbours
 from mercer.inference.fourier import FourierPosterior
@@ -19,27 +20,34 @@ from mercer.kernels.algebra import rescale
 from mercer.primal.design import choose_landmarks
 from mercer.selection.local_search import search_neighbours
 from mercer.selection.result import reporter
+from mercer.selection.wave_search import search_waves
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
 from mercer.sources.base import Block
 
 CANDIDATES = 20  # rows for each landmark of the global part
 ALIVE = 5.0  # factor of a length scale from the median distance beyond which its slope is too small to follow
 NOISY = 0.1  # of the variance of y: noise of these starts, so that structure is taken in as it pays
+AUTOMATIC = 2**15  # waves of the first grid that "auto" takes
 GLOBAL = 256  # landmarks of the global part where none are said
 
 
-def plan_for(estimator, criterion, n, d, targets, why=""):
-    """The `Plan` by neighbours."""
+def plan_for(estimator, criterion, n, d, targets, why="", waves=False):
+    """The `Plan` by neighbours, or with ``waves`` by these."""
     how = _how(estimator)
     if criterion is not None and criterion.by_neighbours is None:
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     learnt, m = criterion is not None, how.chosen()
     m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, n)
-    if isinstance(estimator.approximation, Fourier):
-        why = "The mean is a sum of waves, from a Toeplitz system; variances are those of neighbours."
-    return plan_neighbours(
-        n, d, how.first, m=m, most=how.most, memory=estimator.memory, targets=targets, learnt=learnt, why=why
-    )
+    options = {"m": m, "most": how.most, "memory": estimator.memory, "targets": targets, "learnt": learnt, "why": why}
+    return plan_neighbours(n, d, how.first, waves=waves or isinstance(estimator.approximation, Fourier), **options)
+
+
+def in_waves(kernel, d):
+    """Whether a kernel, or the default one, is known to be a sum of waves of d columns."""
+    if not d or d > 3:
+        return False
+    given = kernel if isinstance(kernel, list | tuple) else [kernel]
+    return all(one is None or (not isinstance(one, str) and one.waves(d) is not None) for one in given)
 
 
 def _how(estimator):
@@ -48,6 +56,12 @@ def _how(estimator):
     if isinstance(how, Fourier):
         return Neighbours(how.check().k, random_state=how.random_state).check()
     return how.check() if isinstance(how, Neighbours) else Neighbours()
+
+
+def _waves(estimator):
+    """The `Fourier` of a fit by waves, or None."""
+    how = estimator.approximation
+    return how if isinstance(how, Fourier) else Fourier() if estimator.plan_.gram == "waves" else None
 
 
 def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat, precisions):
@@ -78,10 +92,8 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
                 kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
         if not lam >= 0:
             raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
-        basis = _global_part(kernel, rows, how)
-        f = _posterior(estimator, kernel, rows, lam, precisions, basis, how.first)
-        k = enough(f, how.random_state, how.most)
-        f = f if k == f.k else _posterior(estimator, kernel, rows, lam, precisions, basis, k)
+        f = _by_waves(estimator, kernel, rows, lam, precisions)
+        f = _by_neighbours(kernel, rows, lam, precisions, how) if f is None else f
         kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
         if how.recalibrate and criterion is not None and estimator.optimize == "all":
             f, factor = _recalibrated(f, kept)
@@ -89,12 +101,32 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
         publish(estimator, kept, precisions)
 
 
-def _posterior(estimator, kernel, rows, lam, precisions, basis, k):
-    """By waves where these were asked for, else by neighbours."""
-    how, criterion = estimator.approximation, learning.evidence_of(precisions)
-    if isinstance(how, Fourier):
-        return FourierPosterior.fit(kernel, rows, lam, how, criterion)
-    return NeighbourPosterior.fit(kernel, rows, lam, k, _how(estimator).random_state, criterion, basis)
+def _by_waves(estimator, kernel, rows, lam, precisions):
+    """The posterior by waves; None where none were asked for, or "auto" finds too many, which its plan then says."""
+    how, automatic = _waves(estimator), isinstance(estimator.approximation, str)
+    if how is None:
+        return None
+    try:
+        criterion = learning.evidence_of(precisions)
+        most, clock = AUTOMATIC if automatic else None, estimator._clock
+        f = FourierPosterior.fit(kernel, rows, lam, how, criterion, most, clock)
+        why = "" if not automatic or f.report["near"] else f.report_words()
+    except TooManyWaves as error:
+        if not automatic:
+            raise
+        why = str(error).split(";")[0]
+    if why:
+        near = plan_for(estimator, None, rows.n, rows.d, rows.t, why=f"Not by waves: {why}.")
+        estimator.plan_ = replace(near, searching=estimator.plan_.searching)
+    return None if why else f
+
+
+def _by_neighbours(kernel, rows, lam, precisions, how):
+    """The posterior by neighbours, by as many as rows left out gain by."""
+    basis, criterion = _global_part(kernel, rows, how), learning.evidence_of(precisions)
+    f = NeighbourPosterior.fit(kernel, rows, lam, how.first, how.random_state, criterion, basis)
+    k = enough(f, how.random_state, how.most)
+    return f if k == f.k else NeighbourPosterior.fit(kernel, rows, lam, k, how.random_state, criterion, basis)
 
 
 def _alive(kernel, kernels, lam, variance):
@@ -115,17 +147,30 @@ def _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, star
     free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     starts = _alive(kernel, kernels, lam, float(rows.y.var(axis=0).mean()))
+    options = {"names": names, "box": box, "free": free, "prior": prior, "callback": reporter(estimator)}
+    ordered = criterion.by_neighbours == "before"
     found = search_neighbours(
-        kernel, rows, lam, how.first, how.random_state, ordered=criterion.by_neighbours == "before", names=names,
-        box=box, free=free, starts=starts, counts=counts, prior=prior, clock=estimator._search_clock(),
-        callback=reporter(estimator),
+        kernel, rows, lam, how.first, how.random_state, ordered=ordered, starts=starts, counts=counts,
+        clock=estimator._search_clock(), **options,
     )  # fmt: skip
+    if _waves(estimator) is not None and ordered:
+        found = _all_rows(estimator, found, rows, criterion, options)
     first, estimator.selection_ = estimator.selection_, found
     found.criterion, found.candidates = first.criterion, first.candidates
     found.history = [*first.history, *found.history]
     found.evaluations, found.seconds = len(found.history), time.perf_counter() - started
     found.warn()
     return found.kernel, found.lam
+
+
+def _all_rows(estimator, found, rows, criterion, options):
+    """The `SearchResult` after the evidence of all rows by waves, where these are not too many."""
+    eps, clock = _waves(estimator).first, estimator._search_clock()
+    more = search_waves(found.kernel, rows, found.lam, eps, criterion, clock=clock, **options)
+    if more is None or not np.isfinite(more.value):
+        return found
+    more.history = [*found.history, *more.history]
+    return more
 
 
 def _global_part(kernel, rows, how):
@@ -152,7 +197,7 @@ def publish(estimator, kept, precisions):
     estimator._set_process(f, kept.flat, precisions, f.log_evidence)
     said = {"kernel": repr(f.kernel), "noise": f.lam, **f.rows.counts()}
     said["log_marginal_likelihood"] = estimator.log_marginal_likelihood_value_
-    said |= {"gram": "neighbours", "solver": "neighbours", "reasons": list(estimator.plan_.reasons)}
+    said |= {"gram": estimator.plan_.gram, "solver": estimator.plan_.solver, "reasons": list(estimator.plan_.reasons)}
     said |= {"memory_predicted": estimator.plan_.memory_bytes, "approximation": kept.report}
     estimator.fit_report_ = FitReport({**estimator.fit_report_, **said})
 
@@ -161,8 +206,10 @@ def changed(estimator, rows):
     """The estimator with other rows at the same hyper-parameters: equal to a new fit of these."""
     was, flat = estimator.neighbours_.posterior, estimator.neighbours_.flat
     precisions, fitted = np.ndim(estimator.noise_) == 1, copy.copy(estimator)
-    basis = None if was.points is None else (was.points, was.L)
-    f = _posterior(estimator, was.kernel, rows, was.lam, precisions, basis, was.k)
+    f, criterion = _by_waves(fitted, was.kernel, rows, was.lam, precisions), learning.evidence_of(precisions)
+    if f is None:
+        basis, seed = None if was.points is None else (was.points, was.L), _how(estimator).random_state
+        f = NeighbourPosterior.fit(was.kernel, rows, was.lam, was.k, seed, criterion, basis)
     publish(fitted, KeptNeighbours.of(f, _how(estimator).random_state, flat), precisions)
     fitted.fit_report_["updates"] = estimator.fit_report_.get("updates", 0) + 1
     return fitted

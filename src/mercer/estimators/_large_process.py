@@ -36,11 +36,16 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
     near = isinstance(how, str) and d is not None and d <= COLUMNS
     if found is None or not near or (criterion is not None and criterion.by_neighbours is None):
         return found
-    why = f"{found.reasons[0]} Of {d} columns neighbours are near, and a process is asked for uncertainty."
-    nearby = local.plan_for(estimator, criterion, n, d, targets, why)
     late = latest(estimator.time_budget)
-    fits = nearby.seconds <= late and CAUTION * nearby.last + LOADING <= late  # a search has an end, the fit has not
-    return nearby if fits else found
+    for waves in (True, False) if local.in_waves(estimator.kernel, d) else (False,):
+        why = (
+            "the kernel is a sum of waves." if waves else "neighbours are near, and a process is asked for uncertainty."
+        )
+        why = f"{found.reasons[0]} Of {d} columns {why}"
+        nearby = local.plan_for(estimator, criterion, n, d, targets, why, waves)
+        if nearby.seconds <= late and CAUTION * nearby.last + LOADING <= late:  # a search has an end, the fit has not
+            return nearby
+    return found
 
 
 def prepared(estimator, X, y, sample_weight):

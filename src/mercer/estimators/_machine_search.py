@@ -144,7 +144,7 @@ class LamPath:
         return self.status != "ok"
 
 
-def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None):
+def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None, unasked=False):
     """The kernel and λ with the smallest criterion.
 
     Parameters
@@ -158,6 +158,8 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, c
         Of the whole fit.
     report : callable, default=None
         Gets each evaluation; a true answer stops the search.
+    unasked : bool, default=False
+        Whether λ = 1 will do where there is nothing to choose by.
 
     Returns
     -------
@@ -175,6 +177,10 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, c
         found += [] if one is None else [one]
         if search.status == "stopped":
             break
+    if not found and unasked:
+        return Found(
+            SearchResult(kernels[0], 1.0, np.nan, "ok", f"{_name(criterion)} says nothing: lam = 1."), None, None, []
+        )
     if not found:
         raise ValueError(
             f"{_name(criterion)} has no finite value at any lam for {len(kernels)} kernel(s). Give other values "

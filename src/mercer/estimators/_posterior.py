@@ -32,6 +32,12 @@ class PosteriorEstimator(LinearEstimator):
     }
     probabilistic, interval_method = True, "gaussian"
     decomposes = True
+
+    @property
+    def correlated(self):
+        """Whether there are covariances of predictions: neighbours give each input a posterior of its own."""
+        return "neighbours_" not in self.__dict__ or not self.neighbours_.posterior.local
+
     _posterior: RegressionPosterior
     _mixture: PosteriorMixture | None
 

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _tiles, uncertainty
-from mercer._cached import cached_property
+from mercer._cached import Derived, Unless, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
@@ -28,30 +28,6 @@ from mercer.sources.lazily import over_partitions
 UNASKED = 30.0  # seconds of a search that nobody has asked for
 SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
-
-
-class Unless:
-    """An attribute that a fitted estimator has all the same, if its fit did not set it."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __get__(self, estimator, owner=None):
-        if estimator is None:
-            return self
-        if not estimator.__sklearn_is_fitted__():
-            raise AttributeError(f"{owner.__name__} is not fitted.")
-        return self.value
-
-
-class Derived:
-    """A method read as an attribute, unless the fit has set one of that name."""
-
-    def __init__(self, function):
-        self.function, self.__doc__ = function, function.__doc__
-
-    def __get__(self, estimator, owner=None):
-        return self if estimator is None else self.function(estimator)
 
 
 class KernelEstimator(Parametrised, Stateful, BaseEstimator):
@@ -114,13 +90,13 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
     regularization_ = fit_report_ = Unless({})
 
-    time_budget = None
+    time_budget = criterion = None
     _clock = FOREVER  # of a fit that is under way
-    criterion = None
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
     probabilistic = False  # whether predict(X, return_std=True, noisy=True) states the deviation of a new target
     has_evidence = False  # whether log_marginal_likelihood(theta) is log p(y) at other hyper-parameters
+    correlated = False  # whether predict(X, return_cov=True) states the covariances of predictions
     decomposes = False  # whether decompose(X) states the posterior of each additive part of the kernel
     leaves_out: str | None = None  # how good ``left_out()`` without rows is: "exact", "close" or "rough"; None: none
     interval_method = "left-out"  # the default of ``predict_interval``
@@ -143,7 +119,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def _fit_all_or_nothing(self, X, y, *args):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
         self._validate_params()
-        begin(self, X, y, steps=None if self._searches() else 0)
+        begin(self, X, y, steps=0 if self.chooses_by() is None else None)
         fitted = copy.copy(self)
         fitted._clock = clock = Clock(self.time_budget)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
@@ -169,10 +145,6 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def chooses_by(self):
         """``criterion``, or by what λ is chosen that is not given either; None where the fit chooses nothing."""
         return self.criterion
-
-    def _searches(self):
-        """Whether the fit will choose something."""
-        return self.chooses_by() is not None
 
     def __sklearn_is_fitted__(self):
         """Whether a fit has set ``kernel_``, or anything that ends with an underscore: asked before every answer."""

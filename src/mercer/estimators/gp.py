@@ -58,7 +58,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     merge : bool, default=True
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
-        None is exact; "auto" is where that fits memory and time, and else `Neighbours`, beyond 32 columns `Landmarks`.
+        None is exact; "auto" is where that fits memory and time. Else it is `Fourier` in up to three columns, where its
+        waves are not too many, `Neighbours` up to 32 columns, and `Landmarks` beyond.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import _base as base
 from mercer.estimators._gpc_fit import class_model, known_mean, learnt, plan_classes, warn_of_fit
 from mercer.estimators._labels import check_labels, number_labels
-from mercer.estimators._large_classes import fit_classes, plan_classes_near
+from mercer.estimators._large_classes import fit_classes, plan_large
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X
 from mercer.gram import Neighbours, Rows, TiledGram, take
+from mercer.gram.landmarks import Landmarks
 from mercer.inference.classes import ClassModel, ClassPosterior
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.selection.judging import RowsLeftOut
@@ -65,8 +66,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     tol : float, default=1e-8
         When an approximation has converged: the last change of f relative to 1 + max |f|; with "quadrature" the
         last change of the log evidence.
-    approximation : Neighbours or None, default=None
-        None is exact; `Neighbours` have Laplace's approximation within the nearest rows of each input: see the report.
+    approximation : Landmarks, Neighbours or None, default=None
+        None is exact. `Landmarks` have Laplace's approximation of a function of m landmarks, several classes by one
+        against the rest; `Neighbours` have it within the nearest rows of each input: see the report.
     memory : float, default=None
         Bytes that may be used; None is what the machine has.
     time_budget : float, default=None
@@ -120,12 +122,12 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
 
     @property
     def has_evidence(self):
-        """Whether log p(y) is known: not by neighbours, each of which has its own."""
-        return "neighbours_" not in self.__dict__
+        """Whether log p(y) is known: not by neighbours, each of which has its own, nor on landmarks."""
+        return not {"neighbours_", "landmark_classes_"} & set(self.__dict__)
 
     @property
     def leaves_out(self):
-        """How good ``left_out()`` is; None by neighbours, which leave out some rows only."""
+        """How good ``left_out()`` is; None by neighbours and on landmarks, which leave out some rows only."""
         return "exact" if self.has_evidence else None
 
     def __init__(
@@ -143,7 +145,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         trend=[StrOptions({"constant"}), "boolean", Real, None],
         n_samples=[Interval(Integral, 20, None, closed="left")],
         temperature=["boolean"],
-        approximation=[Neighbours, None],
+        approximation=[Landmarks, Neighbours, None],
     )
 
     def __sklearn_tags__(self):
@@ -199,7 +201,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
         if self.approximation is not None:
-            return plan_classes_near(self, n, d)
+            return plan_large(self, n, d, targets)
         classes = max(2, targets)
         coupled = classes > 2 and self.multi_class == "softmax"
         return plan_classes(self, n, d, classes, coupled, binding=False)
@@ -235,13 +237,13 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     def state(self):
         """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps."""
         state = super().state()
-        if "classes_" in state and "neighbours_" not in state:
+        if "classes_" in state and self.has_evidence:
             state |= {"model": self._model.state(), "posterior": self._posterior.state()}
         return state
 
     def _restore(self, state):
-        if "neighbours_" in state:
-            self._posterior = state["neighbours_"]
+        for name in {"neighbours_", "landmark_classes_"} & set(state):
+            self._posterior = state[name]
         if "posterior" in state:
             self._model = ClassModel.from_state(state.pop("model"))
             self._posterior = ClassPosterior.from_state(state.pop("posterior"))

@@ -212,12 +212,11 @@ class KernelMachine(ProgressSupport, FittedMachine):
         rows = Rows(X, Y, weight, merge=False)
         kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
         self.plan_, model = self.plan(rows.n, rows.d, targets=rows.t), None
-        target = np.log1p(y) if loss.positive_only else y
         if base.automatic(self.kernel):
-            model = proposed(self, X, target, weight, loss.classification, self._clock)
+            model = proposed(self, X, self._ridge_target(loss, y), weight, loss.classification, self._clock)
             kernels = [model.kernel_]
         elif self._lengths_unasked(loss) and not base.too_few(self, rows):
-            kernel, _, sigma = ridge_first(self, X, target, weight, self._clock)
+            kernel, _, sigma = ridge_first(self, X, self._ridge_target(loss, y), weight, self._clock)
             kernels, loss = [kernel], loss.for_noise(sigma, rows.n) if isinstance(self.loss, str) else loss
         elif self.plan_.landmarks:
             kernels = large.settled_on(self, kernels, Arrays(rows.X, rows.y, rows.weight))
@@ -240,6 +239,10 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
         self.regularization_ = base.conventions(float(lam), rows.total)
         self._report(found, rows)
+
+    def _ridge_target(self, loss, y):
+        """What another model learns instead: labels as they are, counts on the scale of their logarithm."""
+        return np.log1p(loss.check_target(y)) if loss.positive_only else y
 
     def _lengths_unasked(self, loss):
         """Whether ridge regression is to choose the length scales: nothing was named, and the target is numbers."""
@@ -298,8 +301,10 @@ class KernelMachine(ProgressSupport, FittedMachine):
         lam = 1.0 if self.lam is None else self.lam
         lam = np.atleast_1d(lam)[:1] if self.optimize == "kernel" else lam
         options = {"target": target, "seed": seed_of(self.random_state), "clock": clock or self._limit()}
-        found = choose_column_lam(rule, kernels, rows, columns, lam, **options, report=reporter(self))
-        self.selection_ = found.result.warn()
+        found = choose_column_lam(
+            rule, kernels, rows, columns, lam, **options, report=reporter(self), unasked=self.criterion is None
+        )
+        self.selection_ = base.told(self, found.result)
         self._trial_warnings = found.warnings
         if found.loo is not None:
             self.loo_decision_ = rows.to_rows(found.loo if found.loo.shape[1] > 1 else found.loo[:, 0])
@@ -318,7 +323,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.dual_gap_ = float(sum(column.gap for column in columns))
         self.objective_ = float(sum(column.objective for column in columns))
         self.kkt_violation_ = float(max(column.violation for column in columns))
-        self.n_iter_ = int(max(column.iterations for column in columns))
+        self.n_iter_ = max(1, *(int(column.iterations) for column in columns))
 
     def _report(self, columns, rows):
         """Fill ``fit_report_``, and warn where a column is not at its minimum."""

@@ -16,7 +16,9 @@ from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
+from mercer.primal import certificate as proof
 from mercer.primal import kept
+from mercer.selection import LOO
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
 from mercer.solvers.fitted import constant_model, examine_fit, left_out
@@ -50,8 +52,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Landmarks or None, default="auto"
         None is the exact fit, whatever it takes. `Landmarks` are m points that stand for all rows. "auto" is exact
-        wherever that fits the memory and the time budget (ten minutes without one), and else landmarks; what they cost
-        in accuracy is in ``fit_report_["approximation"]``.
+        wherever that fits the memory and the time budget (ten minutes without one); else all rows are solved for after
+        landmarks, ended where a tenth of the error of predictions is left, if that takes less than five minutes or the
+        budget; and else there are landmarks alone. What that costs is in ``fit_report_["approximation"]``.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -158,10 +161,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def chooses_by(self):
-        return base.unless_given(self, "evidence" if base.automatic(self.kernel) else "loo")
-
-    def _searches(self):
-        return base.as_rule(self) is not None
+        return base.unless_given(self, "evidence" if base.automatic(self.kernel) else LOO(together=True))
 
     def _fit(self, X, y, sample_weight):
         if not isinstance(X, np.ndarray) and is_source(X):
@@ -194,7 +194,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
         if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
             exact = partial(self._exact, n, d, **options)
-            found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets)
+            found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets, solves=True)
             if found is not None:
                 return None, found
         return self._exact(n, d, binding=binding, **options)
@@ -225,7 +225,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         if found is not None:
             self.selection_ = found
         points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
-        whole = large.solved(grown, kernel, rows, self._clock) if task.how.solve else None
+        needed = task.how.solve and grown.certificate["verdict"] != proof.VERDICTS[0]
+        whole = large.solved(grown, kernel, rows, self._clock) if needed else None
         if whole is not None:
             points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
             self.point_index_ = rows.point_index()

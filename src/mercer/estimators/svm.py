@@ -201,7 +201,7 @@ class SVR(base.KernelRegressor):
 
         kernel, lam, sigma = ridge_first(self, X, y, weight, self._clock)
         self.fit_report_["noise"] = sigma
-        wide = EpsilonInsensitive().for_noise(sigma, len(y)).epsilon
+        wide = EpsilonInsensitive().for_noise(sigma, len(y) if weight is None else weight.sum()).epsilon
         return kernel, 3.0 * sigma / lam, wide if self.epsilon is None else self.epsilon
 
     def _select(self, X, y, weight, epsilon):
@@ -223,7 +223,7 @@ class SVR(base.KernelRegressor):
         return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon, C=3.0 * sigma / lam)
 
     def _learnt(self, rows):
-        return {"C": self.C_, "lam": None, "epsilon": self.epsilon_ if self.nu is None else self.epsilon}
+        return {"C": self.C_, "lam": None, "epsilon": float(np.ravel(self.epsilon_)[0]) if self.nu is None else None}
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")

@@ -61,6 +61,10 @@ class Gram(ABC):
             out += (A[k : k + CHUNK].T @ self.rows(index[k : k + CHUNK])).T
         return out
 
+    def times_columns(self, index, A):
+        """K[:, index] A, in the precision that a product has."""
+        return self._product_of(index, A)
+
     @abstractmethod
     def rows(self, index):
         """K[index, :], in float64."""

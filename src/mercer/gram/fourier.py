@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from scipy import fft
 from scipy.special import gammaln
 from scipy.stats import chi2
 from scipy.stats import f as fisher
@@ -13,6 +12,10 @@ from scipy.stats import f as fisher
 from mercer.gram.nufft import from_waves, to_waves
 
 MOST = 2**23  # waves: beyond, one product takes seconds and a vector 130 MB
+REFINED = 2**18  # up to which a mean is compared with that of more waves
+FINER = 8.0  # eps over that of the next grid: twice as many waves in each direction for a Matérn kernel of ν = 3/2
+FIRST = 1e-3  # eps of the first grid of "auto"
+TENTH = 0.1  # of the noise: half a percent of an error
 MARGIN = 0.05  # of the width of the data: how far outside new inputs may lie
 
 
@@ -22,14 +25,16 @@ class Fourier:
 
     On an even grid of frequencies the normal equations are a Toeplitz matrix: after one sum over the rows a product
     costs M log M for M waves, however many rows there are. For `Gaussian` and Matérn kernels; rough ones need many
-    waves. The mean is that of the exact process to about ``eps``; variances are those of the k nearest rows.
+    waves. Hyper-parameters are those of the highest evidence of all rows. Up to 2 000 waves are factored, and variances
+    are exact; beyond, they are those of the k nearest rows.
 
     Parameters
     ----------
-    eps : float, default=1e-4
-        What the waves may miss of k, relative to k(x, x).
-    k : int, default=32
-        Neighbours of the variance and of the search of hyper-parameters.
+    eps : float or "auto", default="auto"
+        How far the mean may be off the exact one, relative to the standard deviation of y: grids are refined until it
+        no longer changes by that. "auto" is a tenth of the standard deviation of the noise.
+    k : int, default=64
+        Neighbours of the variance, where waves are many, and of the first part of a search of hyper-parameters.
     random_state : int, default=0
         Seed of the rows that hyper-parameters are learnt on.
 
@@ -47,19 +52,31 @@ class Fourier:
     True
     """
 
-    eps: float = 1e-4
-    k: int = 32
+    eps: float | str = "auto"
+    k: int = 64
     random_state: int = 0
 
     def check(self):
         """Return self, or raise ValueError for what cannot be."""
-        if not isinstance(self.eps, Real) or isinstance(self.eps, bool) or not 1e-10 <= self.eps <= 0.1:
-            raise ValueError(f"eps must be between 1e-10 and 0.1, got {self.eps!r}.")
+        given = isinstance(self.eps, Real) and not isinstance(self.eps, bool)
+        if self.eps != "auto" and not (given and 1e-10 <= self.eps <= 0.1):
+            raise ValueError(f'eps must be between 1e-10 and 0.1, or "auto", got {self.eps!r}.')
         return self
+
+    @property
+    def first(self):
+        """What the first grid may miss of k, relative to k(x, x)."""
+        return FIRST if self.eps == "auto" else self.eps
+
+    def enough(self, spread, noise):
+        """How far the mean may be off, for the standard deviations of y and of the noise."""
+        return TENTH * noise if self.eps == "auto" else self.eps * spread
 
 
 class Waves:
-    """φ_j(x) = D_j exp(2πi ξⱼ·x) on the box of some rows, with Σ φ_j(x) φ̄_j(z) = k(x, z) up to ``eps``.
+    """φ_k(x) = D_k exp(2πi ξ_k·x) on the box of some rows, with Σ φ_k(x) φ̄_k(z) = k(x, z) up to ``eps``.
+
+    Coefficients are real numbers of Hartley (`mercer.solvers.toeplitz`), one for each wave.
 
     Parameters
     ----------
@@ -68,13 +85,19 @@ class Waves:
     low, high : ndarray of shape (d,)
         Corners of the box.
     eps : float
+    slack : float, default=1.0
+        Factor by which length scales may change on the same grid.
+    most : int, default=None
+        Waves that are allowed; None is 2²³.
 
     Attributes
     ----------
     J : list of int
         Highest wave of each column.
-    D2 : ndarray
-        D², of shape (2J₁ + 1, …).
+    D2 : ndarray of shape (M,)
+        D².
+    missing : float
+        k(x, x) − Σ D².
 
     Examples
     --------
@@ -86,29 +109,24 @@ class Waves:
     True
     """
 
-    def __init__(self, kernel, low, high, eps):
-        d = len(low)
-        found = kernel.waves(d)
-        if found is None or d > 3:
-            raise ValueError(
-                f"{kernel!r} of {d} columns is no sum of waves: Fourier() is for Gaussian and Matérn kernels of one to "
-                "three columns. Use Neighbours()."
-            )
-        self.amplitude, self.nu, self.scale = found
+    def __init__(self, kernel, low, high, eps, slack=1.0, most=None):
+        self.d = len(low)
+        amplitude, self.nu, scale = _found(kernel, self.d)
         self.low, self.high, width = low, high, high - low
         low, width = low - MARGIN * width, (1.0 + 2.0 * MARGIN) * width
-        self.centre = low + width / 2
-        reach, most = self._reach(eps), self._highest(eps, d)
-        self.h = 1.0 / (width / self.scale + reach)
-        self.J = [max(1, math.ceil(most / h)) for h in self.h]
-        count = math.prod(2 * j + 1 for j in self.J)
-        if count > MOST:
-            raise ValueError(
-                f"eps={eps:g} needs {count:.3g} waves for {kernel!r} on a box of {np.round(width, 3).tolist()}; {MOST} "
-                "are allowed. Use a larger eps, or Neighbours()."
+        self.centre, self.slack = low + width / 2, slack
+        self.spacing = 1.0 / (width + self._reach(eps) * slack * scale)
+        highest = self._highest(eps) * slack / scale
+        self.J = [max(1, math.ceil(most / h)) for most, h in zip(highest, self.spacing, strict=True)]
+        self.shape = tuple(2 * j + 1 for j in self.J)
+        self.count = math.prod(self.shape)
+        if self.count > (MOST if most is None else most):
+            raise TooManyWaves(
+                f"eps={eps:g} needs {self.count:.3g} waves for {kernel!r} on a box of {np.round(width, 3).tolist()}; "
+                f"{MOST if most is None else most} are allowed. Use a larger eps, or Neighbours()."
             )
-        grid = np.meshgrid(*(h * np.arange(-j, j + 1) for h, j in zip(self.h, self.J, strict=True)), indexing="ij")
-        self.D2 = self.amplitude * float(np.prod(self.h)) * self._density(sum(axis**2 for axis in grid), d)
+        self.D2 = self.power(kernel)
+        self.missing = max(amplitude - float(self.D2.sum()), 0.0)
 
     def _reach(self, eps):
         """Distance, in length scales, at which k has fallen below eps."""
@@ -116,47 +134,95 @@ class Waves:
             return math.sqrt(-2.0 * math.log(eps)) + 0.5
         return (-math.log(eps) + 1.0 + 2.0 * self.nu) / math.sqrt(2.0 * self.nu)
 
-    def _highest(self, eps, d):
+    def _highest(self, eps):
         """Frequency beyond which the spectrum has less than eps: of a normal, or of Student's distribution."""
+        d = self.d
         tail = chi2.isf(eps, d) if math.isinf(self.nu) else d * fisher.isf(eps, d, 2.0 * self.nu)
         return math.sqrt(tail) / (2.0 * math.pi)
 
-    def _density(self, square, d):
-        """The Fourier transform of the kernel of length 1 and amplitude 1."""
+    def _squares(self, scale):
+        """(ℓξ)² of all waves, for each column."""
+        axes = [
+            (length * h * np.arange(-j, j + 1)) ** 2 for length, h, j in zip(scale, self.spacing, self.J, strict=True)
+        ]
+        return np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")])
+
+    def power(self, kernel):
+        """D² of a kernel with other length scales or another amplitude on this grid."""
+        amplitude, _, scale = _found(kernel, self.d)
+        square, d, nu = self._squares(scale).sum(axis=0), self.d, self.nu
+        if math.isinf(nu):
+            logs = d / 2 * math.log(2.0 * math.pi) - 2.0 * math.pi**2 * square
+        else:
+            logs = gammaln(nu + d / 2) - gammaln(nu) + d * math.log(2.0) + d / 2 * math.log(math.pi)
+            logs += nu * math.log(2.0 * nu) - (nu + d / 2) * np.log(2.0 * nu + 4.0 * math.pi**2 * square)
+        return amplitude * float(np.prod(self.spacing * scale)) * np.exp(logs)
+
+    def slopes(self, kernel):
+        """∂ log D²/∂ log θ, of shape (p, M).
+
+        Amplitude and length scales are products of hyper-parameters, so that differences of their logs are exact.
+        """
+        squares = self._squares(_found(kernel, self.d)[2])
         if math.isinf(self.nu):
-            return (2.0 * math.pi) ** (d / 2) * np.exp(-2.0 * math.pi**2 * square)
-        nu = self.nu
-        logs = gammaln(nu + d / 2) - gammaln(nu) + d * math.log(2.0) + d / 2 * math.log(math.pi)
-        logs += nu * math.log(2.0 * nu) - (nu + d / 2) * np.log(2.0 * nu + 4.0 * math.pi**2 * square)
-        return np.exp(logs)
+            fall = -2.0 * math.pi**2
+        else:
+            fall = -(self.nu + self.d / 2) * 4.0 * math.pi**2
+            fall = fall / (2.0 * self.nu + 4.0 * math.pi**2 * squares.sum(axis=0))
+        own = np.vstack([np.ones(self.count), 1.0 + 2.0 * fall * squares])
+        at, here = kernel.theta, _logs(kernel, self.d)
+        steps = np.eye(len(at))
+        ways = np.array([_logs(kernel.with_theta(at + e), self.d) - here for e in steps]).reshape(len(at), self.d + 1)
+        return ways @ own
 
     def angles(self, X):
-        """2πh(x − c)/ℓ, in [−π, π) inside the box."""
-        return 2.0 * math.pi * self.h * ((X - self.centre) / self.scale)
+        """2πh(x − c), in [−π, π) inside the box."""
+        return 2.0 * math.pi * self.spacing * (X - self.centre)
 
     def inside(self, X):
         """Whether inputs lie in the box, or within its margin."""
         width = MARGIN * (self.high - self.low)
         return np.all((X >= self.low - width) & (X <= self.high + width), axis=1)
 
+    def sums(self, u, weight):
+        """Σ w exp(−i k·u) for |k| <= 2J: what a `mercer.solvers.toeplitz.Convolution` is made of."""
+        return to_waves(u, weight, [2 * j for j in self.J])
+
     def adjoint(self, u, c):
-        """Φᴴc, without D."""
-        return to_waves(u, c, self.J)
+        """Φᵀc of shape (M,), without D."""
+        F = to_waves(u, c, self.J)
+        return (F.real + F.imag).ravel()
 
-    def at(self, u, F):
-        """Re Φ F, without D."""
-        return from_waves(u, F)
+    def at(self, u, v):
+        """Φ v, without D."""
+        v = v.reshape(self.shape)
+        other = np.flip(v)
+        return from_waves(u, 0.5 * ((v + other) + 1j * (v - other)))
 
-    def toeplitz(self, u, weight):
-        """F ↦ Φᴴ diag(w) Φ F: a convolution, whose kernel is one sum over the rows."""
-        wide = [2 * j for j in self.J]
-        sizes = [fft.next_fast_len(4 * j + 1) for j in self.J]
-        kernel = np.zeros(sizes, dtype=complex)
-        kernel[np.ix_(*(np.arange(-j, j + 1) for j in wide))] = to_waves(u, weight, wide)
-        transform, inner = fft.fftn(kernel, workers=-1), tuple(slice(0, 2 * j + 1) for j in self.J)
+    def rows(self, u):
+        """Φ itself, of shape (n, M)."""
+        phase = np.zeros((len(u), 1))
+        for column, j in zip(u.T, self.J, strict=True):
+            phase = (phase[:, :, None] + column[:, None, None] * np.arange(-j, j + 1)).reshape(len(u), -1)
+        return np.cos(phase) - np.sin(phase)
 
-        def product(F):
-            padded = fft.ifftn(transform * fft.fftn(F, sizes, workers=-1), workers=-1)
-            return padded[inner]
 
-        return product
+class TooManyWaves(ValueError):
+    """A kernel is too rough, or its length scales too short, for so many waves."""
+
+
+def _found(kernel, d):
+    """(amplitude, ν, ℓ) of a kernel that is a sum of waves."""
+    found = kernel.waves(d) if d <= 3 else None
+    if found is None:
+        raise ValueError(
+            f"{kernel!r} of {d} columns is no sum of waves: Fourier() is for Gaussian and Matérn kernels of one to "
+            "three columns. Use Neighbours()."
+        )
+    return found
+
+
+def _logs(kernel, d):
+    """Log amplitude and log length scales."""
+    amplitude, _, scale = _found(kernel, d)
+    return np.log(np.append(amplitude, scale))

@@ -106,6 +106,13 @@ class TiledGram(Gram):
             return super()._product_of(index, A)
         return apply(self.kernel, self.X, self.X[index], A)
 
+    def times_columns(self, index, A):
+        """K[:, index] A, in the precision that a product has."""
+        X = self._inputs(self.dtype)
+        if not isinstance(X, np.ndarray):
+            return super().times_columns(index, A)
+        return np.asarray(apply(self.kernel, X, X[index], A.astype(self.dtype, copy=False)), dtype=float)
+
     def rows(self, index):
         """K[index, :], in float64."""
         return self.cross(take(self.X, index))
@@ -269,6 +276,10 @@ class ScaledGram(Gram):
 
     def _product(self, V):
         return self.s[:, None] * (self.inner @ (self.s[:, None] * V))
+
+    def times_columns(self, index, A):
+        """(S K S)[:, index] A."""
+        return self.s[:, None] * self.inner.times_columns(index, self.s[index][:, None] * A)
 
     def rows(self, index):
         """(S K S)[index, :]."""

@@ -1,88 +1,68 @@
-"""A Gaussian process by waves: the mean from a Toeplitz system, variances from the nearest rows."""
+"""A Gaussian process by waves: the mean from a Toeplitz system; variances from its factor, or from the nearest rows."""
 
 import numpy as np
 
+from mercer._clock import FOREVER, Clock
 from mercer._state import check
-from mercer.gram import apply, take
-from mercer.gram.fourier import Waves
+from mercer.gram import take
+from mercer.gram.fourier import FINER, REFINED, TooManyWaves, Waves
 from mercer.gram.landmarks import drawn
-from mercer.inference.moments import Moments
+from mercer.inference.moments import Moments, draw, noise_at
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.solvers.pcg import pcg
-from mercer.solvers.small import factor
+from mercer.inference.waves import WaveInverse, WaveSums
+from mercer.solvers.normal import whiten
+from mercer.solvers.toeplitz import Convolution
+from mercer.solvers.waves import FEW, FactoredWaves
 
-TOL = 0.01  # of eps: what the iteration may leave
-STEPS = 2000
-CERTIFYING = 200  # rows that the mean is compared at
+TOL = 1e-3  # of eps: what the iteration may leave
+LONGER = 6.0  # a finer grid takes so many times as long
+COMPARED = 1000  # rows that the mean of more waves is compared at
+BLOCK = 2**22  # entries of Φ at a time
 FIELDS = {
     "near": NeighbourPosterior,
     "eps": "number",
     "low": "float d",
     "high": "float d",
-    "parts": list,
+    "coef": "float m c",
     "report": dict,
 }
 
 
 class FourierPosterior:
-    """m(x) = φ(x)ᵀβ + h(x)ᵀb,  (DΦᴴWΦD + λI)β = DΦᴴW(y − Hb); variances by neighbours.
+    """m(x) = φ(x)ᵀβ + h(x)ᵀb,  (DΦᵀWΦD + λI)β = DΦᵀW(y − Hb).
+
+    Few waves, as a smooth kernel has, are factored, and give variances, left-out rows and the evidence exactly. With
+    many, variances are those of the nearest rows, which say nearly all of a rough function.
 
     Attributes
     ----------
     near : NeighbourPosterior
-        For variances, and for the mean outside the box of the rows.
+        The same process by neighbours: for the mean outside the box of the rows, and variances with many waves.
     eps : float
+        Of the waves.
     low, high : ndarray of shape (d,)
         The box.
-    parts : list of ndarray
-        Real and imaginary part of D β of each target.
+    coef : ndarray of shape (M, q + t)
+        Coefficients of the smooth of each column of H, and of y − Hb.
     report : dict
-        Waves, steps, and the distance from the exact mean.
+        Waves, steps, and what fewer waves would change.
     """
 
-    def __init__(self, near, eps, low, high, parts, report):
-        self.near, self.eps, self.low, self.high, self.parts, self.report = near, eps, low, high, parts, report
-        self._waves = None
+    def __init__(self, near, eps, low, high, coef, report):
+        self.near, self.eps, self.low, self.high, self.coef, self.report = near, eps, low, high, coef, report
+        self._waves = self._factor = None
 
     @classmethod
-    def fit(cls, kernel, rows, lam, how, criterion):
-        """Return the posterior of some rows."""
-        if not (rows.d or 0) or not lam > 0:
-            raise ValueError(
-                f"Fourier() needs rows of one to three columns and noise > 0; d = {rows.d}, noise = {lam}."
-            )
-        low, high = rows.X.min(axis=0), rows.X.max(axis=0)
-        high = np.where(high > low, high, low + 1.0)  # one column constant: any width is right
-        waves = Waves(kernel, low, high, how.eps)
-        u, w = waves.angles(rows.X), rows.weights()
-        solve, info = _system(waves, u, w, lam, how.eps)
-        both, coefficients, steps = np.hstack([rows.H, rows.y]), [], 0
-        alpha = np.empty_like(both)
-        for j, column in enumerate(both.T):
-            beta, taken = solve(column)
-            coefficients.append(beta)
-            alpha[:, j] = w * (column - waves.at(u, beta)) / lam
-            steps = max(steps, taken)
-        q = rows.q
-        P = rows.H.T @ alpha[:, :q]
-        made = factor(P) if q else None
-        b = made.solve(rows.H.T @ alpha[:, q:]) if q else np.zeros((0, rows.t))
-        parts = [coefficients[q + j] - sum(coefficients[i] * b[i, j] for i in range(q)) for j in range(rows.t)]
-        alpha = alpha[:, q:] - alpha[:, :q] @ b
-        L = np.tril(made.lower) if q else np.zeros((0, 0))
-        near = NeighbourPosterior.fit(kernel, rows, lam, how.k, how.random_state, criterion, known=(b, L))
-        report = {"waves": int(np.size(waves.D2)), "steps": steps, **info}
-        self = cls(near, how.eps, low, high, [x for F in parts for x in (F.real.copy(), F.imag.copy())], report)
-        self._waves = waves
-        report["distance"] = self._distance(alpha)
+    def fit(cls, kernel, rows, lam, how, criterion, most=None, clock=FOREVER):
+        """Return the posterior of some rows; TooManyWaves where its first grid has more than ``most``."""
+        low, high = box_of(rows, lam)
+        eps, found, report = _refined(kernel, rows, lam, how, (low, high), most, clock)
+        terms = criterion.terms(found, found.quad, rows.weight, **criterion.extras(rows))
+        own = (found.b, found.L, tuple(terms.values()))
+        near = NeighbourPosterior(kernel, rows, lam, how.k, how.random_state, None, None, *own)
+        self = cls(near, eps, low, high, found.coef, report)
+        self._factor = found.system if isinstance(found.system, FactoredWaves) else None
         return self
-
-    def _distance(self, alpha):
-        """rms |Kα − f| at some rows: an upper estimate of the rms distance from the exact mean."""
-        rows = self.rows
-        some = take(rows.X, drawn(rows.n, CERTIFYING, 5))
-        exact = apply(self.kernel, some, rows.X, alpha)
-        return float(np.sqrt(np.mean((exact - self._smooth(some)) ** 2)))
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -93,9 +73,9 @@ class FourierPosterior:
         """Return the posterior that had this state."""
         check(state, FIELDS, "FourierPosterior")
         self = cls(**state)
-        shape, t = self.waves.D2.shape, self.rows.t
-        if len(self.parts) != 2 * t or any(getattr(part, "shape", None) != shape for part in self.parts):
-            raise ValueError(f"FourierPosterior.parts are not {2 * t} arrays of shape {shape}.")
+        shape = self.waves.count, self.rows.q + self.rows.t
+        if self.coef.shape != shape:
+            raise ValueError(f"FourierPosterior.coef is of shape {self.coef.shape}, not {shape}.")
         return self
 
     @property
@@ -105,6 +85,14 @@ class FourierPosterior:
             self._waves = Waves(self.kernel, self.low, self.high, self.eps)
         return self._waves
 
+    @property
+    def factor(self):
+        """The factor of few waves, or None; after a file made again."""
+        if self._factor is None and not self.local:
+            sums = self.waves.sums(self.waves.angles(self.rows.X), self.rows.weights())
+            self._factor = FactoredWaves(Convolution(sums), self.waves.D2, self.lam)
+        return self._factor
+
     # ------------------------------------------------------------------ what the neighbours know
     kernel = property(lambda self: self.near.kernel, doc="Of the fit.")
     rows = property(lambda self: self.near.rows, doc="Of the fit.")
@@ -113,76 +101,122 @@ class FourierPosterior:
     b = property(lambda self: self.near.b, doc="Coefficients of the trend.")
     points = property(lambda self: None, doc="There are no landmarks.")
     ordered = property(lambda self: self.near.ordered, doc="Of the neighbours.")
-    log_evidence = property(lambda self: self.near.log_evidence, doc="By neighbours.")
+    local = property(lambda self: self.waves.count > FEW, doc="Whether variances are those of neighbours.")
+    more = "approximation=Fourier(k={})"
+    log_evidence = property(lambda self: self.near.log_evidence, doc="log p(y), restricted where there is a trend.")
+
+    def report_words(self):
+        """How far the mean is off, as far as is known."""
+        found = self.report
+        mean = f"the mean from {found['waves']} waves is {found['distance']:.2g} (rms) off that from {found['fewer']}"
+        if not found["near"]:
+            mean += f", more than the {found['enough']:.2g} allowed, and more waves are too many, or take too long"
+        return mean if found["converged"] else f"{mean}; the iteration has not converged"
 
     def about(self, words):
         """What a report says of the mean beside its calibration."""
-        found, sure = self.report, "" if self.report["converged"] else "; the iteration has not converged"
-        mean = f"the mean from {found['waves']} waves is {found['distance']:.2g} (rms) off the exact one{sure}."
-        return {"kind": "fourier", "eps": self.eps, **found, "words": f"{mean} Variances: {words}"}
-
-    def left_out(self, rows=None, k=None):
-        """Rows left out, by neighbours."""
-        return self.near.left_out(rows, k)
+        how = f"of the {self.k} nearest rows" if self.local else "of all rows, by a factor"
+        return {"kind": "fourier", **self.report, "words": f"{self.report_words()}. Variances ({how}): {words}"}
 
     def rescaled(self, kernel, c):
         """Return the same mean with all variances times c."""
-        other = type(self)(self.near.rescaled(kernel, c), self.eps, self.low, self.high, self.parts, self.report)
-        other._waves = self._waves
-        return other
+        return type(self)(self.near.rescaled(kernel, c), self.eps, self.low, self.high, self.coef, self.report)
 
     # ------------------------------------------------------------------ at new inputs
-    def _smooth(self, X):
-        """φ(x)ᵀβ of inputs in the box."""
-        u, waves = self.waves.angles(X), self.waves
-        pairs = zip(self.parts[::2], self.parts[1::2], strict=True)
-        return np.column_stack([waves.at(u, re + 1j * im) for re, im in pairs])
+    def _parts(self, X):
+        """Slices of inputs whose Φ is not too large."""
+        step = max(1, BLOCK // self.waves.count)
+        return [slice(i, i + step) for i in range(0, len(X), step)]
 
     def mean(self, X):
         """m(x), of shape (r, t): by waves in the box of the rows, by neighbours outside."""
-        inside = self.waves.inside(X)
+        inside, q = self.waves.inside(X), self.rows.q
         out = np.empty((len(X), self.rows.t))
-        out[inside] = self._smooth(X[inside]) + self.rows.trend_at(X[inside]) @ self.b
+        u = self.waves.angles(X[inside])
+        smooth = np.column_stack([self.waves.at(u, column) for column in self.coef[:, q:].T])
+        out[inside] = smooth + self.rows.trend_at(X[inside]) @ self.b
         if not inside.all():
             out[~inside] = self.near.mean(X[~inside])
         return out
 
+    def _variance(self, X):
+        """λφᵀA⁻¹φ + rᵀP⁻¹r of inputs in the box, and what the waves miss of k(x, x): r is what they miss of h."""
+        q, out, D = self.rows.q, np.empty(len(X)), np.sqrt(self.waves.D2)[:, None]
+        for part in self._parts(X):
+            Phi = self.waves.rows(self.waves.angles(X[part]))
+            half = self.factor.half(np.ascontiguousarray(D * Phi.T))
+            out[part] = self.lam * np.einsum("ij,ij->j", half, half) + self.waves.missing
+            if q:
+                rest = self.rows.trend_at(X[part]) - Phi @ self.coef[:, :q]
+                out[part] += (whiten(self.near.factor, rest.T) ** 2).sum(axis=0)
+        return out
+
     def moments(self, X):
         """(m(x), v(x)) as `Moments`."""
-        return Moments(self.mean(X), self.near.moments(X).variance)
+        inside = self.waves.inside(X) if self.factor is not None else np.zeros(len(X), dtype=bool)
+        variance = np.empty(len(X))
+        variance[inside] = self._variance(X[inside])
+        if not inside.all():
+            variance[~inside] = self.near.moments(X[~inside]).variance
+        return Moments(self.mean(X), variance)
+
+    def left_out(self, rows=None, k=None):
+        """(yᵢ − f₋ᵢ(xᵢ), variance of yᵢ) of points of the fit: exactly with few waves, else by neighbours."""
+        if self.factor is None or k is not None:
+            return self.near.left_out(rows, k)
+        at = self.ordered.order if rows is None else self.ordered.order[rows]
+        X, noise = take(self.rows.X, at), self.lam / self.rows.weights()[at]
+        left = 1.0 - np.minimum((self._variance(X) - self.waves.missing) / noise, 1.0 - 1e-12)
+        return (self.rows.y[at] - self.mean(X)) / left[:, None], noise / left + self.waves.missing
 
     def covariance(self, X):
-        """Refused, as by neighbours."""
-        return self.near.covariance(X)
+        """(Moments, c(x, x′)) for all pairs of rows of X in the box, with few waves; else refused, as by neighbours."""
+        if self.factor is None or not self.waves.inside(X).all():
+            return self.near.covariance(X)
+        Phi, q, found = self.waves.rows(self.waves.angles(X)), self.rows.q, self.moments(X)
+        half = self.factor.half(np.ascontiguousarray(np.sqrt(self.waves.D2)[:, None] * Phi.T))
+        rest = whiten(self.near.factor, (self.rows.trend_at(X) - Phi @ self.coef[:, :q]).T)
+        C = self.lam * half.T @ half + rest.T @ rest
+        np.fill_diagonal(C, found.variance)
+        return found, C
 
     def sample(self, X, n_samples, rng, noisy=False):
-        """Refused, as by neighbours."""
-        return self.near.covariance(X)
+        """Joint draws of f, or with noise of y, at the rows of X: (r, t, n_samples)."""
+        found, C = self.covariance(X)
+        return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
 
 
-def _system(waves, u, w, lam, eps):
-    """(solve, info): solve(y) = (D β, steps) of (DΦᴴWΦD + λI)β = DΦᴴWy, by conjugate gradients with its diagonal."""
-    D, shape, product = np.sqrt(waves.D2), waves.D2.shape, waves.toeplitz(u, w)
-    diagonal = waves.D2 * float(w.sum()) + lam
+def box_of(rows, lam):
+    """The corners of the box of some rows; ValueError where there can be no waves."""
+    if not (rows.d or 0) or not lam > 0:
+        raise ValueError(f"Fourier() needs rows of one to three columns and noise > 0; d = {rows.d}, noise = {lam}.")
+    low, high = rows.X.min(axis=0), rows.X.max(axis=0)
+    return low, np.where(high > low, high, low + 1.0)  # one column constant: any width is right
 
-    def flat(F):
-        return np.ascontiguousarray(F).ravel().view(float)[:, None]
 
-    def grid(V):
-        return np.ascontiguousarray(V[:, 0]).view(complex).reshape(shape)
+def _refined(kernel, rows, lam, how, box, most, clock):
+    """(eps, WaveInverse, report): finer grids until the mean no longer changes by more than it may."""
+    some, spread = take(rows.X, drawn(rows.n, COMPARED, 5)), float(np.sqrt(rows.y.var(axis=0).mean()))
+    enough, eps = how.enough(spread, float(np.sqrt(lam))), how.first
+    waves, timed = Waves(kernel, *box, eps, most=most), Clock()
+    found, mean = _at(waves, rows, lam, how, some)
+    report = {"enough": enough, "distance": float("nan"), "fewer": 0, "near": False}
+    while not report["near"] and clock.fits(LONGER * timed.seconds):
+        try:
+            finer, timed = Waves(kernel, *box, eps / FINER, most=max(REFINED, FINER * waves.count)), Clock()
+        except TooManyWaves:
+            break
+        before, fewer, eps, waves = mean, waves.count, eps / FINER, finer
+        found, mean = _at(waves, rows, lam, how, some)
+        apart = float(np.sqrt(np.mean((mean - before) ** 2)))
+        report |= {"distance": apart, "fewer": fewer, "near": apart <= enough}
+    solved = found.solved
+    report |= {"waves": waves.count, "steps": solved.steps, "converged": solved.converged, "residual": solved.residual}
+    return eps, found, report
 
-    def times(V):
-        F = grid(V)
-        return flat(D * product(D * F) + lam * F)
 
-    info = {"converged": True, "residual": 0.0}
-
-    def solve(y):
-        B = flat(D * waves.adjoint(u, w * y))
-        tol = TOL * eps
-        found = pcg(times, lambda V: flat(grid(V) / diagonal), B, tol=tol, max_iter=STEPS, norm=float(diagonal.max()))
-        info["converged"] = bool(info["converged"] and found.converged.all())
-        info["residual"] = float(max(info["residual"], found.residual.max()))
-        return D * grid(found.X), found.iterations
-
-    return solve, info
+def _at(waves, rows, lam, how, some):
+    """(WaveInverse, its mean at some inputs)."""
+    found, u = WaveInverse(WaveSums(waves, rows), waves.D2, lam, TOL * how.first), waves.angles(some)
+    smooth = np.column_stack([waves.at(u, column) for column in found.coef[:, rows.q :].T])
+    return found, smooth + rows.trend_at(some) @ found.b

@@ -49,7 +49,7 @@ class KeptNeighbours:
         some = _drawn(rows.n, seed)
         residuals, variance = posterior.left_out(some)
         half = max(1, posterior.k // 2)
-        fewer = density(*posterior.left_out(some, half)) if half < posterior.k else None
+        fewer = density(*posterior.left_out(some, half)) if half < posterior.k and posterior.local else None
         said = _report(posterior, residuals, variance, fewer, half, factor)
         points = posterior.ordered.order[some]
         return cls(posterior, rows.first()[points], residuals, variance, said, flat)
@@ -132,12 +132,12 @@ def _report(posterior, residuals, variance, fewer, half, factor):
     words = f"{said['verdict']}: of {count} rows left out {covered:.1%} lie within their {LEVEL:.0%} intervals"
     words += f" (mean z² {said['mean_square']:.3g}"
     words += ")" if factor is None else f", after all variances were multiplied by {factor:.3g})"
-    words += f"; log density {here.mean():.4g} ± {error:.1g} from {k} neighbours"
+    words += f"; log density {here.mean():.4g} ± {error:.1g}" + (f" from {k} neighbours" if posterior.local else "")
     if fewer is not None:
         said["log_density_of_half"] = float(fewer.mean())
         words += f", {fewer.mean():.4g} from {half}"
     if few:
-        words += f": more would help, approximation=Neighbours({2 * k}) or with landmarks"
+        words += f": more would help, {posterior.more.format(2 * k)}"
     if not right:
         words += '; predict_interval(X, method="conformal", normalise=True) has the coverage of the rows left out'
     return said | posterior.about(words + ".")

@@ -14,7 +14,7 @@ from mercer.primal.squared import SquaredFit, fit_squared, refine
 from mercer.sources import OutOfTime
 
 SLOWER = 4.5  # how much longer twice as many landmarks take, at most
-CERTIFYING = 1024  # rows that residuals are put back through the exact kernel at, where there are too many for all
+CERTIFYING = 512  # rows that residuals are put back through the exact kernel at, where there are too many for all
 COARSE = 0.05  # what a step of refinement may leave of the gradient, if sums in float32 are to count
 TINY = 1e-5  # of y: a sum of squares that float32 does not know
 

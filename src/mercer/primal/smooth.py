@@ -258,6 +258,16 @@ def fit_smooth(
     return SmoothFit(chosen, alpha, b, value, gap, violation, steps, status, info)
 
 
+def curvatures(source, design, L, loss, alpha):
+    """(t, m, m): the factor of Σ w L″ a aᵀ + I for each column of f = aᵀLᵀα, in one pass over all rows."""
+    leaf = _Curves(design, L, losses_of(loss, alpha.shape[1], None, False)[0][-1], L.T @ alpha, False, 0.0)
+    with _tiles.part_of(source.n * design.m):
+        squares = map_reduce(leaf, source, leaf.zero)
+    hessians = Hessians(L, 0)
+    hessians.set(squares, 1.0)
+    return hessians.lower()
+
+
 def _newton(problem, last, hessians, shared, steps, max_iter, limits):
     """(θ, J, gradient, steps, status) by Hessians of all rows: one for each step, that of a sample has led nowhere.
 

@@ -154,6 +154,23 @@ def landmarks(s):
     return [el("h3", "Landmarks"), el("p", found["words"]), panels(figures(_curve(found), "h4"), told, made)]
 
 
+LOCAL = {
+    "k": "neighbours", "waves": "waves",
+    "distance": "change of the mean from the grid before (rms)", "rows_left_out": "rows left out",
+    "coverage": "of these within their 90 % intervals", "mean_square": "mean of their squared z-scores",
+    "rmse": "their root mean square error", "log_density": "their mean log density",
+}  # fmt: skip
+
+
+def local(s):
+    """The heading, words and numbers of a fit by neighbours or waves; nothing for others."""
+    found = s.get("local")
+    if not found:
+        return []
+    rows = [[LOCAL[name], value] for name, value in found["numbers"].items()]
+    return [el("h3", found["kind"]), el("p", found["words"]), table("What is known of it", ["what", "value"], rows)]
+
+
 def _curve(found):
     """The leave-one-out error against the number of landmarks."""
     sizes, errors = (list(column) for column in zip(*found["curve"], strict=True))

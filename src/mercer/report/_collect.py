@@ -1,7 +1,7 @@
 """collect: a fitted model and its rows become findings."""
 
 from mercer.report._case import LEFT_OUT, left_out, make_case
-from mercer.report._data import data_section, landmarks_section, numerics_section, reproduce_section
+from mercer.report._data import data_section, landmarks_section, local_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
 from mercer.report._fit import fit_section, targets_section
 from mercer.report._learning import given_scores, learning_section, own_scores
@@ -104,6 +104,7 @@ def collect(
         "rows": rows_section(case, left, stated),
         "numerics": numerics_section(case),
         "landmarks": landmarks_section(estimator),
+        "local": local_section(estimator),
         "reproduce": reproduce_section(case, command),
         # what costs comes last: the time budget may end before it
         "effects": effects_section(case, left),

@@ -16,6 +16,8 @@ BINS = 24
 ENOUGH = 20  # rows from which a perfect order is no chance
 ENTRIES = 60  # of the fit report
 ITEMS = 12
+LOCAL = {"neighbours": "Neighbours", "fourier": "Waves"}
+LOCAL_NUMBERS = ("k", "waves", "distance", "rows_left_out", "coverage", "mean_square", "rmse", "log_density")
 CERTIFICATE = ("distance", "distance_relative", "trace_missing")  # of a fit on landmarks
 
 
@@ -137,6 +139,15 @@ def landmarks_section(model):
     kept = {name: found[name] for name in ("m", "verdict", "words", *CERTIFICATE) if name in found}
     dimension = found.get("effective_dimension")
     return kept | {"curve": sorted(curve.items()), "stages": stages, "rows": found["loo_rows"], "dimension": dimension}
+
+
+def local_section(model):
+    """{kind, words, numbers} of a fit by neighbours or waves, or None."""
+    found = model.fit_report_.get("approximation")
+    if not found or found["kind"] not in LOCAL:
+        return None
+    numbers = {name: found[name] for name in LOCAL_NUMBERS if found.get(name) is not None}
+    return {"kind": LOCAL[found["kind"]], "words": found["words"], "numbers": numbers}
 
 
 def reproduce_section(case, command):

@@ -281,6 +281,17 @@ def grid(factor, points):
     return np.unique(np.quantile(x, np.linspace(0.0, 1.0, points)))
 
 
+def _average(case, Z):
+    """(f, standard deviation of its mean over Z); at most that where covariances are not known."""
+    if not case.model.correlated:
+        f, std = quietly(case.model.predict, Z, return_std=True)
+        std = std[..., case.column or 0] if np.ndim(std) == 2 else std
+        return case.one(f), float(np.mean(std))
+    f, cov = quietly(case.model.predict, Z, return_cov=True)
+    cov = cov[..., case.column or 0] if np.ndim(cov) == 3 else cov
+    return case.one(f), np.sqrt(max(float(np.mean(cov)), 0.0))
+
+
 def dependence(case, factor):
     """The prediction averaged over rows, with one factor at each value of a grid; the band says how sure that is."""
     places = grid(factor, POINTS)
@@ -289,9 +300,7 @@ def dependence(case, factor):
     for value in places:
         Z = put(case, rows, factor, value)
         if _process(case):
-            f, cov = quietly(case.model.predict, Z, return_cov=True)
-            cov = cov[..., case.column or 0] if np.ndim(cov) == 3 else cov
-            f, sd = case.one(f), np.sqrt(max(float(np.mean(cov)), 0.0))  # of the average itself
+            f, sd = _average(case, Z)
             ends = f.mean() - 2 * sd, f.mean() + 2 * sd
         else:
             f = values(case, Z)

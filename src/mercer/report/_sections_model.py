@@ -36,6 +36,7 @@ def selection(s):
         "selection", "Why this λ and kernel", *words, panels(figures(part_charts(s))), panels(shown),
         folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
         *_choices.landmarks(s),
+        *_choices.local(s),
     )  # fmt: skip
 
 

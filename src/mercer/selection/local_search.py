@@ -1,5 +1,7 @@
 """Hyper-parameters by neighbours: batches of rows under what their neighbours say, each batch larger than the last."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
@@ -66,8 +68,7 @@ def search_neighbours(
     record, rng = Record(clock, callback), np.random.default_rng(seed)
     start = OrderedRows(kernel, rows, lam, seed)
     extra = (rows.weights() if counts is None else counts)[start.order] - 1.0, rows.spread[start.order].sum(axis=1)
-    z = np.clip(np.append(kernel.theta, np.log(lam)), *box.T)
-    box = np.where(free[:, None], box, z[:, None])
+    z, box = within(kernel, lam, box, free)
     ends, status, value = [(z, None), *((np.clip(other, *box.T), None) for other in starts)], "ok", np.nan
     try:
         for size, most, gain in zip(BATCHES, FOLLOWED, GAIN, strict=True):
@@ -82,20 +83,65 @@ def search_neighbours(
                 z, value = (found[0].best_z, found[0].best) if found else (z, value)
     except Stop as stop:
         status = stop.status
+    return result(kernel, z, value, status, names, box, record, min(BATCHES[-1], rows.n), rows.n)
+
+
+def within(kernel, lam, box, free):
+    """(where a search starts, its box, which holds what is not searched)."""
+    z = np.clip(np.append(kernel.theta, np.log(lam)), *box.T)
+    return z, np.where(free[:, None], box, z[:, None])
+
+
+def result(kernel, z, value, status, names, box, record, used, n):
+    """The `SearchResult` of a search that ended at z, on so many rows of n."""
     found = SearchResult(kernel.with_theta(z[:-1]), float(np.exp(z[-1])), value, status, history=record.history)
     found.at_bound = at_bounds(names, z, box)
     found.status = "at_bound" if status == "ok" and found.at_bound else status
-    found.message = describe(found, box, names, min(BATCHES[-1], rows.n), rows.n)
+    found.message = describe(found, box, names, used, n)
     found.evaluations, found.failed, found.seconds = len(record.history), record.failed, record.seconds
     return found
 
 
-class _Batch:
-    """z = (log θ, log λ) ↦ −mean log density of some rows, and its gradient; neighbours and trend stay as they were."""
+class Densities(ABC):
+    """z = (log θ, log λ) ↦ −log density of each row, and its gradient: what a descent asks of so many rows.
+
+    A subclass writes ``_evaluate``.
+    """
+
+    def __init__(self, n, counted, prior, record):
+        self.n, self._counted, self.prior, self.record = n, counted, prior, record
+        self.best, self.best_z, self.B, self.fine = np.inf, None, None, 0.0
+
+    @abstractmethod
+    def _evaluate(self, z):
+        """(log density of all rows that count, its gradient)."""
+
+    def __call__(self, z):
+        """(C, ∂C/∂z)."""
+        began = self.record.begin(self._counted)
+        try:
+            value, slope = self._evaluate(z)
+        except (NotPositiveDefinite, ValueError, FloatingPointError):
+            value, slope = -np.inf, np.zeros(len(z))
+        value, slope = -value / self._counted, -slope / self._counted
+        names, prior = self.prior
+        if prior is not None:
+            more, its = prior(names, z)
+            value, slope = value + more / self.n, slope + its / self.n
+        sound = np.isfinite(value) and np.isfinite(slope).all()
+        if sound and value < self.best:
+            self.best, self.best_z = float(value), z
+        self.record.failed += not sound
+        self.record.add(began, n=self._counted, value=float(value), lam=float(np.exp(z[-1])), theta=z.tolist())
+        return (value, slope) if sound else (WORSE, np.zeros(len(z)))
+
+
+class _Batch(Densities):
+    """Some rows given their neighbours; these and the trend stay as they were."""
 
     def __init__(self, start, kernel, z, k, own, ordered, extra, prior, record):
-        self.prior, self.record = prior, record
-        self.n, self.t = start.y.shape
+        n, self.t = start.y.shape
+        super().__init__(n, len(own), prior, record)
         self.at = lambda z: start.at(kernel.with_theta(z[:-1]), float(np.exp(z[-1])))
         self.own = own
         first = self.at(z)
@@ -105,26 +151,11 @@ class _Batch:
         root = np.sqrt(np.maximum(variance, np.finfo(float).tiny))[:, None]
         self.beta = least_squares(rest / root, (first.y[self.own] - local) / root, np.zeros(rest.shape[1]))[0]
         self.copies, self.spread = (float(part[self.own].sum()) for part in extra)
-        self.best, self.best_z, self.B, self.fine = np.inf, None, None, 0.0
 
-    def __call__(self, z):
-        """(C, ∂C/∂z)."""
-        lam, began = float(np.exp(z[-1])), self.record.begin(len(self.own))
-        try:
-            value, slope = self.at(z).densities(self.index, self.own, self.beta)
-        except (NotPositiveDefinite, ValueError, FloatingPointError):
-            value, slope = -np.inf, np.zeros(len(z))
+    def _evaluate(self, z):
+        value, slope = self.at(z).densities(self.index, self.own, self.beta)
+        lam = float(np.exp(z[-1]))
         # rows that were merged into one point differ by noise
         value -= 0.5 * self.t * self.copies * np.log(2 * np.pi * lam) + 0.5 * self.spread / lam
         slope[-1] += -0.5 * self.t * self.copies + 0.5 * self.spread / lam
-        value, slope = -value / len(self.own), -slope / len(self.own)
-        names, prior = self.prior
-        if prior is not None:
-            more, its = prior(names, z)
-            value, slope = value + more / self.n, slope + its / self.n
-        sound = np.isfinite(value) and np.isfinite(slope).all()
-        if sound and value < self.best:
-            self.best, self.best_z = float(value), z
-        self.record.failed += not sound
-        self.record.add(began, n=len(self.own), value=float(value), lam=lam, theta=z.tolist())
-        return (value, slope) if sound else (WORSE, np.zeros(len(z)))
+        return value, slope

@@ -1,4 +1,4 @@
-"""All rows at once: conjugate gradients that landmarks precondition, ended where the statistics end, not the digits."""
+"""All rows at once: by conjugate gradients or by blocks, ended where the statistics end, not the digits."""
 
 import time
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.gram import apply, take
+from mercer.solvers.blocks import by_blocks
 from mercer.solvers.normal import unwhiten, whiten
 from mercer.solvers.pcg import pcg
 from mercer.solvers.small import factor
@@ -72,7 +73,7 @@ class ByLandmarks:
         return (R - (back if self._s is None else self._s * back)) / self._lam
 
 
-def solve_all(K, rough, lam, y, H, b, precondition, goal, clock):
+def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False):
     """`Solved`: (K + λI)α + Hb = y with Hᵀα = 0, until the rms of what is left is below a goal, or time ends.
 
     With r = y − Hb − (K + λI)α and Hᵀα = 0 the exact fitted values differ from these by (I − λP)r, P the inverse with
@@ -92,6 +93,8 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock):
     goal : float
         The rms that is enough.
     clock : Clock
+    blocks : bool, default=False
+        Whether it begins by blocks of rows; conjugate gradients go on from there where these are too slow.
 
     Examples
     --------
@@ -107,42 +110,54 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock):
     >>> found.rms < 1e-4, bool(abs(found.alpha.sum()) < 1e-9)
     (True, True)
     """
-    n, t = y.shape
-    alpha, V, r = np.zeros_like(y), H, y - H @ b
-    timed, norm = _Timed(lambda B: rough @ B + lam * B, clock), float(rough.diag().sum()) + lam
-    for number in range(ROUNDS):
-        length = np.linalg.norm(r, axis=0)
-        tol = np.divide(0.5 * goal * np.sqrt(n), length, out=np.ones(t), where=length > 0)
-        B = r if number else np.hstack([r, H])
-        tol = np.append(tol, np.full(B.shape[1] - t, TREND))
-        found = pcg(timed, precondition, B, tol=tol, max_iter=MAX_ITER, norm=norm, going=timed.going)
-        alpha, V = alpha + found.X[:, :t], V if number else found.X[:, t:]
+    t, alpha, V, r, best, passes = y.shape[1], np.zeros_like(y), None, y - H @ b, None, 0.0
+    steps = _Steps(rough, lam, precondition, clock)
+    for number in range(ROUNDS + blocks):
+        way = steps.blocks if blocks and not number else steps.gradients
+        X = way(r if number else np.hstack([r, H]), t, goal)
+        alpha, V = alpha + X[:, :t], V if number else X[:, t:]
         if H.shape[1]:
             shift = np.linalg.solve(H.T @ V, H.T @ alpha)
             alpha, b = alpha - V @ shift, b + shift
         product = K @ alpha
-        r = y - H @ b - product - lam * alpha
+        r, passes = y - H @ b - product - lam * alpha, steps.passes + number + 1
         rms = float(np.sqrt(np.mean(r**2)))
-        if rms <= goal or timed.cut:
+        if best is None or rms < best.rms:
+            info = {"passes": round(passes), "seconds_a_pass": steps.seconds}
+            best = Solved(alpha, b, rms, np.einsum("ij,ij->j", alpha, product), info)
+        if rms <= goal or steps.cut:
             break
-    info = {"passes": timed.count + number + 1, "seconds_a_pass": timed.seconds}
-    return Solved(alpha, b, rms, np.einsum("ij,ij->j", alpha, product), info)
+    best.info["passes"] = round(passes)
+    best.info["method"] = "blocks" if blocks else "conjugate gradients"
+    return best
 
 
-class _Timed:
-    """A product that knows how long it takes, and whether another one ends in time."""
+class _Steps:
+    """Both ways to solutions of (K + λI)X = B, with one count of the passes, and one look at the clock."""
 
-    def __init__(self, product, clock):
-        self._product, self._clock = product, clock
-        self.count, self.seconds, self.cut = 0, 0.0, False
+    def __init__(self, K, lam, precondition, clock):
+        self._K, self._lam, self._precondition, self._clock = K, lam, precondition, clock
+        self.passes, self.seconds, self.cut = 0.0, 0.0, False
 
-    def __call__(self, V):
+    def blocks(self, B, t, goal):
+        found = by_blocks(self._K, self._lam, B, t, 0.5 * goal, self._clock)
+        self.passes, self.seconds, self.cut = self.passes + found.passes, found.seconds, found.cut
+        return found.X
+
+    def gradients(self, B, t, goal):
+        length = np.linalg.norm(B[:, :t], axis=0)
+        tol = np.divide(0.5 * goal * np.sqrt(len(B)), length, out=np.ones(t), where=length > 0)
+        tol = np.append(tol, np.full(B.shape[1] - t, TREND))
+        norm = float(self._K.diag().sum()) + self._lam
+        return pcg(self._product, self._precondition, B, tol=tol, max_iter=MAX_ITER, norm=norm, going=self._going).X
+
+    def _product(self, V):
         started = time.monotonic()
-        out = self._product(V)
-        self.count, self.seconds = self.count + 1, time.monotonic() - started
+        out = self._K @ V + self._lam * V
+        self.passes, self.seconds = self.passes + 1, time.monotonic() - started
         return out
 
-    def going(self):
+    def _going(self):
         """Whether the clock leaves time for one more product, and for the end."""
         self.cut = not self._clock.fits((1.0 + LAST) * self.seconds)
         return not self.cut

@@ -38,6 +38,10 @@ class Hessians:
             A[np.arange(m), np.arange(m)] += penalty
             self._factors.append(factor(A, overwrite=True))
 
+    def lower(self):
+        """The factors themselves, of shape (t, m, m)."""
+        return np.array([np.tril(one.lower) for one in self._factors])
+
     def solve(self, B):
         """H⁻¹ B, column by column."""
         if len(self._factors) == 1:

@@ -35,7 +35,7 @@ class Plan:
         "cholesky", "mixed", "spectral", "cg", another way of solving, or the class name of another solver.
     gram : str
         "dense": K is stored; "tiled": it is evaluated where it is needed; "landmarks": K ≈ AᵀA;
-        "neighbours": small systems of k rows.
+        "neighbours": small systems of k rows; "waves": a grid of frequencies.
     memory_bytes : float
         Predicted peak of the solver, and of K where it is stored.
     compiled : bool
@@ -51,7 +51,7 @@ class Plan:
     landmarks : int
         With gram "landmarks": how many there are, at most.
     neighbours : int
-        With gram "neighbours": of how many a prediction is made.
+        With gram "neighbours": of how many a prediction is made; with "waves" a variance, where waves are many.
     searching : dict
         Counted operations of a search of hyper-parameters, before the work.
 
@@ -114,8 +114,12 @@ class Plan:
 
     def _how(self):
         """What is solved, in a few words."""
+        if self.gram == "waves":
+            return "the mean from waves on an even grid"
         if self.neighbours:
             return f"each prediction from the {self.neighbours} nearest rows"
+        if self.landmarks and self.solver == "all rows":
+            return f"all rows at once, after normal equations on at most {self.landmarks} landmarks"
         if self.landmarks:
             return f"normal equations on at most {self.landmarks} landmarks"
         return f"solver {self.solver!r} on a {self.gram} Gram matrix"

@@ -4,6 +4,7 @@ import math
 
 from mercer import _machine
 from mercer._clock import duration, latest
+from mercer.exceptions import NotEnoughMemory
 from mercer.solvers.plan import CAUTION, HEADROOM, cores_for
 from mercer.solvers.plan_class import Plan
 
@@ -15,8 +16,9 @@ PATIENCE = 600.0  # seconds that an exact fit may be predicted to take without a
 AUTO = 300.0  # seconds that landmarks may take without a time budget
 LEAVES, LEAF = 256, 2048  # of a pass: see `mercer.sources.passes`
 CANDIDATES = 10  # for each landmark
-PASSES = 20  # products with all of K that a solution takes after landmarks
-JUDGED, CERTIFYING = 4096, 1024  # rows that leave-one-out is asked of, and that a certificate is made at
+PASSES = 40  # products with all of K that a solution takes after landmarks
+BEFOREHAND = 1024  # landmarks that "auto" solves for before all rows
+JUDGED, CERTIFYING = 4096, 512  # rows that leave-one-out is asked of, and that a certificate is made at
 
 
 def plan_landmarks(
@@ -99,6 +101,15 @@ def preferred(exact, n, *, memory=None, time_budget=None):
     return ""
 
 
+def affordable(n, d, *, time_budget=None, **options):
+    """The `Plan` of a solution for all rows after landmarks, where it ends in time; else None."""
+    try:
+        plan = plan_landmarks(n, d, BEFOREHAND, time_budget=time_budget, solve=True, **options)
+    except NotEnoughMemory:
+        return None
+    return plan if CAUTION * plan.seconds <= (AUTO if time_budget is None else time_budget) else None
+
+
 def stages(m, auto):
     """[256, 512, …, m], or m alone where it was given."""
     if not auto:
@@ -116,7 +127,8 @@ def _plan(n, d, m, targets, factors, free, reasons, passes=0):
     work["float32"] += passes * float(n) * n * (d or 10)
     work["entries"] += passes * float(n) * n / 2
     need = _bytes(n, d, m, targets)
-    return Plan(n, "landmarks", "landmarks", need, True, cores_for(n), reasons, free.bytes, work, m)
+    solver = "all rows" if passes else "landmarks"
+    return Plan(n, solver, "landmarks", need, True, cores_for(n), reasons, free.bytes, work, m)
 
 
 def _bytes(n, d, m, targets):

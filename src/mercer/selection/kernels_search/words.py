@@ -73,13 +73,13 @@ def in_words(kernel, names=None, unit=None):
 class _Place:
     """Which columns a part reads, by name, and the unit of each."""
 
-    def __init__(self, names, unit, columns=None):
-        self.names, self.unit, self.columns = names, unit, columns
+    def __init__(self, names, unit, columns=None, part=False):
+        self.names, self.unit, self.columns, self.part = names, unit, columns, part
 
     def on(self, columns):
         """The same for a part of the columns, by number, or by name in a table."""
         if isinstance(np.ravel(columns)[0], str):
-            return _Place([str(name) for name in np.ravel(columns)], None)
+            return _Place([str(name) for name in np.ravel(columns)], None, part=True)
         columns = [int(j) for j in np.atleast_1d(columns)]
         return _Place(self.names, self.unit, columns if self.columns is None else [self.columns[j] for j in columns])
 
@@ -94,7 +94,7 @@ class _Place:
         if self.columns is None and len(self.names) == 1:
             return self.names[0]
         every = range(len(self.names if self.columns is None else self.columns))
-        if len(every) > 2 and len(every) == len(self.names or ()):
+        if len(every) > 2 and len(every) == len(self.names or ()) and not self.part:
             return f"all {len(every)} columns"
         named = list(dict.fromkeys(self.name(j).partition(LEVEL)[0] if len(every) > 2 else self.name(j) for j in every))
         return " and ".join(named) if len(named) <= 2 else f"{len(named)} columns"

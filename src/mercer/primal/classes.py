@@ -1,0 +1,160 @@
+"""Classes on landmarks: Laplace's approximation of a Gaussian process whose f is Σ αⱼ k(·, zⱼ), a function for each.
+
+With a = L⁻¹k(z, x) the prior of f(x) = aᵀβ is β ~ N(0, I); the mode is the minimum of Σ −w log p(y | f) + ½‖β‖² that
+`mercer.primal.smooth` finds, and the posterior of β is normal with the covariance (Σ w a aᵀ (−log p)″ + I)⁻¹.
+"""
+
+import time
+
+import numpy as np
+
+from mercer._state import check, check_vectors
+from mercer.gram import take
+from mercer.inference.classes import share_out
+from mercer.inference.links import LINKS
+from mercer.kernels import Constant, Kernel
+from mercer.primal.design import Design
+from mercer.primal.smooth import curvatures, fit_smooth
+from mercer.solvers.normal import whiten
+
+ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB
+FIELDS = {
+    "kernel": Kernel, "points": "rows m d", "link": str, "offset": "number", "constant": "number",
+    "alpha": "float m t", "L": "float m m", "B": "float t m m",
+}  # fmt: skip
+
+
+class LinkLoss:
+    """−log σ(y (f + offset)) of y = ±1, as `fit_smooth` asks for it."""
+
+    classification, smooth = True, True
+
+    def __init__(self, link, offset=0.0):
+        self.link, self.offset = LINKS[link](), offset
+
+    def split(self):
+        """Return the losses of one target: itself."""
+        return [self]
+
+    def value(self, y, f):
+        """−log p."""
+        return -self.link.log(y * (f + self.offset))
+
+    def grad(self, y, f):
+        """Its slope."""
+        return -y * self.link.derivatives(y * (f + self.offset))[0]
+
+    def hess(self, y, f):
+        """Its curvature."""
+        return -self.link.derivatives(y * (f + self.offset))[1]
+
+
+class LandmarkClasses:
+    """P(class | x) on landmarks: one latent function for two classes, else one for each against the rest.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : collection of m landmarks
+    link : {"logit", "probit"}
+    offset : float
+        A known mean of f.
+    constant : float
+        Prior variance of an unknown one, which is added to the kernel.
+    alpha : ndarray of shape (m, t)
+    L : ndarray of shape (m, m)
+        The factor of K_mm.
+    B : ndarray of shape (t, m, m)
+        The factor of each Hessian.
+    info : dict
+        How the mode was found; a file does not keep it.
+    """
+
+    def __init__(self, kernel, points, link, offset, constant, alpha, L, B, info=None):
+        self.kernel, self.points, self.link, self.offset, self.constant = kernel, points, link, offset, constant
+        self.alpha, self.L, self.B, self.info = alpha, L, B, info
+
+    @classmethod
+    def of(cls, source, kernel, chosen, sample, link, offset, constant, **options):
+        """Return the posterior on chosen landmarks of ``with_constant(kernel, constant)``; y of the source is ±1."""
+        started, loss, k = time.perf_counter(), LinkLoss(link, offset), with_constant(kernel, constant)
+        found = fit_smooth(source, k, chosen, loss, 0.5, trend=None, sample=sample, **options)
+        B = curvatures(source, Design(k, chosen.points, None, sample.some), chosen.L, loss, found.alpha)
+        info = {"iterations": found.iterations, "converged": found.status == "converged", **found.info}
+        info |= {"chosen": chosen, "seconds": time.perf_counter() - started}
+        return cls(kernel, chosen.points, link, offset, constant, found.alpha, chosen.L, B, info)
+
+    def state(self):
+        """{name: value}: what a file keeps."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return what had this state."""
+        check(state, FIELDS, "LandmarkClasses")
+        check_vectors(state["kernel"], state["points"], "LandmarkClasses.points")
+        if state["link"] not in LINKS:
+            raise ValueError(f"LandmarkClasses has a link that is none: {state['link']!r:.40}.")
+        return cls(**state)
+
+    def latent(self, X, diagonal=None):
+        """Means and variances of f at X, (r, t) each."""
+        mean, known, unseen = self._parts(X)
+        return mean, known + unseen[:, None]
+
+    def _parts(self, X):
+        """(mean, what the rows leave of the variance of aᵀβ, what no landmark sees): (r, t), (r, t), (r,)."""
+        k, t = with_constant(self.kernel, self.constant), self.alpha.shape[1]
+        mean, known, unseen = np.empty((len(X), t)), np.empty((len(X), t)), np.empty(len(X))
+        prior, step = np.asarray(k.diag(X), dtype=float), max(1, ENTRIES // len(self.L))
+        for i in range(0, len(X), step):
+            rows = slice(i, i + step)
+            tile = np.asarray(k(take(X, range(i, min(i + step, len(X)))), self.points), dtype=float)
+            a = whiten(self.L, tile.T)
+            mean[rows] = tile @ self.alpha + self.offset
+            unseen[rows] = np.maximum(prior[rows] - np.einsum("ij,ij->j", a, a), 0.0)
+            for j in range(t):
+                half = whiten(self.B[j], a)
+                known[rows, j] = np.einsum("ij,ij->j", half, half)
+        return mean, known, unseen
+
+    def proba(self, X, diagonal=None):
+        """P(class), (r, C); of one class against the rest divided by their sum."""
+        return self._classes(*self.latent(X))
+
+    def labels(self, X):
+        """None: the sign of f alone does not tell the class."""
+        return None
+
+    def cross(self, kernel, X, points):
+        """X itself: it is evaluated at the landmarks here."""
+        return X
+
+    def left_out(self, X, number, copies):
+        """P(class) of rows of the fit, each without one of its copies: from the cavity of Laplace's approximation."""
+        mean, known, unseen = self._parts(X)
+        own = [1] if self.alpha.shape[1] == 1 else range(self.alpha.shape[1])
+        loss = LinkLoss(self.link)
+        for j, one in enumerate(own):
+            y, f = np.where(number == one, 1.0, -1.0), mean[:, j]
+            rest = np.maximum(1.0 - loss.hess(y, f) * known[:, j] * np.minimum(copies, 1.0), 1e-6)
+            known[:, j] /= rest
+            mean[:, j] = f + known[:, j] * loss.grad(y, f) * np.minimum(copies, 1.0)
+        return self._classes(mean, known + unseen[:, None])
+
+    def _classes(self, mean, variance):
+        link = LINKS[self.link]()
+        return share_out(np.column_stack([link.expect(m, v) for m, v in zip(mean.T, variance.T, strict=True)]))
+
+
+def with_constant(kernel, constant):
+    """K + c: the kernel of a function with an unknown constant in it.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.primal.classes import with_constant
+    >>> with_constant(Gaussian(), 2.0)([[0.0]], [[0.0]])
+    array([[3.]])
+    """
+    return kernel + Constant(constant) if constant else kernel

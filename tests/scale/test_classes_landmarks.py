@@ -1,0 +1,64 @@
+"""Classes on landmarks: Laplace's approximation itself where they are all rows."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import GaussianProcessClassifier, Landmarks
+from mercer.exceptions import NumericalWarning
+from mercer.kernels import Gaussian, Spectrum
+
+
+def data(rng, n=120):
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, np.sin(2 * X[:, 0]) * X[:, 1] + 0.3 * rng.standard_normal(n)
+
+
+def quiet(model, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)
+        return model.fit(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("classes", "link", "trend"), [(2, "logit", "constant"), (2, "probit", 0.3), (3, "logit", None)]
+)
+def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
+    X, f = data(rng)
+    y, w = np.where(f > 0.4, "a", np.where(f < -0.4, "b", "c" if classes == 3 else "b")), rng.integers(1, 4, len(f))
+    options = {"criterion": None, "link": link, "trend": trend}
+    exact = GaussianProcessClassifier(4.0 * Gaussian(0.8), multi_class="one_vs_rest", **options).fit(X, y, w)
+    near = GaussianProcessClassifier(4.0 * Gaussian(0.8), approximation=Landmarks(choose=X), **options)
+    new = rng.uniform(-3, 3, (40, 2))
+    np.testing.assert_allclose(quiet(near, X, y, w).predict_proba(new), exact.predict_proba(new), atol=1e-3)
+    for one, other in zip(near.predict_latent(new), exact.predict_latent(new), strict=True):
+        np.testing.assert_allclose(one, other, atol=5e-3)
+    f = Gaussian(0.8)(new, near.points_) @ (4.0 * near.dual_coef_) + near.intercept_
+    np.testing.assert_allclose(f, near.predict_latent(new)[0], atol=1e-8)
+    assert near.fit_report_["loo_log_loss"] == pytest.approx(exact.fit_report_["loo_log_loss"], rel=1e-4)
+
+
+def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
+    X, f = data(rng, 400)
+    model = GaussianProcessClassifier(approximation=Landmarks(80), starts=1)
+    assert mercer.plan(model, X, f > 0).landmarks == 80
+    assert quiet(model, X, f > 0).score(X, f > 0) > 0.85 and len(model.points_) == 80
+    said = model.fit_report_["approximation"]
+    assert said["verdict"] in ("good enough", "not enough landmarks") and "rows left out" in said["words"]
+    assert not model.has_evidence
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
+
+
+def test_objects_and_what_cannot_be(rng):
+    words = ["".join(rng.choice(list("ab" if i % 2 else "cd"), 6)) for i in range(60)]
+    y = np.arange(60) % 2
+    model = quiet(GaussianProcessClassifier(Spectrum(2), criterion=None, approximation=Landmarks(10)), words, y)
+    assert (model.predict(words) == y).all()
+    X, f = data(rng, 60)
+    for options, match in (({"inference": "ep"}, "inference='laplace'"), ({"held": 10}, "for regression")):
+        how = Landmarks(10, held=options.pop("held", 0))
+        with pytest.raises(ValueError, match=match):
+            GaussianProcessClassifier(Gaussian(), criterion=None, approximation=how, **options).fit(X, f > 0)
