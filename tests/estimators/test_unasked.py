@@ -61,6 +61,7 @@ def test_equal_inputs_left_out_together_are_refits_without_them(rng):
         for x in np.unique(X)
     ]
     assert_allclose(model.selection_.value, np.mean(np.concatenate(errors) ** 2), rtol=1e-6)
+    assert KernelRidge().fit(X, y).selection_.value < np.var(y)  # with its gradient in the length scale
 
 
 def test_a_weight_is_a_repeated_row(data):

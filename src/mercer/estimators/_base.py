@@ -136,7 +136,12 @@ def unless_given(estimator, word):
 
 def too_few(estimator, rows):
     """Whether λ = 1 stays because nobody has asked, and there are too few rows to choose by; said in a warning."""
-    few = estimator.criterion is None and estimator.lam is None and len(rows.index) < max(rows.q + 2, 3)
+    few = (
+        estimator.criterion is None
+        and estimator.lam is None
+        and not automatic(estimator.kernel)
+        and len(rows.index) < max(rows.q + 2, 3)
+    )
     if few:
         warn(f"{len(rows.index)} rows are too few to choose lam by: it is 1. Give lam.", UserWarning)
     return few

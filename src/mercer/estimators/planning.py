@@ -41,7 +41,7 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
     >>> mercer.plan(500, 3).solver
     'cholesky'
     >>> print(mercer.plan(mercer.KernelRidge(lam=1.0, memory=2e9), n=100_000, d=10))
-    n = 100000: normal equations on at most ... landmarks
+    n = 100000: ... landmarks
     memory  ... of ... GB
     time    about ...
     - ...
