@@ -588,7 +588,7 @@ def test_refusals_of_the_estimator(rows):
     with pytest.raises(ValueError, match=r"shape \(30,\)"):
         model.predict_interval(X, method="split", calibration=(X, y[:4]))
     with pytest.raises(ValueError, match="no fit without a row"):
-        KernelRidge().fit(X[:1], y[:1]).predict_interval(X)
+        KernelRidge(lam=1.0).fit(X[:1], y[:1]).predict_interval(X)
 
 
 def test_a_tuned_model_gives_the_intervals_of_what_was_chosen(rows, new):

@@ -1,4 +1,4 @@
-"""An attribute that is computed once, without the lock that Python 3.11 holds for a whole class meanwhile.
+"""Attributes that are computed once, or that stand in for one that is not there.
 
 A fork that happens while another thread computes one would wait for that lock for ever.
 """
@@ -22,3 +22,27 @@ class cached_property:  # noqa: N801
         if found is self:
             found = instance.__dict__[self.name] = self.function(instance)
         return found
+
+
+class Unless:
+    """An attribute that a fitted estimator has all the same, if its fit did not set it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self
+        if not estimator.__sklearn_is_fitted__():
+            raise AttributeError(f"{owner.__name__} is not fitted.")
+        return self.value
+
+
+class Derived:
+    """A method read as an attribute, unless the fit has set one of that name."""
+
+    def __init__(self, function):
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, estimator, owner=None):
+        return self if estimator is None else self.function(estimator)

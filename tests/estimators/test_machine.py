@@ -367,7 +367,7 @@ def test_a_search_that_ends_at_the_edge_says_so(rng):
 def test_what_a_criterion_cannot_do_is_said(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="criterion to choose by"):
-        KernelMachine([Gaussian(), Linear()]).fit(X, y)
+        KernelMachine([Gaussian(), Linear()], lam=1.0).fit(X, y)
     with pytest.raises(ValueError, match="list of 2 values"):
         KernelMachine(lam=[1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="positive"):

@@ -8,20 +8,20 @@ from mercer import KernelMachine
 from mercer.losses import Expectile, Quantile
 
 QUICK = [
-    KernelMachine(loss="huber"),
-    KernelMachine(loss="logistic"),
-    KernelMachine(loss="hinge"),
-    KernelMachine(loss="epsilon_insensitive"),
-    KernelMachine(loss="poisson"),
+    KernelMachine(loss="huber", lam=1.0),
+    KernelMachine(loss="logistic", lam=1.0),
+    KernelMachine(loss="hinge", lam=1.0),
+    KernelMachine(loss="epsilon_insensitive", lam=1.0),
+    KernelMachine(loss="poisson", lam=1.0),
 ]
 REST = [
-    KernelMachine(),
+    KernelMachine(lam=1.0),
     KernelMachine(loss="absolute", lam=0.1),
     KernelMachine(loss=Quantile(0.7), lam=0.1),
     KernelMachine(loss=Expectile(0.7), lam=0.1),
-    KernelMachine(loss="squared_hinge"),
-    KernelMachine(loss="logistic", multi_class="softmax"),
-    KernelMachine(loss="squared_epsilon_insensitive", trend=None),
+    KernelMachine(loss="squared_hinge", lam=1.0),
+    KernelMachine(loss="logistic", multi_class="softmax", lam=1.0),
+    KernelMachine(loss="squared_epsilon_insensitive", lam=1.0, trend=None),
     KernelMachine(loss="logistic", criterion=3, lam=[1.0, 0.1]),
 ]
 

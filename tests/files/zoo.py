@@ -49,7 +49,7 @@ def _ridge():
     for rule in rules:
         found[f"ridge {type(rule).__name__}"] = _later("KernelRidge", kernel, criterion=rule)
     for solver in (Cholesky(), Mixed(), Spectral(), CG()):
-        found[f"ridge {type(solver).__name__}"] = _later("KernelRidge", kernel, solver=solver)
+        found[f"ridge {type(solver).__name__}"] = _later("KernelRidge", kernel, 1.0, solver=solver)
     found["ridge list"] = _later("KernelRidge", [kernel, Linear()], criterion=LOO())
     found["ridge lam"] = _later("KernelRidge", kernel, criterion=LOO(), optimize="lam")
     found["ridge weights"] = _later("KernelRidge", sample_weight=w)

@@ -30,7 +30,7 @@ def test_lam_alone(data):
     assert model.selection_.status == "ok"
     assert model.fit_report_["selection"]["lam"] == model.lam_
     assert_allclose(np.mean(model.loo_residuals_**2), model.selection_.value, rtol=1e-6)
-    assert model.lam == 1.0  # the parameter stays as it was
+    assert model.lam is None  # the parameter stays as it was
 
 
 @pytest.mark.parametrize("criterion", [LOO(), GCV(), KFold(5), Evidence(profile_scale=True)], ids=repr)
@@ -74,7 +74,7 @@ def test_a_list_of_kernels_and_the_default(data):
     assert isinstance(model.kernel_, Matern52)
     assert len(model.selection_.candidates) == 2
     with pytest.raises(ValueError, match="criterion to choose by"):
-        KernelRidge([Linear(), Matern52(1.0)]).fit(X, y)
+        KernelRidge([Linear(), Matern52(1.0)], 1.0).fit(X, y)
     assert KernelRidge(criterion=LOO()).fit(X, y).kernel_.length_scale.shape == (2,)
 
 
@@ -203,7 +203,7 @@ def test_scikit_learn_callbacks_see_and_stop_the_search(data):
         KernelRidge(Gaussian(1.0), criterion=KFold(9)).set_callbacks(failing).fit(X[:6], y[:6])
     assert failing.closed == 1
     quiet = Listener()
-    KernelRidge(Gaussian(1.0)).set_callbacks(quiet).fit(X, y)
+    KernelRidge(Gaussian(1.0), 1.0).set_callbacks(quiet).fit(X, y)
     assert quiet.tasks == ["setup", "fit"]
 
 

@@ -37,7 +37,7 @@ def _numbers():
         y = X[:, 0] + 0.1 * rng.standard_normal(len(X))
         for kernel in (Gaussian(1.0), Gaussian(np.ones(d)), 1.0 * Laplacian(1.0)):
             for solver in ("cholesky", "mixed", "cg"):
-                mercer.KernelRidge(kernel, solver=solver).fit(X, y).predict(X[:5])
+                mercer.KernelRidge(kernel, 1.0, solver=solver).fit(X, y).predict(X[:5])
             mercer.GaussianProcessRegressor(1.0 * Matern52(1.0) + kernel, time_budget=3.0).fit(X[:400], y[:400])
             process = mercer.GaussianProcessRegressor(kernel, criterion=None).fit(X, y)
             process.log_marginal_likelihood(eval_gradient=True)
@@ -47,7 +47,7 @@ def _numbers():
     X, y = rng.uniform(-1.0, 1.0, (4500, 3)), rng.standard_normal(4500)
     for n in (400, 2500, 4500):  # K in float64, in float32, and computed when it is needed
         mercer.SVR(C=10.0, tol=1e-2, time_budget=5.0).fit(X[:n], y[:n])
-    mercer.KernelMachine(loss="hinge", time_budget=5.0).fit(X[:1200], y[:1200] > 0)
+    mercer.KernelMachine(loss="hinge", lam=1.0, time_budget=5.0).fit(X[:1200], y[:1200] > 0)
     mercer.KernelRidge(criterion="loo", approximation=mercer.Landmarks(64), time_budget=5.0).fit(X, y)
     mercer.GaussianProcessRegressor(approximation=mercer.Landmarks(64), time_budget=5.0).fit(X, y)
     mercer.GaussianProcessRegressor(approximation=mercer.Neighbours(), time_budget=5.0).fit(X, y).predict(X[:5])

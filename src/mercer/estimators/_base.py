@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import diagnostics
 from mercer._state import check, check_vectors
+from mercer._warn import warn
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_diagonal, check_X_y, seed_of
 from mercer.gram import Landmarks, apply, take
@@ -72,7 +73,7 @@ def given_kernels(estimator, auto=False, X=()):
     """
     kernel = estimator.kernel
     several = isinstance(kernel, list | tuple)
-    if several and (estimator.criterion is None or not len(kernel)):
+    if several and (estimator.chooses_by() is None or not len(kernel)):
         raise ValueError(f"a list of {len(kernel)} kernels needs at least one, and a criterion to choose by.")
     if auto and automatic(kernel):
         return [stand_in(X)]
@@ -127,13 +128,32 @@ def automatic(kernel):
     return isinstance(kernel, str) and kernel == "auto"
 
 
+def unless_given(estimator, word):
+    """``criterion``; the word where neither it nor λ is given, or the kernel is searched for: that has to be chosen."""
+    unasked = estimator.criterion is None and (estimator.lam is None or automatic(estimator.kernel))
+    return word if unasked else estimator.criterion
+
+
+def too_few(estimator, rows):
+    """Whether λ = 1 stays because nobody has asked, and there are too few rows to choose by; said in a warning."""
+    few = (
+        estimator.criterion is None
+        and estimator.lam is None
+        and not automatic(estimator.kernel)
+        and len(rows.index) < max(rows.q + 2, 3)
+    )
+    if few:
+        warn(f"{len(rows.index)} rows are too few to choose lam by: it is 1. Give lam.", UserWarning)
+    return few
+
+
 def is_splitter(criterion):
     """Whether it is one of scikit-learn's: it splits, and knows how often."""
     return hasattr(criterion, "get_n_splits") and not isinstance(criterion, type)
 
 
 def as_rule(estimator, y=None, *, own=True, words=None):
-    """The rule that ``estimator.criterion`` means, or None; what its ``criteria`` do not have is refused with the list.
+    """The rule that an estimator chooses by, or None; what its ``criteria`` do not have is refused with the list.
 
     Parameters
     ----------
@@ -151,7 +171,7 @@ def as_rule(estimator, y=None, *, own=True, words=None):
     Rule
         Of a splitter, without y, one that stands for it in a plan.
     """
-    criterion, can = estimator.criterion, estimator.criteria
+    criterion, can = estimator.chooses_by(), estimator.criteria
     folds = "kfold" in can
     if criterion is None:  # a kernel that is to be searched for has to be chosen by something
         return Evidence() if automatic(estimator.get_params(deep=False).get("kernel")) else None
@@ -172,7 +192,9 @@ def as_rule(estimator, y=None, *, own=True, words=None):
 
 def chosen(estimator, kernels, rows, rule, solver, lam, **options):
     """The `SearchResult` of a rule on rows, told where it is unsure: which kernel and λ, as ``optimize`` asks."""
-    return search_rows(
+    for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
+        kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
+    found = search_rows(
         kernels,
         rows,
         rule.restrict(rows.used).in_unit(rows.unit),
@@ -182,7 +204,13 @@ def chosen(estimator, kernels, rows, rule, solver, lam, **options):
         clock=estimator._search_clock(),
         random_state=seed_of(estimator.random_state),
         **{"fixed_lam": estimator.optimize == "kernel", **options},
-    ).warn()
+    )
+    return told(estimator, found)
+
+
+def told(estimator, found):
+    """The `SearchResult`, with a warning where it is unsure; one that nobody has asked for keeps it."""
+    return found if estimator.criterion is None else found.warn()
 
 
 def _as_groups(splitter, y):

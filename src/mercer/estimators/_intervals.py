@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer._cached import Derived
 from mercer._state import check_vectors
 from mercer.estimators._base import KernelRegressor, kept
-from mercer.estimators._protocol import LARGEST, Derived
+from mercer.estimators._protocol import LARGEST
 from mercer.estimators.validation import check_method, held_residuals
 from mercer.gram import Rows
 from mercer.selection.judging import RowsLeftOut

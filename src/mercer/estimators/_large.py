@@ -53,7 +53,7 @@ def landmark_plan(estimator, exact, n, d, targets, solves=False):
     solves : bool, default=False
         Whether all rows may be solved for afterwards.
     """
-    how, why, factors = estimator.approximation, "", 0 if estimator.criterion is None else FACTORS
+    how, why, factors = estimator.approximation, "", 0 if estimator.chooses_by() is None else FACTORS
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
     if isinstance(how, str):
         plan = exact()
@@ -133,7 +133,7 @@ def source_plan(estimator, source):
     m, why = how.m if how.given is None else len(how.given), "The data are read pass by pass."
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": source.t, "why": why}
     options["elsewhere"] = None if source.engine is None else source.engine.room()
-    return plan_landmarks(source.n, source.d, m, factors=0 if estimator.criterion is None else FACTORS, **options)
+    return plan_landmarks(source.n, source.d, m, factors=0 if estimator.chooses_by() is None else FACTORS, **options)
 
 
 def choose_kernel(task, kernels, lam, criterion, *, optimize, merge, seed):

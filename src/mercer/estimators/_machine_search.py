@@ -10,8 +10,7 @@ from mercer._clock import FOREVER
 from mercer._machine import check_memory
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
-from mercer.estimators._base import as_rule, automatic, is_splitter
-from mercer.selection import LOO, KFold
+from mercer.estimators._base import as_rule, is_splitter
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 
@@ -145,7 +144,7 @@ class LamPath:
         return self.status != "ok"
 
 
-def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None):
+def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None, unasked=False):
     """The kernel and λ with the smallest criterion.
 
     Parameters
@@ -159,6 +158,8 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, c
         Of the whole fit.
     report : callable, default=None
         Gets each evaluation; a true answer stops the search.
+    unasked : bool, default=False
+        Whether λ = 1 will do where there is nothing to choose by.
 
     Returns
     -------
@@ -176,6 +177,10 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, c
         found += [] if one is None else [one]
         if search.status == "stopped":
             break
+    if not found and unasked:
+        return Found(
+            SearchResult(kernels[0], 1.0, np.nan, "ok", f"{_name(criterion)} says nothing: lam = 1."), None, None, []
+        )
     if not found:
         raise ValueError(
             f"{_name(criterion)} has no finite value at any lam for {len(kernels)} kernel(s). Give other values "
@@ -217,13 +222,8 @@ def _affordable(criterion, kernels, rows, columns, lam, target, seed, clock):
 
 
 def fold_rule(estimator):
-    """What ``estimator.criterion`` means: LOO, KFold, a splitter as it is, or None.
-
-    λ for a kernel that is searched for has to be chosen by something: leave-one-out, or folds where there is none.
-    """
-    criterion = estimator.criterion
-    if criterion is None and automatic(estimator.kernel):
-        return KFold() if estimator.multi_class == "softmax" else LOO()
+    """What an estimator chooses by: LOO, KFold, a splitter as it is, or None."""
+    criterion = estimator.chooses_by()
     return criterion if is_splitter(criterion) else as_rule(estimator, own=False)
 
 

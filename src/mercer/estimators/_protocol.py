@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _tiles, uncertainty
-from mercer._cached import cached_property
+from mercer._cached import Derived, Unless, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
@@ -25,32 +25,9 @@ from mercer.selection.result import begin, end
 from mercer.solvers.plan import CAUTION
 from mercer.sources.lazily import over_partitions
 
+UNASKED = 30.0  # seconds of a search that nobody has asked for
 SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
-
-
-class Unless:
-    """An attribute that a fitted estimator has all the same, if its fit did not set it."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __get__(self, estimator, owner=None):
-        if estimator is None:
-            return self
-        if not estimator.__sklearn_is_fitted__():
-            raise AttributeError(f"{owner.__name__} is not fitted.")
-        return self.value
-
-
-class Derived:
-    """A method read as an attribute, unless the fit has set one of that name."""
-
-    def __init__(self, function):
-        self.function, self.__doc__ = function, function.__doc__
-
-    def __get__(self, estimator, owner=None):
-        return self if estimator is None else self.function(estimator)
 
 
 class KernelEstimator(Parametrised, Stateful, BaseEstimator):
@@ -142,7 +119,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def _fit_all_or_nothing(self, X, y, *args):
         """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
         self._validate_params()
-        begin(self, X, y, steps=None if self._searches() else 0)
+        begin(self, X, y, steps=0 if self.chooses_by() is None else None)
         fitted = copy.copy(self)
         fitted._clock = clock = Clock(self.time_budget)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
@@ -165,9 +142,9 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         self.fit_report_ = FitReport(said, seconds=clock.seconds)
         del self._clock
 
-    def _searches(self):
-        """Whether the fit will choose something."""
-        return self.criterion is not None
+    def chooses_by(self):
+        """``criterion``, or by what λ is chosen that is not given either; None where the fit chooses nothing."""
+        return self.criterion
 
     def __sklearn_is_fitted__(self):
         """Whether a fit has set ``kernel_``, or anything that ends with an underscore: asked before every answer."""
@@ -181,10 +158,14 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         """New inputs, checked, as the kernel of the fit reads them."""
         return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
+    def _limit(self):
+        """The clock of the fit; half a minute where nobody has asked for a search, nor limited it."""
+        return Clock(UNASKED) if self.criterion is None and not self._clock.limited else self._clock
+
     def _search_clock(self, share=1.0, fits=1):
         """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
         if not self._clock.limited:
-            return self._clock
+            return self._limit()
         if self.plan_.landmarks or self.plan_.neighbours:
             return self._clock.part(share * SEARCHED)
         return self._clock.part(share, keep=CAUTION * fits * self.plan_.last)

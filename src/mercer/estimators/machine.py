@@ -12,7 +12,7 @@ from mercer.dual.columns import LossColumns
 from mercer.dual.working_set import FEW
 from mercer.estimators import _base as base
 from mercer.estimators import _large as large
-from mercer.estimators._auto import proposed
+from mercer.estimators._auto import proposed, ridge_first
 from mercer.estimators._labels import check_labels, signs
 from mercer.estimators._large_machine import fit_machine, read_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
@@ -45,12 +45,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
     loss : Loss or str, default="squared"
         L, from `mercer.losses`, or its name in small letters: "absolute", "epsilon_insensitive", "expectile", "hinge",
         "huber", "logistic", "poisson", "quantile", "squared", "squared_epsilon_insensitive", "squared_hinge".
-    lam : float or array-like, default=1.0
-        λ > 0. With a criterion, the middle of the λ that are tried, or all of them as a list.
+    lam : float or array-like, default=None
+        λ > 0. None is chosen. With a criterion, the middle of the λ that are tried, or all of them as a list.
     criterion : {"loo", "kfold"}, int, splitter, LOO or KFold, default=None
         What chooses λ, and the kernel of a list: the approximate leave-one-out loss (one Newton step backwards for
         smooth losses, the span rule for the others; not with the softmax), or the loss on the folds; each path of λ is
-        warm-started. A splitter sees all rows, also those of weight 0. None takes ``kernel`` and ``lam`` as they are.
+        warm-started. A splitter sees all rows, also those of weight 0. None takes ``kernel`` and ``lam`` as they are;
+        where ``lam`` is not given either it is "loo" (folds with the softmax), for half a minute at most.
     optimize : {"all", "lam", "kernel"}, default="all"
         What is chosen: λ and the kernel of a list, or one of them alone.
     trend : {"constant"} or None, default="constant"
@@ -153,7 +154,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
     learns_lengths = False
 
     def __init__(
-        self, kernel=None, loss="squared", lam=1.0, *, criterion=None, optimize="all", trend="constant",
+        self, kernel=None, loss="squared", lam=None, *, criterion=None, optimize="all", trend="constant",
         non_crossing=False, multi_class="one_vs_rest", max_iter=100, tol=1e-6, solver="auto", approximation="auto",
         time_budget=None, memory=None, random_state=0
     ): ...  # fmt: skip
@@ -161,7 +162,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
     _parameter_constraints = base.constraints(
         __init__,
         loss=[Loss, StrOptions(set(BY_NAME))],
-        lam=[base.POSITIVE, "array-like"],
+        lam=[base.POSITIVE, "array-like", None],
         non_crossing=["boolean"],
         multi_class=[StrOptions({"one_vs_rest", "softmax"})],
     )
@@ -194,6 +195,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
+    def chooses_by(self):
+        return base.unless_given(self, "kfold" if self.multi_class == "softmax" else "loo")
+
     def _fit(self, X, y, sample_weight):
         loss, rule = resolve(self.loss), fold_rule(self)
         if is_source(X):
@@ -209,16 +213,20 @@ class KernelMachine(ProgressSupport, FittedMachine):
         kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
         self.plan_, model = self.plan(rows.n, rows.d, targets=rows.t), None
         if base.automatic(self.kernel):
-            target = np.log1p(y) if loss.positive_only else y
-            model = proposed(self, X, target, weight, loss.classification, self._clock)
+            model = proposed(self, X, self._ridge_target(loss, y), weight, loss.classification, self._clock)
             kernels = [model.kernel_]
+        elif self._lengths_unasked(loss) and not base.too_few(self, rows):
+            kernel, _, sigma = ridge_first(self, X, self._ridge_target(loss, y), weight, self._clock)
+            kernels, loss = [kernel], loss.for_noise(sigma, rows.n) if isinstance(self.loss, str) else loss
+        elif self.plan_.landmarks:
+            kernels = large.settled_on(self, kernels, Arrays(rows.X, rows.y, rows.weight))
         if self.plan_.landmarks:
             source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
-            return fit_machine(self, source, large.settled_on(self, kernels, source), flat, loss, rule)
+            return fit_machine(self, source, kernels, flat, loss, rule)
         columns = self._columns(loss, rows.y, rows.weights())
         columns.refuse_beyond_memory()
-        kernel, lam, starts = kernels[0], self.lam, None
-        if rule is not None:
+        kernel, lam, starts = kernels[0], 1.0 if self.lam is None else self.lam, None
+        if rule is not None and not base.too_few(self, rows):
             kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0])
             if model is not None and model.selection_ is not None:
                 found = model.selection_
@@ -231,6 +239,14 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
         self.regularization_ = base.conventions(float(lam), rows.total)
         self._report(found, rows)
+
+    def _ridge_target(self, loss, y):
+        """What another model learns instead: labels as they are, counts on the scale of their logarithm."""
+        return np.log1p(loss.check_target(y)) if loss.positive_only else y
+
+    def _lengths_unasked(self, loss):
+        """Whether ridge regression is to choose the length scales: nothing was named, and the target is numbers."""
+        return self.kernel is None and self.lam is None and self.criterion is None and not loss.classification
 
     def _columns(self, loss, Y, weight):
         """The problem of each column."""
@@ -282,10 +298,13 @@ class KernelMachine(ProgressSupport, FittedMachine):
         """(kernel, λ, starts) as the criterion chooses them."""
         rule = rule if base.is_splitter(rule) else rule.restrict(rows.used)
         kernels = kernels[:1] if self.optimize == "lam" else kernels
-        lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
-        options = {"target": target, "seed": seed_of(self.random_state), "clock": clock or self._clock}
-        found = choose_column_lam(rule, kernels, rows, columns, lam, **options, report=reporter(self))
-        self.selection_ = found.result.warn()
+        lam = 1.0 if self.lam is None else self.lam
+        lam = np.atleast_1d(lam)[:1] if self.optimize == "kernel" else lam
+        options = {"target": target, "seed": seed_of(self.random_state), "clock": clock or self._limit()}
+        found = choose_column_lam(
+            rule, kernels, rows, columns, lam, **options, report=reporter(self), unasked=self.criterion is None
+        )
+        self.selection_ = base.told(self, found.result)
         self._trial_warnings = found.warnings
         if found.loo is not None:
             self.loo_decision_ = rows.to_rows(found.loo if found.loo.shape[1] > 1 else found.loo[:, 0])
@@ -304,7 +323,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
         self.dual_gap_ = float(sum(column.gap for column in columns))
         self.objective_ = float(sum(column.objective for column in columns))
         self.kkt_violation_ = float(max(column.violation for column in columns))
-        self.n_iter_ = int(max(column.iterations for column in columns))
+        self.n_iter_ = max(1, *(int(column.iterations) for column in columns))
 
     def _report(self, columns, rows):
         """Fill ``fit_report_``, and warn where a column is not at its minimum."""

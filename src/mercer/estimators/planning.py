@@ -18,7 +18,7 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
     Parameters
     ----------
     model : estimator, int, or data that are read, default=None
-        None is a `KernelRidge` with default settings, a number the rows of one; a `mercer.sources.Source` or a path,
+        None is a `KernelRidge` at a given λ, a number the rows of one; a `mercer.sources.Source` or a path,
         with the name of the target as y, the rows that it would read.
     X : array-like, or data that are read, default=None
         Inputs, of which rows and columns are counted; or, after a number of rows, the number of columns.
@@ -40,8 +40,8 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
     >>> import mercer
     >>> mercer.plan(500, 3).solver
     'cholesky'
-    >>> print(mercer.plan(mercer.KernelRidge(memory=2e9), n=100_000, d=10))
-    n = 100000: normal equations on at most ... landmarks
+    >>> print(mercer.plan(mercer.KernelRidge(lam=1.0, memory=2e9), n=100_000, d=10))
+    n = 100000: ... landmarks
     memory  ... of ... GB
     time    about ...
     - ...
@@ -53,7 +53,7 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
     if model is None:
         from mercer.estimators.ridge import KernelRidge
 
-        model = KernelRidge()
+        model = KernelRidge(lam=1.0)
     if X is not None and is_source(X):
         return source_plan(model, as_source(X, y))
     rows = n

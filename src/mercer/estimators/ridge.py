@@ -17,6 +17,7 @@ from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
+from mercer.selection import LOO
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
 from mercer.solvers.fitted import constant_model, examine_fit, left_out
@@ -32,13 +33,14 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
         best by the criterion is taken. "auto" searches over kernel expressions, and λ, by the evidence (or another log
         density given as ``criterion``): see `mercer.selection.search_kernels`.
-    lam : float or array-like of shape (n,), default=1.0
-        λ >= 0 of K + λI; an array is a noise variance for each row. With a criterion, where the search starts (an array
-        then gives the noise of the rows relative to each other).
+    lam : float or array-like of shape (n,), default=None
+        λ >= 0 of K + λI; an array is a noise variance for each row. None is chosen, with the free hyper-parameters of
+        the kernel. With a criterion, where the search starts (an array then gives the noise of the rows relative to
+        each other).
     criterion : {"loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy"}, int, splitter or Rule, default=None
         What chooses λ and the free hyper-parameters of the kernel: a word, so many folds, the folds of a scikit-learn
         splitter, or a rule of `mercer.selection`; "lcurve" and "discrepancy" choose λ alone. None takes ``kernel`` and
-        ``lam`` as they are.
+        ``lam`` as they are; where ``lam`` is not given either it is "loo", for half a minute at most.
     optimize : {"all", "lam", "kernel"}, default="all"
         What is chosen: hyper-parameters and λ, or one of them alone.
     trend : {"constant", "linear"}, Features or None, default="constant"
@@ -129,11 +131,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     criteria = ("loo", "gcv", "evidence", "kfold", "lcurve", "discrepancy")
 
     def __init__(
-        self, kernel=None, lam=1.0, *, criterion=None, optimize="all", trend="constant", solver="auto", merge=True,
+        self, kernel=None, lam=None, *, criterion=None, optimize="all", trend="constant", solver="auto", merge=True,
         approximation="auto", memory=None, time_budget=None, random_state=0
     ): ...  # fmt: skip
 
-    _parameter_constraints = base.constraints(__init__, lam=[Interval(Real, 0, None, closed="left"), "array-like"])
+    _parameter_constraints = base.constraints(
+        __init__, lam=[Interval(Real, 0, None, closed="left"), "array-like", None]
+    )
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -155,8 +159,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def _searches(self):
-        return base.as_rule(self) is not None
+    def chooses_by(self):
+        return base.unless_given(self, "evidence" if base.automatic(self.kernel) else LOO(together=True))
 
     def _fit(self, X, y, sample_weight):
         if not isinstance(X, np.ndarray) and is_source(X):
@@ -175,7 +179,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
                 kernels, lam = [found.kernel_], found.lam_
             return self._fit_landmarks(source, kernels, lam, flat, rows)
         kernel = kernels[0]
-        if rule is not None:
+        if rule is not None and not base.too_few(self, rows):
             kernel, lam = self._select(kernels, rows, lam, rule, solver)
         self._solve(kernel, lam, rows, solver, flat)
 
@@ -205,7 +209,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         if np.ndim(self.lam):
             raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
         self.plan_ = large.source_plan(self, source)
-        self._fit_landmarks(source, kernels, float(self.lam), flat)
+        self._fit_landmarks(source, kernels, 1.0 if self.lam is None else float(self.lam), flat)
 
     def _fit_landmarks(self, source, kernels, lam, flat, rows=None):
         """Fit on landmarks, and set everything that is learnt; ``rows`` are those of the source as points."""
@@ -315,7 +319,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""
-        shared, relative = shared_noise(self.lam, n, "lam")
+        shared, relative = shared_noise(1.0 if self.lam is None else self.lam, n, "lam")
         if relative is None:
             return shared, weight
         return shared, relative if weight is None else weight * relative

@@ -174,8 +174,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def _searches(self):
-        return automatic(self.kernel)
+    def chooses_by(self):
+        return self.criterion if automatic(self.kernel) else None
 
     def _fit(self, X, y, sample_weight):
         first = stand_in(X) if automatic(self.kernel) or not len(self.kernel) else as_kernel(self.kernel[0])

@@ -32,10 +32,11 @@ class SVR(base.KernelRegressor):
     kernel : Kernel, list of Kernel or "auto", default=None
         k; None is a `Matern32` whose length scales are √d times the standard deviation of each column. Of a list the
         best by the criterion is taken. "auto" is what a search over expressions finds; C is then chosen too.
-    C : float, default=1.0
-        The box, as in libsvm: large C follows the data closely.
-    epsilon : float, default=0.1
-        ε >= 0, half the width of the tube, in units of y.
+    C : float, default=None
+        The box, as in libsvm: large C follows the data closely. None is chosen: 3σ/λ, with λ and the noise σ that
+        kernel ridge regression finds by leave-one-out, and its length scales where no kernel is given.
+    epsilon : float, default=None
+        ε >= 0, half the width of the tube, in units of y. None is 3σ√(ln n/n) where C is chosen, else 0.1.
     lam : float, default=None
         λ > 0, instead of C: C = 1/(2λ).
     nu : float, default=None
@@ -127,14 +128,14 @@ class SVR(base.KernelRegressor):
     leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
 
     def __init__(
-        self, kernel=None, C=1.0, epsilon=0.1, *, lam=None, nu=None, criterion=None, optimize="all", trend="constant",
+        self, kernel=None, C=None, epsilon=None, *, lam=None, nu=None, criterion=None, optimize="all", trend="constant",
         tol=1e-3, max_iter=None, time_budget=None, memory=None, random_state=0
     ): ...  # fmt: skip
 
     _parameter_constraints = base.constraints(
         __init__,
-        C=[base.POSITIVE],
-        epsilon=[Interval(Real, 0, None, closed="left")],
+        C=[base.POSITIVE, None],
+        epsilon=[Interval(Real, 0, None, closed="left"), None],
         lam=[base.POSITIVE, None],
         nu=[Interval(Real, 0, 1, closed="right"), None],
         max_iter=[base.COUNT, None],
@@ -159,14 +160,16 @@ class SVR(base.KernelRegressor):
 
     def _fit(self, X, y, sample_weight):
         (kernel, *_), X, y, flat = self._prepare(X, y, auto=True)
-        C = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
-        if not np.isfinite(C) or not np.isfinite(self.epsilon):
-            raise ValueError(f"C = {C} and epsilon = {self.epsilon} must be finite; use a smaller C or a larger lam.")
+        C, epsilon = self._given()
+        if not np.isfinite(C) or not np.isfinite(epsilon):
+            raise ValueError(f"C = {C} and epsilon = {epsilon} must be finite; use a smaller C or a larger lam.")
         self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
         rows = Rows(X, y, weight, None, "targets")
         if self.criterion is not None or base.automatic(self.kernel):
-            kernel, C = self._select(X, y, weight)
+            kernel, C = self._select(X, y, weight, epsilon)
             base.check_kernel(kernel, rows.X)
+        elif self._unasked() and not base.too_few(self, rows):
+            kernel, C, epsilon = self._from_ridge(X, y, weight)
         else:
             (kernel,) = base.settled_kernels(self, [kernel], rows, base.default_kernel)
         self.plan_ = self.plan(rows.given, rows.d)
@@ -175,7 +178,7 @@ class SVR(base.KernelRegressor):
             K = hold(K, self.tol, self.memory)
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "clock": self._clock}
         weight, constant = rows.weights(), base.named_trend(self) is not None
-        found = [fit_target(K, t, weight, C, self.epsilon, self.nu, constant, **options) for t in rows.y.T]
+        found = [fit_target(K, t, weight, C, epsilon, self.nu, constant, **options) for t in rows.y.T]
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
         every = base.conventions(self.lam_, rows.total)
@@ -183,16 +186,34 @@ class SVR(base.KernelRegressor):
         self._report(found, rows)
         self._warn(found)
 
-    def _select(self, X, y, weight):
+    def _given(self):
+        """(C, ε), with 1 and 0.1 for what is not given."""
+        C = (1.0 if self.C is None else self.C) if self.lam is None else 1.0 / (2.0 * self.lam)
+        return C, 0.1 if self.epsilon is None else self.epsilon
+
+    def _unasked(self):
+        """Whether C is to be chosen although no criterion is named."""
+        return self.criterion is None and self.C is None and self.lam is None
+
+    def _from_ridge(self, X, y, weight):
+        """(kernel, C, ε) that are not given: C is the α = r/λ of ridge regression for r of three deviations."""
+        from mercer.estimators._auto import ridge_first  # a fit with a given C does not pay for it
+
+        kernel, lam, sigma = ridge_first(self, X, y, weight, self._clock)
+        self.fit_report_["noise"] = sigma
+        wide = EpsilonInsensitive().for_noise(sigma, len(y) if weight is None else weight.sum()).epsilon
+        return kernel, 3.0 * sigma / lam, wide if self.epsilon is None else self.epsilon
+
+    def _select(self, X, y, weight, epsilon):
         """(kernel, C) as the criterion chooses them for the ε-insensitive loss."""
         if self.nu is not None:
             raise ValueError("criterion chooses C for a given epsilon; with nu, use GridSearchCV.")
+        base.as_rule(self)  # what cannot be is refused in this model's name
         from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
 
         names = ("kernel", "criterion", "optimize", "trend", "memory", "random_state")
         options = {name: getattr(self, name) for name in names} | {"time_budget": self._clock.part(CHOOSING).budget}
-        lam = 1.0 / (2.0 * self.C) if self.lam is None else self.lam
-        found = KernelMachine(loss=EpsilonInsensitive(self.epsilon), lam=lam, **options)
+        found = KernelMachine(loss=EpsilonInsensitive(epsilon), lam=1.0 / (2.0 * self._given()[0]), **options)
         found = found.fit(X, y if y.shape[1] > 1 else y[:, 0], weight)
         self.selection_ = found.selection_
         return found.kernel_, 1.0 / (2.0 * found.lam_)
@@ -202,16 +223,15 @@ class SVR(base.KernelRegressor):
         return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon, C=3.0 * sigma / lam)
 
     def _learnt(self, rows):
-        return {"C": self.C_, "lam": None}
+        return {"C": self.C_, "lam": None, "epsilon": float(np.ravel(self.epsilon_)[0]) if self.nu is None else None}
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         chooses = self.criterion is not None or base.automatic(self.kernel)
-        hard = self.C if self.lam is None else 1.0 / (2.0 * self.lam)
         options = {"memory": self.memory, "tol": self.tol, "compiled": n > FEW, "double": chooses, "folds": chooses}
-        return plan_dual(n, hard=hard, **options)
+        return plan_dual(n, hard=self._given()[0], **options)
 
     def _keep(self, kernel, rows, C, found, flat):
         """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""

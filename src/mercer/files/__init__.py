@@ -168,7 +168,7 @@ def read_header(path):
     >>> from mercer import KernelRidge
     >>> from mercer.files import read_header
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     KernelRidge().fit([[0.0], [1.0]], [0.0, 1.0]).save(Path(folder) / "m.mercer")
+    ...     KernelRidge(lam=1.0).fit([[0.0], [1.0]], [0.0, 1.0]).save(Path(folder) / "m.mercer")
     ...     header = read_header(Path(folder) / "m.mercer")
     >>> header["class"]
     'KernelRidge'

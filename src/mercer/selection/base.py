@@ -243,7 +243,7 @@ class SmoothCriterion(Criterion):
         """W = ∂C/∂K̃; see `value_and_adjoint`."""
         return self.value_and_adjoint(Kinv, y, weight)[1]
 
-    def explicit(self, Kinv, y, weight=None):
+    def explicit(self, Kinv, y, weight=None, **merged):
         """∂C/∂log λ at a fixed K̃: 0 unless λ stands in the formula beside K̃. So ∂C/∂log λ = λ tr W + this."""
         return 0.0
 

@@ -28,6 +28,9 @@ class LOO(SmoothCriterion):
         probability score of the same distribution. The last two judge the amplitude of K and λ as variances.
     weights : {"repeats", "precision"}, default="repeats"
         What w means: a row of weight w counts w times; or its noise variance is λ/w, and it counts once.
+    together : bool, default=False
+        Whether rows of equal inputs are left out together. A row of weight 2 is then the same as two rows; squared
+        errors only.
 
     Examples
     --------
@@ -41,9 +44,15 @@ class LOO(SmoothCriterion):
 
     word = "loo"
 
-    def __init__(self, score="squared", weights="repeats"):
+    def __init__(self, score="squared", weights="repeats", together=False):
         self.score = score
         self.weights = weights
+        self.together = together
+
+    @property
+    def merges(self):
+        """Whether equal inputs are one point, which is left out whole."""
+        return self.together and self.score == "squared"
 
     @property
     def scale_free(self):
@@ -73,14 +82,18 @@ class LOO(SmoothCriterion):
     def with_precisions(self):
         return with_rows(self, weights="precision")
 
-    def value(self, Kinv, y, weight=None):
+    def value(self, Kinv, y, weight=None, spread=None):
         y = rows_of(y)
-        return self._loss(Kinv @ y, Kinv.diag(), weight)[0]
+        return self._loss(Kinv @ y, Kinv.diag(), weight)[0] + self._within(spread, y, weight)
 
-    def value_and_adjoint(self, Kinv, y, weight=None):
+    def value_and_adjoint(self, Kinv, y, weight=None, spread=None):
         alpha = Kinv @ rows_of(y)
         value, g_alpha, g_s = self._loss(alpha, Kinv.diag(), weight)
-        return value, pull(Kinv, alpha, g_alpha, g_s)
+        return value + self._within(spread, rows_of(y), weight), pull(Kinv, alpha, g_alpha, g_s)
+
+    def _within(self, spread, y, weight):
+        """What rows of one input differ by, which no model of the others explains."""
+        return 0.0 if spread is None else float(np.sum(spread)) / (y.shape[1] * total_weight(weight, len(y)))
 
     def _loss(self, alpha, s, weight):
         """(C, ∂C/∂α, ∂C/∂s)."""

@@ -90,10 +90,11 @@ def search_kernels_rows(
 ):
     """`search_kernels` on `Rows`: what estimators call, with a `Clock`."""
     criterion = CRITERIA[criterion]() if isinstance(criterion, str) and criterion in CRITERIA else criterion
-    if not isinstance(criterion, Criterion):
-        raise ValueError(f"criterion={criterion!r} is none; it takes 'evidence', 'loo' or a log density.")
-    if not (criterion.density and criterion.smooth):
-        raise ValueError(f"kernels are compared by a log density, such as Evidence(), not by {criterion.name}.")
+    if not (isinstance(criterion, Criterion) and criterion.density and criterion.smooth):
+        raise ValueError(
+            f"criterion={criterion!r} is nothing that kernels can be compared by; it takes 'evidence', 'loo', or a log "
+            "density of mercer.selection."
+        )
     if len(rows.index) - rows.q < 3:
         raise ValueError(f"there is nothing to choose a kernel by with {len(rows.index)} rows; give one.")
     if rows.n - rows.q < 2:
