@@ -1,12 +1,15 @@
 """A fit on workers of Dask beside the same fit on our own threads, and what a larger cluster would take.
 
     python benchmarks/cluster.py [rows] [landmarks]
+    python benchmarks/cluster.py paper
 
-Everything runs on this machine, one thread for each worker: seconds of the pass that makes the sums and of whole fits;
-then, for m = 2000, of leaves on one thread and of what the caller does alone, and of what a cluster adds: a task that
-does nothing, an m × m sum that is sent, and one that is added; and from these what 10⁸ rows would take.
+Everything runs on this machine, one thread for each worker. The first: seconds of the pass that makes the sums and of
+whole fits, and those of processors, which a busy machine leaves as they are. The second, for m = 2000: of leaves on one
+thread and of what the caller does alone, and of what a cluster adds: a task that does nothing, an m × m sum that is
+sent, and one that is added; and from these what 10⁸ rows would take.
 """
 
+import os
 import statistics
 import sys
 import time
@@ -83,12 +86,31 @@ def paper(m, leaf, back, add, task):
         print(workers, *(f"{part:.0f}" for part in (*parts, sum(parts))), "s", flush=True)
 
 
-def main(n=200_000, m=1000):
+def processor():
+    """Processor seconds of this process so far."""
+    return sum(os.times()[:2])
+
+
+def timed(call, times, client=None):
+    """(seconds, processor seconds of all processes) of a call: the medians."""
+    found = []
+    for _ in range(times):
+        before, start = [processor(), *(client.run(processor).values() if client else ())], time.perf_counter()
+        call()
+        took = time.perf_counter() - start
+        found.append((took, sum([processor(), *(client.run(processor).values() if client else ())]) - sum(before)))
+    return tuple(map(statistics.median, zip(*found, strict=True)))
+
+
+def beside_threads(n=200_000, m=1000):
+    """Print the seconds of a pass and of a fit on threads, on one worker and on two."""
     X, y = problem(n)
-    pass_here = seconds(sums_of(as_source(X, y), m))
+    call = sums_of(as_source(X, y), m)
+    call()
     model(m).fit(X, y)  # everything is loaded
-    fit_here = seconds(lambda: model(m).fit(X, y), 1)
-    print(f"{n} rows, {m} landmarks: threads of this process, pass {pass_here:.2f} s, fit {fit_here:.2f} s", flush=True)
+    here = timed(call, 3), timed(lambda: model(m).fit(X, y), 2)
+    line = "pass {:.2f} s (processor {:.2f} s), fit {:.2f} s ({:.2f} s)"
+    print(f"{n} rows, {m} landmarks: threads of this process,", line.format(*here[0], *here[1]), flush=True)
     one = None
     for workers in (1, 2):
         with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
@@ -96,14 +118,20 @@ def main(n=200_000, m=1000):
             dy = da.from_array(y, chunks=n // 20).persist()
             call = sums_of(as_source(dX, dy), m)
             call()
-            took = seconds(call)
             model(m).fit(dX, dy)
-            fit = seconds(lambda dX=dX, dy=dy: model(m).fit(dX, dy), 1)
-            one = one or (took, fit)
-            line = f"{workers} workers: pass {took:.2f} s, fit {fit:.2f} s; beside one worker {one[0] / took:.2f} and "
-            print(line + f"{one[1] / fit:.2f} times as fast, beside threads {took / pass_here:.2f} and "
-                  f"{fit / fit_here:.2f} times the time", flush=True)  # fmt: skip
-            costs = overhead(client, PAPER) if workers == 2 else None
+            there = timed(call, 3, client), timed(lambda dX=dX, dy=dy: model(m).fit(dX, dy), 2, client)
+            one = one or there
+            faster = [a[0] / b[0] for a, b in zip(one, there, strict=True)]
+            slower = [b[0] / a[0] for a, b in zip(here, there, strict=True)]
+            beside = "; beside one worker {:.2f} and {:.2f} times as fast, beside threads {:.2f} and {:.2f} times"
+            found = line.format(*there[0], *there[1]) + beside.format(*faster, *slower)
+            print(f"{workers} workers:", found, flush=True)
+
+
+def on_paper():
+    """Measure the parts of a pass, and print what 10⁸ rows would take."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
+        costs = overhead(client, PAPER)
     paper(PAPER, leaves(PAPER), *costs)
 
 
@@ -126,4 +154,4 @@ def overhead(client, m):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    on_paper() if sys.argv[1:] == ["paper"] else beside_threads(*map(int, sys.argv[1:]))

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from distributed import Client, LocalCluster
 
-from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks
+from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks, Neighbours
 from mercer._machine import Memory
 from mercer.exceptions import DataError, NotEnoughMemory
 from mercer.gram.rows import constant
@@ -251,6 +251,8 @@ def test_partitions_that_differ_are_named(data):
     text = dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "y": [1.0, 2.0]}), npartitions=1)
     with pytest.raises(DataError, match="column 'a' of partition 0 does not hold numbers"):
         as_source(text, "y").take([0])
+    with pytest.raises(DataError, match="partition 0 of y does not hold numbers: .* labels of classes into 0, 1, 2"):
+        as_source(da.ones((2, 1)), text["a"]).take([0])
     X = da.ones((10, 2), chunks=5)
     with pytest.raises(ValueError, match="X has 10 rows, y has 9"):
         as_source(X, da.ones(9))
@@ -269,6 +271,13 @@ def test_dask_is_not_imported_for_others():
         "assert not {'dask', 'distributed'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
+
+
+def test_what_needs_all_rows_is_refused_in_words(data):
+    X, y, _ = data
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None, approximation=Neighbours(20))
+    with pytest.raises(ValueError, match=r"Neighbours\(.*20.* needs all rows as arrays; data that are read"):
+        model.fit(da.from_array(X[:500], chunks=(100, 3)), y[:500])
 
 
 # ------------------------------------------------------------------------------------------------ new rows

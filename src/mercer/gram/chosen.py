@@ -44,11 +44,12 @@ class ChosenGram(Gram):
         return self.inner.diag()[self.index]
 
     def dense(self, dtype=np.float64, lower=False):
-        """The chosen part as a fresh array, or only its lower triangle."""
+        """The chosen part as a fresh array, or only its lower triangle and tiles on the diagonal."""
         out = np.empty((self.n, self.n), dtype=dtype)
         for i, j in _tiles.spans(self.n, _tiles.ROWS):
             last = j if lower else self.n
-            out[i:j, :last] = self.inner.matrix[self.index[i:j, None], self.index[:last]]
+            rows = self.inner.matrix[self.index[i:j]]
+            out[i:j, :last] = np.take(rows, self.index[:last], axis=1)
         return out
 
     def cross(self, X):

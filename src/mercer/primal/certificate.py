@@ -150,9 +150,11 @@ def told(found, warn):
             NumericalWarning,
         )
     elif found["verdict"] == VERDICTS[2]:
+        falls = found["loo"][-1][1] < found["loo"][0][1]
         warn(
             f"{found['m']} landmarks are not enough: half of them have a leave-one-out error of "
-            f"{found['loo'][-2][1]:.4g}, all of them {found['loo'][-1][1]:.4g}, and it still falls. Use "
+            f"{found['loo'][-2][1]:.4g}, all of them {found['loo'][-1][1]:.4g}, "
+            f"and {'it still falls' if falls else 'so few say little'}. Use "
             f"approximation=Landmarks({found['wanted_m']}) (about {duration(found['wanted_seconds'])}), or more time "
             "or memory."
             if len(found["loo"]) > 1

@@ -94,7 +94,8 @@ class Partitions(Frames):
         try:
             found = np.asarray(piece, dtype=float)
         except (TypeError, ValueError) as error:
-            raise DataError(f"partition {part} of {NAMES[which]} does not hold numbers: {error}") from None
+            what = f"partition {part} of {NAMES[which]} does not hold numbers: {error}. "
+            raise DataError(f"{what}Turn it into numbers first; labels of classes into 0, 1, 2, …") from None
         if which == 2:
             return found
         found = found.reshape(len(found), -1)
