@@ -120,7 +120,7 @@ def kin40k(folder, m=2000, length=2.0):
 
 def trace(folder, m=1000):
     """What is missing of the trace with our landmarks, beside uniform ones."""
-    cover = np.load(os.path.join(folder, "large", "covtype", "covtype.npz"))["X_num"][:20_000].astype(float)
+    cover = np.load(os.path.join(folder, "large", "covtype", "covtype.npz"))["X_num"].astype(float)
     sets = {"kin40k": uci(folder, "kin40k")[0], "protein": uci(folder, "protein")[0], "covtype": cover}
     for name, X in sets.items():
         X = (X - X.mean(axis=0)) / X.std(axis=0)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import GaussianProcessClassifier, Landmarks
@@ -52,13 +53,26 @@ def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
 
 
-def test_objects_and_what_cannot_be(rng):
+def test_objects_and_what_cannot_be(rng, monkeypatch):
     words = ["".join(rng.choice(list("ab" if i % 2 else "cd"), 6)) for i in range(60)]
     y = np.arange(60) % 2
     model = quiet(GaussianProcessClassifier(Spectrum(2), criterion=None, approximation=Landmarks(10)), words, y)
     assert (model.predict(words) == y).all()
     X, f = data(rng, 60)
+    monkeypatch.setattr("mercer.primal.smooth.ON_SAMPLE", 1)
+    early = GaussianProcessClassifier(
+        9.0 * Gaussian(0.3), criterion=None, approximation=Landmarks(choose=X), max_iter=1
+    )
+    with pytest.warns(ConvergenceWarning, match="was not found in time or in max_iter"):
+        quiet(early, X, f > 0)
     for options, match in (({"inference": "ep"}, "inference='laplace'"), ({"held": 10}, "for regression")):
         how = Landmarks(10, held=options.pop("held", 0))
         with pytest.raises(ValueError, match=match):
             GaussianProcessClassifier(Gaussian(), criterion=None, approximation=how, **options).fit(X, f > 0)
+
+
+def test_auto_is_exact_wherever_that_fits():
+    auto, exact = GaussianProcessClassifier(), GaussianProcessClassifier(approximation=None)
+    assert mercer.plan(auto, n=2000, d=3) == mercer.plan(exact, n=2000, d=3)
+    assert mercer.plan(auto, n=10**6, d=3).gram == "landmarks" and mercer.plan(exact, n=10**6, d=3).gram == "dense"
+    assert mercer.plan(GaussianProcessClassifier(inference="ep"), n=10**6, d=3).gram == "dense"

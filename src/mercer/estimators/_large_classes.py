@@ -6,7 +6,9 @@ By neighbours Laplace's approximation is a local one; on landmarks it is one of 
 import math
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from mercer._warn import warn
 from mercer.estimators import _large as large
 from mercer.estimators._gpc_fit import class_model, known_mean, learnt
 from mercer.estimators._labels import stratified_order
@@ -18,24 +20,28 @@ from mercer.inference.links import LINKS
 from mercer.inference.neighbours_classes import NeighbourClasses
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.primal.classes import LandmarkClasses, with_constant
-from mercer.solvers.plan_landmarks import plan_landmarks
+from mercer.solvers.plan_landmarks import plan_landmarks, preferred
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
 from mercer.sources import Arrays
 
 TRIED = 512  # rows left out for each length factor
 FEWER = 256  # landmarks that a length factor is tried with
-FACTORS = (0.5, math.sqrt(0.5), 1.0, math.sqrt(2.0), 2.0)
+FACTORS = (1.0, math.sqrt(0.5), math.sqrt(2.0), 0.5, 2.0)
+STRETCHED = 0.4  # of the time that is left after a search on a subset
 JUDGED = 2048  # rows left out at the end
 CLOSE = 1e-6  # of the objective: what a mode on landmarks may be off by
 
 
-def plan_large(estimator, n, d, functions):
-    """The `Plan` by neighbours, or on landmarks."""
-    how = estimator.approximation.check()
-    if isinstance(how, Landmarks):
-        options = {"memory": estimator.memory, "time_budget": estimator.time_budget, "targets": functions}
-        return plan_landmarks(n, d, how.m if how.given is None else len(how.given), **options)
-    return plan_neighbours(n, d, how.first, memory=estimator.memory)
+def plan_large(estimator, n, d, functions, exact):
+    """The `Plan` by neighbours or on landmarks; None where the exact one, which is called for, is taken."""
+    how, why = estimator.approximation, ""
+    options = {"memory": estimator.memory, "time_budget": estimator.time_budget}
+    if isinstance(how, str):
+        why = preferred(exact(), n, **options) if estimator.inference == "laplace" else ""
+        how = Landmarks() if why else None
+    if how is None or not isinstance(how.check(), Landmarks):
+        return None if how is None else plan_neighbours(n, d, how.first, memory=estimator.memory)
+    return plan_landmarks(n, d, how.m if how.given is None else len(how.given), targets=functions, why=why, **options)
 
 
 def fit_classes(estimator, rows, kernels):
@@ -49,9 +55,9 @@ def fit_classes(estimator, rows, kernels):
         Whose targets are the numbers of the classes.
     kernels : list of Kernel
     """
-    how, classes = estimator.approximation, len(estimator.classes_)
-    estimator.plan_ = plan_large(estimator, rows.n, rows.d, 1 if classes == 2 else classes)
-    way = (_OnLandmarks if isinstance(how, Landmarks) else _Near)(estimator, rows)
+    classes, how = len(estimator.classes_), estimator.approximation
+    how = Landmarks() if isinstance(how, str) else how
+    way = (_OnLandmarks if isinstance(how, Landmarks) else _Near)(estimator, rows, how)
     some = rows.take(np.sort(stratified_order(rows.y[:, 0], how.random_state)[:SUBSET]))
     model = class_model(estimator, some, classes, classes > 2 and estimator.multi_class == "softmax")
     estimator.selection_ = learnt(estimator, model, kernels, some)
@@ -66,8 +72,8 @@ def fit_classes(estimator, rows, kernels):
 class _Way:
     """What both ways share: the numbers of the classes, the link, and the mean of f."""
 
-    def __init__(self, estimator, rows):
-        self.estimator, self.rows, self.number = estimator, rows, rows.y[:, 0].astype(np.int64)
+    def __init__(self, estimator, rows, how):
+        self.estimator, self.rows, self.number, self.how = estimator, rows, rows.y[:, 0].astype(np.int64), how
         self.classes, link = len(estimator.classes_), LINKS[estimator.link]()
         constant = link.constant_variance if estimator.trend == "constant" or estimator.trend is True else 0.0
         self.mean = known_mean(estimator.trend) or 0.0, constant
@@ -80,15 +86,15 @@ class _Near(_Way):
 
     name, inference = "neighbours_", "laplace, local"
 
-    def __init__(self, estimator, rows):
-        super().__init__(estimator, rows)
-        if estimator.approximation.landmarks is not None:
+    def __init__(self, estimator, rows, how):
+        super().__init__(estimator, rows, how)
+        if how.landmarks is not None:
             raise ValueError("a classifier by neighbours has no landmarks.")
 
     def at(self, kernel, fewer=False):
         """Return the posterior with a kernel."""
         common = self.number, self.rows.weights(), self.classes, self.estimator.link, *self.mean
-        return NeighbourClasses(kernel, self.rows.X, *common, self.estimator.approximation.first)
+        return NeighbourClasses(kernel, self.rows.X, *common, self.how.first)
 
     def left_out(self, f, index):
         """P(class) of some rows without them."""
@@ -109,9 +115,8 @@ class _OnLandmarks(_Way):
 
     name, inference = "landmark_classes_", "laplace on landmarks"
 
-    def __init__(self, estimator, rows):
-        super().__init__(estimator, rows)
-        how = estimator.approximation
+    def __init__(self, estimator, rows, how):
+        super().__init__(estimator, rows, how)
         if how.held or how.solve or how.checkpoint is not None:
             raise ValueError("Landmarks(held=, solve=, checkpoint=) are for regression; a classifier has none of them.")
         signs = LabelSigns(np.arange(self.classes))
@@ -143,14 +148,22 @@ class _OnLandmarks(_Way):
     def said(self, f):
         """Return what the report says of it, with words to begin with."""
         points, flat, candidates = self.curve
+        if not f.info["converged"]:
+            warn(
+                "GaussianProcessClassifier: the mode on landmarks was not found in time or in max_iter steps; its "
+                f"probabilities are those of step {f.info['iterations']}. Use a larger time_budget or max_iter.",
+                ConvergenceWarning,
+            )
         return said_enough(f.info["chosen"], points, flat, candidates, self.rows.n, f.info["seconds"])
 
 
 def _stretched(way, kernel, rows):
     """The kernel with all length scales times the factor of the least log loss of rows left out."""
     free = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
-    tried = {}
+    tried, clock = {}, way.estimator._clock.part(STRETCHED)
     for factor in FACTORS if free.any() else ():
+        if clock.spent:
+            break
         one = kernel.with_theta(np.clip(kernel.theta + free * math.log(factor), *kernel.theta_bounds.T))
         own = way.left_out(way.at(one, fewer=True), rows)[np.arange(len(rows)), way.number[rows]]
         tried[factor] = -float(np.log(np.maximum(own, 1e-300)).mean()), one

@@ -1,5 +1,6 @@
 """GaussianProcessClassifier: a Gaussian process behind a link, its integral done in one of four ways."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -66,8 +67,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     tol : float, default=1e-8
         When an approximation has converged: the last change of f relative to 1 + max |f|; with "quadrature" the
         last change of the log evidence.
-    approximation : Landmarks, Neighbours or None, default=None
-        None is exact. `Landmarks` have Laplace's approximation of a function of m landmarks, several classes by one
+    approximation : {"auto"}, Landmarks, Neighbours or None, default="auto"
+        None is exact, whatever it takes; "auto" is exact wherever that fits the memory and the time budget, else, by
+        Laplace's approximation, on landmarks. `Landmarks` have it of a function of m landmarks, several classes by one
         against the rest; `Neighbours` have it within the nearest rows of each input: see the report.
     memory : float, default=None
         Bytes that may be used; None is what the machine has.
@@ -133,7 +135,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     def __init__(
         self, kernel=None, *, inference="laplace", link="logit", multi_class="softmax", criterion="evidence",
         optimize="all", trend="constant", prior="auto", n_samples=1000, temperature=False, starts=3, max_iter=100,
-        tol=1e-8, approximation=None, memory=None, time_budget=None, random_state=0
+        tol=1e-8, approximation="auto", memory=None, time_budget=None, random_state=0
     ): ...  # fmt: skip
 
     _parameter_constraints = base.constraints(
@@ -145,7 +147,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         trend=[StrOptions({"constant"}), "boolean", Real, None],
         n_samples=[Interval(Integral, 20, None, closed="left")],
         temperature=["boolean"],
-        approximation=[Landmarks, Neighbours, None],
+        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, None],
     )
 
     def __sklearn_tags__(self):
@@ -181,7 +183,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         kernels = base.settled_kernels(self, kernels, rows, base.latent_kernel)
         classes = len(self.classes_)
         coupled = classes > 2 and self.multi_class == "softmax"
-        if self.approximation is not None:
+        self.plan_ = self._plan_large(rows.n, rows.d, classes, coupled)
+        if self.plan_ is not None:
             return fit_classes(self, rows, kernels)
         self.plan_ = plan_classes(self, rows.n, rows.d, classes, coupled)
         self._model = class_model(self, rows, classes, coupled)
@@ -200,11 +203,15 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
-        if self.approximation is not None:
-            return plan_large(self, n, d, targets)
         classes = max(2, targets)
         coupled = classes > 2 and self.multi_class == "softmax"
-        return plan_classes(self, n, d, classes, coupled, binding=False)
+        large = self._plan_large(n, d, classes, coupled)
+        return plan_classes(self, n, d, classes, coupled, binding=False) if large is None else large
+
+    def _plan_large(self, n, d, classes, coupled):
+        """The `Plan` by neighbours or on landmarks, or None where the fit is exact."""
+        exact = partial(plan_classes, self, n, d, classes, coupled, binding=False)
+        return plan_large(self, n, d, 1 if classes == 2 else classes, exact)
 
     def _set_results(self, rows):
         """Coefficients, evidence, leave-one-out probabilities and the temperature; returns the losses left out."""
