@@ -39,7 +39,7 @@ def empirical_feature_map(kernel, X, *, rank=None):
     ----------
     kernel : Kernel
     X : collection
-        n inputs.
+        The n inputs whose Gram matrix is taken apart.
     rank : int, default=None
         How many features to keep, those of the largest eigenvalues; None keeps all above rounding.
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge, StackedKernels
+from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge, StackedKernels
 from mercer.kernels import Anova, Categorical, Gaussian, Linear, Matern32
 from mercer.report import collect, write
 
@@ -44,6 +44,8 @@ def models():
     made = {
         "process": (GaussianProcessRegressor(1e8 * Gaussian(SCALE), 1e6, criterion=None), X * SCALE, 1e4 * y),
         "labels": (GaussianProcessClassifier(4.0 * Gaussian(np.ones(4)), criterion=None), X, label),
+        "classes": (KernelMachine(Gaussian(0.8), loss="logistic", lam=0.1), X,
+                    np.array(["<b>a", "b", "c"])[np.digitize(y, [-0.5, 0.5])]),
         "mixed": (KernelRidge(Gaussian(0.5).on("x") * Categorical().on("<u>site</u>"), lam=0.1), table,
                   np.column_stack([y, y**2])),
         "ridge": (KernelRidge(Gaussian(0.8), lam=0.1), X[:, :1], y),
@@ -68,6 +70,7 @@ def pages(tmp_path_factory, models):
     more = {
         "process": {**names, "notes": ["<script>document.title='hacked'</script>"]},
         "labels": names,
+        "classes": names,
         "mixed": {"target": ["<i>a</i>", "<b>b</b>"]},
         "ridge": {},
         "mixture": {},

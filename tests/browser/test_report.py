@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-EVERY = ("process", "labels", "ridge", "mixed", "plain")
+EVERY = ("process", "labels", "classes", "ridge", "mixed", "plain")
 
 
 def sideways(page):
@@ -202,9 +202,33 @@ def test_sliders_begin_with_what_the_model_says(visit, models, name):
     model, X, y = models[name]
     row, now = np.median(X, axis=0)[None], seen.page.locator("#sliders .now").inner_text()
     if name == "labels":
-        assert float(now.removesuffix(" %")) == pytest.approx(100 * model.predict_proba(row)[0, 1], abs=1.5)
+        assert float(now.removesuffix("\u00a0%")) == pytest.approx(100 * model.predict_proba(row)[0, 1], abs=1.5)
     else:
         assert said(now) == pytest.approx(model.predict(row)[0], rel=5e-3)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_sliders_of_several_classes_have_the_probability_of_each(visit, models, width, scheme):
+    seen = visit("classes", width=width, color_scheme=scheme)
+    model, X, _ = models["classes"]
+    row, box = np.median(X, axis=0)[None], seen.page.locator("#sliders")
+    for share in (None, 0.1, 0.9):
+        if share is not None:
+            slider = seen.page.locator("#slider-0")
+            slider.evaluate("(e, s) => { e.value = Number(e.min) + s * (e.max - e.min); "
+                            "e.dispatchEvent(new Event('input')); }", share)  # fmt: skip
+            seen.page.wait_for_timeout(100)
+            column = seen.page.evaluate(
+                "JSON.parse(document.getElementById('findings').textContent).whatif.factors[0].columns[0]"
+            )
+            given = seen.page.evaluate("Number(document.getElementById('slider-0').value)")
+            row[0, column] = given
+        shares = [float(text.removesuffix("\u00a0%")) for text in box.locator(".shares .value").all_inner_texts()]
+        P = model.predict_proba(row)[0]
+        np.testing.assert_allclose(shares, 100 * P, atol=6)
+        assert box.locator(".now").inner_text() == model.classes_[np.argmax(shares)]
+    assert seen.said == []
 
 
 def test_a_category_is_chosen_from_a_list_and_the_middle_comes_back(visit):

@@ -42,7 +42,7 @@ def test_compare(run, cars, tmp_path):
 
 
 def test_plan(run):
-    code, out, _ = run("plan", "--rows", "2e6", "--features", "20", "--memory", "8GB")
+    code, out, _ = run("plan", "--rows", "2e6", "--features", "20", "--memory", "16GB")
     assert code == 0
     assert "n = 2000000: normal equations on at most" in out
     assert "('cg') is predicted to take" in out

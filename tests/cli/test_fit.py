@@ -28,7 +28,7 @@ def test_json_has_the_schema_that_is_documented(run, cars):
     found = json.loads(out)
     assert code == 0
     assert list(found) == ["schema", "mercer", "command", "seed", "data", "model", "score", "test", "notes", "verdict",
-                           "seconds", "warnings", "forecast", "files"]  # fmt: skip
+                           "checks", "seconds", "warnings", "forecast", "files"]  # fmt: skip
     assert found["schema"] == "mercer.fit/1"
     assert found["command"].endswith("-t dist --json --folds 2 --kernel 'Gaussian(1.0)' --fix-kernel")
     assert found["data"]["rows"] == found["data"]["used_rows"] == 24
@@ -89,7 +89,20 @@ def test_targets_that_cannot_be(run, cars, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "".join(f"{i},{i % 2 - 0.5}\n" for i in range(12)), encoding="utf-8")
     assert run("fit", path, "-t", "y", "--model", "poisson")[0] == 3
-    assert "--model gpc treats them as classes" in run("fit", path, "-t", "y", "--no-score")[1]
+
+
+def test_two_numbers_are_two_classes_unless_they_are_said_to_be_numbers(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y,z\n" + "".join(f"{i},{2 * (i > 9) - 1},{i // 8}\n" for i in range(24)), encoding="utf-8")
+    quick = ("--kernel", "Gaussian(0.5)", "--fix-kernel", "--no-score")
+    code, out, _ = run("fit", path, "-t", "y", *quick, "-o", tmp_path / "m.mercer")
+    assert code == 0 and "the target 'y' is -1 or 1 in all rows, two classes unless --numeric 'y'" in out
+    assert "Gaussian process classification" in out
+    assert run("predict", tmp_path / "m.mercer", path)[1].splitlines()[1].startswith("-1,")
+    code, out, _ = run("fit", path, "-t", "y", *quick, "--numeric", "y")
+    assert code == 0 and "kernel ridge regression" in out and "--categorical 'y' makes classes" in out
+    assert "kernel ridge regression" in run("fit", path, "-t", "y", *quick, "--model", "ridge")[1]
+    assert "of 3 whole ones; --categorical 'z'" in run("fit", path, "-t", "z", *quick)[1]
 
 
 def test_labels_are_the_same_in_another_table(run, tmp_path):
@@ -186,7 +199,7 @@ USAGE = [
     (["-t", "dist", "--separator", ";;"], "--separator"),
     (["-t", "dist", "--separator", '"'], "--separator"),
     (["-t", "dist", "--ignore", "dist"], "this is the target"),
-    (["-t", "dist", "--numeric", "dist"], "this is the target"),
+    (["-t", "dist", "--numeric", "dist", "--categorical", "dist"], "one of them"),
     (["-t", "dist", "--categorical", "dist", "--model", "ridge"], "use --model gpc"),
     (["-t", "dist", "-o", "m" * 300], "cannot be written"),
     ([], "--target"),

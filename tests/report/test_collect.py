@@ -140,7 +140,14 @@ def test_three_classes(table):
     found = collect(KernelMachine(Gaussian(0.7), loss="logistic", lam=0.1).fit(X, label), X, label)
     assert found["fit"]["roc"] is None
     assert len(found["fit"]["classes"]) == 3
-    assert "A ROC curve needs two classes" in render(found)
+    page = render(found)
+    assert "Confusion of the rows left out" in page.split('id="checks"')[0]  # on the first screen
+    effect = found["effects"]["curves"][0]
+    assert found["effects"]["classes"] == ["0", "1", "2"]
+    np.testing.assert_allclose(np.sum(effect["each"], axis=0), 1.0, atol=1e-5)  # a curve for each class
+    w = found["whatif"]
+    assert w["classes"] == ["0", "1", "2"] and np.sum(w["typical"]) == pytest.approx(1.0)
+    assert w["error"]["usual"] < 0.05 and np.shape(w["model"]["parts"][0]["coef"])[1] == 3
 
 
 def test_objects_have_no_partial_dependence(rng):

@@ -158,7 +158,7 @@ def test_mixed_tables_have_effects_by_level(mixed, form):
     assert curve["mean"][1] == pytest.approx(model.predict(held).mean(), rel=1e-5)
     assert found["data"]["categories"][0]["distinct"] == 3
     page = page_of(found)
-    assert "Texts have importance, but no curve: seq" in page
+    assert "Texts have importance, but neither curve nor slider: seq" in page
     assert "&lt;b&gt;Oslo" in page
     assert {"linear model", "5 neighbours"} <= {one["name"] for one in found["scores"]["models"]}
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.model_selection import TimeSeriesSplit
 
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, StackedKernels
 from mercer.kernels import Anova, Gaussian, Linear
@@ -116,10 +117,14 @@ def table():
     return X, 1000 * (np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]) + 100 * rng.standard_normal(70)
 
 
-@pytest.fixture(scope="module", params=["ridge", "nested", "process", "mixture", "labels"])
+@pytest.fixture(scope="module", params=["ridge", "nested", "process", "mixture", "labels", "classes"])
 def seen(request, table):
-    """(findings, model, X, y) of four kinds of page."""
+    """(findings, model, X, y) of six kinds of page."""
     X, y = table
+    if request.param == "classes":
+        label = np.array(["low", "mid", "top"])[np.digitize(y, [-300, 300])]
+        model = KernelMachine(Gaussian(0.8), loss="logistic", lam=0.1).fit(X, label)
+        return collect(model, X, label), model, X, label
     if request.param == "labels":
         label = np.where(y > 0, "up", "down")
         model = KernelMachine(Gaussian(0.8), loss="logistic", lam=0.1).fit(X, label)
@@ -216,6 +221,25 @@ def test_rows_that_the_fit_has_not_seen_judge_it_as_it_is():
     machine = KernelMachine(Gaussian(0.5), loss="logistic", lam=0.1).fit(X[:100], label[:100])
     found = collect(machine, X[100:], label[100:], fitted_rows=100, seen=False)
     assert found["scores"]["models"][0]["score"] == pytest.approx(machine.score(X[100:], label[100:]))
+
+
+def test_a_series_is_judged_by_forecasts_alone():
+    """Error, interval and rows to look at are those of the folds; the curve goes on; random folds say nothing."""
+    rng = np.random.default_rng(4)
+    X = np.linspace(0, 6, 80)[:, None]
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(80)
+    model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None)
+    scores = nested_cv(model, X, y, outer=TimeSeriesSplit(4), baselines=True)
+    found = collect(model.fit(X, y), X, y, scores=scores)
+    z = (y - scores.predictions)[16:] / scores.deviations[16:]
+    assert found["uncertainty"]["rows"] == 64
+    assert found["uncertainty"]["coverage"][4] == pytest.approx(np.mean(np.abs(z) <= 1.6448536))
+    assert "forecasts from the rows before" in found["uncertainty"]["how"]
+    assert "forecasts" in found["learning"]["missing"]
+    assert not {one["code"] for one in found["checks"]} & {"M203", "M205", "M207"}
+    one = found["effects"]["one_input"]
+    assert max(one["x"]) == pytest.approx(6.9) and max(one["at"]) == 6.0
+    assert "beyond 6 it is a forecast" in render(found)
 
 
 def test_intervals_are_judged_at_any_number_of_rows():

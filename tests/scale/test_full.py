@@ -119,6 +119,20 @@ def test_rough_kernels_with_little_noise_go_by_blocks(data, monkeypatch):
     assert said["verdict"] == "solved" and apart(exact, slow, X) <= said["distance"] * (1 + 1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.exceptions.NumericalWarning")
+def test_lam_of_all_rows_is_not_that_of_few_landmarks(rng):
+    X = rng.uniform(-2, 2, (900, 3))
+    y = np.sin(4 * X[:, 0]) * np.cos(4 * X[:, 1]) + np.sin(3 * X[:, 2]) + 0.2 * rng.standard_normal(900)
+    exact, few, whole = (
+        KernelRidge(Matern32(1.5), criterion="loo", optimize="lam", approximation=how).fit(X[:600], y[:600])
+        for how in (None, Landmarks(30), Landmarks(30, solve=True))
+    )
+    errors = [np.sqrt(np.mean((model.predict(X[600:]) - y[600:]) ** 2)) for model in (exact, few, whole)]
+    assert errors[2] < 1.1 * errors[0] and errors[2] < 0.8 * errors[1], errors
+    assert whole.lam_ < few.lam_ / 3 and whole.selection_.lam == whole.lam_
+    assert "landmarks alone like" in whole.fit_report_["approximation"]["words"]
+
+
 def test_auto_solves_for_all_rows_where_that_ends_in_time(data, monkeypatch):
     X, y = data[0][:700], data[1][:700]
     for name, value in (("LEAST", 100), ("PATIENCE", 1e-9), ("BEFOREHAND", 60)):

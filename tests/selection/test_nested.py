@@ -359,3 +359,27 @@ def test_a_gaussian_process_is_frozen_by_its_noise(rng):
     frozen = GaussianProcessRegressor(whole.kernel_, whole.lam_, criterion=None)
     expected = [r2_score(y[test], frozen.fit(X[train], y[train]).predict(X[test])) for train, test in folds.split(X)]
     np.testing.assert_allclose(found.plain_scores, expected, rtol=1e-6)
+
+
+def test_simple_models_that_not_all_folds_have_rows_for_are_left_out(rng):
+    """Folds of a series grow: trees, which need 100 rows, are there in the last ones only."""
+    X = np.linspace(0, 3, 150)[:, None]
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(150)
+    result = nested_cv(KernelRidge(Gaussian(0.5), 0.1), X, y, outer=TimeSeriesSplit(3), baselines=True)
+    assert [one["name"] for one in result.baselines] == ["mean", "linear model", "5 neighbours"]
+
+
+def test_processes_state_deviations_in_each_fold(rng):
+    X = np.linspace(0, 4, 60)[:, None]
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(60)
+    model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None)
+    result = nested_cv(model, X, y, outer=TimeSeriesSplit(4))
+    train, test = result.folds[1]
+    std = model.fit(X[train], y[train]).predict(X[test], return_std=True, noisy=True)[1]
+    np.testing.assert_allclose(result.deviations[test], std)
+    assert result.forward and np.isnan(result.deviations[:12]).all()
+    assert result.to_dict()["how"] == "forecasts from the rows before, 4 folds"
+    spread = result.spread(np.arange(2, 62), 70).deviations
+    np.testing.assert_allclose(spread[2 + test], std)
+    other = nested_cv(KernelRidge(Gaussian(0.5), 0.1), X, y)
+    assert other.deviations is None and not other.forward

@@ -52,6 +52,14 @@ READ = {  # what: (content, column, its values, what is said)
     "marks that could be units": ("a,b\nA,C\nC,B\nB,A\n", "a", ["A", "C", "B"], ""),
     "the header again": ("a,b\n1,2\na,b\n3,4\n", "b", [2, 4], "1 row that repeat the header"),
     "two columns of one name": ("a,a,b\n1,2,3\n4,5,6\n", "a (2)", [2, 5], "column 2 has the name 'a'"),
+    "brackets of a ledger": (column(["(12.50)", "13.25", "(7)"]), "x", [-12.5, 13.25, -7.0], "as in a ledger"),
+    "errors behind the number": (column(["1.2 ± 0.1", "1.3±0.2", "1.4 kg"]), "x", [1.2, 1.3, 1.4], "what follows ±"),
+    "minus as it is printed": (column(["−1.5", "2.5", "–3 kg"]), "x", [-1.5, 2.5, -3.0], "'kg'"),
+    "dashes as they are printed": (column(["–", "1.5", "2"]), "x", [None, 1.5, 2.0], "read as missing"),
+    "errors of a spreadsheet": (column(["#DIV/0!", "1.5", "#REF!"]), "x", [None, 1.5, None], ""),
+    "the separator in the first line": ("sep=;\nx;y\n1,5;2\n2,5;3\n", "x", [1.5, 2.5], "decimal comma"),
+    "blanks between the cells": ("x   y\n1.5 2\n 2.5   3\n7 4\n", "x", [1.5, 2.5, 7.0], "blanks stand between"),
+    "a column of words": ("full name\nAnna Lee\nBob Ray\nCy Fox\n", "full name", ["Anna Lee", "Bob Ray", "Cy Fox"], ""),
     "columns that are not there": ("a,b,,\n1,2,,\n3,4,,\n", "b", [2, 4], "2 columns without a name and without cells"),
 }  # fmt: skip
 
@@ -76,6 +84,7 @@ REFUSED = {  # what: (content, words of the message: the place, the remedy)
                            "dates except for row 26: 'soon'.*--missing"),
     "a date that is none": (column([f"{i + 1:02d}.01.2024" for i in range(25)] + ["31.02.2024"]),
                             "row 26: '31.02.2024'"),
+    "a word among few numbers": (column(["1.5", "2", "3", "4", "none yet", "6", "7"]), "row 5: 'none yet'.*--missing"),
     "a cell too many": ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells"),
     "no header": ("1,2\n3,4\n", "no header.*--no-header"),
     "nothing but titles": ("Harvest\n\n", "no rows"),

@@ -49,7 +49,8 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "file": ("", str, "MODEL", "Model file that `mercer fit -o` has written."),
     "target": ("--target -t", str, "NAME", "Column to be predicted."),
     "model": ("--model", str, "NAME", f"{', '.join(MODELS)}. stack is a mixture of the best kernels "
-              "of a search. auto: for numbers stack up to 6,000 rows, else ridge (gp for a series); gpc for text."),
+              "of a search. auto: for numbers stack up to 6,000 rows, else ridge (gp for a series); gpc for text and "
+              "for two values."),
     "kernel": ("--kernel -k", str, "EXPRESSION", "Kernel, such as \"2.0*Gaussian(1.0).on('age') + Linear()\" or "
                "\"Spectrum(3).on('sequence')\". Length scales are in standard deviations of the columns. auto: what a "
                "search over expressions finds; the default for numbers up to 6,000 rows."),
@@ -79,8 +80,9 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "target_transform": ("--target-transform", str, "WORD", f"Model of a function of the target: {', '.join(TARGETS)}; "
                          "auto takes the one with the best density of the target itself."),
     "ignore": ("--ignore", list, "NAME", "Column to leave out. May be repeated."),
-    "categorical": ("--categorical", list, "NAME", "Column of categories. May be repeated."),
-    "numeric": ("--numeric", list, "NAME", "Column of numbers, also if it looks like a row number. May be repeated."),
+    "categorical": ("--categorical", list, "NAME", "Column of categories; may be the target, and repeated."),
+    "numeric": ("--numeric", list, "NAME", "Column of numbers, also if it looks like a row number; may be the target, "
+                "of two values, and repeated."),
     "missing": ("--missing", list, "WORD", "Another word for a missing value. May be repeated."),
     "no_header": ("--no-header", bool, None, "The first line is data; columns are column_1, column_2, …"),
     "skip_lines": ("--skip-lines", whole(0), "N", "Lines above the header; else they are found out."),

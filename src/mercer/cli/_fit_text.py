@@ -54,7 +54,9 @@ def page(result, said=()):
     """The whole result, as text, without notes that were said when the table was read."""
     parts = [_data(result), _model(result)]
     if result.get("verdict"):
-        parts.append("Verdict\n  " + "\n  ".join(result["verdict"]))
+        found = [f"{one['severity']} {one['code']}: {one['text']}\n    → {one['remedy']}" for one in result["checks"]]
+        last = [] if found else result["verdict"][-1:]
+        parts.append("Verdict\n  " + "\n  ".join([*result["verdict"][:-1], *last, *found]))
     if result["score"]:
         parts.append(_score(result["score"]))
     if result["test"]:
@@ -184,7 +186,7 @@ def _score(score):
         error = f" ± {one['error']:.3f}" if len(one["scores"]) > 1 else ""
         rows.append((one["name"], f"{one['score']:.3f}{error}", *numbers))
     lines = [f"Score     {score['how']}: chosen and judged on different rows", table(rows)]
-    if score["optimism"] is not None:
+    if (score["optimism"] or 0.0) >= 0.0005:
         lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")
     best = max(score["baselines"], key=lambda one: one["score"])
     if best["score"] > score["mean"]:

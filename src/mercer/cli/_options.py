@@ -58,14 +58,16 @@ FEWEST = 250  # rows of a search
 FEWEST_FITTED = 3  # rows of a fit
 
 
-# Seconds for a search over kernels, and for repeating it in folds: half a minute of few rows, more beyond.
+# Seconds for a search over kernels, and for repeating it in folds: half a minute of few rows, more beyond. Parts of a
+# series are added one after the other: one that is cut short misses the last, on which what is far ahead depends.
 AUTO_SEARCH, AUTO_FOLDS, FEW_SEARCHED = (9.0, 28.0), (17.0, 60.0), 2000
+SERIES_SEARCH, SERIES_FOLDS = 20.0, 30.0
 
 
 class Budget:
     """The time of a command; without one, every share is None, but for a search over kernels of ``searching`` rows."""
 
-    searching = 0
+    searching, series = 0, False
 
     def __init__(self, settings, session):
         self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
@@ -82,14 +84,15 @@ class Budget:
     def search(self):
         """Seconds for choosing the model; for folds see `folds`."""
         if self.total is None and self.searching:
-            return AUTO_SEARCH[self.searching > FEW_SEARCHED]
+            return max(AUTO_SEARCH[self.searching > FEW_SEARCHED], SERIES_SEARCH if self.series else 0.0)
         return None if self.total is None else SEARCH * self.total
 
     @property
     def folds(self):
         """Seconds for the folds that judge it, from now."""
         if self.total is None:
-            return AUTO_FOLDS[self.searching > FEW_SEARCHED] if self.searching else None
+            least = SERIES_FOLDS if self.series else 0.0
+            return max(AUTO_FOLDS[self.searching > FEW_SEARCHED], least) if self.searching else None
         return max((FOLDS_END if self.page else 1.0) * self.total - self.session.seconds, 0.0)
 
     # ------------------------------------------------------------------------------------------------ rows
@@ -220,6 +223,7 @@ def check_kernel(kernel, recipe, frame):
 
 
 LABELS = ("gpc", "logistic")
+SOME = 3  # rows with each of two numbers, at least, that are taken for two classes
 TITLES = {
     "ridge": "kernel ridge regression",
     "gp": "Gaussian process regression",
@@ -239,19 +243,35 @@ def model_name(settings, column, notes):
     name = settings.model
     if name not in MODELS:
         raise Usage(f"--model: there is no model {name!r}{meant(name, MODELS)} There are {', '.join(MODELS)}")
-    asked = column.name in (settings.categorical or ())
-    labels = asked or (is_text(column) and column.null_count() < len(column)) or str(column.dtype) == "Boolean"
+    asked, number = (column.name in (given or ()) for given in (settings.categorical, settings.numeric))
+    if asked and number:
+        raise Usage(f"--categorical {column.name} and --numeric {column.name}: one of them")
     if is_text(column) and not asked:
         check_mixed(column, target=True)
+    kind = "categories" if asked else None if number else _labels(column, name == "auto")
     if name == "auto":
-        name = "gpc" if labels else "ridge"
-        if labels:
-            kind = "categories" if asked else "text" if is_text(column) else "true or false"
+        name = "ridge" if kind is None else "gpc"
+        if kind is not None:
             notes.append(f"the target {column.name!r} is {kind}: a classifier is fitted (--model gpc).")
-    if labels and name not in LABELS:
+    if kind is not None and name not in LABELS:
         raise Usage(f"--model {name} predicts numbers, but the target {column.name!r} is labels; use --model gpc or "
                     "logistic")  # fmt: skip
     return name
+
+
+def _labels(column, numbers):
+    """What labels a target is, in words; None of numbers. Two ``numbers`` are two classes, if each is in some rows."""
+    from mercer.tabular.columns import as_texts, is_text
+
+    if is_text(column):
+        return None if column.null_count() == len(column) else "text"
+    if str(column.dtype) == "Boolean":
+        return "true or false"
+    counts = column.drop_nulls().value_counts() if numbers and column.dtype.is_numeric() else ()
+    if len(counts) != 2 or counts["count"].min() < SOME:
+        return None
+    both = " or ".join(as_texts(counts[column.name].sort()))
+    return f"{both} in all rows, two classes unless --numeric {column.name!r} says that they are numbers"
 
 
 def check_transform(settings, name):
@@ -342,6 +362,8 @@ def make_estimator(settings, name, criterion, kernel, budget):
         return cls(criterion=criterion, **options)
     if name not in ("ridge", "gp", "gpc", "svr"):
         options["loss"] = name
+    if name == "gpc":  # of several classes Laplace's probabilities are far too cautious; one number mends most of it
+        options["temperature"] = True
     if fixed and name == "gpc":  # it has no λ
         return cls(kernel, criterion=None, **options)
     return cls(kernel, criterion=criterion, optimize="lam" if fixed else "all", **options)

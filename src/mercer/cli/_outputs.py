@@ -10,6 +10,7 @@ from mercer.cli._options import LABELS
 from mercer.cli._session import plain
 
 MOST_SCORED = 6000  # rows of the cross-validation and of the page
+EACH_ROW = ("predictions", "probabilities", "deviations")  # of scores
 RANKED = 400  # rows that say what matters, without a page
 
 
@@ -33,8 +34,8 @@ def result_of(settings, fitted, scored, facts, budget, frame):
         given |= {"optimism": None, "optimism_error": None, "plain_scores": [None] * len(given["scores"])}
     if given is not None:
         scores = scores.spread(rows, len(fitted.rows_)).to_dict()
-        given |= {key: scores[key] for key in ("predictions", "probabilities")}
-    score = None if given is None else {key: given[key] for key in given if key not in ("predictions", "probabilities")}
+        given |= {key: scores[key] for key in EACH_ROW}
+    score = None if given is None else {key: given[key] for key in given if key not in EACH_ROW}
     result = described(settings, fitted, facts, score, len(fitted.rows_))
     result["notes"] = [*facts["reading"], *facts["notes"], *(n for n in fitted.notes_ if n not in facts["notes"])]
     findings = _findings(settings, fitted, given, result, frame, facts["order"], budget)
@@ -88,6 +89,8 @@ def add_page(result, findings, budget, importance=()):
         importance = [(one["name"], one["rise"]) for one in findings["effects"].get("columns", ())]
     result["model"]["importance"] = [list(pair) for pair in importance]
     result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
+    kept = ("code", "severity", "text", "remedy")
+    result["checks"] = [] if findings is None else [{key: one[key] for key in kept} for one in findings["checks"]]
     return result | {"seconds": budget.session.seconds}
 
 
@@ -114,7 +117,7 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
     n = len(fitted.rows_)
     some = some_rows(n, settings.seed)
     if len(some) < n and scores:  # left-out predictions of all of them would take five more fits
-        kept = {key: scores[key] for key in ("predictions", "probabilities") if scores[key] is not None}
+        kept = {key: scores[key] for key in EACH_ROW if scores[key] is not None}
         scores = scores | {key: [values[i] for i in some] for key, values in kept.items()}
     table = frame[fitted.rows_[some]]
     labels = [str(row + 1) for row in order[fitted.rows_[some]]]

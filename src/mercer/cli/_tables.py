@@ -51,11 +51,11 @@ def check_target(frame, target, option="--target"):
 
 
 def check_names(settings, frame, labels=False):
-    """Refuse names of columns that are not there, and the target; ``labels``: --categorical TARGET means labels."""
+    """Refuse names of columns that are not there, and the target; ``labels``: but for --categorical and --numeric."""
     for option in ("ignore", "categorical", "numeric"):
         for name in getattr(settings, option) or ():
             check_target(frame, name, f"--{option}")
-            if name == settings.target and not (labels and option == "categorical"):
+            if name == settings.target and not (labels and option != "ignore"):
                 raise Usage(f"--{option} {name}: this is the target; the option is for the other columns")
     for option in ("id", "group", "time"):
         name = getattr(settings, option, None)
@@ -78,7 +78,10 @@ def as_recipe(settings):
 def load_model(path):
     """(model, header) of a model file."""
     from mercer import files
+    from mercer.tabular.reading import no_file
 
+    if not os.path.exists(path):
+        raise no_file(path)
     header = files.read_header(path)
     model = files.load(path)
     if "recipe_" not in vars(model):

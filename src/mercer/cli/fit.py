@@ -34,6 +34,7 @@ from mercer.tabular.cells import listed
 
 LEAST_SCORED = 10  # rows of the cross-validation
 FOLD = 0.5  # of the time of a fold, for its search
+FEW, CLASS = 5, 6  # different whole numbers, and rows of each, that may be classes
 
 
 def run(settings):
@@ -128,6 +129,7 @@ def _model(settings, frame, kernel, budget):
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
     series = None if labels else series_along(recipe, frame[rows].drop(settings.target))
+    budget.series = series is not None
     _check_forecast(settings, recipe, series)
     if series is not None or settings.time is not None:
         how = f"a series along {series!r}" if settings.time is None else f"in the order of {settings.time!r}"
@@ -214,8 +216,11 @@ def _check_values(settings, name, y, notes):
             f"the target {target!r} is every whole number from {values[0]:g} to {values[-1]:g} once: it may number the "
             "rows, and then there is nothing to learn."
         )
-    elif name not in LABELS and len(values) == 2 < len(y):
-        notes.append(f"the target {target!r} has two values; --model gpc treats them as classes.")
+    elif name not in LABELS and 1 < len(values) <= FEW and CLASS * len(values) <= len(y) and (values % 1 == 0).all():
+        notes.append(
+            f"the target {target!r} is predicted as a number, of {len(values)} whole ones; --categorical {target!r} "
+            "makes classes of them."
+        )
 
 
 def dry_run(settings, facts):

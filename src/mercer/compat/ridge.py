@@ -93,7 +93,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
             The (n, n) kernel matrix for "precomputed".
         y : array-like of shape (n,) or (n, t)
         sample_weight : float or array-like of shape (n,), default=None
-            wᵢ >= 0.
+            wᵢ >= 0: how many rows each row counts for.
 
         Returns
         -------

@@ -34,6 +34,7 @@ STEP = math.sqrt(2.0)  # from one length factor to the next
 FACTORS = 5  # that are tried, at most
 JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
 ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
+DOWN, WORTH = 2.0, 0.001  # factor of λ from one trial to the next, and what of the error one must gain
 BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
 STRETCHED = 0.4  # of the time that is left after a search on a subset
 DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
@@ -221,17 +222,34 @@ def said(estimator, grown, source):
     return report | grown.solver | {"stages": grown.stages, "approximation": grown.certificate}
 
 
-def solved(grown, kernel, rows, clock):
-    """`Solved` for all rows, or None where it came no nearer than the landmarks; the certificate says which.
+def lam_of_all(kernel, rows, lam, b, free):
+    """(λ, error) of all rows, as some of them say that are left out and predicted by their neighbours.
+
+    Landmarks that miss much of K like a large λ. Where it is free, it goes down from theirs while the error falls.
+    """
+    error = left_out_near(kernel, rows, lam, b, JUDGED, NEAR)
+    while free:
+        less = left_out_near(kernel, rows, lam / DOWN, b, JUDGED, NEAR)
+        if not less < (1.0 - WORTH) * error:
+            break
+        lam, error = lam / DOWN, less
+    return lam, error
+
+
+def solved(grown, kernel, rows, clock, free):
+    """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
 
     ``grown`` is the fit on landmarks. The error, a tenth of which may be left, is its, or the smaller one
-    of some rows left out that their neighbours predict.
+    of some rows left out that their neighbours predict. ``free`` is whether λ was chosen, and may be chosen again.
     """
-    fit, found, lam = grown.fit, grown.certificate, grown.fit.lam
+    fit, found = grown.fit, grown.certificate
     s = None if rows.weight is None else np.sqrt(rows.weight)
     unit = math.sqrt(rows.n / rows.total)  # a row of weight w counts w times
     b, loo = plain(fit)[1], found["loo"][-1][1]
-    error = min(loo, left_out_near(kernel, rows, lam, b, JUDGED, NEAR))
+    lam, error = lam_of_all(kernel, rows, fit.lam, b, free)
+    if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
+        return None, lam
+    error = min(loo, error)
     made = solve_all(
         rows.gram(kernel), rows.gram(kernel, np.float32), lam, rows.scaled(rows.y), rows.scaled(rows.H), b,
         ByLandmarks(kernel, rows.X, fit.chosen.points, fit.chosen.L, lam, s), proof.CERTIFIED * error / unit, clock,
@@ -242,15 +260,16 @@ def solved(grown, kernel, rows, clock):
     if verdict != "solved" and not math.hypot(rms, error) < loo:  # errors of predictions, both
         found["words"] += f" {passes} passes over all rows came no nearer to the exact fit ({rms:.3g}): these stay."
         proof.told(found, warn)
-        return None
+        return None, fit.lam
     words = f"{verdict}: {passes} passes over {rows.n} points by {made.info['method']}. The exact fit is within "
     words += f"{rms:.3g} (rms over the rows; "
     words += f"{rms / error if error else math.inf:.2g} of the error of predictions, about {error:.3g}); that of "
     words += f"{found['m']} landmarks was known to be within {found['distance']:.3g}."
     words += "" if verdict == "solved" else " The time budget ended before it was a tenth."
+    words += "" if lam == fit.lam else f" λ is {lam:.3g} for all rows; landmarks alone like {fit.lam:.3g} better."
     found |= {"verdict": verdict, "words": words, "distance": rms, **made.info}
     found["distance_relative"] = rms / error if error else math.inf
-    return made
+    return made, lam
 
 
 # ------------------------------------------------------------------------------------- rows that join and leave

@@ -230,7 +230,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         self.fit_report_.update(said, posteriors=[dict(info) for info in self._posterior.infos])
 
     def _left_out_rows(self):
-        proba, how = self.loo_probabilities_, "leave-one-out probabilities at the kernel of the fit"
+        proba = tempered(self.loo_probabilities_, self.temperature_)  # as predict_proba has them
+        how = "leave-one-out probabilities at the kernel of the fit"
         best = self.classes_[proba.argmax(axis=1)].astype(object)
         return RowsLeftOut(np.where(np.isfinite(proba[:, 0]), best, None), how, proba=proba)
 

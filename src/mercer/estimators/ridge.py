@@ -16,7 +16,6 @@ from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Rows
 from mercer.gram.rows import constant, safe_unit
-from mercer.primal import certificate as proof
 from mercer.primal import kept
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
@@ -218,18 +217,18 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             options = {"optimize": self.optimize, "merge": self.merge, "seed": seed_of(self.random_state)}
             kernel, found = large.choose_kernel(task, kernels, lam, criterion, **options)
         grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
-        if found is not None:
-            self.selection_ = found
         points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
-        needed = task.how.solve and grown.certificate["verdict"] != proof.VERDICTS[0]
-        whole = large.solved(grown, kernel, rows, self._clock) if needed else None
+        whole, self.lam_ = None, grown.fit.lam
+        if task.how.solve:
+            whole, self.lam_ = large.solved(grown, kernel, rows, self._clock, rule is not None)
         if whole is not None:
             points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
             self.point_index_ = rows.point_index()
         self._set_model(kernel, points, alpha * unit, b[0] * unit if b.size else b, flat)
-        self.lam_ = grown.fit.lam
         self.rkhs_norm_ = float(norm[0]) if flat else norm
         self.regularization_ = base.conventions(self.lam_, grown.fit.sums.weight)
+        if found is not None:
+            found.lam, self.selection_ = self.lam_, found
         self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
         self.fit_report_.update(large.said(self, grown, source))
 

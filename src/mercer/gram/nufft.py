@@ -47,7 +47,8 @@ def to_waves(u, c, J, own=False):
     lib, shape = (None if own else library()), tuple(2 * j + 1 for j in J)
     if lib is not None:
         call = getattr(lib, f"nufft{len(J)}d1")
-        return call(*np.ascontiguousarray(u.T), c.astype(complex), shape, isign=-1, eps=1e-12)
+        # on one thread: several add to one grid in any order, and the last bits would differ from run to run
+        return call(*np.ascontiguousarray(u.T), c.astype(complex), shape, isign=-1, eps=1e-12, nthreads=1)
     sizes = _sizes(J)
     flat = np.zeros(int(np.prod(sizes)))
     for part in _blocks(len(u), flat.size):

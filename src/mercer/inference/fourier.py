@@ -32,7 +32,7 @@ class FourierPosterior:
     """m(x) = φ(x)ᵀβ + h(x)ᵀb,  (DΦᵀWΦD + λI)β = DΦᵀW(y − Hb).
 
     Few waves, as a smooth kernel has, are factored, and give variances, left-out rows and the evidence exactly. With
-    many, variances are those of the nearest rows, which say nearly all of a rough function.
+    many, these are those of the nearest rows, which say nearly all of a rough function.
 
     Attributes
     ----------
@@ -57,11 +57,14 @@ class FourierPosterior:
         """Return the posterior of some rows; TooManyWaves where its first grid has more than ``most``."""
         low, high = box_of(rows, lam)
         eps, found, report = _refined(kernel, rows, lam, how, (low, high), most, clock)
-        terms = criterion.terms(found, found.quad, rows.weight, **criterion.extras(rows))
-        own = (found.b, found.L, tuple(terms.values()))
-        near = NeighbourPosterior(kernel, rows, lam, how.k, how.random_state, None, None, *own)
+        few, own = isinstance(found.system, FactoredWaves), (kernel, rows, lam, how.k, how.random_state)
+        if few:
+            terms = tuple(criterion.terms(found, found.quad, rows.weight, **criterion.extras(rows)).values())
+            near = NeighbourPosterior(*own, None, None, found.b, found.L, terms)
+        else:  # probes on the finest grid would take longer than all the rest
+            near = NeighbourPosterior.fit(*own, criterion, known=(found.b, found.L))
         self = cls(near, eps, low, high, found.coef, report)
-        self._factor = found.system if isinstance(found.system, FactoredWaves) else None
+        self._factor = found.system if few else None
         return self
 
     def state(self):
@@ -103,7 +106,9 @@ class FourierPosterior:
     ordered = property(lambda self: self.near.ordered, doc="Of the neighbours.")
     local = property(lambda self: self.waves.count > FEW, doc="Whether variances are those of neighbours.")
     more = "approximation=Fourier(k={})"
-    log_evidence = property(lambda self: self.near.log_evidence, doc="log p(y), restricted where there is a trend.")
+    log_evidence = property(
+        lambda self: self.near.log_evidence, doc="log p(y): exact with few waves, or by neighbours."
+    )
 
     def report_words(self):
         """How far the mean is off, as far as is known."""

@@ -184,11 +184,14 @@ class Shared:
         Points, columns of the trend, λ.
     """
 
-    def __init__(self, ordered, k, most=None):
+    def __init__(self, ordered, k, most=None, known=None):
         self.n, self.q, self.lam = len(ordered.X), ordered.q, ordered.lam
         self._ordered, self._k = ordered, min(k, max(self.n - 1, 1))
-        self.used, self.dropped = self.n if most is None else min(self.n, most), 0
-        self._solve()
+        self.used, self.dropped = 0 if known else self.n if most is None else min(self.n, most), 0
+        if known:
+            self.beta, self.L = known
+        else:
+            self._solve()
         self._logdet = 2.0 * float(np.log(np.diagonal(self.L)).sum())
         if self.used < self.n:
             self._estimate(min(self.n, ESTIMATED))
@@ -253,7 +256,7 @@ class NeighbourPosterior:
         self.terms, self._ordered = terms, None
 
     @classmethod
-    def fit(cls, kernel, rows, lam, k, seed, criterion, basis=None):
+    def fit(cls, kernel, rows, lam, k, seed, criterion, basis=None, known=None):
         """Return the posterior of some rows.
 
         Parameters
@@ -268,9 +271,11 @@ class NeighbourPosterior:
             The evidence.
         basis : (points, L), default=None
             Landmarks of the global part.
+        known : (beta, factor), default=None
+            What the rows share, where it was found in another way.
         """
         ordered = OrderedRows(kernel, rows, lam, seed, basis)
-        shared = Shared(ordered, k, SHARED if basis is None else None)
+        shared = Shared(ordered, k, SHARED if basis is None else None, known)
         found = criterion.terms(shared, shared.quad, rows.weight, **criterion.extras(rows))
         points, L = (None, None) if basis is None else basis
         self = cls(kernel, rows, lam, k, seed, points, L, shared.beta, shared.L, tuple(found.values()))

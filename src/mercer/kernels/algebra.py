@@ -143,7 +143,7 @@ class Scaled(FromParts):
     ----------
     kernel : Kernel
     scale : float, default=1.0
-        c > 0.
+        c > 0, which the kernel is multiplied by: the amplitude, a variance.
     scale_bounds : pair or "fixed", default=None
         What a search may choose; None is (1e-10, 1e10).
 

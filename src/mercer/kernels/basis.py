@@ -37,7 +37,7 @@ class Features(Kernel):
         Parameters
         ----------
         X : collection
-            n inputs.
+            The n inputs whose features are asked for.
         """
 
     def _slopes(self, X):
@@ -227,7 +227,7 @@ class GaussianBasis(_Bumps):
     centres : array-like of shape (M, d), or (M,) for one column
         μ₁, …, μ_M.
     width : float, default=1.0
-        w > 0.
+        w > 0: how far a bump reaches, in units of x.
     width_bounds : pair or "fixed", default=None
         What a search may choose; None is (1e-5, 1e5).
 
@@ -260,7 +260,7 @@ class SigmoidBasis(_Bumps):
     centres : array-like of shape (M, d), or (M,) for one column
         μ₁, …, μ_M.
     width : float, default=1.0
-        w > 0.
+        w > 0: how far a step takes to rise, in units of x.
     width_bounds : pair or "fixed", default=None
         What a search may choose; None is (1e-5, 1e5).
 

@@ -15,7 +15,7 @@ class Constant(Kernel):
     Parameters
     ----------
     value : float, default=1.0
-        c >= 0.
+        c >= 0, the value for all pairs.
     value_bounds : pair or "fixed", default=None
         What a search may choose; None is (1e-10, 1e10).
 
@@ -162,7 +162,7 @@ class ArcCosine(Kernel):
     Parameters
     ----------
     order : {0, 1, 2}, default=1
-        n.
+        n: 0 for steps, 1 for ramps, 2 for smoother features of one layer.
 
     Examples
     --------

@@ -161,7 +161,7 @@ class Matern(Radial):
 
     @property
     def smoothness(self):
-        """ν."""
+        """ν: samples have ⌈ν⌉ − 1 derivatives."""
         return float(self._positive("nu"))
 
     def _argument(self, s):

@@ -77,7 +77,7 @@ class Radial(Kernel):
 
     @abstractmethod
     def phi(self, s):
-        """φ(s)."""
+        """φ(s), the kernel as a function of s, the scaled squared distance."""
 
     @abstractmethod
     def dphi(self, s):

@@ -24,7 +24,7 @@ class Squared(Loss):
         return -2.0 * (np.asarray(y, dtype=float) - f)
 
     def hess(self, y, f):
-        """2."""
+        """2, the same for all rows."""
         return np.full(np.broadcast(y, f).shape, 2.0)
 
     def dual(self, y, c):

@@ -25,7 +25,7 @@ class EvidenceSurfaceDisplay(Display):
     first, second : ndarray of shape (p,), (q,)
         Their values.
     values : ndarray of shape (q, p)
-        log p(y).
+        log p(y), the log evidence, at each place of the grid.
     chosen : (float, float)
     best : float
         log p(y) at the chosen point.

@@ -21,7 +21,7 @@ class PosteriorDisplay(Display):
         x, ascending.
     mean, latent_std, noisy_std : ndarray of shape (m,)
     x, y : ndarray of shape (n,), default=None
-        The data.
+        The rows that are drawn as points: one input and the target.
     samples : ndarray of shape (m, s), default=None
         Paths of f.
     fitted : bool, default=True
@@ -33,7 +33,7 @@ class PosteriorDisplay(Display):
     ax_, figure_ : Axes, Figure
         Where it is drawn.
     line_ : Line2D
-        The mean.
+        The line of the posterior mean.
     latent_band_, noisy_band_ : PolyCollection or None
     points_ : PathCollection or None
     samples_ : list of Line2D

@@ -49,6 +49,7 @@ class Case:
     fitted_rows: int = 0
     selection: object = None
     seen: bool = True
+    forward: bool = False
 
     @cached_property
     def factors(self):

@@ -1,5 +1,7 @@
 """collect: a fitted model and its rows become findings."""
 
+from dataclasses import replace
+
 from mercer.report._case import LEFT_OUT, left_out, make_case
 from mercer.report._data import data_section, landmarks_section, local_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
@@ -87,6 +89,7 @@ def collect(
         estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection, seen
     )
     judged, held = (None, None) if scores is None else given_scores(case, scores)
+    case = replace(case, forward=judged is not None and judged["forward"])
     every = left_out(case) if _asked(case, held) else None
     targets, case = (None, case) if every is None else targets_section(case, every)
     stated = held if every is None else case.about_target(every)
@@ -128,7 +131,7 @@ def ranked(estimator, X, y, feature_names=None):
     Parameters
     ----------
     estimator : KernelEstimator
-        Fitted.
+        The fitted model.
     X, y
         Rows of the fit, or some of them.
     feature_names : sequence of str, default=None
@@ -160,4 +163,4 @@ def _asked(case, held):
         return True
     if case.classes is not None:
         return held.proba is None
-    return model.probabilistic and (not case.seen or (case.n <= LEFT_OUT and not case.sampled))
+    return model.probabilistic and held.std is None and (not case.seen or (case.n <= LEFT_OUT and not case.sampled))

@@ -17,6 +17,17 @@ SHUFFLED_ENTRIES = 2e8  # values of the kernel that the shuffling may ask for
 COVERAGE = 0.9  # of the intervals that the page shows
 
 
+def several(case):
+    """Whether there are probabilities of more than two classes: each has a curve of its own."""
+    return case.classes is not None and len(case.classes) > 2 and hasattr(case.model, "predict_proba")
+
+
+def named(case, most):
+    """Numbers of the commonest classes, in their order."""
+    counts = np.bincount(np.searchsorted(case.classes, case.y), minlength=len(case.classes))
+    return np.sort(np.argsort(-counts, kind="stable")[:most])
+
+
 def what(case):
     """What the curves show."""
     if case.classes is None:
@@ -41,20 +52,25 @@ def values(case, X):
     return found if found.ndim == 1 else found[:, 0]
 
 
+def _answers(case, X):
+    """All that is predicted, one column for each class where there are several."""
+    return quietly(case.model.predict_proba, X) if several(case) else values(case, X)[:, None]
+
+
 def importance(case):
     """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all."""
     repeats = REPEATS if len(case.factors) <= WIDE else 1
     count = int(SHUFFLED_ENTRIES / (case.fitted_rows * repeats * max(len(case.factors), 1)))
     rows = case.shown(min(max(count, LEAST_SHUFFLED), SHUFFLED))
-    base = values(case, case.take(rows))
+    base = _answers(case, case.take(rows))
     unit = float(np.abs(base).max()) or 1.0
-    scale = float((base / unit).std()) or 1.0
+    scale = float(np.sqrt(np.sum((base / unit).var(axis=0)))) or 1.0
     rng = np.random.default_rng(0)
     X, order = case.take(np.tile(rows, repeats)), np.concatenate([rng.permutation(len(rows)) for _ in range(repeats)])
     rise = np.zeros(len(case.factors))
     for j, factor in enumerate(case.factors):
-        moved = values(case, shuffled(case, X, factor, order)).reshape(repeats, -1) - base
-        rise[j] = np.mean(np.sqrt(np.mean((moved / unit) ** 2, axis=1))) / scale
+        moved = _answers(case, shuffled(case, X, factor, order)).reshape(repeats, *base.shape) - base
+        rise[j] = np.mean(np.sqrt(np.mean(np.sum((moved / unit) ** 2, axis=2), axis=1))) / scale
     return rise
 
 
@@ -213,8 +229,9 @@ def _cell(factor, places):
 CURVES = 4  # columns with a curve of partial dependence: three on the first screen
 POINTS, AVERAGED = 25, 40  # points of a curve, rows it is an average over
 SHOWN_LEVELS = 10  # levels of a category with a mark
+SHOWN_CLASSES = 5  # classes with a curve
 COLUMNS = 40
-FINE = 120  # points of the curve of a single input
+FINE, AHEAD = 120, 0.15  # points of the curve of a single input, and how far a series is foreseen, of its length
 MEASURE = "root mean square change of the prediction when the column is shuffled, in its standard deviations"
 
 
@@ -235,6 +252,7 @@ def effects_section(case, left):
         "more": len(factors) - len(rows),
         "measure": MEASURE,
         "what": what(case),
+        "classes": [str(case.classes[k]) for k in named(case, SHOWN_CLASSES)] if several(case) else None,
         "band": "posterior" if _process(case) else "rows",
         "curves": [dependence(case, factor) for factor in moving[:CURVES]],
         "one_input": one_input(case, left, moving[0]) if len(moving) == 1 and len(factors) == 1 else None,
@@ -244,12 +262,16 @@ def effects_section(case, left):
 
 
 def one_input(case, left, factor):
-    """The rows of a single column of numbers, the fitted curve, and its 90 % interval; None for levels and labels."""
+    """The rows of a single column of numbers, the fitted curve, and its 90 % interval; None for levels and labels.
+
+    Of a series that was judged by forecasts the curve goes on beyond its end.
+    """
     if factor.kind != NUMBER or case.classes is not None:
         return None
     shown = case.shown()
-    places = np.linspace(factor.values.min(), factor.values.max(), FINE)
-    Z = put(case, case.take(np.zeros(FINE, dtype=int)), factor, places)
+    end = factor.values.max() + (AHEAD * np.ptp(factor.values) if case.forward else 0.0)
+    places = np.linspace(factor.values.min(), end, FINE * (3 if case.forward else 1))
+    Z = put(case, case.take(np.zeros(len(places), dtype=int)), factor, places)
     f, half = case.predict(Z), half_width(case, left, Z)
     return {
         "name": factor.name,
@@ -296,10 +318,13 @@ def dependence(case, factor):
     """The prediction averaged over rows, with one factor at each value of a grid; the band says how sure that is."""
     places = grid(factor, POINTS)
     rows = case.take(case.shown(AVERAGED))
-    mean, down, up = [], [], []
+    mean, down, up, each = [], [], [], []
     for value in places:
         Z = put(case, rows, factor, value)
-        if _process(case):
+        if several(case):
+            each.append(quietly(case.model.predict_proba, Z).mean(axis=0)[named(case, SHOWN_CLASSES)])
+            f, ends = each[-1][:1], each[-1][[0, 0]]
+        elif _process(case):
             f, sd = _average(case, Z)
             ends = f.mean() - 2 * sd, f.mean() + 2 * sd
         else:
@@ -309,6 +334,7 @@ def dependence(case, factor):
         down.append(float(ends[0]))
         up.append(float(ends[1]))
     out = {"name": factor.name, "mean": np.array(mean), "low": np.array(down), "high": np.array(up)}
+    out |= {"each": np.array(each).T} if each else {}
     if factor.kind == NUMBER:
         return {**out, "x": factor.shown(places), "dates": factor.dates}
     return {**out, "x": np.arange(len(places)), "levels": [factor.levels[k] for k in places],

@@ -83,7 +83,14 @@ class Factor:
         if self.kind == LEVELS:
             return self.levels[value]
         found = float(self.shown(value))
-        return day(found) if self.dates else number(found, 4)
+        return day(found) if self.dates else number(found, self.digits)
+
+    @property
+    def digits(self):
+        """Digits that tell its values apart: 1958.25 of years, −122.23 of degrees."""
+        wide = abs(self.scale) * float(np.ptp(self.values))
+        far_off = np.abs(self.shown([self.values.min(), self.values.max()])).max()
+        return 4 if not 0 < wide < far_off else min(4 + max(int(np.log10(far_off / wide)), 0), 9)
 
     def level_of(self, place):
         """What a column of X is called: of several that are one category the level that it stands for."""
@@ -127,7 +134,7 @@ def find_factors(case, units=None):
         places = _read(case.kernel, case.X) if table or array else []
         labels = all_short(places) if table else [case.names[place] for place in places]
         codes = _categorical(case.kernel, case.X) if places else set()
-        found = [_of_values(label, place, _column(case.X, place), place in codes)
+        found = [_of_values(label, place, column_of(case.X, place), place in codes)
                  for label, place in zip(labels, places, strict=True)]  # fmt: skip
     return [_in_units(factor, (units or {}).get(factor.columns[0])) for factor in found]
 
@@ -201,7 +208,7 @@ def _of_values(name, place, values, category):
                   [short(state, 40) for state in states], states)  # fmt: skip
 
 
-def _column(X, place):
+def column_of(X, place):
     """The values of one column."""
     return X[place] if is_table(X) else X[:, place]
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from mercer.report._html import last_doubling, percent, show
+from mercer.report._html import day, last_doubling, number, percent, show
 from mercer.report.charts import (
     BROAD,
+    COLOURS,
     SIZE,
     SMALL,
     along,
@@ -28,10 +29,13 @@ FIRST = 3  # effects on the first screen
 def effect_charts(s, first):
     """Partial dependence of the three strongest columns, or of the others, all on one scale."""
     e = s["effects"]
-    if "curves" not in e or (first and e.get("one_input")):
+    if "curves" not in e or e.get("one_input"):
         return []
     scale = axis(e["what"], [values for one in e["curves"] for values in (one["low"], one["high"])])
-    chosen = range(FIRST) if first else range(0 if e.get("one_input") else FIRST, len(e["curves"]))
+    if e.get("classes"):
+        scale = axis("probability", [[0.0, 1.0]], margin=0.02)
+    few = FIRST - bool(e.get("classes"))  # a table of classes is as wide as two
+    chosen = range(few) if first else range(few, len(e["curves"]))
     return [_effect(j, e["curves"][j], e, scale, SMALL if first else SIZE) for j in chosen if j < len(e["curves"])]
 
 
@@ -42,6 +46,8 @@ def one_input_charts(s):
         return []
     x, y = one["x"], axis(s["title"], [one["measured"], one["mean"], one["low"] or [], one["high"] or []])
     marks = [line(x, one["mean"], "model", "orange")]
+    last = day(max(one["at"])) if one["dates"] else number(max(one["at"]), 6)
+    ahead = f"; beyond {last} it is a forecast" if max(x) > max(one["at"]) else ""
     marks = [points(one["at"], one["measured"], "rows", text=one["labels"]), *marks]
     if one["low"]:
         marks.insert(0, band(x, one["low"], one["high"], f"{percent(one['coverage'])} interval of a new row", "sky"))
@@ -49,12 +55,36 @@ def one_input_charts(s):
         "curve", f"{s['title']} against {one['name']}", "Dots are the rows, the line is what the model predicts, the "
         "band is where a new row is expected.",
         axis(one["name"], [x, one["at"]], margin=0.02, dates=bool(one["dates"])), y, marks,
-        f"The curve goes from {show(min(one['mean']))} to {show(max(one['mean']))}.", size=BROAD,
+        f"The curve goes from {show(min(one['mean']))} to {show(max(one['mean']))}{ahead}.", size=BROAD,
     )]  # fmt: skip
+
+
+def _each_class(j, one, classes, scale, size):
+    """The probabilities of several classes along a column."""
+    if one.get("levels"):
+        x, kind = level_axis(one["name"], one["levels"]), {"big": True}
+        marks = [points(one["x"], p, name, colour, **kind) for p, name, colour in _coloured(one["each"], classes)]
+    else:
+        x = axis(one["name"], [one["x"]], margin=0.01, dates=bool(one.get("dates")))
+        marks = [line(one["x"], p, name, colour) for p, name, colour in _coloured(one["each"], classes)]
+    best = [classes[k] for k in np.argmax(one["each"], axis=0)]
+    order = [best[0], *(b for a, b in zip(best[:-1], best[1:], strict=True) if a != b)]
+    said = f"The likeliest is {order[0]} throughout." if len(order) == 1 else f"The likeliest: {', then '.join(order)}."
+    if one.get("levels"):
+        said = "The likeliest: " + ", ".join(f"{b} for {a}" for a, b in zip(one["levels"], best, strict=True)) + "."
+    read = "The probability of each class, averaged over rows, as only this column changes."
+    return chart(f"effect-{j}", f"Effect of {one['name']}", read, x, scale, marks, said, None, size)
+
+
+def _coloured(each, classes):
+    """(probabilities, class, colour) of each class."""
+    return zip(each, classes, COLOURS, strict=False)
 
 
 def _effect(j, one, e, scale, size):
     """A curve with its band; of a category a mark for each level."""
+    if e.get("classes"):
+        return _each_class(j, one, e["classes"], scale, size)
     shade = "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
     x, marks, note = along(one, one["x"], one["mean"], shade, "average")
     low, high = min(one["mean"]), max(one["mean"])
@@ -144,6 +174,13 @@ def learning_words(found):
         where = f"{times:.2f} times the noise floor" if times >= 1 else "at the noise floor"
         said += f" It ends {where} (from {floor['how']})."
     return said
+
+
+def first_charts(s):
+    """The charts of the first screen: how good, what matters most; of objects, whether it is sure and would gain."""
+    made = [*first_chart(s), *one_input_charts(s), *effect_charts(s, True)]
+    spare = [*uncertainty_charts(s)[:1], *learning_charts(s)] if len(made) < 2 else []
+    return [*made, *({**one, "size": SMALL} for one in spare)]
 
 
 def data_charts(s):

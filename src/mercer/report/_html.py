@@ -52,7 +52,8 @@ def percent(value):
 
 def pair(one):
     """A score with its error."""
-    return f"{one['score']:.3g} ± {one['error']:.2g}" if one["error"] else f"{one['score']:.3g}"
+    said = f"{one['score']:.3g} ± {one['error']:.2g}" if one["error"] else f"{one['score']:.3g}"
+    return said.replace("-", "−")
 
 
 def show(value):
@@ -135,7 +136,8 @@ def join(children):
         if isinstance(child, list | tuple):
             out.append(join(child))
         else:
-            out.append(child if isinstance(child, Safe) else escape(str(child), quote=True))
+            # a number and its % are not torn apart
+            out.append(child if isinstance(child, Safe) else escape(str(child), quote=True).replace(" %", "\u00a0%"))
     return Safe("".join(out))
 
 

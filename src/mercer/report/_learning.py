@@ -69,14 +69,17 @@ def given_scores(case, scores):
     nested = "nested cross-validation" if folds is None else f"nested cross-validation, {len(folds)} folds"
     how, proba = found.get("how") or nested, found.get("probabilities")
     proba = None if proba is None else np.asarray(proba, dtype=float)
+    std = found.get("deviations")
+    std = None if std is None or predictions is None else case.one(_as_predictions(std, case))
     return {
         "how": how,
+        "forward": bool(found.get("forward")),
         "nested": True,
         "metric": {"r2": "R²"}.get(found.get("scoring"), str(found.get("scoring", "score"))),
         "models": [{"name": "this model", **this}, *(_given_simple(found) or _simple(case))],
         "folds": folds,
         "optimism": None if optimism is None else {"value": optimism, "error": found.get("optimism_error")},
-    }, None if predictions is None else RowsLeftOut(predictions, how, False, proba=proba)
+    }, None if predictions is None else RowsLeftOut(predictions, how, False, std, proba)
 
 
 def _as_predictions(values, case):
@@ -103,6 +106,10 @@ def learning_section(case, alone):
     """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what leaving one out brings."""
     if case.n < ENOUGH:
         return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
+    if case.forward:
+        return missing(
+            "A series is judged by forecasts, of which rows drawn from all of it tell nothing: no learning curve."
+        )
     if not case.seen:
         return missing(f"The fit had {case.fitted_rows} other rows: a curve of these {case.n} tells nothing of it.")
     if case.pairwise and case.n > ROWS:

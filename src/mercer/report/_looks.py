@@ -5,6 +5,7 @@ from scipy.special import bdtr, bdtrc, chdtrc
 from mercer.report import _remedies as remedy
 from mercer.report._html import fitted_rows, last_doubling, listed, number, pair, percent, show
 
+LITTLE = 0.1  # of R²: a score beyond is not doubted
 LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
 
 LOOKS: dict = {}  # {code: (the function that looks, its remedy where that depends on the reader or the model)}
@@ -114,12 +115,12 @@ def no_better_than_mean(s):
     """Not better than answering always the same."""
     this, others = _models(s)
     base = next((one for name, one in others.items() if name in ("mean", "commonest class")), {"score": 0.0})
-    if this["score"] is not None and this["score"] - (this["error"] or 0.0) <= base["score"]:
+    score, error = this["score"], this["error"] or 0.0
+    if score is not None and score - error <= base["score"]:
         what = "the commonest class" if s["task"] == "classification" else "the mean"
-        metric = s["scores"]["metric"]
-        yield f"{metric} is {pair(this)}; {what} alone has {base['score']:.3g}."
-    elif s["scores"]["metric"] == "R²" and this["score"] is not None and this["score"] <= 0.0:
-        yield f"R² is {pair(this)}: no part of the variation is explained."
+        yield f"{s['scores']['metric']} is {pair(this)}; {what} alone has {pair({**base, 'error': None})}."
+    elif score is not None and s["scores"]["metric"] == "R²" and score <= min(2 * error, LITTLE):
+        yield f"R² is {pair(this)}: {'nothing is explained' if score <= 0 else 'what is explained may be chance'}."
 
 
 @check("M202", remedy.better_than_simple)
@@ -156,7 +157,7 @@ def _best_simple(others):
 @check("M203", remedy.stiff)
 def residual_trend(s):
     """A smooth shape is left in the residuals."""
-    found = s["fit"]["tests"].get("trend")
+    found = None if s["scores"].get("forward") else s["fit"]["tests"].get("trend")
     if found and found["p"] < 1e-3 / max(s["data"]["columns"], 1) and found["share"] > 0.08:
         yield f"A curve along {found['name']} explains {percent(found['share'])} of the variance of the residuals."
 
@@ -175,7 +176,7 @@ def changing_spread(s):
 @check("M205", remedy.ORDERED)
 def ordered_residuals(s):
     """Residuals follow the order of the rows."""
-    found = s["fit"]["tests"].get("order")
+    found = None if s["scores"].get("forward") else s["fit"]["tests"].get("order")  # errors of one forecast are alike
     if found and found["z"] > 4 and found["r"] > 0.25:
         yield f"Residuals of neighbouring rows are alike: their correlation is {found['r']:.2f}."
 

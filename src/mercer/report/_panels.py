@@ -1,15 +1,24 @@
 """What the sections are built of: headings, panels with a chart or a table, and the line of a part that is missing."""
 
+import re
+
 from mercer.report import svg
 from mercer.report._html import el, show, table
 from mercer.report.charts import BROAD, numbers_of
 
+WORDED = "model|criterion|kernel|target-transform"  # options that are followed by a word
+TYPED = re.compile(rf"(--(?:{WORDED}) [a-z]+|--[a-z]+(?:-[a-z]+)*(?: '[^']*'| [A-Z]+\b| \d\w*)?)")
 SIGNS = {"problem": "✕", "warning": "!", "tip": "i", "good": "✓"}
 
 
 def section(key, title, *children):
     """One section with its heading."""
     return el("section", el("h2", title, id=key), *children, aria_labelledby=key)
+
+
+def marked(text):
+    """A sentence with what is to be typed in the letters of code, and whole on one line."""
+    return [el("code", part, class_="keep") if k % 2 else part for k, part in enumerate(TYPED.split(text))]
 
 
 def panels(*items):

@@ -40,10 +40,11 @@ def spread(s):
     low = s["data"]["target"].get("low")
     wide = "Predictions may be good all the same; intervals of one width are not."
     if isinstance(low, float) and low > 0:
-        if typed(s):
-            return f"{wide} In Python: TransformedTarget(model, 'log')."
+        if typed(s) and s["estimator"] in ("KernelRidge", "GaussianProcessRegressor", "StackedKernels"):
+            return f"{wide} --target-transform log fits the logarithm, and answers in the units of the target."
         return f"{wide} TransformedTarget(model, 'log') fits the logarithm and answers in the units of the target."
-    return f"{wide} KernelMachine(kernel, loss=Quantile([0.05, 0.5, 0.95])) has intervals whose width changes."
+    call = "KernelMachine(kernel, loss=Quantile([0.05, 0.5, 0.95])) has intervals whose width changes."
+    return f"{wide} {'In Python: ' if typed(s) else ''}{call}"
 
 
 def covered(s):
@@ -67,7 +68,10 @@ def calibrated(s):
             "Try --model logistic. In Python: GaussianProcessClassifier(temperature=True).",
             "GaussianProcessClassifier(temperature=True), or sklearn.calibration.CalibratedClassifierCV.",
         )(s)
-    return either("Try --model gpc.", "sklearn.calibration.CalibratedClassifierCV learns them from rows left out.")(s)
+    other = "logistic" if s["estimator"] == "GaussianProcessClassifier" else "gpc"
+    return either(
+        f"Try --model {other}.", "sklearn.calibration.CalibratedClassifierCV learns them from rows left out."
+    )(s)
 
 
 def follows_noise(s):

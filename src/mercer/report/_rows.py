@@ -4,12 +4,13 @@ import numpy as np
 
 from mercer.gram.groundwork import duplicate_groups, identities_of
 from mercer.report._case import LEFT_OUT
-from mercer.report._factors import TEXT, far
+from mercer.report._factors import TEXT, column_of, far
+from mercer.report.findings import short
 from mercer.selection.judging import quietly, root_mean_square
 from mercer.selection.noise import nearest
 
 LISTED = 8
-INPUTS = 5  # columns beside a row
+INPUTS, LETTERS = 5, 48  # columns beside a row, and letters of a text
 OUTLIER = 4.5  # robust standard deviations
 ALONE = 0.3  # correlation with the nearest other row below which a row is alone
 NEAREST = 2000
@@ -29,12 +30,13 @@ def rows_section(case, left, stated):
 def _told(case):
     """The factors whose values stand beside a row: those that matter most, without marks of what was missing."""
     there = case.by_importance if case.factors else []
-    return [factor for factor in there if factor.kind != TEXT and factor.moves and not factor.marks][:INPUTS]
+    return [factor for factor in there if (factor.kind == TEXT or factor.moves) and not factor.marks][:INPUTS]
 
 
 def _inputs(case, i):
     """[[value, whether it is odd], …] of a row, in the order of `_told`."""
-    return [[factor.text(factor.values[i]), factor.odd(factor.values[i])] for factor in _told(case)]
+    return [[short(column_of(case.X, factor.columns[0])[i], LETTERS), False] if factor.kind == TEXT
+            else [factor.text(factor.values[i]), factor.odd(factor.values[i])] for factor in _told(case)]  # fmt: skip
 
 
 def _residuals(case, left):
@@ -123,6 +125,8 @@ def _alone(case):
         return None
     X = case.kernel.validate(case.X)
     diagonal = np.asarray(quietly(case.kernel.diag, X), dtype=float)
+    if case.vectors and np.ptp(diagonal) > 1e-6 * diagonal.max():  # a line: alike is not near
+        return None
     if not (np.isfinite(diagonal).all() and (diagonal > 0).all()):
         return None
     other = quietly(nearest, case.kernel, X)

@@ -2,10 +2,11 @@
 
 from mercer.report import _figures
 from mercer.report._html import day, el, listed, name, show, table
-from mercer.report._panels import SIGNS, absent, bar, figures, folded, panels, remark, section
+from mercer.report._panels import SIGNS, absent, bar, figures, folded, marked, panels, remark, section
 from mercer.report.checks import CHECKS
 
 MANY = 12  # columns beyond which their list is folded
+SOME = 0.001  # of a score that is worth a word
 
 
 def verdict(s):
@@ -18,10 +19,12 @@ def verdict(s):
     words = el(
         "div",
         el("h2", el("span", SIGNS[v["level"]], class_="sign", aria_hidden="true"), v["headline"], id="verdict"),
-        el("p", " ".join(v["sentences"]).replace(" %", "\u00a0%"), class_="lead"),
+        el("p", " ".join(v["sentences"]), class_="lead"),
         el("dl", numbers, class_="numbers") if numbers else None,
     )
-    charts = figures([*_figures.first_chart(s), *_figures.one_input_charts(s), *_figures.effect_charts(s, True)])
+    charts = figures(_figures.first_charts(s))
+    if _many_classes(s):
+        charts.insert(0, el("div", _confusion(s["fit"]), class_="chart broad"))
     return el(
         "section",
         el("div", words, _beside_simple(s["scores"]), class_=f"verdict {v['level']}"),
@@ -29,6 +32,11 @@ def verdict(s):
         class_="opening",
         aria_labelledby="verdict",
     )
+
+
+def _many_classes(s):
+    """Whether a table of what was taken for what stands in the place of a curve of two classes."""
+    return s["task"] == "classification" and s["fit"]["roc"] is None
 
 
 def _beside_simple(scores):
@@ -69,9 +77,9 @@ def _check(one):
     return el(
         "li",
         head,
-        el("p", one["text"]),
-        el("p", one["remedy"], class_="remedy"),
-        el("details", el("summary", f"What {one['code']} looks at"), el("p", one["about"]), id=about),
+        el("p", marked(one["text"])),
+        el("p", marked(one["remedy"]), class_="remedy"),
+        el("details", el("summary", f"What {one['code']} looks at"), el("p", marked(one["about"])), id=about),
         class_=f"check {one['severity']}",
         id=one["code"].lower(),
     )
@@ -83,7 +91,7 @@ def data(s):
     d = s["data"]
     words = [el("p", f"{_rows(d)}{_size(d)}")]
     if d["notes"]:
-        words.append(el("ul", [el("li", note) for note in d["notes"]], class_="notes"))
+        words.append(el("ul", [el("li", marked(note)) for note in d["notes"]], class_="notes"))
     if d.get("left_out"):
         words.append(remark(f"Left out of this page, since its time budget was used up: {listed(d['left_out'], 6)}."))
     if d["more"]:
@@ -171,14 +179,16 @@ def fit(s):
         words.append(remark("The kernel and λ were chosen on all rows, so this score may be a little too good; nested "
                             "cross-validation, scores=nested_cv(...), leaves no such doubt."))  # fmt: skip
     shown, told, more = _uncertainty(s)
+    learning = _learning(s)
+    above = {one["key"] for one in _figures.first_charts(s)}
+    shown = [] if above & {"coverage", "reliability"} else shown
+    learning = [] if "learning" in above else learning
     if s["task"] == "classification":
-        if s["fit"]["roc"] is None:
-            words.append(absent("A ROC curve needs two classes with probabilities or decision values."))
-        made = panels(_confusion(s["fit"]), shown, *_learning(s))
+        made = panels(None if _many_classes(s) else _confusion(s["fit"]), shown, *learning)
         title = "How well it classifies, and how sure"
     else:
         charts = figures(_figures.fit_charts(s))
-        made, more = panels(charts[:1], shown, *_learning(s)), [*charts[1:], *more, *figures(_figures.column_charts(s))]
+        made, more = panels(charts[:1], shown, *learning), [*charts[1:], *more, *figures(_figures.column_charts(s))]
         title = "How well it fits, and how sure"
     return section(
         "fit", title, *words, made, folded("Scores and residuals in detail", panels(_scores(scores), told, more))
@@ -189,10 +199,13 @@ def _optimism(scores):
     """What choosing and judging on the same rows would have seemed to gain, and the score of each fold."""
     said = ""
     if scores["optimism"]:
-        gain = show(scores["optimism"]["value"])
-        said = f" Without the outer loop the score would be {gain} better: that is the optimism."
+        gain = scores["optimism"]["value"]
+        said = f" Without the outer loop the score would seem {show(gain)} better: that is the optimism."
+        if not gain >= SOME:
+            said = " Without the outer loop the score would not seem better: there is no optimism."
     if scores["folds"]:
-        said += f" {scores['metric']} of each part: {', '.join(show(value) for value in scores['folds'])}."
+        first = scores["metric"][0].upper() + scores["metric"][1:]
+        said += f" {first} of each part: {', '.join(show(value) for value in scores['folds'])}."
     return said
 
 

@@ -12,28 +12,28 @@ def selection(s):
     """Why this λ and this kernel."""
     sel = s["selection"]
     chosen, path, surface = sel["chosen"], sel["path"] or {}, sel["surface"] or {}
+    title = "Why this kernel" if chosen["lam"] is None else "Why this λ and kernel"
     by = f"chosen by {chosen['criterion']}" if chosen["criterion"] else "given, not chosen"
     lam = None if chosen["lam"] is None else f", λ = {show(chosen['lam'])}"
     if chosen.get("for_each_row"):
         lam += ", the geometric mean, since each row has its own"
     words = [el("p", "The kernel is ", el("span", chosen.get("words") or rounded(chosen["kernel"])), lam, f"; {by}.")]
-    if "missing" in path:
-        words.append(absent(path["missing"]))
-    if "missing" in surface and surface != path:
-        words.append(absent(surface["missing"]))
+    why = [one["missing"] for one in (path, surface if surface != path else {}) if "missing" in one]
     charts = figures(_choices.selection_charts(s))
     shown, more = charts[:3], charts[3:]
     mixed = [one for one in sel["candidates"] if one.get("weight")]
     if mixed:
+        shown, more = [], charts  # what the search tried is for those who ask
         rows = [[el("span", one["words"]), one["lam"], percent(one["weight"]), bar(one["weight"])]
                 for one in sorted(mixed, key=lambda one: -one["weight"])]  # fmt: skip
         head = ["kernel", "λ", "weight", ""]
         shown.append(table("Kernels that are mixed, by how well they foresee rows they have not seen", head, rows,
                            classes="wide"))  # fmt: skip
-    hyper = [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
+    hyper = [absent(one) for one in why]
+    hyper += [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
     inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
     return section(
-        "selection", "Why this λ and kernel", *words, panels(figures(part_charts(s))), panels(shown),
+        "selection", title, *words, panels(figures(part_charts(s))), panels(shown),
         folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
         *_choices.landmarks(s),
         *_choices.local(s),
@@ -77,6 +77,7 @@ def _candidates(listed):
 def effects(s):
     """What each column does."""
     e, title = s["effects"], "What each column does"
+    sliders = s.get("whatif") or {}
     if "missing" in e:
         return section("effects", title, absent(e["missing"]))
     words = [el("p", "Importance is the ", e["measure"], ".")]
@@ -85,9 +86,11 @@ def effects(s):
     if e["more"]:
         words.append(remark(f"{e['more']} weaker columns are not listed."))
     if e.get("texts"):
-        words.append(absent(f"Texts have importance, but no curve: {listed(e['texts'], 5)}."))
+        words.append(absent(f"Texts have importance, but neither curve nor slider: {listed(e['texts'], 5)}."))
+    elif "missing" in sliders:
+        words.append(absent(sliders["missing"]))
     pairs = e.get("pairs") or {}
-    if "missing" in pairs:
+    if "missing" in pairs and e["curves"]:
         words.append(absent(pairs["missing"]))
     told = table("Columns, the strongest first", ["column", "importance", ""], rows[:LISTED])
     rest = [folded("All columns by importance", table("Weaker columns", ["column", "importance", ""], rows[LISTED:]))]
@@ -245,28 +248,32 @@ def _held(s):
 
 
 # ----------------------------------------------------------------------------------------------- what if
+def _off(s, error):
+    """How far a stand-in is off, in the units of the target or in points of probability."""
+    usual, largest = error["usual"], error["largest"]
+    if s["task"] == "classification":
+        return f"{show(100 * usual)} points in 95 of 100, and by {show(100 * largest)}"
+    return f"{show(usual)} in 95 of 100 ({percent(error['share'])} of the error of the model), and by {show(largest)}"
+
+
 def whatif(s):
     """Sliders that move the prediction and its interval; the script of the page brings them to life."""
-    w, title = s.get("whatif") or {}, "What if?"
-    if "factors" not in w:
-        return section("whatif", title, absent(w.get("missing", "There are no sliders.")))
+    w, title = s["whatif"], "What if?"
     held = f" Held at their middle: {listed(w['held'], 6)}." if w["held"] else ""
     how = (
         "These are the model's own numbers."
         if w["own"]
         else (
             f"A small stand-in for the model: at {w['error']['places']} random places it is off by at most "
-            f"{show(w['error']['usual'])} in 95 of 100 ({percent(w['error']['share'])} of the error of the model), and "
-            f"by {show(w['error']['largest'])} at worst."
+            f"{_off(s, w['error'])} at worst."
         )
     )
-    if s["task"] == "classification":
-        how = how.replace("is off by", "is off by, in the logit,") if not w["own"] else how
     if (w["width"] or {}).get("is") == "model":
         how += f" The width of the interval is a stand-in's, off by at most {percent(w['width']['off'])} in 95 of 100."
+    begin = None if w["classes"] else show(w["typical"])
     return section(
         "whatif", title,
-        el("div", el("div", el("p", w["what"], class_="what"), el("output", show(w["typical"]), class_="now"),
+        el("div", el("div", el("p", w["what"], class_="what"), el("output", begin, class_="now"),
                      el("p", class_="interval"), class_="answer"),
            el("div", class_="sliders"), class_="whatif", id="sliders"),
         remark(f"Move a slider: the prediction and each curve follow.{held} {how}"),

@@ -76,7 +76,7 @@ def _why_not(model):
     if model.lam_ == 0:
         return "λ is 0: the function of smallest norm through all rows has no λ to choose."
     if model.lam_ is None:
-        return f"{type(model).__name__} has no λ to choose."
+        return "This model has no λ to choose."
     if model.fit_report_.get("approximation"):
         return "The L-curve, the Picard plot and the surface of the criterion need all of K; see Landmarks below."
     if model.get_params(deep=False).get("loss") is None and len(_mixed(model)) > 1:
@@ -137,7 +137,9 @@ def _candidates(case):
 
 
 def _all_words(case):
-    """The kernel in words; of a mixture how many there are, and the heaviest."""
+    """The kernel in words; of a mixture how many there are, and the heaviest. None of kernels of objects."""
+    if not case.vectors:
+        return None
     said, count = words(case, case.kernel), len(_mixed(case.model))
     return said if count < 2 else f"a mixture of {count} kernels, first of all {said}"
 
@@ -231,7 +233,7 @@ def _surface(case, lam):
     """Log evidence lost against the best point, over a factor on all length scales and λ."""
     lengths = _lengths(case.kernel)
     if not lengths.any():
-        return missing(f"{type(case.kernel).__name__} has no free length scale: there is no surface to draw.")
+        return missing("The kernel has no free length scale: there is no surface of the evidence to draw.")
     if not (np.isfinite(lam) and lam > 0) or case.pairwise:
         return missing("There is no positive λ to draw a surface around.")
     skipped = case.budget.skips("evidence surface")

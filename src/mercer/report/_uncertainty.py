@@ -26,7 +26,8 @@ def uncertainty_section(case, left, stated, every):
     if model.quantile_levels_ is not None:
         return _quantiles(case, every.predicted)
     if stated is not None and stated.std is not None:
-        how = "each row left out alone, kernel and λ held" if case.seen else stated.how
+        alone = case.seen and stated.one_by_one
+        how = "each row left out alone, kernel and λ held" if alone else stated.how
         return _gaussian(case, case.y - stated.predicted, stated.std, how)
     if model.probabilistic:
         return _held_out(case)

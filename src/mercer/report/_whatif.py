@@ -1,6 +1,7 @@
 """What if a column were different? The model in numbers that a page evaluates: its own, or a small stand-in's."""
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 
 from mercer.estimators import KernelRidge
@@ -22,7 +23,7 @@ from mercer.kernels import (
     Standardised,
     Sum,
 )
-from mercer.report._effects import COVERAGE, half_width, values, what
+from mercer.report._effects import AHEAD, COVERAGE, half_width, several, values, what
 from mercer.report._factors import LEVELS, NUMBER, put
 from mercer.report.findings import missing
 from mercer.selection.judging import quietly, root_mean_square
@@ -33,6 +34,8 @@ PLACES, TRIED = 320, 500  # random places that a stand-in learns from, and those
 SECONDS = 2.0  # for choosing the length scales of a stand-in
 EXACT = 1e-6  # of the spread of the predictions: rounding
 GOOD = 0.5  # of the error of the model: a stand-in that is further off is not shown
+POINTS = 0.1  # what stands for that error where probabilities are shown
+CLASSES, LEAST = 7, 1e-6  # classes with a curve at most, and the least probability
 
 PLAIN = {Gaussian: "gaussian", Exponential: "exponential", Matern32: "matern32", Matern52: "matern52",
          Laplacian: "laplacian", RationalQuadratic: "rational", Linear: "linear", Polynomial: "polynomial",
@@ -45,50 +48,65 @@ def whatif_section(case, left):
     moving = [factor for factor in every if factor.moves][:SLIDERS]
     if not moving:
         return missing("Whole objects have no columns to change.")
-    if case.classes is not None and not (len(case.classes) == 2 and hasattr(case.model, "predict_proba")):
-        return missing("There are sliders for numbers, and for the probability of one of two classes.")
+    if case.classes is not None and not (hasattr(case.model, "predict_proba") and len(case.classes) <= CLASSES):
+        return missing(f"There are sliders for numbers, and for the probabilities of up to {CLASSES} classes.")
     skipped = case.budget.skips("sliders")
     if skipped:
         return skipped
     start = _typical(case)
     seen = _Places(case, moving, start, TRIED, 1)
-    f = _linked(case, values(case, seen.rows))
-    own = _own(case, seen.rows, f)
-    made = own or _stand_in(_Places(case, moving, start, PLACES, 0), lambda X: _linked(case, values(case, X)), seen, f)
+    shown = _answer(case, seen.rows)
+    own = _own(case, seen.rows, shown)
+    made = own or _stand_in(_Places(case, moving, start, PLACES, 0), lambda X: _linked(case, _answer(case, X)), seen,
+                            shown, lambda f: _told(case, f))  # fmt: skip
     error, unit = made.pop("error"), _unit(case, left)
     if own is None and error["usual"] > GOOD * unit:
         return missing("The prediction bends too much for a small stand-in of the model: there are no sliders.")
     width = _width(case, left, moving, start, seen)
-    shown = values(case, seen.rows)
     return {
-        "what": what(case),
-        "link": "identity" if case.classes is None else "logistic",
+        "what": case.target if several(case) else what(case),
+        "link": "identity" if case.classes is None else "softmax" if several(case) else "logistic",
+        "classes": [str(one) for one in case.classes] if several(case) else None,
         "own": own is not None,
         "error": {**error, "places": TRIED, "share": error["usual"] / unit},
         "start": seen.coded.shape[1] * [0.0] if own is None else start[0].tolist(),
-        "factors": _sliders(moving, own is None),
+        "factors": _sliders(case, moving, own is None),
         "held": [factor.name for factor in every if factor not in moving][:20],
         "model": made,
         "width": width,
         "coverage": None if width is None else COVERAGE,
-        "typical": float(values(case, start)[0]),
+        "typical": _answer(case, start)[0].tolist(),
         "low": float(shown.min()),
         "high": float(shown.max()),
     }
 
 
+def _answer(case, X):
+    """What the sliders show: a number, the probability of the second of two classes, or that of each of several."""
+    return quietly(case.model.predict_proba, X) if several(case) else values(case, X)
+
+
 def _linked(case, f):
-    """f, or the logit of a probability."""
+    """f; of probabilities the logit, of several the logarithms, centred."""
     if case.classes is None:
         return f
-    p = np.clip(f, 1e-6, 1 - 1e-6)
-    return np.log(p / (1 - p))
+    p = np.clip(f, LEAST, 1 - LEAST)
+    if not several(case):
+        return np.log(p / (1 - p))
+    return np.log(p) - np.log(p).mean(axis=1, keepdims=True)
+
+
+def _told(case, f):
+    """The way back: what a reader sees."""
+    if case.classes is None:
+        return f
+    return softmax(f, axis=1) if several(case) else expit(f)
 
 
 def _unit(case, left):
-    """What an error of a stand-in is compared with: the error of rows left out, for probabilities half a logit."""
+    """What an error of a stand-in is compared with: the error of rows left out, for probabilities some points."""
     if case.classes is not None:
-        return 0.5
+        return POINTS
     e = case.y - left.predicted
     return root_mean_square(e[np.isfinite(e)]) or 1.0
 
@@ -116,20 +134,22 @@ class _Places:
                 coded.append(np.eye(len(factor.levels))[drawn])
             else:
                 place = rng.uniform(-1.0, 1.0, count)
-                low, high = _range(factor)
+                low, high = _range(case, factor)
                 drawn = (low + high) / 2 + place * (high - low) / 2
                 coded.append(place[:, None])
             self.rows = put(case, self.rows, factor, drawn)
         self.coded = np.column_stack(coded)
 
 
-def _range(factor):
-    """Ends of a slider: where all but one in a hundred rows are."""
+def _range(case, factor):
+    """Ends of a slider: where all but one in a hundred rows are; of a series with what is foreseen of it."""
     low, high = np.quantile(factor.values, [0.005, 0.995])
-    return (low, high) if high > low else (factor.values.min(), factor.values.max())
+    if case.forward and len(case.factors) == 1 or not high > low:
+        low, high = factor.values.min(), factor.values.max() + (AHEAD * np.ptp(factor.values) if case.forward else 0.0)
+    return low, high
 
 
-def _sliders(moving, stand_in):
+def _sliders(case, moving, stand_in):
     """Of each slider its ends, where it begins, and which columns of the model have what value then."""
     out, at = [], 0
     for factor in moving:
@@ -140,7 +160,7 @@ def _sliders(moving, stand_in):
             begin = int(np.flatnonzero(kept == np.bincount(factor.values).argmax())[0])
             own |= {"levels": [factor.levels[k] for k in kept], "states": [s.tolist() for s in states], "start": begin}
         else:
-            low, high = sorted(float(factor.shown(v)) for v in _range(factor))
+            low, high = sorted(float(factor.shown(v)) for v in _range(case, factor))
             shown = factor.shown(factor.values)
             own |= {"low": low, "high": high, "start": float(factor.shown(np.median(factor.values))),
                     "whole": bool(np.all(shown == np.round(shown)))}  # fmt: skip
@@ -221,14 +241,15 @@ def tree_of(kernel, d):
 
 
 # ------------------------------------------------------------------------------------------------ a stand-in
-def _stand_in(learnt, answer, tried, f):
-    """A ridge regression of the model's answers at random places, and how far it is off at others."""
+def _stand_in(learnt, answer, tried, shown, told):
+    """A ridge regression of the model's answers at random places, and how far what it shows is off at others."""
     A = learnt.coded
     model = KernelRidge(Matern52(np.full(A.shape[1], 2.0)), lam=1e-4, criterion="loo", time_budget=SECONDS)
     model = quietly(model.fit, A, answer(learnt.rows))
-    off = np.abs(quietly(model.predict, tried.coded) - f)
+    off = np.abs(told(quietly(model.predict, tried.coded)) - shown).reshape(len(shown), -1).max(axis=1)
     part = {"kernel": tree_of(model.kernel_, A.shape[1]), "coef": model.dual_coef_.tolist()}
-    return {"points": model.points_.tolist(), "parts": [part], "constant": float(model.intercept_),
+    b = np.asarray(model.intercept_, dtype=float).tolist()
+    return {"points": model.points_.tolist(), "parts": [part], "constant": b,
             "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
 
 
@@ -240,6 +261,6 @@ def _width(case, left, moving, start, tried):
     if np.ptp(half) <= 1e-9 * float(np.abs(half).max()):
         return {"is": "constant", "value": float(half[0])}
     learnt = _Places(case, moving, start, PLACES, 0)
-    made = _stand_in(learnt, lambda X: np.log(half_width(case, left, X)), tried, np.log(half))
+    made = _stand_in(learnt, lambda X: np.log(half_width(case, left, X)), tried, np.log(half), lambda f: f)
     off = float(np.expm1(made.pop("error")["usual"]))
-    return {"is": "model", "off": off, "factors": _sliders(moving, True), **made}
+    return {"is": "model", "off": off, "factors": _sliders(case, moving, True), **made}

@@ -22,7 +22,7 @@ class Check(NamedTuple):
     Parameters
     ----------
     code : str
-        As M201.
+        The name of the check, such as M201.
     severity : {"problem", "warning", "tip"}
     title : str
     about : str
@@ -140,7 +140,8 @@ def _share(score):
 def _matters(s):
     """The columns that move the prediction most."""
     columns = [one for one in s["effects"].get("columns", ()) if one["rise"] > 0]
-    if len(columns) < 2:
+    useless = any(one["code"] == "M201" for one in s["checks"])
+    if len(columns) < 2 or useless:
         return None
     strong = [one["name"] for one in columns[:3] if one["rise"] >= STRONG * columns[0]["rise"]]
     return f"{and_list(strong)} matter{'s' if len(strong) == 1 else ''} most."

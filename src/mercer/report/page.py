@@ -144,8 +144,8 @@ def _page(findings, note=None):
         "body",
         el("a", "Skip to the report", href="#main", class_="skip"),
         _header(s),
-        _contents(),
-        el("main", [part(s) for _, _, part in ORDER], id="main", tabindex="-1"),
+        _contents(s),
+        el("main", [part(s) for _, _, part in _there(s)], id="main", tabindex="-1"),
         el("footer", el("p", f"Made by mercer {s['reproduce']['versions']['mercer']}. ", note)),
         script_json(findings.to_dict(), id="findings") if note is None else None,
         el("script", Safe(script)),
@@ -157,7 +157,8 @@ def _header(s):
     """What the page is about."""
     n, d = fitted_rows(s), s["data"]["columns"]
     listed = s["data"]["features"] or s["data"].get("categories")
-    size = f"{show(n)} rows" + (f" and {d} column{'' if d == 1 else 's'}" if listed else "")
+    texts = s["data"].get("texts") or []
+    size = f"{show(n)} rows" + (f" and {d} column{'' if d == 1 else 's'}" if listed or texts else "")
     words = s["selection"]["chosen"].get("words")
     said = f", {words}" if words and len(words) < WORDS else ""
     return el(
@@ -168,13 +169,29 @@ def _header(s):
     )
 
 
+MODELS = {
+    "KernelRidge": "Kernel ridge regression", "GaussianProcessRegressor": "Gaussian process regression",
+    "StackedKernels": "Gaussian process regression", "SVR": "Support vector regression",
+    "GaussianProcessClassifier": "Gaussian process classification",
+}  # fmt: skip
+
+
 def _model(name):
-    """The name of a class as words: kernel ridge, Gaussian process regressor."""
+    """The name of a class as words."""
+    if name in MODELS:
+        return MODELS[name]
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return words[0] + words[1:].lower() if " " in words else words
 
 
-def _contents():
+def _there(s):
+    """The sections of a page: columns and sliders where there are some, and more than one."""
+    empty = {key for key, part in (("whatif", "factors"), ("effects", "columns")) if part not in (s.get(key) or {})}
+    empty |= {"effects"} if s["effects"].get("one_input") else set()  # its curve is on the first screen
+    return [one for one in ORDER if one[0] not in empty]
+
+
+def _contents(s):
     """Links to the sections."""
-    links = [el("li", el("a", title, href=f"#{key}")) for key, title, _ in ORDER]
+    links = [el("li", el("a", title, href=f"#{key}")) for key, title, _ in _there(s)]
     return el("nav", el("ol", links), aria_label="Sections")

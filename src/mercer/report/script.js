@@ -138,27 +138,41 @@ function kernelOf(node) {
   return Object.assign((x, z) => parts[0](inside(x), inside(z)), { keep: (rows) => rows.forEach((row) => known.set(row, moved(row))) });
 }
 
-// f(x) = Σ αⱼ k(x, xⱼ) + b; of a mixture a sum over its kernels.
+// f(x) = Σ αⱼ k(x, xⱼ) + b; of a mixture a sum over its kernels, of several classes a number for each.
 function modelOf({ points, parts, constant }) {
-  const all = parts.map(({ kernel, coef }) => {
+  const several = Array.isArray(constant), all = parts.map(({ kernel, coef }) => {
     const k = kernelOf(kernel);
     k.keep?.(points);
-    return (x) => sum(points.length, (j) => coef[j] * k(x, points[j]));
+    return (x, total) => points.forEach((point, j) => {
+      const value = k(x, point);
+      if (several) total.forEach((_, c) => { total[c] += coef[j][c] * value; }); else total[0] += coef[j] * value;
+    });
   });
-  return (x) => all.reduce((total, part) => total + part(x), constant);
+  return (x) => {
+    const total = several ? constant.slice() : [constant];
+    for (const part of all) part(x, total);
+    return several ? total : total[0];
+  };
 }
 
-function written(value) {
-  const size = Math.abs(value);
+function softmax(values) {
+  const top = Math.max(...values), parts = values.map((value) => Math.exp(value - top)), all = parts.reduce((a, b) => a + b);
+  return parts.map((part) => part / all);
+}
+
+function written(value, range) {
+  const size = Math.abs(value), fine = range ? Math.max(0, Math.min(6, Math.ceil(Math.log10(100 / range)))) : 0;
   if (size !== 0 && (size < 1e-3 || size >= 1e9)) return value.toExponential(2).replace("-", "−");
-  const decimals = size >= 100 ? 0 : Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size || 1)) - 1));
+  const decimals = size >= 100 ? fine : Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size || 1)) - 1));
   const [whole, rest] = size.toFixed(decimals).split(".");
   const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
   return (value < 0 ? "−" : "") + grouped + (rest ? `.${rest}` : "");
 }
 
 const asDate = (days) => new Date(Math.floor(days) * 864e5).toISOString().slice(0, 10);
+const asShare = (value) => `${(100 * value).toFixed(1)}\u00a0%`;
 const WIDE = 240, HIGH = 74, STEPS = 31;
+const COLOURS = ["blue", "orange", "green", "purple", "yellow", "sky", "ink"];
 
 function sliders() {
   const box = document.getElementById("sliders"), block = document.getElementById("findings");
@@ -178,26 +192,29 @@ function sliders() {
   };
   const coded = w.width?.factors, zeros = coded ? new Array(w.width.points[0].length).fill(0) : null;
   const answer = (values) => {
-    const mean = link(f(row(w.factors, w.start, values)));
+    const found = f(row(w.factors, w.start, values));
+    if (w.classes) return softmax(found);
+    const mean = link(found);
     if (!half) return [mean, mean, mean];
     const reach = w.width.is === "constant" ? w.width.value : Math.exp(half(row(coded, zeros, values)));
     return [mean, mean - reach, mean + reach];
   };
-  const first = answer(state);
-  if (!(Math.abs(first[0] - w.typical) <= 1e-3 * (w.high - w.low) + (w.own ? 0 : 2 * w.error.largest))) {
+  const first = answer(state), near = 1e-3 * (w.high - w.low) + (w.own ? 0 : 2 * w.error.largest);
+  if (![w.typical].flat().every((value, k) => Math.abs(first[k] - value) <= near)) {
     box.textContent = "The sliders do not agree with the model here, and are not shown.";
     return;
   }
   const spread = half ? first[2] - first[0] : 0, low = w.low - spread, high = w.high + spread;
   const up = (value) => HIGH - 4 - (HIGH - 8) * Math.max(-0.1, Math.min(1.1, (value - low) / (high - low || 1)));
   const now = box.querySelector(".now"), interval = box.querySelector(".interval"), all = box.querySelector(".sliders");
-  const redraw = [];
+  const redraw = [], steps = w.factors.length > 1 ? STEPS : 5 * STEPS;
   w.factors.forEach((one, j) => {
-    const places = one.levels ? one.levels.map((_, k) => k) : Array.from({ length: STEPS }, (_, k) => one.low + (one.high - one.low) * k / (STEPS - 1));
+    const places = one.levels ? one.levels.map((_, k) => k) : Array.from({ length: steps }, (_, k) => one.low + (one.high - one.low) * k / (steps - 1));
     const across = (value) => (one.levels ? (value + 0.5) / places.length : (value - one.low) / (one.high - one.low || 1)) * (WIDE - 16) + 8;
     const picture = made("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "profile", "aria-hidden": "true" });
-    const band = made("path", { class: "band c-sky" }), line = made("path", { class: one.levels ? "dots big c-blue" : "line c-blue" }), at = made("path", { class: "rule c-orange" });
-    picture.append(band, line, at);
+    const band = made("path", { class: "band c-sky" }), at = made("path", { class: w.classes ? "rule c-grey" : "rule c-orange" });
+    const curves = (w.classes ?? [""]).map((_, c) => made("path", { class: `${one.levels ? "dots big" : "line"} c-${COLOURS[c]}` }));
+    picture.append(band, ...curves, at);
     const id = `slider-${j}`, label = made("label", { for: id }), text = made("span", { class: "name" }), value = made("output", { for: id, class: "value" });
     text.textContent = one.name;
     label.append(text, value);
@@ -212,15 +229,11 @@ function sliders() {
     redraw.push(() => {
       const curve = places.map((place) => answer(state.map((given, i) => (i === j ? place : given))));
       const d = (k) => curve.map((values, i) => `${across(places[i]).toFixed(1)} ${up(values[k]).toFixed(1)}`);
-      if (one.levels) {
-        line.setAttribute("d", d(0).map((place) => `M${place}h0`).join(""));
-        band.setAttribute("d", half ? curve.map((values, i) => `M${across(i) - 5} ${up(values[1])}h10V${up(values[2])}h-10Z`).join("") : "");
-      } else {
-        line.setAttribute("d", `M${d(0).join("L")}`);
-        band.setAttribute("d", half ? `M${d(1).join("L")}L${d(2).reverse().join("L")}Z` : "");
-      }
+      curves.forEach((line, c) => line.setAttribute("d", one.levels ? d(c).map((place) => `M${place}h0`).join("") : `M${d(c).join("L")}`));
+      if (half && one.levels) band.setAttribute("d", curve.map((values, i) => `M${across(i) - 5} ${up(values[1])}h10V${up(values[2])}h-10Z`).join(""));
+      else if (half) band.setAttribute("d", `M${d(1).join("L")}L${d(2).reverse().join("L")}Z`);
       at.setAttribute("d", `M${across(state[j]).toFixed(1)} 2V${HIGH - 2}`);
-      value.textContent = one.levels ? "" : one.dates ? asDate(state[j]) : written(state[j]);
+      value.textContent = one.levels ? "" : one.dates ? asDate(state[j]) : written(state[j], one.whole ? 0 : one.high - one.low);
     });
   });
   const back = made("button", { type: "button", class: "back" });
@@ -229,13 +242,25 @@ function sliders() {
     w.factors.forEach((one, j) => { state[j] = one.start; document.getElementById(`slider-${j}`).value = one.start; });
     update();
   });
+  const shares = (w.classes ?? []).map((name, c) => {
+    const item = made("li", { class: `c-${COLOURS[c]}` }), text = made("span", { class: "name" }), value = made("span", { class: "value" });
+    text.textContent = name;
+    item.append(text, value);
+    return { item, value };
+  });
+  if (w.classes) {
+    const list = made("ul", { class: "shares" });
+    list.append(...shares.map(({ item }) => item));
+    interval.replaceWith(list);
+  }
   box.querySelector(".answer").append(back);
   let asked = false;
   const draw = () => {
     asked = false;
-    const [mean, from, to] = answer(state);
-    now.textContent = w.link === "logistic" ? `${(100 * mean).toFixed(1)} %` : written(mean);
-    interval.textContent = half ? `${Math.round(100 * w.coverage)} % of new rows: ${written(from)} to ${written(to)}` : "";
+    const found = answer(state), [mean, from, to] = found;
+    now.textContent = w.classes ? w.classes[found.indexOf(Math.max(...found))] : w.link === "logistic" ? asShare(mean) : written(mean);
+    shares.forEach(({ value }, c) => { value.textContent = asShare(found[c]); });
+    if (!w.classes) interval.textContent = half ? `${Math.round(100 * w.coverage)} % of new rows: ${written(from)} to ${written(to)}` : "";
     for (const one of redraw) one();
   };
   const update = () => { if (!asked) { asked = true; requestAnimationFrame(draw); } };

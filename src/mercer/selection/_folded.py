@@ -48,6 +48,13 @@ class Run:
             return None
         return np.asarray(fitted.predict_proba(_safe_split(fitted, self.X, self.y, test, train)[0]))
 
+    def deviations(self, fitted, train, test):
+        """Deviations that a process states for the targets of the test rows; None of other models."""
+        if not (ours(_last(fitted)) and _last(fitted).probabilistic):
+            return None
+        X = _safe_split(fitted, self.X, self.y, test, train)[0]
+        return np.asarray(fitted.predict(X, return_std=True, noisy=True)[1])
+
     def plain(self, model, whole, train, test, score):
         """The score of what was chosen on all rows; the nested one where nothing is chosen, NaN if it is not known."""
         if ours(_last(whole)) and _last(whole).selection_ is None:

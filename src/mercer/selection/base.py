@@ -164,7 +164,7 @@ class Criterion(Rule):
 
     @abstractmethod
     def value(self, Kinv, y, weight=None):
-        """C.
+        """C, the value of the criterion: the smaller, the better.
 
         Parameters
         ----------

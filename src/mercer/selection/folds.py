@@ -72,7 +72,7 @@ class KFold(_Folds):
     Parameters
     ----------
     n_splits : int, default=5
-        k.
+        k, how many parts the rows are dealt into.
     shuffle : bool, default=True
         Whether rows are dealt to the folds at random; else folds are runs of neighbouring rows.
     random_state : int, default=0

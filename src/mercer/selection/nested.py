@@ -20,6 +20,7 @@ from mercer.selection._folded import (
     with_inner,
 )
 from mercer.selection.judging import FoldTimes, simple_models, simply_predicted
+from mercer.selection.row_kernel import RowKernel
 
 
 def nested_cv(
@@ -113,15 +114,17 @@ def nested_cv(
         part = run.fit(model, train, share)
         score, predicted = run.judge(part, train, test)
         plain = run.plain(model, whole, train, test, score) if optimism else np.nan
-        found.append((score, plain, choice_of(part), predicted, run.probabilities(part, whole, train, test)))
+        stated = run.probabilities(part, whole, train, test), run.deviations(part, train, test)
+        found.append((score, plain, choice_of(part), predicted, *stated))
         for one in _simple(part, given, y, train, test, weight, labels) if baselines else ():
             others.setdefault(one[0], []).append(one[1])
         if listener is not None:
             listener(step, len(folds))
     if not found:
         return None
-    scores, plain, choices, predictions, proba = zip(*found, strict=True)
+    scores, plain, choices, predictions, proba, std = zip(*found, strict=True)
     done = folds[: len(found)]
+    others = {name: parts for name, parts in others.items() if len(parts) == len(done)}  # folds may have grown to trees
     return NestedResult(
         scores=np.array(scores),
         plain_scores=np.array(plain),
@@ -130,6 +133,7 @@ def nested_cv(
         folds=done,
         predictions=assemble(y, done, predictions, labels),
         probabilities=None if any(one is None for one in proba) else assemble(y, done, proba, False),
+        deviations=None if any(one is None for one in std) else assemble(y, done, std, False),
         scoring=name,
         estimator=" ".join(repr(estimator).split()),
         gram_reused=kernels is not None,
@@ -142,14 +146,17 @@ def nested_cv(
 
 def _simple(fitted, X, y, train, test, weight, labels):
     """[(name, predictions)] of the simple models of one fold, on what of X is numbers to them."""
-    if ours(fitted):
-        A, B = (fitted.readable(_safe_indexing(X, rows)) for rows in (train, test))
-    else:
-        A, B = (np.asarray(_safe_indexing(X, rows), dtype=float) for rows in (train, test))
+    A, B = (_readable(fitted, _safe_indexing(X, rows)) for rows in (train, test))
     A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in ((A, train), (B, test)))
     models = simple_models(labels, *A.shape)
     weights = None if weight is None else weight[train]
     return [(name, simply_predicted(one, A, y[train], B, weights)) for name, one in models.items()]
+
+
+def _readable(fitted, X):
+    """What of X is numbers; the kernel of a fold may be one of stored rows, which stands for one of vectors."""
+    stored = ours(fitted) and isinstance(fitted.kernel_, RowKernel) and fitted.kernel_.source.domain == "vectors"
+    return fitted.readable(X) if ours(fitted) and not stored else np.asarray(X, dtype=float)
 
 
 def _baseline(name, y, folds, parts, labels):
@@ -192,6 +199,9 @@ class NestedResult:
         no test fold; for rows that are in several the mean (of labels the last).
     probabilities : ndarray of shape (n, C), or None
         Of the classes, by the same models; None where a fold states none, or has not all classes.
+    deviations : ndarray of shape (n,) or (n, t), or None
+        Standard deviation of the target of each row, noise included, that the same model states; None where it is no
+        process.
     scoring : str
         Name of the score.
     estimator : str
@@ -231,6 +241,7 @@ class NestedResult:
     seconds: float
     target: np.ndarray | None = None
     probabilities: np.ndarray | None = None
+    deviations: np.ndarray | None = None
     planned: int = 0
     baselines: list = field(default_factory=list)
 
@@ -261,11 +272,13 @@ class NestedResult:
         target = np.full((n, *self.target.shape[1:]), None if labels else np.nan, dtype=predictions.dtype)
         predictions[rows], target[rows] = self.predictions, self.target
         folds = [(rows[train], rows[test]) for train, test in self.folds]
-        proba = self.probabilities
-        if proba is not None:
-            proba = np.full((n, proba.shape[1]), np.nan)
-            proba[rows] = self.probabilities
-        return replace(self, predictions=predictions, target=target, folds=folds, probabilities=proba)
+        stated = {name: _spread(vars(self)[name], rows, n) for name in ("probabilities", "deviations")}
+        return replace(self, predictions=predictions, target=target, folds=folds, **stated)
+
+    @property
+    def forward(self):
+        """Whether each fold was predicted from rows before it, as the future of a series is."""
+        return all(len(train) and train.max() < test.min() for train, test in self.folds)
 
     @property
     def plain_mean(self):
@@ -285,8 +298,11 @@ class NestedResult:
     def to_dict(self):
         """Return everything as plain values for a file."""
         done, planned = len(self.scores), max(self.planned, len(self.scores))
+        parts = f"{done if done == planned else f'{done} of {planned}'} folds"
+        kind = "forecasts from the rows before," if self.forward else "nested cross-validation,"
         return {
-            "how": f"nested cross-validation, {done if done == planned else f'{done} of {planned}'} folds",
+            "how": f"{kind} {parts}",
+            "forward": self.forward,
             "estimator": self.estimator,
             "scoring": self.scoring,
             "mean": self.mean,
@@ -302,6 +318,7 @@ class NestedResult:
             "test_rows": [test.tolist() for _, test in self.folds],
             "predictions": [_known(value) for value in self.predictions.tolist()],
             "probabilities": None if self.probabilities is None else self.probabilities.tolist(),
+            "deviations": None if self.deviations is None else [_known(value) for value in self.deviations.tolist()],
             "gram_reused": self.gram_reused,
             "seconds": self.seconds,
         }
@@ -333,6 +350,15 @@ class NestedResult:
 def _standard_error(values):
     """sd/√F."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def _spread(values, rows, n):
+    """Values of some rows among those of n; None of None."""
+    if values is None:
+        return None
+    out = np.full((n, *values.shape[1:]), np.nan)
+    out[rows] = values
+    return out
 
 
 def _known(value):

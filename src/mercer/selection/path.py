@@ -36,7 +36,7 @@ def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, cr
         The grid, positive; None is 200 values, evenly in log λ, between the largest eigenvalue e₁ of K and
         max(e_n, 2.2e-15 n e₁).
     sample_weight : array-like of shape (n,), default=None
-        w > 0.
+        w > 0: how many rows each row counts for.
     intercept : bool, default=None
         Whether there is an unpenalised constant; None is True for a kernel, False for a plain matrix.
     criteria : list of Criterion, default=None

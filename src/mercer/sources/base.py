@@ -64,7 +64,7 @@ class Source(ABC):
     Attributes
     ----------
     n : int
-        Rows.
+        Number of rows.
     d : int or None
         Columns of X; None for inputs that are not vectors.
     t : int

@@ -353,6 +353,8 @@ def paths_of(path):
         found = [os.path.join(path, name) for name in os.listdir(path) if os.path.splitext(name)[1].lower() in SUFFIXES]
     else:
         found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    if not found and os.path.isdir(path):
+        raise FileNotFoundError(f"there is no file of Parquet or CSV in the folder {path!r}.")
     if not found:
         raise FileNotFoundError(f"there is no file {path!r}.")
     return sorted(found)

@@ -73,7 +73,7 @@ class MappedTable(Frames):
     Parameters
     ----------
     n : int
-        Rows.
+        Number of rows.
     names : list of str
         Columns of the table.
     target : str or list of str

@@ -172,7 +172,9 @@ def check_mixed(column, target=False):
     column = without_dashes(column, measured=True)
     good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
     present, what = len(column) - column.null_count(), "numbers"
-    if not present or good.sum() < MOSTLY_SO * present or column.filter(good).n_unique() <= FEW_NUMBERS:
+    few = column.filter(good).n_unique() <= FEW_NUMBERS  # they may be categories, unless every row has another one
+    few = few and not present == column.drop_nulls().n_unique() > LEAST
+    if not present or good.sum() < MOSTLY_SO * present or few:
         what, good = "dates", dates_among(column)
         if good is None or good.all() or good.sum() < MOSTLY_SO * present:
             return

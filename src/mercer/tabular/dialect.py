@@ -17,6 +17,11 @@ TOTAL = re.compile(
 NUMBER = re.compile(r"[+-]?(\d[\d.,'\s]*|[.,]\d+)([eE][+-]?\d+)?%?")
 
 
+def brief(text, letters=40):
+    """A text, or its first letters with a sign that there are more."""
+    return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
+
+
 def filled(row):
     """Cells of a row that are not blank."""
     return sum(bool(cell.strip()) for cell in row)
@@ -48,7 +53,7 @@ def without_titles(data, rows, name, skip, notes):
     if skip is None:
         first = next(cell.strip() for cell in rows[0][1] if cell.strip())
         notes.append(
-            f"{name}: {count(lines, 'line')} above the header ({first[:40]!r}) left out; --skip-lines 0 keeps "
+            f"{name}: {count(lines, 'line')} above the header ({brief(first)!r}) left out; --skip-lines 0 keeps "
             f"{'it' if lines == 1 else 'them'}."
         )
     return b"\n" * lines + data[end + 1 :]
@@ -65,7 +70,9 @@ def without_footnotes(data, separator, width, rows_of, name, notes):
             break
         body, left = rest.rstrip(b"\n"), [*left, *words]
     if left:
-        notes.append(f"{name}: {count(len(left), 'line')} at the end ({left[-1][:40]!r}) left out: no cells of a row.")
+        notes.append(
+            f"{name}: {count(len(left), 'line')} at the end ({brief(left[-1])!r}) left out: no cells of a row."
+        )
     return body + b"\n" if left else data
 
 
@@ -160,7 +167,7 @@ def decode(data, name, notes):
             notes.append(f"{name} is not UTF-8 (line {place}); it was read as cp1252. Check letters with accents.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DataError(f"{name}, line {line}: a zero byte, so this is no text file; tables are CSV or Parquet.")
+        raise DataError(f"{name}, line {line}: a zero byte, so this is no text file; tables are CSV, Parquet or .xlsx.")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data
@@ -205,9 +212,9 @@ def check_separator(separator):
         raise DataError(f"the separator must be one ASCII character, no quotation mark or line end, got {separator!r}.")
 
 
-def separator_of(sample):
-    """The separator with which most lines have the same number of cells, two or more."""
-    best, chosen = 0.0, ","
+def separator_of(sample, usual=","):
+    """The separator with which most lines have the same number of cells, two or more; the usual one where none is."""
+    best, chosen = 0.0, usual
     for separator in SEPARATORS:
         widths = [len(row) for _, row in islice(rows_of(sample, separator), LINES)]
         width = max(set(widths), key=widths.count, default=0)
@@ -215,6 +222,26 @@ def separator_of(sample):
         if share > best:
             best, chosen = share, separator
     return chosen
+
+
+def between_blanks(data, sample, name, notes):
+    """The bytes with tabs for runs of blanks, where nothing else stands between cells and a column is numbers."""
+    rows = [line.split() for line in sample.splitlines() if line.strip()][:LINES]
+    widths = {len(row) for row in rows}
+    if len(rows) < 3 or widths != {len(rows[0])} or len(rows[0]) < 2 or any(sign in sample for sign in '\t;|"'):
+        return data
+    columns = list(zip(*rows[1:], strict=True))
+    if not any(all(NUMBER.fullmatch(cell) for cell in column) for column in columns):
+        return data
+    notes.append(f"{name}: blanks stand between the cells.")
+    return b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
+
+
+def named_separator(data):
+    """(separator, data without the line) of a first line such as sep=; that a spreadsheet writes; else (None, data)."""
+    first, _, rest = data.partition(b"\n")
+    found = re.fullmatch(rb'"?sep=(.)"?', first.strip(b"\r "), re.IGNORECASE)
+    return (found[1].decode("latin-1"), b"\n" + rest) if found else (None, data)
 
 
 def header_of(first, name, notes):

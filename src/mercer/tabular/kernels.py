@@ -113,7 +113,7 @@ def default_kernel(recipe, n, base=Matern32):
     Parameters
     ----------
     recipe : Recipe
-        Fitted.
+        Fitted: it says which columns of X are numbers and which are indicators.
     n : int
         Rows; with fewer than five for each length scale, one serves all columns of numbers.
     base : class, default=Matern32
@@ -153,7 +153,7 @@ def length_scales(kernel, recipe):
     ----------
     kernel : Kernel
     recipe : Recipe
-        Fitted.
+        Fitted: it says which columns of X are numbers and which are indicators.
 
     Returns
     -------

@@ -138,7 +138,7 @@ class TableModel(KernelEstimator):
         self.recipe_, self.target_, self.rows_, self.left_out_ = recipe, target, rows, None
         self.target_spread_ = 1.0 if y.dtype.kind == "U" else float(np.std(y))
         self.feature_names_ = Z.columns if recipe.has_objects else list(recipe.feature_names_)
-        used = [column["name"] for column in recipe.used]
+        used = (column["name"] for column in recipe.used)
         self.text_columns_ = [name for name in (*used, target) if is_text(frame[name])]
         self.notes_ = [*recipe.notes_, *notes]
         return self
@@ -147,9 +147,8 @@ class TableModel(KernelEstimator):
         """Return the table of X with y as its last column, named as the target."""
         import polars as pl
 
-        frame, name = as_frame(X), self.target or getattr(y, "name", None) or "y"
-        frame = frame.drop(name, strict=False)
-        return frame.with_columns(pl.Series(name, as_values(y)))
+        name = self.target or getattr(y, "name", None) or "y"
+        return as_frame(X).drop(name, strict=False).with_columns(pl.Series(name, as_values(y)))
 
     def rows_of(self, frame):
         """Return (rows, y, X): the rows of a table with a target, the targets, and the table without them."""
@@ -249,19 +248,25 @@ class TableModel(KernelEstimator):
             )
         return target
 
-    def predict(self, X):
+    @property
+    def probabilistic(self):
+        """Whether ``predict(X, return_std=True, noisy=True)`` has deviations of new targets."""
+        return self.estimator_.probabilistic
+
+    def predict(self, X, **options):
         """Return f of each row of a table, in its order.
 
         Parameters
         ----------
         X : data frame
             With the columns of the fit, in any order.
+        **options : of ``predict`` of the estimator, such as ``return_std`` of a process
 
         Returns
         -------
         ndarray of shape (n,)
         """
-        return self.estimator_.predict(self.inputs(X))
+        return self.estimator_.predict(self.inputs(X), **options)
 
     def inputs(self, frame):
         """Return X of a table, checked to be what the kernel reads.
@@ -377,9 +382,8 @@ class TableModel(KernelEstimator):
 
     def _chosen(self, estimator, X, y, rng, notes, listener):
         """(fitted estimator, how it chose): with many rows the choice is made on some of them."""
-        rows = np.arange(len(y))
-        if len(y) > self.search_rows:
-            rows = np.sort(rng.choice(len(y), self.search_rows, replace=False))
+        some = len(y) > self.search_rows
+        rows = np.sort(rng.choice(len(y), self.search_rows, replace=False)) if some else np.arange(len(y))
         options = {"own": self.estimator.kernel is None, "optimize": self.optimize, "listener": listener}
         estimator = prepared(estimator, X[rows], y[rows], notes, **options)
         if self.target_transform is not None:

@@ -174,9 +174,15 @@ def _bytes(source):
     if path.is_dir():
         raise DataError(f"{path} is a folder; give a file.")
     if not path.exists():
-        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FileNotFoundError(f"there is no file {path}{meant(path.name, near)}")
+        raise no_file(path)
     return path.read_bytes()
+
+
+def no_file(path):
+    """The error for a file that is not there, with the name beside it that may have been meant."""
+    path = Path(path)
+    near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    return FileNotFoundError(f"there is no file {path}{meant(path.name, near)}")
 
 
 def _parquet(data, name):
@@ -198,8 +204,12 @@ def _csv(data, name, header, separator, skip, notes):
     data = dialect.decode(data, name, notes)
     if not data.strip():
         raise DataError(f"{name} is empty.")
+    named, data = dialect.named_separator(data)
     sample = dialect.sample_of(data)
-    separator = separator or dialect.separator_of(sample)
+    if separator is None and named is None and dialect.separator_of(sample, None) is None:
+        data = dialect.between_blanks(data, sample, name, notes)
+        sample = dialect.sample_of(data)
+    separator = separator or named or dialect.separator_of(sample)
     dialect.check_separator(separator)
     top = list(islice(dialect.rows_of(sample, separator), dialect.LINES))
     data = without_titles(data, top, name, skip, notes)

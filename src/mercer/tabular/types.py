@@ -2,8 +2,9 @@
 
 from mercer.tabular.cells import ABOUT, FRONT, GROUPS, UNIT, count, dates_in, digits, listed, measured
 
-MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil")
-DASHES = ("-", "--", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
+ERRORS = ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a spreadsheet: no value was there
+MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS)
+DASHES = ("-", "--", "–", "—", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
 CODE = r"^0\d+$"  # 00123: a number would lose its zeros
 INTEGER = r"^[+-]?\d{1,15}$"
 SIGNS = {".": "point", ",": "comma"}
@@ -105,7 +106,11 @@ def _typed_column(column, decimal, notes, styles):
     present = column.drop_nulls()
     if not len(present):
         return column
-    found = numbers_in(column, decimal, notes)
+    around = []
+    tidy = plainly(column, around)
+    said = []
+    found = numbers_in(tidy, decimal, said)
+    notes += said if found is None else [*around, *said]
     if found is not None:
         return found
     if present.str.to_lowercase().is_in(["true", "false"]).all():
@@ -113,9 +118,10 @@ def _typed_column(column, decimal, notes, styles):
     dates = dates_in(column, notes, styles)
     if dates is not None:
         return dates
-    plain = without_dashes(column, decimal, measured=True)
-    found = measured(plain, decimal, notes, styles)
+    said = []
+    found = measured(without_dashes(tidy, decimal, measured=True), decimal, said, styles)
     if found is not None:
+        notes += [*around, *said]
         return found
     other = "," if decimal == "." else "."
     if is_number(column, other).all() and not is_number(column, decimal).all():
@@ -127,6 +133,32 @@ def _typed_column(column, decimal, notes, styles):
 
 
 # ---------------------------------------------------------------------------------------------- numbers
+# What stands around a number, what is left of it, and how that is said.
+AROUND = (
+    (r"^\s*[−–](\s?[\d.,])", "-${1}", None),
+    (r"^\(\s*(\D{0,3}\d[^()]*)\)$", "-${1}", "are negative, as in a ledger"),
+    (r"^(.*?\d)\s*(?:±|\+/-)\s*[\d.,]+(?:[eE][+-]?\d+)?(.*)$", "${1}${2}", "are read without what follows ±"),
+)
+
+
+def plainly(column, notes):
+    """The column with a plain minus, without brackets of a ledger and without errors behind ±; each thing said."""
+    import polars as pl
+
+    for form, rest, said in AROUND:
+        found = column.str.contains(form).fill_null(False)
+        if not found.any() or (rest == "-${1}" and said and found.sum() == column.is_not_null().sum()):
+            continue  # brackets around every number are no signs
+        if said:
+            first = column.filter(found)[0]
+            notes.append(f"column {column.name!r}: {count(int(found.sum()), 'cell')} such as {first!r} {said}.")
+        name = column.name
+        column = pl.select(
+            pl.when(found).then(column.str.replace(form, rest)).otherwise(column).alias(name)
+        ).to_series()
+    return column
+
+
 def pattern(decimal):
     """What a number looks like, with groups of thousands."""
     return rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$"

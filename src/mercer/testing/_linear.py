@@ -58,7 +58,7 @@ def check_solver(solver, K=None, lam=0.1, tol=1e-8):
         None is a random matrix of order 40.
     lam : float, default=0.1
     tol : float, default=1e-8
-        Relative.
+        Relative error that is allowed.
 
     Raises
     ------

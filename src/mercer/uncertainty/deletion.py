@@ -40,7 +40,7 @@ class Deletion:
     ----------
     y : ndarray of shape (n, t)
     a : ndarray of shape (n, t)
-        P y.
+        P y: what the residuals left out are made of.
     s : ndarray of shape (n,)
         diag P; 1/sᵢ is the variance of yᵢ given the other rows, in the Gaussian reading.
     residuals : ndarray of shape (n, t)

@@ -37,7 +37,7 @@ class Subsequence(_OfPairs):
     Parameters
     ----------
     length : int, default=3
-        p >= 1.
+        p >= 1: letters of the subsequences that are counted.
     decay : float, default=0.5
         λ > 0: small values count what stands together.
     alphabet : {"dna", "rna", "protein"} or str, default=None
@@ -115,7 +115,7 @@ class LocalAlignment(_OfPairs):
     Parameters
     ----------
     beta : float, default=0.5
-        β > 0.
+        β > 0: how much good alignments count beside poor ones.
     substitution : pair of float, "blosum62" or array-like of shape (A, A), default=(2.0, -1.0)
         S: scores of equal and of different letters; or a matrix for the letters of ``alphabet``, in their order.
     gap_open, gap_extend : float, default=3.0, 1.0

@@ -127,7 +127,7 @@ class CountKernel(ObjectKernel):
         Parameters
         ----------
         X : collection
-            n inputs.
+            The n inputs to be counted.
         like : collection, default=None
             Whose columns to use: those of the training inputs, for new inputs.
         """

@@ -206,7 +206,7 @@ class TanimotoOf(Compared):
     Parameters
     ----------
     base : Kernel
-        k.
+        k, a kernel whose values are compared: shared over all, k(x, z) / (k(x, x) + k(z, z) − k(x, z)).
 
     Examples
     --------

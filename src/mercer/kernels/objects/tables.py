@@ -158,7 +158,7 @@ class Table:
         Parameters
         ----------
         names : tuple
-            Columns.
+            Names of the columns to take.
         kernel : Kernel
         whole : bool
             Whether the kernel reads a table: it chooses among these columns by name.

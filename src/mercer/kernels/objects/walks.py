@@ -20,7 +20,7 @@ class RandomWalk(PairKernel):
     Parameters
     ----------
     decay : float, default=0.05
-        λ > 0.
+        λ > 0: how much a walk of one step more counts.
     decay_bounds : pair or "fixed", default=None
         What a search may choose; None is (1e-4, 0.1). The upper one must suit the graphs: below 1/ρ².
 

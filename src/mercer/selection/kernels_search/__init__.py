@@ -42,7 +42,7 @@ def search_kernels(
     criterion : {"evidence", "loo"} or Criterion, default="evidence"
         What judges: the evidence, the leave-one-out log density, or another log density of `mercer.selection`.
     weight : array-like of shape (n,), default=None
-        w > 0.
+        w > 0: how many rows each row counts for.
     names : list of str, default=None
         Of the columns, for the words.
     keep : int, default=5

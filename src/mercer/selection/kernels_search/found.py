@@ -61,7 +61,7 @@ class KernelSearch:
 
     @property
     def lam_(self):
-        """Its λ."""
+        """λ of the chosen kernel."""
         return self.candidates_[0].lam
 
     @property

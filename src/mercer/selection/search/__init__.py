@@ -65,7 +65,7 @@ def search(
     lam : float, default=None
         Where λ starts; None is 1 % of the variance.
     weight : array-like of shape (n,), default=None
-        w > 0.
+        w > 0: how many rows each row counts for.
     intercept : bool, default=True
     optimize : {"all", "lam"}, default="all"
     bounds : pair of float, default=None
