@@ -88,7 +88,7 @@ def measured(name, limit):
         inner.set_params(memory=limit)
     try:
         model.fit(X, y)
-    except NotEnoughMemory:
+    except (NotEnoughMemory, ValueError):  # the second in words: no inverse is made for so many rows
         print(resident("VmHWM") - before, 0.0)
     else:
         print(resident("VmHWM") - before, model.plan_.memory_bytes)

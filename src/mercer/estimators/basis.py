@@ -115,9 +115,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         w, rule = check_weight(sample_weight, len(y)), as_rule(self, y)
         w = np.ones(len(y)) if w is None else w
         self.basis_, lam = (bases[0], float(self.lam)) if rule is None else self._select(bases, X, y, w, rule)
+        self.plan_ = self._plan(len(y), X[:1])
         design, scale = self._design(X), power_of_two(y)
         penalised = design.shape[1] - self._constants
-        self.plan_ = plan_features(*design.shape, self.time_budget)
         found = weighted_fit(design, y / scale, w, np.where(np.arange(design.shape[1]) < penalised, lam, 0.0))
         theta, residual = found.theta * scale, y - found.fitted * scale
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of y beyond 1e154, σ² is no float64
@@ -167,9 +167,15 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n rows will do; the features are counted on one row of ones."""
-        basis = self._bases()[0]
-        count = 1 if d is None else np.shape(basis.features(basis.validate(np.ones((1, d)))))[1]
-        return plan_features(n, count + self._constants)
+        if d is None:
+            return plan_features(n, 1 + self._constants, binding=False)
+        return self._plan(n, np.ones((1, d)), self._bases()[0], binding=False)
+
+    def _plan(self, n, one, basis=None, binding=True):
+        """The plan for n rows like the one that is given: its features are counted."""
+        basis = self.basis_ if basis is None else basis
+        count = np.shape(basis.features(basis.validate(one)))[1] + self._constants
+        return plan_features(n, count, self.memory, self.time_budget, binding)
 
     @property
     def _constants(self):

@@ -23,11 +23,11 @@ def least_squares(A, b, penalty):
     -------
     theta : ndarray of shape (m, t)
     leverage : ndarray of shape (n,)
-        Squared norms of the rows of Q.
+        Squared norms of the rows of Q: the diagonal of H, b ↦ Aθ.
     inverse : ndarray of shape (m, m)
         (AᵀA + Λ)⁻¹.
     info : dict
-        ``rank`` and ``condition``.
+        ``rank`` and ``condition``; "trace" is tr H² = ‖QᵀQ‖² of the rows of A.
     """
     n, m = A.shape
     full = np.vstack([A, np.diag(np.sqrt(penalty))]) if penalty.any() else A
@@ -44,7 +44,7 @@ def least_squares(A, b, penalty):
         half = np.empty((m, m))
         half[order] = solve_triangular(R, np.eye(m))
         inverse = half @ half.T / np.outer(size, size)
-        return theta / size[:, None], np.einsum("ij,ij->i", Q[:n], Q[:n]), inverse, info
+        return theta / size[:, None], _lengths(Q[:n], info), inverse, info
     warn(
         f"the design has rank {rank} of {m} columns, so least squares has no unique solution: the one of smallest norm "
         "is returned. Use lam > 0, fewer features, or more rows.",
@@ -54,7 +54,13 @@ def least_squares(A, b, penalty):
     keep = s > max(full.shape) * np.finfo(float).eps * s[:1].max(initial=0.0)
     U, s, Vt = U[:, keep], s[keep], Vt[keep]
     theta = Vt.T @ ((U[:n].T @ b) / s[:, None])
-    return theta, np.einsum("ij,ij->i", U[:n], U[:n]), (Vt.T / s**2) @ Vt, info
+    return theta, _lengths(U[:n], info), (Vt.T / s**2) @ Vt, info
+
+
+def _lengths(Q, info):
+    """diag QQᵀ, and tr (QQᵀ)² in the info: no n × n array, and no square of a condition."""
+    info["trace"] = float(np.sum(np.square(Q.T @ Q)))
+    return np.einsum("ij,ij->i", Q, Q)
 
 
 class WeightedFit(NamedTuple):
@@ -83,8 +89,7 @@ def weighted_fit(design, y, weight, penalty):
     A = root * design
     theta, leverage, inverse, info = least_squares(A, root * y, penalty)
     GA = inverse @ A.T
-    H2 = float(np.sum((A @ GA) * (A @ GA).T)) if len(A) <= 2000 else float(np.sum((A.T @ A @ inverse) ** 2))
-    free = np.count_nonzero(weight) - 2.0 * float(leverage.sum()) + H2
+    free = np.count_nonzero(weight) - 2.0 * float(leverage.sum()) + info.pop("trace")
     return WeightedFit(theta, design @ theta, leverage, free, GA @ GA.T, info)
 
 

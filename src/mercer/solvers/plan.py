@@ -238,8 +238,8 @@ def plan_arrays(
     return plan
 
 
-def plan_features(n, m, time_budget=None):
-    """The plan of least squares on m explicit features, by QR: five arrays of n × m; refused beyond ``time_budget``.
+def plan_features(n, m, memory=None, time_budget=None, binding=True):
+    """The plan of least squares on m explicit features, by QR: five arrays of n × m; refused, if ``binding``, beyond.
 
     Examples
     --------
@@ -250,8 +250,12 @@ def plan_features(n, m, time_budget=None):
     n = whole_number(n)
     reason = f"{m} features are explicit: no n × n array is needed."
     work = {"float64": QR * float(n) * m * m}
-    plan = planned(n, "qr", "features", 40.0 * n * m, _machine.NOT_ASKED, [reason], work)
-    refuse_late(plan.last, time_budget, f"least squares of {n} rows on {m} features", "fewer features or rows")
+    need, what = 40.0 * n * m, f"least squares of {n} rows on {m} features"
+    free = _machine.within(memory, need)
+    plan = planned(n, "qr", "features", need, free, [reason], work)
+    if binding:
+        _machine.refuse_beyond(free, need, what, "fewer features or rows")
+        refuse_late(plan.last, time_budget, what, "fewer features or rows")
     return plan
 
 
