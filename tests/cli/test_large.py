@@ -92,6 +92,17 @@ def test_a_dry_run_says_what_it_would_do(folder, run):
     assert "landmarks" in text
 
 
+@pytest.mark.slow
+def test_a_process_of_many_rows_goes_by_neighbours(folder, run, monkeypatch):
+    monkeypatch.setattr(large, "MANY", 500)
+    monkeypatch.setattr("mercer.estimators._large.preferred", lambda *a, **k: "It would take too long.")
+    asked = ("fit", folder / "all.csv", "-t", "y", "--ignore", "label", "--model", "gp", *KERNEL)
+    assert "It would take too long. Of " in run(*asked, "--dry-run")[1]
+    code, text, err = run(*asked, "--json")
+    assert code == 0, err
+    assert json.loads(text)["score"]["mean"] > 0.7 and "rows left out" in err
+
+
 @pytest.mark.parametrize("name", ["gp", "huber"])
 def test_other_models(folder, run, name):
     code, text, err = run("fit", folder / "all.csv", "-t", "y", "--ignore", "label", "--model", name, *KERNEL, "--json")

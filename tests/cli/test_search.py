@@ -92,6 +92,8 @@ def test_a_series_is_forecast(run, tmp_path):
     for name, rows in (("train.csv", slice(72)), ("test.csv", slice(72, None))):
         lines = [f"{a / 12},{b}\n" for a, b in zip(t[rows], y[rows], strict=True)]
         (tmp_path / name).write_text("year,y\n" + "".join(lines), encoding="utf-8")
+    plan = run("fit", tmp_path / "train.csv", "-t", "y", "--dry-run")[1]
+    assert "for at most 20 s, in the folds 30 s" in plan  # its parts are found one after the other
     test = ("--test", tmp_path / "test.csv", "--folds", "2", "--report", tmp_path / "r.html")
     ahead = ("--forecast", "24", "-o", tmp_path / "m.mercer")
     code, out, _ = run("fit", tmp_path / "train.csv", "-t", "y", *test, *ahead, "--json")

@@ -58,14 +58,16 @@ FEWEST = 250  # rows of a search
 FEWEST_FITTED = 3  # rows of a fit
 
 
-# Seconds for a search over kernels, and for repeating it in folds: half a minute of few rows, more beyond.
+# Seconds for a search over kernels, and for repeating it in folds: half a minute of few rows, more beyond. Parts of a
+# series are added one after the other: one that is cut short misses the last, on which what is far ahead depends.
 AUTO_SEARCH, AUTO_FOLDS, FEW_SEARCHED = (9.0, 28.0), (17.0, 60.0), 2000
+SERIES_SEARCH, SERIES_FOLDS = 20.0, 30.0
 
 
 class Budget:
     """The time of a command; without one, every share is None, but for a search over kernels of ``searching`` rows."""
 
-    searching = 0
+    searching, series = 0, False
 
     def __init__(self, settings, session):
         self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
@@ -82,14 +84,15 @@ class Budget:
     def search(self):
         """Seconds for choosing the model; for folds see `folds`."""
         if self.total is None and self.searching:
-            return AUTO_SEARCH[self.searching > FEW_SEARCHED]
+            return max(AUTO_SEARCH[self.searching > FEW_SEARCHED], SERIES_SEARCH if self.series else 0.0)
         return None if self.total is None else SEARCH * self.total
 
     @property
     def folds(self):
         """Seconds for the folds that judge it, from now."""
         if self.total is None:
-            return AUTO_FOLDS[self.searching > FEW_SEARCHED] if self.searching else None
+            least = SERIES_FOLDS if self.series else 0.0
+            return max(AUTO_FOLDS[self.searching > FEW_SEARCHED], least) if self.searching else None
         return max((FOLDS_END if self.page else 1.0) * self.total - self.session.seconds, 0.0)
 
     # ------------------------------------------------------------------------------------------------ rows

@@ -129,6 +129,7 @@ def _model(settings, frame, kernel, budget):
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
     series = None if labels else series_along(recipe, frame[rows].drop(settings.target))
+    budget.series = series is not None
     _check_forecast(settings, recipe, series)
     if series is not None or settings.time is not None:
         how = f"a series along {series!r}" if settings.time is None else f"in the order of {settings.time!r}"

@@ -15,7 +15,7 @@ CRITERIA = {"auto", "loo", "gcv", "evidence"}
 SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
 WAITED, SECONDS = 100_000, 60.0  # rows up to which somebody waits for the fit, and how long, where nothing is said
-WHOLE = 10**8  # numbers of a table that a process has at once
+MANY, WHOLE = 10_000, 10**8  # rows from which, and numbers up to which, a process has a table at once
 SEARCHED = 3000  # rows that hyper-parameters are chosen on first
 SIMPLE = 20_000  # rows that simple models are fitted on
 SHOWN = 5000  # rows of the page
@@ -126,8 +126,8 @@ def _estimator(settings, facts, kernel, budget):
 
 def _at_once(settings, facts):
     """Whether a process has all rows as one array: by waves or neighbours, which say more of it than landmarks do."""
-    small = facts["rows"] * facts["features"] <= WHOLE
-    return facts["name"] == "gp" and settings.dask is None and small
+    some = facts["rows"] >= MANY and facts["rows"] * facts["features"] <= WHOLE
+    return facts["name"] == "gp" and settings.dask is None and some
 
 
 def _seconds(budget, rows):

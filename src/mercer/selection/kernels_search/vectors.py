@@ -51,7 +51,8 @@ class VectorSearch(LevelSearch):
         parts = grow.parts_along(self.time, self.d, self.periods, gap, level.variance)
         begun = [Candidate(name, parts[name]) for name in ("slow trend", "bending trend")]
         begun = [self._try(level, one, level.fresh(one.kernel)) for one in begun]
-        for here in (*begun, self.best(1)[0]):
+        first = self.best(1)[0]  # what time ends is the growth of the others
+        for here in (first, *(one for one in begun if one is not first)):
             self._add(level, here, parts)
 
     def _add(self, level, here, parts):
