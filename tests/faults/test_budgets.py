@@ -137,7 +137,7 @@ def test_a_solver_that_was_asked_for_is_refused_and_left_to_itself_finds_landmar
     X, y = data("ridge", 7000)
     with pytest.raises(NotEnoughTime, match="solver 'spectral' with n = 7000"):
         mercer.KernelRidge(solver="spectral", time_budget=0.01).fit(X, y)
-    plan = mercer.plan(mercer.KernelRidge(time_budget=0.01), n=60_000, d=5)
+    plan = mercer.plan(mercer.KernelRidge(lam=1.0, time_budget=0.01), n=60_000, d=5)
     assert plan.landmarks and "predicted to take" in plan.reasons[0]
 
 

