@@ -359,8 +359,8 @@ def test_a_time_budget_returns_the_last_stage(rng):
 def test_a_checkpoint_is_removed_when_the_fit_is_done(rng, tmp_path):
     X, Y = problem(rng, 5000)
     path = tmp_path / "sums"
-    plain = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(50)), X, Y[:, 0])
-    model = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(50, checkpoint=path)), X, Y[:, 0])
+    plain = quiet(KernelRidge(Gaussian(1.0), 1.0, approximation=Landmarks(50)), X, Y[:, 0])
+    model = quiet(KernelRidge(Gaussian(1.0), 1.0, approximation=Landmarks(50, checkpoint=path)), X, Y[:, 0])
     np.testing.assert_array_equal(model.dual_coef_, plain.dual_coef_)
     assert not path.exists()
 

@@ -118,5 +118,5 @@ def test_plan_report_and_file(rng, tmp_path):
 
 def test_the_curve_is_of_rows_that_the_fit_has_seen(rng):
     X, y = data(Logistic(), rng, 3000)  # a fifth of the rows are candidates
-    model = quiet(KernelMachine(Gaussian(1.0), "logistic", approximation=Landmarks(150)), X, y)
+    model = quiet(KernelMachine(Gaussian(1.0), "logistic", 1.0, approximation=Landmarks(150)), X, y)
     assert all(error < 1.0 for _, error, _ in model.fit_report_["approximation"]["loo"])
