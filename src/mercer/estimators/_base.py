@@ -192,8 +192,6 @@ def as_rule(estimator, y=None, *, own=True, words=None):
 
 def chosen(estimator, kernels, rows, rule, solver, lam, **options):
     """The `SearchResult` of a rule on rows, told where it is unsure: which kernel and λ, as ``optimize`` asks."""
-    for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
-        kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
     found = search_rows(
         kernels,
         rows,

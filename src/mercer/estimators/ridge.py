@@ -14,7 +14,7 @@ from mercer.estimators import _large as large
 from mercer.estimators._auto import searchable, searched
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators.validation import check_weight, seed_of, shared_noise
-from mercer.gram import Rows
+from mercer.gram import Rows, take
 from mercer.gram.rows import constant, safe_unit
 from mercer.primal import kept
 from mercer.selection import LOO
@@ -286,6 +286,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
             found = searched(self, rows, unit_rule, solver, clock=clock)
             self.selection_ = found.result().warn()
             return self.selection_.kernel, self.selection_.lam
+        for kernel in [] if self.kernel is None else kernels:
+            kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
         unseen = self.kernel is None and rule.smooth and self.optimize != "lam"
         options = {"callback": reporter(self), "prior": base.default_prior(kernels[0]) if unseen else None}
