@@ -84,7 +84,7 @@ class _Way:
 class _Near(_Way):
     """Laplace's approximation within the nearest rows."""
 
-    name, inference = "neighbours_", "laplace, local"
+    name, inference, trial = "neighbours_", "laplace, local", 0.0
 
     def __init__(self, estimator, rows, how):
         super().__init__(estimator, rows, how)
@@ -121,7 +121,8 @@ class _OnLandmarks(_Way):
             raise ValueError("Landmarks(held=, solve=, checkpoint=) are for regression; a classifier has none of them.")
         signs = LabelSigns(np.arange(self.classes))
         self.source = Arrays(rows.X, signs(rows.y), rows.weight)
-        self.curve = None
+        plan, self.curve = estimator.plan_, None
+        self.trial = plan.last * min(FEWER / plan.landmarks, 1.0)  # seconds of a length factor
 
     def at(self, kernel, fewer=False):
         """Return the posterior with a kernel, on all landmarks or on some."""
@@ -161,8 +162,8 @@ def _stretched(way, kernel, rows):
     """The kernel with all length scales times the factor of the least log loss of rows left out."""
     free = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
     tried, clock = {}, way.estimator._clock.part(STRETCHED)
-    for factor in FACTORS if free.any() else ():
-        if clock.spent:
+    for factor in FACTORS if free.any() and clock.fits(2.0 * way.trial) else ():  # one alone says nothing
+        if not clock.fits(clock.seconds / max(len(tried), 1)):
             break
         one = kernel.with_theta(np.clip(kernel.theta + free * math.log(factor), *kernel.theta_bounds.T))
         own = way.left_out(way.at(one, fewer=True), rows)[np.arange(len(rows)), way.number[rows]]
