@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+import time
 from importlib import import_module
 
 from mercer.cli import Usage, interrupted
@@ -173,7 +174,9 @@ def _add(one, option, default):
 
 def run(arguments):
     """Run the command of the arguments; return its exit code."""
+    began = time.perf_counter()  # what is loaded next is part of the time of a command
     settings = parser().parse_args(arguments)
+    settings.began = began
     settings.command, settings.written = shlex.join(["mercer", *arguments]), ()
     module, _, function = COMMANDS[settings.work][0].partition(":")
     with interrupted(settings):

@@ -48,6 +48,7 @@ def _read(text, units, option, what):
 
 SEARCH = 0.5  # of the time, at most, for choosing the model
 FOLDS_END = 0.85  # of the time, when folds must have ended if there is a page to be made; without one, all of it
+PAGE, WRITING = 3.0, 1.0  # seconds that a page and files take at least, but half of the time at most; files alone
 FIT = 0.25  # of the time, for one fit at given hyper-parameters
 LONG = 600.0  # seconds: a fit that is predicted to take longer has fewer rows, unless --time-budget says otherwise
 # Of a fit, in fits of a ridge regression; ITERATED of the other models.
@@ -93,7 +94,17 @@ class Budget:
         if self.total is None:
             least = SERIES_FOLDS if self.series else 0.0
             return max(AUTO_FOLDS[self.searching > FEW_SEARCHED], least) if self.searching else None
-        return max((FOLDS_END if self.page else 1.0) * self.total - self.session.seconds, 0.0)
+        return max(self.left - self.after, 0.0)
+
+    @property
+    def after(self):
+        """Seconds that are kept for what follows the folds."""
+        return min(max((1.0 - FOLDS_END) * self.total, PAGE), 0.5 * self.total) if self.page else 0.0
+
+    @property
+    def telling(self):
+        """Seconds for what is told of a fit, before files are written; None without a budget."""
+        return None if self.total is None else max(self.left - WRITING, 0.0)
 
     # ------------------------------------------------------------------------------------------------ rows
     def rows(self, name, n, d, folds):

@@ -137,7 +137,7 @@ def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget, seen
         return None
     return collect(
         fitted.estimator_, X, y, feature_names=fitted.feature_names_, target=fitted.target_, scores=scores, notes=notes,
-        command=settings.command, row_labels=labels, units=fitted.recipe_.units, time_budget=budget.left,
+        command=settings.command, row_labels=labels, units=fitted.recipe_.units, time_budget=budget.telling,
         fitted_rows=rows, selection=fitted.selection_, seen=seen,
     )  # fmt: skip
 

@@ -133,7 +133,7 @@ def _at_once(settings, facts):
 def _seconds(budget, rows):
     """Seconds for the fit; None for as many as it takes."""
     if budget.left is not None:
-        return max(FIT * budget.left, 1.0)
+        return max(min(FIT * budget.left, budget.left - budget.after), 1.0)
     return SECONDS if rows <= WAITED else None
 
 
@@ -175,22 +175,22 @@ def _judge(settings, model, facts, data, budget, session):
         half = slice(None, None, 2)
         model.calibrate(data.y_held[half] - fitted.predict(data.X_held[half]))
     facts["test"] = _test(settings, model, session)
-    result = described(settings, model, facts, _score(fitted, data, X, y, labels), len(data.y))
+    predicted = fitted.predict(X)
+    result = described(settings, model, facts, _score(predicted, data, X, y, labels), len(data.y))
     X, y = X[:SHOWN], y[:SHOWN]
-    scores = result["score"] | {"predictions": fitted.predict(X)}
+    scores = result["score"] | {"predictions": predicted[:SHOWN]}
     notes = [*result["notes"], f"this page is about {len(y):,} rows, which the fit on {len(data.y):,} has not seen."]
     rows = [str(row + 1) for row in model.rows_[: len(y)]]
     findings = page_about(settings, model, X, y, scores, notes, rows, len(data.y), budget, seen=False)
     return add_page(result, findings, budget), findings
 
 
-def _score(fitted, data, X, y, labels):
+def _score(predicted, data, X, y, labels):
     """The model and simple ones on rows held out; intervals too."""
     import numpy as np
 
     from mercer.selection.judging import measure, simple_models, simply_predicted
 
-    predicted = fitted.predict(X)
     some = np.sort(np.random.default_rng(0).choice(len(data.y), min(SIMPLE, len(data.y)), replace=False))
     part, target = np.asarray(data.X[some], dtype=float), data.y[some]
 

@@ -254,7 +254,7 @@ def effects_section(case, left):
         "what": what(case),
         "classes": [str(case.classes[k]) for k in named(case, SHOWN_CLASSES)] if several(case) else None,
         "band": "posterior" if _process(case) else "rows",
-        "curves": [dependence(case, factor) for factor in moving[:CURVES]],
+        "curves": _curves(case, moving[:CURVES]),
         "one_input": one_input(case, left, moving[0]) if len(moving) == 1 and len(factors) == 1 else None,
         "texts": [factor.name for factor in factors if factor.kind == TEXT][:COLUMNS],
         "pairs": pairs_section(case, moving),
@@ -303,38 +303,46 @@ def grid(factor, points):
     return np.unique(np.quantile(x, np.linspace(0.0, 1.0, points)))
 
 
-def _average(case, Z):
-    """(f, standard deviation of its mean over Z); at most that where covariances are not known."""
+def _average(case, Z, shape):
+    """(f, standard deviation of its mean over the rows of each place); at most that where covariances are not known."""
     if not case.model.correlated:
         f, std = quietly(case.model.predict, Z, return_std=True)
         std = std[..., case.column or 0] if np.ndim(std) == 2 else std
-        return case.one(f), float(np.mean(std))
+        return case.one(f).reshape(shape), std.reshape(shape).mean(axis=1)
     f, cov = quietly(case.model.predict, Z, return_cov=True)
     cov = cov[..., case.column or 0] if np.ndim(cov) == 3 else cov
-    return case.one(f), np.sqrt(max(float(np.mean(cov)), 0.0))
+    own = np.einsum("iajb->ij", cov.reshape(shape * 2)).diagonal() / shape[1] ** 2
+    return case.one(f).reshape(shape), np.sqrt(np.maximum(own, 0.0))
+
+
+def _curves(case, factors):
+    """The curves of the factors, as many as there is time for, but for the first."""
+    found: list = []
+    clock = Clock(case.budget.left if case.budget.limited else None)
+    for factor in factors:
+        if found and not clock.fits(clock.seconds / len(found)):
+            break
+        found.append(dependence(case, factor))
+    return found
 
 
 def dependence(case, factor):
     """The prediction averaged over rows, with one factor at each value of a grid; the band says how sure that is."""
-    places = grid(factor, POINTS)
-    rows = case.take(case.shown(AVERAGED))
-    mean, down, up, each = [], [], [], []
-    for value in places:
-        Z = put(case, rows, factor, value)
-        if several(case):
-            each.append(quietly(case.model.predict_proba, Z).mean(axis=0)[named(case, SHOWN_CLASSES)])
-            f, ends = each[-1][:1], each[-1][[0, 0]]
-        elif _process(case):
-            f, sd = _average(case, Z)
-            ends = f.mean() - 2 * sd, f.mean() + 2 * sd
-        else:
-            f = values(case, Z)
-            ends = np.quantile(f, [0.1, 0.9])
-        mean.append(float(f.mean()))
-        down.append(float(ends[0]))
-        up.append(float(ends[1]))
-    out = {"name": factor.name, "mean": np.array(mean), "low": np.array(down), "high": np.array(up)}
-    out |= {"each": np.array(each).T} if each else {}
+    places, index, each = grid(factor, POINTS), case.shown(AVERAGED), None
+    shape = len(places), len(index)
+    Z = put(case, case.take(np.tile(index, len(places))), factor, np.repeat(places, len(index)))
+    if several(case):
+        each = quietly(case.model.predict_proba, Z)[:, named(case, SHOWN_CLASSES)].reshape(*shape, -1).mean(axis=1)
+        mean = down = up = each[:, 0]
+    elif _process(case):
+        f, sd = _average(case, Z, shape)
+        mean = f.mean(axis=1)
+        down, up = mean - 2 * sd, mean + 2 * sd
+    else:
+        f = values(case, Z).reshape(shape)
+        mean, (down, up) = f.mean(axis=1), np.quantile(f, [0.1, 0.9], axis=1)
+    out = {"name": factor.name, "mean": mean, "low": down, "high": up}
+    out |= {} if each is None else {"each": each.T}
     if factor.kind == NUMBER:
         return {**out, "x": factor.shown(places), "dates": factor.dates}
     return {**out, "x": np.arange(len(places)), "levels": [factor.levels[k] for k in places],

@@ -145,9 +145,10 @@ def _curve(case, rows):
         return [], [], [], "A learning curve needs a class with at least 2 rows."
     largest = min(len(train) for train, _ in split)
     wanted = np.unique(np.geomspace(min(max(LEAST, largest // 32), largest), largest, SIZES).round().astype(int))
-    sizes, errors, spreads, why = [], [], [], "A learning curve needs more rows."
+    sizes, errors, spreads, why, began = [], [], [], "A learning curve needs more rows.", 0.0
     for size in wanted:
-        if clock.spent and sizes:
+        took, began = clock.seconds - began, clock.seconds
+        if sizes and not clock.fits(took):  # a larger one takes longer still
             why = "A learning curve takes too long for this model, and is left out."
             break
         tried = [_one(case, train[:size], test) for train, test in split]
