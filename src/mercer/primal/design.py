@@ -155,9 +155,9 @@ class Design:
             F[:, self.m :] = self.trend(block.X)
         return F
 
-    def rows(self, block):
+    def rows(self, block, out=None):
         """√w [k − k̄ | h | y − ȳ] of a block, of shape (rows, m + q + t)."""
-        F = np.empty((len(block), self.width))
+        F = np.empty((len(block), self.width)) if out is None else out
         fill(self.kernel, block.X, self.points, F[:, : self.m], self.centre)
         if self.q:
             F[:, self.m : self.m + self.q] = self.trend(block.X)

@@ -17,6 +17,7 @@ ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
 MIDDLE, STEPS = 1e-5, 12  # of the largest eigenvalue: where a search begins that knows no better; λ it may try
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
 REFINE = 4  # steps at most
+STRIP = 256  # rows whose features stay in the cache
 SINGLE = 1e-7  # of the largest eigenvalue: what sums in float32 know, where no eigenvalue below 0 says it
 SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
 ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
@@ -299,12 +300,19 @@ class _Residuals:
         return np.zeros((len(self.theta), t)), np.zeros(t), np.zeros((len(self.X), t))
 
     def __call__(self, sums, block):
-        F, inner, X = self.design.rows(block), len(self.theta), self.X
+        first, last, size = block.start, block.start + len(block), min(STRIP, len(block))
+        room = np.empty((size, self.design.width)), np.empty((size, len(self.X)))  # touched once, read in the cache
+        for i in range(first, last, STRIP):
+            self._add(sums, block.cut(i, min(i + STRIP, last)), *room)
+
+    def _add(self, sums, block, F, k):
+        """Add some rows, whose features have a place."""
+        F, inner = self.design.rows(block, F[: len(block)]), len(self.theta)
         e = F[:, inner:] - F[:, :inner] @ self.theta
         sums[0][:] += F[:, :inner].T @ e
         sums[1][:] += np.einsum("it,it->t", e, e)
-        if len(X):
-            k = fill(self.design.kernel, block.X, X, np.empty((len(block), len(X))))
+        if len(self.X):
+            k = fill(self.design.kernel, block.X, self.X, k[: len(block)])
             sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
 
 

@@ -8,7 +8,10 @@ the kept ones before it leave it. The order is that of the method row by row, at
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from mercer._threads import one_blas_thread, run
+
 BLOCK = 256  # rows that are proposed at once, at most
+PIECE = 1024  # columns that a thread explains at once: they stay in its cache
 TOLERANCE = 1e-6  # of the largest k(x, x): below it a pivot is rounding
 
 
@@ -46,9 +49,14 @@ def random_pivots(K, m, rng, *, order=None, tol=TOLERANCE, dtype=np.float64):
     >>> len(pivots), bool(left.max() < 1e-12)
     (2, True)
     """
+    with one_blas_thread():  # threads of BLAS would wait on the cores that evaluate K
+        return _drawn(K, min(m, K.n), rng, order, tol, dtype)
+
+
+def _drawn(K, m, rng, order, tol, dtype):
+    """(pivots, left) of `random_pivots`."""
     left = K.diag()
     floor = tol * float(left.max(initial=0.0))
-    m = min(m, K.n)
     F, found, at = np.empty((m, K.n), dtype=dtype), np.empty(0, dtype=np.int64), 0
     while len(found) < m and left.max(initial=0.0) > floor:
         k = len(found)
@@ -69,15 +77,24 @@ def random_pivots(K, m, rng, *, order=None, tol=TOLERANCE, dtype=np.float64):
             left[proposed[left[proposed] <= floor]] = 0.0
             continue
         new = proposed[stay]
-        rows = F[:k, new].T @ F[:k]
-        np.subtract(K.rows(new), rows, out=rows, casting="same_kind")
-        part = F[k : k + len(new)]
-        np.matmul(solve_triangular(T, np.eye(len(T)), lower=True, check_finite=False).astype(dtype), rows, out=part)
-        left -= np.einsum("ij,ij->j", part, part)
+        _explain(F, k, K.rows(new), new, T, left)
         np.maximum(left, 0.0, out=left)
         found = np.append(found, new)
         left[found] = 0.0
     return found, left
+
+
+def _explain(F, k, rows, new, T, left):
+    """Write the rows of the factor F that belong to new pivots behind its first k, and take them off what is left."""
+    known, part = np.ascontiguousarray(F[:k, new].T), F[k : k + len(new)]
+    T = solve_triangular(T, np.eye(len(T)), lower=True, check_finite=False).astype(F.dtype)
+
+    def work(index, worker):
+        some = slice(index * PIECE, (index + 1) * PIECE)
+        part[:, some] = T @ (rows[:, some] - known @ F[:k, some]).astype(F.dtype, copy=False)
+        left[some] -= np.einsum("ij,ij->j", part[:, some], part[:, some])
+
+    run(work, -(-len(left) // PIECE))
 
 
 def _kept(H, before, chance, floor, most):
@@ -85,9 +102,9 @@ def _kept(H, before, chance, floor, most):
     stay, columns = [], []
     for j in range(len(H)):
         if len(stay) < most and H[j, j] > floor and chance[j] * before[j] < H[j, j]:
-            column = H[:, j] / np.sqrt(H[j, j])
-            H -= np.multiply.outer(column, column)
+            column = H[j:, j] / np.sqrt(H[j, j])
+            H[j:, j:] -= np.multiply.outer(column, column)
             stay.append(j)
-            columns.append(column)
+            columns.append(np.concatenate([np.zeros(j), column]))
     stay = np.array(stay, dtype=np.int64)
     return stay, np.tril(np.array(columns).T[stay]) if len(stay) else np.zeros((0, 0))

@@ -11,6 +11,7 @@ from mercer.sources.engines import Job, Threads, added, push
 
 LEAF = 2048  # rows of a leaf: enough for a product at full speed, few enough to stay small beside m²
 TASKS = 256  # at most; log₂ of it sums wait at a time
+FEW, LEAVES = 32, 4  # tasks beyond which they have more than one leaf, and how many: each begins with sums of its own
 
 
 def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, checkpoint=None, key="", workers=None):
@@ -80,7 +81,7 @@ def tasks(n):
     [(0, 2048), (2048, 2500)]
     """
     leaves = -(-n // LEAF)
-    size = -(-leaves // TASKS) * LEAF
+    size = max(-(-leaves // TASKS), min(leaves // FEW, LEAVES), 1) * LEAF
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
