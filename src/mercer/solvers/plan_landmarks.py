@@ -120,10 +120,12 @@ def stages(m, auto):
 
 def _plan(n, d, m, targets, factors, free, reasons, passes=0):
     small = min(m, 512)
-    flops = float(n) * m * m + 4.0 * m**3 + factors * float(n) * small * small + 2.0 * n * (2 * m) * targets
-    entries = float(n) * (2 * m + 4096) + factors * float(n) * small
+    squares = float(n) * m * m + factors * float(n) * small * small
+    entries = float(n) * (3 * m + 2 * CERTIFYING) + factors * float(n) * small  # one pass for sums, two that check
     candidates = min(n, CANDIDATES * m)
-    work = {"float64": flops, "float32": float(candidates) * m * m, "entries": entries + float(candidates) * m}
+    work = {"float64": 4.0 * m**3 + 4.0 * n * m * targets, "float32": float(candidates) * m * m}
+    work["entries"] = entries + float(candidates) * m
+    work["float64" if d is None else "float32"] += squares  # of vectors they are summed in float32
     work["float32"] += passes * float(n) * n * (d or 10)
     work["entries"] += passes * float(n) * n / 2
     need = _bytes(n, d, m, targets)
