@@ -134,7 +134,7 @@ def read(
     else:
         if data[:4] == ZIP and b"xl/" in data:
             data, separator, decimal = sheet_as_csv(data, name, sheet, notes), ",", "."
-        before, separator = _csv(_text(data, name), name, header, separator, skip_lines, notes)
+        before, separator = text_table(_text(data, name), name, header, separator, skip_lines, notes)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
         frame = typed(before, decimal, missing, text, notes, strings, styles)
     styles = {column: styles[column] for column in styles if column in frame.columns}
@@ -199,8 +199,12 @@ def _parquet(data, name):
     return frame
 
 
-def _csv(data, name, header, separator, skip, notes):
-    """(frame of strings, separator) of a CSV file, of the rows and columns that are its table."""
+def text_table(data, name, header, separator, skip, notes, about_columns=None):
+    """(frame of strings, separator) of a CSV file, of the rows and columns that are its table.
+
+    What is noted about columns rather than lines is appended to ``about_columns``, too.
+    """
+    about_columns = [] if about_columns is None else about_columns
     data = dialect.decode(data, name, notes)
     if not data.strip():
         raise DataError(f"{name} is empty.")
@@ -219,7 +223,7 @@ def _csv(data, name, header, separator, skip, notes):
     first = next(row for _, row in dialect.rows_of(sample, separator))
     data = without_footnotes(data, separator, len(first), dialect.rows_of, name, notes)
     if header:
-        names = dialect.header_of(first, name, notes)
+        names = dialect.header_of(first, name, about_columns)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
     frame = _cells(data, name, header, separator, names)
@@ -229,6 +233,8 @@ def _csv(data, name, header, separator, skip, notes):
         found = dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
+    frame = dialect.without_blank_columns(frame, about_columns)
+    notes += about_columns
     return repaired(frame, notes), separator
 
 
