@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -59,7 +60,6 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
 
     _parameter_constraints = {"estimator": [KernelEstimator, None], "target": [str, Target, None]}
     state_fields = {**KernelEstimator.state_fields, "kernel_": Kernel, "model_": KernelEstimator, "target_": Target}
-    leaves_out = "exact"
     interval_method = "mapped"
 
     def __init__(self, estimator=None, target="auto"):
@@ -91,6 +91,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
     def probabilistic(self):
         """Whether the estimator inside states deviations."""
         return self._inner().probabilistic
+
+    @property
+    def leaves_out(self):
+        """How the model inside knows its rows left out."""
+        return "exact" if "model_" not in vars(self) else self.model_.leaves_out
 
     @property
     def merges_rows(self):
@@ -312,4 +317,20 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         mean[known] = found[0]
         if std is not None:
             std[known] = found[1]
-        return RowsLeftOut(mean, left.how, left.one_by_one, std=std)
+        rank, ends = self._ranks(left)
+        return RowsLeftOut(mean, left.how, left.one_by_one, std=std, rank=rank, ends=self.target_.back(ends))
+
+    def _ranks(self, left):
+        """(ranks, ends of 90 % intervals) of z without its row; of a model that states nothing, by the other errors."""
+        if left.rank is not None:
+            return left.rank, left.ends
+        e = self.target_.forward(self.row_target_) - left.predicted
+        if left.std is not None:
+            rank, reach = ndtr(e / left.std), ndtri(0.95) * left.std
+        else:
+            size = np.abs(e)
+            known = np.sort(size[np.isfinite(size)])
+            share = np.searchsorted(known, size, side="right") / (len(known) + 1)  # of the errors up to this one
+            rank = np.where(np.isfinite(size), 0.5 * (1.0 + np.sign(e) * share), np.nan)
+            reach = known[min(int(np.ceil(0.9 * (len(known) + 1))), len(known)) - 1]
+        return rank, np.stack([left.predicted - reach, left.predicted + reach], axis=1)

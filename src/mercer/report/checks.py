@@ -191,7 +191,8 @@ def _numbers(s):
     u = s["uncertainty"]
     if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"] and u["width"] is not None:
         found = u["coverage"][u["levels"].index(0.9)]
-        out.append(["90 % interval", f"± {show(u['width'] / 2)}", f"holds {percent(found)} of {show(u['rows'])} rows"])
+        wide = f"± {show(u['width'] / 2)}" if u.get("even", True) else f"{show(u['width'])} wide"
+        out.append(["90 % interval", wide, f"holds {percent(found)} of {show(u['rows'])} rows"])
     elif u.get("kind") == "probabilities":
         out.append(["log loss", show(u["log_loss"]), f"rows left out; Brier score {show(u['brier'])}"])
     return out
