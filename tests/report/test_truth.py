@@ -7,6 +7,7 @@ import pytest
 from sklearn.model_selection import TimeSeriesSplit
 
 from mercer import (
+    SVR,
     Fourier,
     GaussianProcessRegressor,
     KernelMachine,
@@ -246,6 +247,23 @@ def test_what_an_approximated_process_has_no_surface_for(heading):
     page = Tree(render(found))
     assert heading in [one["text"] for one in page.all("h3")]
     assert "two classes" not in page.all("body")[0]["text"]
+
+
+def test_the_page_says_what_it_holds_and_what_it_is_of():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(40, 1))
+    y = np.exp(np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(40))
+
+    def text(model):
+        return Tree(render(collect(model.fit(X, y), X, y))).all("body")[0]["text"]
+
+    page = text(TransformedTarget(GaussianProcessRegressor(Gaussian(0.5), 0.1, criterion=None), "log"))
+    assert "Gaussian process regression of the transformed target (log) on 40 rows" in page
+    assert "of up to 1000 rows, and their inputs, which the curve is drawn through" in page
+    assert "Mixture of Gaussian processes on" in text(StackedKernels([1.0 * Gaussian(0.5)], lam=[0.1]))
+    page = text(SVR(Gaussian(0.5)))
+    assert "set for the noise that was found, σ = " in page and "given, not chosen" not in page
+    assert "given, not chosen" in text(SVR(Gaussian(0.5), C=1.0, epsilon=0.1))
 
 
 # ----------------------------------------------------------------------------------------- a part of the rows

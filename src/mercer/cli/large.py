@@ -53,7 +53,7 @@ def batches_of(settings, least, missing=()):
 def run(settings, kernel, pages):
     """Fit a model to a table that is read in batches."""
     from mercer.tabular.cells import numbered
-    from mercer.tabular.large import Converter, as_model, numbers, survey
+    from mercer.tabular.large import HELD, PART, Converter, as_model, numbers, survey
 
     with Session(settings) as session, workers_of(settings) as workers:
         budget = Budget(settings, session)
@@ -75,6 +75,7 @@ def run(settings, kernel, pages):
         estimator = _estimator(settings, facts, kernel, budget)
         if settings.dry_run:
             facts["plan"] = estimator.plan(found.rows, facts["features"])
+            facts["held"] = min(HELD, found.rows // PART) // 2  # the other half is for intervals
             from mercer.cli.fit import dry_run
 
             return dry_run(settings, facts)

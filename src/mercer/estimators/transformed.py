@@ -178,7 +178,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         self.regularization_, self.row_weight_ = model.regularization_, model.row_weight_
         if model.leaves_out is not None:  # an approximation has neither
             self.point_index_, self.rkhs_norm_ = model.point_index_, model.rkhs_norm_
-        said = {"target": self.target_.word, "targets tried": dict(self.tried_)}
+        said = {"inside": type(model).__name__, "target": self.target_.word, "targets tried": dict(self.tried_)}
         self.fit_report_ = FitReport({**model.fit_report_, "estimator": type(self).__name__, **said})
 
     def plan(self, n, d=None, *, targets=1, rows=None):

@@ -115,6 +115,7 @@ def _chosen(case):
         "more": max(len(kernel.names) - HYPER, 0),
         "criterion": None,
         "status": "given",
+        "noise": model.fit_report_.get("noise"),  # of a loss that was set for it
     }  # fmt: skip
     if search is not None:
         edge = dict(search.at_bound)
