@@ -138,17 +138,9 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     _stack: Stack
 
     def __init__(
-        self,
-        kernel="auto",
-        lam=None,
-        *,
-        weights=None,
-        n_models=6,
-        criterion="evidence",
-        memory=None,
-        time_budget=None,
+        self, kernel="auto", lam=None, *, weights=None, n_models=6, criterion="evidence", memory=None, time_budget=None,
         random_state=0,
-    ):
+    ):  # fmt: skip
         self.kernel = kernel
         self.lam = lam
         self.weights = weights
@@ -301,6 +293,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         ----------
         X : array-like of shape (m, d)
         return_std, return_cov : bool, default=False
+            Whether to return it too, beside the mean.
         noisy : bool, default=False
             Whether it is that of a new y, not of f(x).
 
@@ -348,6 +341,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         ----------
         X : array-like of shape (m, d)
         coverage : float, default=0.9
+            The share of new targets that are to lie inside.
         method : {"mixture", "left-out", "split"}, default="mixture"
             "mixture" believes the models; the others are those of other estimators.
         calibration : (X, y), default=None

@@ -264,6 +264,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         coverage : float, default=0.9
+            The share of new targets that are to lie inside.
         method : {"mapped", "left-out", "split"}, default="mapped"
             "mapped" takes the default of the estimator inside.
         calibration : (X, y), default=None

@@ -378,9 +378,8 @@ def outliers(s):
     found = s["rows"]["residuals"]
     if found and found["outliers"]:
         named = listed([one["row"] for one in found["rows"][: found["outliers"]]], 5)
-        rows = found.get("known", s["data"]["rows"])
         yield (
-            f"{found['outliers']} of {rows} left-out residuals are beyond {found['limit']} robust "
+            f"{found['outliers']} of {found['known']} left-out residuals are beyond {found['limit']} robust "
             f"standard deviations: row {named}."
         )
 

@@ -24,7 +24,9 @@ class Check(NamedTuple):
     code : str
         The name of the check, such as M201.
     severity : {"problem", "warning", "tip"}
+        How bad it is: not to be used, to be used with care, or worth knowing.
     title : str
+        A few words that name what was found.
     about : str
         What is looked at, and why.
     remedy : str or callable

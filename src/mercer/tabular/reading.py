@@ -35,8 +35,11 @@ class Reading(NamedTuple):
     Attributes
     ----------
     frame : polars.DataFrame
+        The table, each column as what it is: numbers, truth values, dates or text.
     notes : list of str
+        What was decided or repaired, a sentence for each thing.
     sha256 : str
+        The digest of the file, by which it is known again.
     written : dict
         {column: "%d/%m/%Y" or "%m/%d/%Y"} of dates with slashes and {column: unit} of numbers with one: for
         ``TableModel.fit``, and to read another table alike.
