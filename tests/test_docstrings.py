@@ -9,9 +9,9 @@ MODULES = ("mercer", "mercer.kernels", "mercer.selection", "mercer.plots", "merc
 ENTRY = re.compile(r"^ {4}([*A-Za-z_][\w*, ]*) : .+$|^ {4}([A-Za-z_]\w*)$")
 SECTION = re.compile(r"^ {4}(Parameters|Attributes)$")
 KNOWN = {  # what needs no words in a library of this kind: it is the same everywhere
-    "X", "y", "X, y", "x", "Y", "Z", "X, Z", "kernel", "sample_weight", "random_state", "ax", "estimator", "model", "findings",
-    "path", "found",
-    "self", "loss", "rows", "n", "d", "lam", "source", "theta", "K", "data", "names", "rng", "seed", "force",
+    "X", "y", "X, y", "x", "Y", "Z", "X, Z", "kernel", "sample_weight", "random_state", "ax", "estimator", "model",
+    "findings", "path", "found", "self", "loss", "rows", "n", "d", "lam", "source", "theta", "K", "data", "names",
+    "rng", "seed", "force",
 }  # fmt: skip
 
 

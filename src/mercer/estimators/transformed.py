@@ -39,7 +39,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
     Attributes
     ----------
     model_ : KernelEstimator
-        Fitted to z.
+        The estimator inside, fitted to z = g(y).
     target_ : Target
         g, the transform that was chosen, with its inverse.
     tried_ : dict
