@@ -38,6 +38,13 @@ def test_the_recipe_for_conda_asks_for_what_the_package_asks_for():
         assert f"- {name} >={floor}" in recipe
 
 
+def test_the_package_is_described_once():
+    said = PROJECT["project"]["description"]
+    assert f'summary: "{said}"' in (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    plain = (ROOT / "README.md").read_text(encoding="utf-8").replace("for Python ", "")
+    assert f"**{said}.**" in plain
+
+
 def run(*command, **options):
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=600, **options)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

@@ -1,6 +1,7 @@
 """What the pages need beyond Sphinx: the order of the gallery, the look of its pictures, plain text in docstrings."""
 
 import re
+from pathlib import Path
 
 # The order of the lectures: features, kernels, λ, processes, classes, losses, objects.
 ORDER = (
@@ -62,20 +63,21 @@ def reset_style(gallery_conf, fname):
     matplotlib.rcParams["axes.prop_cycle"] = cycler(color=COLOURS)
 
 
-PANELS: dict = {}  # {example: (left, top, right, bottom)} of the first panel of its first figure, as shares
+PANELS: dict = {}  # {example: (left, top, right, bottom)} of one panel of its first figure, as shares
+SHOWN = {"plot_building_kernels": -1}  # which panel, where it is not the first: here the forecast
 
 
 def panel_scraper(block, block_vars, gallery_conf):
-    """The figures of an example as sphinx-gallery keeps them; and where the first panel is."""
+    """The figures of an example as sphinx-gallery keeps them; and where the panel of its thumbnail is."""
     import matplotlib.pyplot as plt
     from sphinx_gallery.scrapers import matplotlib_scraper
 
-    stem = block_vars["src_file"].rsplit("/", 1)[-1].removesuffix(".py")
+    stem = Path(block_vars["src_file"]).stem
     for number in plt.get_fignums()[:1]:
         figure = plt.figure(number)
         if stem not in PANELS and figure.axes:
             figure.canvas.draw()
-            box = figure.axes[0].get_tightbbox(figure.canvas.get_renderer())
+            box = figure.axes[SHOWN.get(stem, 0)].get_tightbbox(figure.canvas.get_renderer())
             wide, high = figure.canvas.get_width_height()
             if box is not None:
                 PANELS[stem] = (box.x0 / wide, 1 - box.y1 / high, box.x1 / wide, 1 - box.y0 / high)
@@ -84,8 +86,6 @@ def panel_scraper(block, block_vars, gallery_conf):
 
 def single_panels(app):
     """A thumbnail shows one panel: several are too small to be read."""
-    from pathlib import Path
-
     from PIL import Image
 
     folder = Path(app.srcdir, "auto_examples", "images")

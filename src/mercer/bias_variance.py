@@ -81,6 +81,7 @@ def bias_variance(kernel, X, truth, sigma, lams=None, X_test=None, intercept=Tru
     X_test : collection, default=None
         m inputs at which bias and variance are found; None is X.
     intercept : bool, default=True
+        Whether the model has a constant that is not penalised.
 
     Returns
     -------
@@ -169,6 +170,7 @@ def simulate_bias_variance(estimator, X, truth, sigma, n_draws=200, X_test=None,
     sigma : float or array-like of shape (n,)
         Standard deviation of the noise.
     n_draws : int, default=200
+        How many data sets are drawn, each with noise of its own.
     X_test : collection, default=None
         None is X.
     random_state : int, default=0

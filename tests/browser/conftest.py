@@ -6,7 +6,16 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge, StackedKernels
+from mercer import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelMachine,
+    KernelRidge,
+    Landmarks,
+    Neighbours,
+    StackedKernels,
+    TransformedTarget,
+)
 from mercer.kernels import Anova, Categorical, Gaussian, Linear, Matern32
 from mercer.report import collect, write
 
@@ -52,6 +61,11 @@ def models():
         "plain": (KernelRidge(Gaussian(0.8), lam=0.1), X, y),
         "mixture": (StackedKernels([2.0 * Anova([0.5, 0.9, 2.0, 2.0], 0.4), Matern32(0.7).on([0, 1]) + 0.1 * Linear()],
                                    lam=[0.1, 0.1]), X, y),
+        "mapped": (TransformedTarget(GaussianProcessRegressor(Gaussian(np.ones(4)), 0.05, criterion=None), "log"), X,
+                   np.exp(y)),
+        "landmarks": (KernelRidge(Gaussian(0.8), lam=0.1, approximation=Landmarks(40)), X, y),
+        "neighbours": (GaussianProcessRegressor(1.0 * Gaussian(0.8), 0.01, criterion=None,
+                                                approximation=Neighbours(20)), X, y),
     }  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -74,6 +88,9 @@ def pages(tmp_path_factory, models):
         "mixed": {"target": ["<i>a</i>", "<b>b</b>"]},
         "ridge": {},
         "mixture": {},
+        "mapped": {},
+        "landmarks": {},
+        "neighbours": {},
         "plain": {"feature_names": ["rain", "soil", "ph", "height"], "target": "yield"},
     }
     with warnings.catch_warnings():

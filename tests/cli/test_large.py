@@ -1,6 +1,7 @@
 """`mercer fit` and `mercer predict` of tables that are read in batches."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -90,6 +91,27 @@ def test_a_dry_run_says_what_it_would_do(folder, run):
     code, text, _ = run("fit", folder / "all.csv", "-t", "y", "--dry-run")
     assert code == 0
     assert "landmarks" in text
+    assert "judged    about 150 rows, which are held out of the fit" in text
+
+
+def test_the_page_has_the_errors_of_the_terminal(folder, run, monkeypatch):
+    monkeypatch.setattr(large, "SHOWN", 60)  # of 150 that judge
+    page = folder / "r.html"
+    code, text, err = run(
+        "fit", folder / "all.csv", "-t", "y", "--ignore", "label", *KERNEL, "--json", "--report", page
+    )
+    assert code == 0, err
+    found = json.loads(re.search(r'id="findings">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
+    this = found["scores"]["models"][0]
+    assert this["rmse"] == pytest.approx(json.loads(text)["score"]["rmse"], rel=1e-6)
+    assert len(found["fit"]["predicted"]) == 60
+
+
+def test_two_numbers_are_two_classes_unless_it_is_said(folder, run, rows):
+    rows.with_columns((pl.col("y") > 0.5).cast(pl.Int64).alias("high")).write_csv(folder / "two.csv")
+    asked = ("fit", folder / "two.csv", "-t", "high", "--ignore", "label", "--ignore", "y", *KERNEL, "--json")
+    notes = " ".join(json.loads(run(*asked)[1])["notes"])
+    assert "unless --numeric 'high' says that they are numbers: kernel logistic regression is fitted" in notes
 
 
 @pytest.mark.slow

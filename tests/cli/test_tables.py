@@ -37,6 +37,20 @@ def test_groups_are_whole_in_a_fold(run, cars, table_of):
     assert code == 3 and "one group alone" in err
 
 
+def test_groups_or_time_and_not_both(run, cars):
+    with_column(cars, "team", [f"g{i % 4}" for i in range(24)])
+    code, _, err = run("fit", cars, *QUICK, "--group", "team", "--time", "speed")
+    assert code == 2 and "one of them" in err
+    series = cars.parent / "series.csv"
+    series.write_text("t,team,y\n" + "".join(f"{i},g{i % 4},{i % 7}\n" for i in range(40)))
+    asked = ("fit", series, "-t", "y", "--folds", "2", "--kernel", "Gaussian(1.0)", "--fix-kernel", "--json")
+    notes = " ".join(json.loads(run(*asked, "--group", "team")[1])["notes"])
+    assert "(4 groups)" in notes and "each predicted from what was before" not in notes  # what is said is what is done
+    asked = (*asked, "--ignore", "team")
+    assert "each predicted from what was before" in " ".join(json.loads(run(*asked)[1])["notes"])
+    assert "folds" not in " ".join(json.loads(run(*asked, "--no-score")[1])["notes"])
+
+
 def test_rows_are_judged_by_those_before_them(run, cars):
     with_column(cars, "day", np.random.default_rng(0).permutation(24))
     code, out, _ = run("fit", cars, *QUICK, "--json", "--time", "day")

@@ -32,13 +32,20 @@ def dry_run(facts):
         f"{facts['title']}, chosen by {facts['criterion']}",
         f"rows      {facts['rows']:,}, of which {facts['target_rows']:,} have a target",
         f"columns   {len(recipe.used)} used, {len(recipe.ignored_)} left out; {_columns(recipe)}",
-        f"judged    {'nested cross-validation, ' + str(facts['folds']) + ' folds' if facts['folds'] else 'no'}",
+        f"judged    {_judged(facts)}",
         "one fit at given hyper-parameters:",
         *(f"  {line}" for line in str(facts["plan"]).splitlines()),
         f"searches  {facts['folds'] + 1}, {_searches(facts)}",
         *(f"- {note}" for note in [*facts["notes"], *recipe.notes_]),
     ]
     return "\n".join(lines)
+
+
+def _judged(facts):
+    """What the score will come from."""
+    if facts.get("held"):
+        return f"about {facts['held']:,} rows, which are held out of the fit"
+    return f"nested cross-validation, {facts['folds']} folds" if facts["folds"] else "no"
 
 
 def _searches(facts):

@@ -28,6 +28,8 @@ def write(settings, pages, model, keep, make, session):
 
     for name in keep:
         check_target(pl.DataFrame(schema=pages.names), name, "--keep")
+    for note in pages.notes:
+        session.say(f"note: {note}")
     columns, beside = make
     text, dates, rows = tuple(model.text_columns_), dict(model.written), 0
     tick = session.rows("predicted")

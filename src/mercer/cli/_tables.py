@@ -23,6 +23,21 @@ def read_input(settings, session, source, missing=(), **columns):
     ``missing`` are words for a missing value beside those of the option, which need not be in the table; ``columns``
     are more options of `read`.
     """
+    how = written_as(settings)
+    given = tuple(settings.missing or ())
+    more = [word for word in missing if word not in given]
+    options = how | {"missing": (*given, *more)}
+    options |= {"skip_lines": settings.skip_lines, "sheet": settings.sheet}
+    found = read(source, header=not settings.no_header, **columns, **options)
+    quiet = {not_there(word) for word in more}
+    for note in found.notes:
+        if note not in quiet:
+            session.say(f"note: {note}")
+    return found
+
+
+def written_as(settings):
+    """{option of `read`: separator and decimal sign that were given}, or a refusal."""
     if settings.decimal not in (None, ".", ","):
         raise Usage(f"--decimal must be . or , and not {settings.decimal!r}")
     separator = {"tab": "\t", "\\t": "\t"}.get(settings.separator, settings.separator)
@@ -31,16 +46,7 @@ def read_input(settings, session, source, missing=(), **columns):
             check_separator(separator)
         except DataError as error:
             raise Usage(f"--separator: {error}") from None
-    given = tuple(settings.missing or ())
-    more = [word for word in missing if word not in given]
-    options = {"separator": separator, "decimal": settings.decimal, "missing": (*given, *more)}
-    options |= {"skip_lines": settings.skip_lines, "sheet": settings.sheet}
-    found = read(source, header=not settings.no_header, **columns, **options)
-    quiet = {not_there(word) for word in more}
-    for note in found.notes:
-        if note not in quiet:
-            session.say(f"note: {note}")
-    return found
+    return {"separator": separator, "decimal": settings.decimal}
 
 
 def check_target(frame, target, option="--target"):

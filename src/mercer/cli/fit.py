@@ -42,6 +42,11 @@ def run(settings):
     for option, endings in (("output", ()), ("report", (".html", ".htm"))):
         check_free(getattr(settings, option), f"--{option}", settings.force, endings)
     check_apart(settings, ("output", "report"), ("data", "test"))
+    if settings.group is not None and settings.time is not None:
+        raise Usage(
+            f"--group {settings.group} and --time {settings.time}: one of them. Folds leave whole groups out, or go "
+            "forward in time"
+        )
     if settings.test == "-" and settings.data == "-":
         raise Usage("only one of DATA and --test can be standard input")
     kernel = read_kernel(settings.kernel)
@@ -50,7 +55,7 @@ def run(settings):
         return large.run(settings, kernel, pages)
     if settings.dask is not None:
         raise Usage(
-            "--dask is for tables that are read in batches: Parquet or plain CSV of 30,000 rows or more, models and "
+            "--dask is for tables that are read in batches: Parquet or plain CSV of 6,000 rows or more, models and "
             "options as docs/command_line.md lists them under large tables. This one is fitted here: leave --dask away"
         )
     with Session(settings) as session:
@@ -131,7 +136,9 @@ def _model(settings, frame, kernel, budget):
     series = None if labels else series_along(recipe, frame[rows].drop(settings.target))
     budget.series = series is not None
     _check_forecast(settings, recipe, series)
-    if series is not None or settings.time is not None:
+    if settings.group is not None:
+        series = None  # whoever names groups is judged by new ones, in order or not
+    if (series is not None or settings.time is not None) and not settings.no_score:
         how = f"a series along {series!r}" if settings.time is None else f"in the order of {settings.time!r}"
         notes.append(f"rows are {how}: folds are of the second half, each predicted from what was before.")
     if choosing and settings.model == "auto":

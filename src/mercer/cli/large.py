@@ -7,7 +7,7 @@ from mercer.cli import _fit_text
 from mercer.cli._options import AUTO, LABELS, TITLES, Budget, criterion_name, make_estimator, model_name, strings_of
 from mercer.cli._outputs import add_page, described, page_about, write_outputs
 from mercer.cli._session import Session, print_json
-from mercer.cli._tables import as_recipe, check_names, check_target
+from mercer.cli._tables import as_recipe, check_names, check_target, written_as
 
 LEAST = 6000  # rows from which a table is read in batches
 MODELS = {"auto", "ridge", "gp", "huber", "poisson", "logistic"}  # which are fitted on landmarks
@@ -36,15 +36,16 @@ def batches_of(settings, least, missing=()):
 
     ``missing`` are words for a missing value beside those of the option.
     """
-    from mercer.tabular.pages import Pages, readable
+    from mercer.tabular.pages import Pages, is_text, lines_about, readable
 
     if not readable(settings.data):
         return None
     several = not os.path.isfile(settings.data)
     if not several and os.path.getsize(settings.data) < least:
         return None
-    separator = {"tab": "\t", "\\t": "\t"}.get(settings.separator, settings.separator)
-    options = {"separator": separator, "decimal": settings.decimal, "missing": (*(settings.missing or ()), *missing)}
+    if not several and is_text(settings.data) and lines_about(settings.data) < least:
+        return None
+    options = written_as(settings) | {"missing": (*(settings.missing or ()), *missing)}
     pages = Pages(settings.data, header=not settings.no_header, **options)
     return pages if several or pages.about() >= least else None
 
@@ -52,7 +53,7 @@ def batches_of(settings, least, missing=()):
 def run(settings, kernel, pages):
     """Fit a model to a table that is read in batches."""
     from mercer.tabular.cells import numbered
-    from mercer.tabular.large import Converter, as_model, numbers, survey
+    from mercer.tabular.large import HELD, PART, Converter, as_model, numbers, survey
 
     with Session(settings) as session, workers_of(settings) as workers:
         budget = Budget(settings, session)
@@ -63,16 +64,18 @@ def run(settings, kernel, pages):
         notes = list(found.notes)
         name = model_name(settings, found.frame[settings.target], notes)
         if name == "gpc":
-            name, notes[-1] = "logistic", f"the target {settings.target!r} is labels: kernel logistic regression."
+            name, said = "logistic", "kernel logistic regression is fitted"
+            notes[-1] = notes[-1].replace("a classifier is fitted (--model gpc)", said)
         with numbered(found.place):
             recipe = as_recipe(settings).fit(found.frame.drop(settings.target), written=found.styles)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
-                 "searched": None, "sha256": None, "own": kernel is None, "rows": found.rows, "target_rows": found.rows,
-                 "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_), "file": settings.data,
-                 "search_rows": SEARCHED}  # fmt: skip
+                 "searched": None, "sha256": pages.digest(), "own": kernel is None, "rows": found.rows,
+                 "target_rows": found.rows, "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_),
+                 "file": settings.data, "search_rows": SEARCHED}  # fmt: skip
         estimator = _estimator(settings, facts, kernel, budget)
         if settings.dry_run:
             facts["plan"] = estimator.plan(found.rows, facts["features"])
+            facts["held"] = min(HELD, found.rows // PART) // 2  # the other half is for intervals
             from mercer.cli.fit import dry_run
 
             return dry_run(settings, facts)

@@ -114,7 +114,7 @@ def _columns(settings, model, frame, session):
 
 
 def rounded(columns, model):
-    """The columns with as many digits as mean something: a thousandth of the deviation of the target, or of 1."""
+    """The columns with as many digits as mean something: to a ten-thousandth of the deviation of y, or of 1."""
     import numpy as np
     from sklearn.base import is_classifier
 

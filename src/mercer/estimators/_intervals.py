@@ -207,6 +207,7 @@ class LinearEstimator(KernelRegressor):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         coverage : float, default=0.9
+            The share of new targets that are to lie inside.
         method : {"conformal", "jackknife+", "cv+", "left-out", "split"}, default="conformal"
             "conformal": all targets z that the rows do not contradict, by fits with (x, z) and without each row in
             turn; where these form several intervals, their convex hull. "jackknife+": from the fits without a row;
@@ -328,6 +329,7 @@ class LinearEstimator(KernelRegressor):
         Parameters
         ----------
         levels : array-like, default=(0.5, 0.8, 0.9, 0.95, 0.99)
+            The shares that are stated, of which each is compared with what was found.
 
         Returns
         -------

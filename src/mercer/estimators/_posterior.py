@@ -104,6 +104,7 @@ class PosteriorEstimator(LinearEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         cov : bool, default=False
+            Whether to return the covariance of all rows too.
 
         Returns
         -------
@@ -144,6 +145,7 @@ class PosteriorEstimator(LinearEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         coverage : float, default=0.9
+            The share of new targets that are to lie inside.
         method : {"gaussian", "conformal", "jackknife+", "cv+", "left-out", "split"}, default="gaussian"
             "gaussian" believes the model. The others do not, and are those of `KernelRidge.predict_interval`, at the
             hyper-parameters of the fit.
@@ -186,6 +188,7 @@ class PosteriorEstimator(LinearEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         cov : bool, default=False
+            Whether to return the covariance of all rows too.
 
         Returns
         -------
@@ -210,6 +213,7 @@ class PosteriorEstimator(LinearEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         n_samples : int, default=1
+            How many functions to draw.
         random_state : int, RandomState or Generator, default=None
         noisy : bool or array-like of shape (m,), default=False
             Whether noise is added: True, or the noise variances of the rows.

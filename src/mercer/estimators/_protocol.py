@@ -192,6 +192,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         d : int, default=None
             Columns; None for inputs that are not vectors.
         targets : int, default=1
+            How many columns y will have.
         rows : int, default=None
             Rows, before equal ones are merged; None is n.
 

@@ -205,6 +205,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         ----------
         X : array-like of shape (m, d), or a sequence of objects
         return_std : bool, default=False
+            Whether to return the standard deviation of the mean too.
 
         Returns
         -------

@@ -84,6 +84,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     log_marginal_likelihood_value_ : float
         log p(y) at the hyper-parameters of the fit; on landmarks a lower bound, by neighbours an estimate of it.
     selection_ : SearchResult or None
+        How the hyper-parameters were chosen; None where they were given.
     hyper_std_ : dict
         {name: standard error of the log of a hyper-parameter}, from the Hessian of the criterion; nan where it is flat
         or at a bound. ``hyper_cov_`` is the covariance of (log θ, log σ²). Computed when first asked for.
@@ -305,6 +306,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             (log θ of ``kernel_``, log σ²), p free hyper-parameters in the order of ``kernel_.names``; of an array of
             noise variances the log of the geometric mean. None is the fit.
         eval_gradient : bool, default=False
+            Whether to return the gradient in θ and log σ² too.
 
         Returns
         -------

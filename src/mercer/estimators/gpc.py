@@ -321,6 +321,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         theta : array-like of shape (p,), default=None
             log of the free hyper-parameters of ``kernel_``; None are those of the fit.
         eval_gradient : bool, default=False
+            Whether to return the gradient in θ too.
 
         Returns
         -------

@@ -63,7 +63,7 @@ class KernelInterpolator(KernelRegressor):
     points_ : collection
         The pivots.
     support_ : ndarray of shape (rank_,)
-        Their rows in X.
+        Rows of X that the points of the interpolant are.
     point_index_ : ndarray of shape (n,)
         The pivot of each training row; -1 for rows that are none.
     rank_ : int

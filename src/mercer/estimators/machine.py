@@ -85,7 +85,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
     points_ : collection
         The support vectors: the training inputs whose α is not 0.
     support_ : ndarray of shape (n_support,)
-        Their rows.
+        Rows of X that the function depends on: their dual coefficients are not 0.
     point_index_ : ndarray of shape (n,)
         The support vector that a training row is; -1 for rows that are none.
     intercept_ : float or ndarray of shape (t,)

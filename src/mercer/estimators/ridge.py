@@ -87,7 +87,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         yᵢ − f₋ᵢ(xᵢ) for each row under the model fitted without it; nan for rows of weight 0. Where no criterion was
         used, this and the next two are computed when first asked for.
     leverage_ : ndarray of shape (n,)
-        ∂f(xᵢ)/∂yᵢ.
+        ∂f(xᵢ)/∂yᵢ, how far a row pulls the fit towards itself, from 0 to 1.
     dof_ : float
         The sum of the leverages, the degrees of freedom of the fit.
     rkhs_norm_ : float or ndarray of shape (t,)

@@ -25,6 +25,7 @@ from mercer.inference.stacking import (
     SCALES,
     Stack,
     at_scale_one,
+    foreseen,
     log_density_of,
     moments_of,
     quantiles_of,
@@ -137,17 +138,9 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     _stack: Stack
 
     def __init__(
-        self,
-        kernel="auto",
-        lam=None,
-        *,
-        weights=None,
-        n_models=6,
-        criterion="evidence",
-        memory=None,
-        time_budget=None,
+        self, kernel="auto", lam=None, *, weights=None, n_models=6, criterion="evidence", memory=None, time_budget=None,
         random_state=0,
-    ):
+    ):  # fmt: skip
         self.kernel = kernel
         self.lam = lam
         self.weights = weights
@@ -262,13 +255,12 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         kept = np.argsort(-weights, kind="stable")[:most]
         kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
         weights = scale_weights(y, means[kept], stds[kept], counts)
-        order = np.argsort(-weights.sum(axis=1), kind="stable")
-        return weights[order], kept[order]
+        return weights[order := np.argsort(-weights.sum(axis=1), kind="stable")], kept[order]
 
     def _publish(self, rows, mixture):
         """Set what is known after the fit; ``mixture`` is what is said of each row without it."""
         self.left_out_density_ = float(np.mean(log_density_of(rows.row_y[:, 0], *mixture)))
-        self._left = [rows.to_rows(one) for one in moments_of(*mixture)]
+        self._left = [rows.to_rows(one) for one in foreseen(rows.row_y[:, 0], *mixture)]
         self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
         self.regularization_ = conventions(self.lam_, rows.total)
@@ -286,7 +278,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return {"kernel": self.kernels_, "lam": self.lams_, "weights": self.scale_weights_.tolist()}
 
     def _left_out_rows(self):
-        return RowsLeftOut(self._left[0], std=self._left[1])
+        mean, std, rank, low, high = [*self._left, *3 * [None]][:5]  # an older file has the first two
+        return RowsLeftOut(mean, std=std, rank=rank, ends=None if low is None else np.column_stack([low, high]))
 
     # ---------------------------------------------------------------------- at new inputs
     def _new_rows(self, X):
@@ -300,6 +293,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         ----------
         X : array-like of shape (m, d)
         return_std, return_cov : bool, default=False
+            Whether to return it too, beside the mean.
         noisy : bool, default=False
             Whether it is that of a new y, not of f(x).
 
@@ -347,6 +341,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         ----------
         X : array-like of shape (m, d)
         coverage : float, default=0.9
+            The share of new targets that are to lie inside.
         method : {"mixture", "left-out", "split"}, default="mixture"
             "mixture" believes the models; the others are those of other estimators.
         calibration : (X, y), default=None

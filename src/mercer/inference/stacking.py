@@ -154,6 +154,12 @@ def log_density_of(y, means, stds, weights):
     return logsumexp(_log_normal(y, means, stds), axis=0, b=weights[:, None])
 
 
+def foreseen(y, means, stds, weights):
+    """[mean, standard deviation, probability of less than yᵢ, quantiles of 5 and of 95 %] of mixtures, each (m,)."""
+    mixture = means, stds, weights
+    return [*moments_of(*mixture), weights @ ndtr((y - means) / stds), *quantiles_of([0.05, 0.95], *mixture).T]
+
+
 def quantiles_of(levels, means, stds, weights):
     """Quantiles of a mixture of normals by bisection, of shape (m, number of levels)."""
     levels, found = np.atleast_1d(np.asarray(levels, dtype=float)), []

@@ -73,6 +73,7 @@ class Sum(FromParts):
     Parameters
     ----------
     left, right : Kernel
+        The two terms.
 
     Examples
     --------
@@ -107,6 +108,7 @@ class Product(FromParts):
     Parameters
     ----------
     left, right : Kernel
+        The two factors.
 
     Examples
     --------

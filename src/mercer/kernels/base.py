@@ -144,6 +144,7 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
         ----------
         X, Z : collections
         W : ndarray of shape (m, n)
+            The weight of each entry of the kernel matrix.
         """
         out = []
         if any([self._entries(name) for name in self.hyper]):
@@ -261,6 +262,7 @@ def as_kernel(obj):
     Parameters
     ----------
     obj : Kernel, sklearn.gaussian_process.kernels.Kernel or callable
+        What is to be a kernel; a function has to take two rows, or two arrays of rows.
 
     Returns
     -------

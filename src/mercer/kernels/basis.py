@@ -225,7 +225,7 @@ class GaussianBasis(_Bumps):
     Parameters
     ----------
     centres : array-like of shape (M, d), or (M,) for one column
-        μ₁, …, μ_M.
+        μ₁, …, μ_M, where the bumps are highest.
     width : float, default=1.0
         w > 0: how far a bump reaches, in units of x.
     width_bounds : pair or "fixed", default=None
@@ -258,7 +258,7 @@ class SigmoidBasis(_Bumps):
     Parameters
     ----------
     centres : array-like of shape (M, d), or (M,) for one column
-        μ₁, …, μ_M.
+        μ₁, …, μ_M, which distances are from.
     width : float, default=1.0
         w > 0: how far a step takes to rise, in units of x.
     width_bounds : pair or "fixed", default=None

@@ -43,6 +43,7 @@ class Power(FunctionOf):
     ----------
     kernel : Kernel
     exponent : int, default=2
+        How often the kernel is multiplied with itself, 1 or more.
 
     Examples
     --------

@@ -129,6 +129,7 @@ class Loss(ABC):
         u, k : float or ndarray of shape (n,)
             Where the quadratic model has its minimum, and its curvature > 0.
         y, c : ndarray of shape (n,)
+            Targets, and the largest size of each dual coefficient.
         """
         d = self.dual(y, c)
         pull = k * np.asarray(u, dtype=float) + d.target

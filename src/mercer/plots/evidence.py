@@ -27,6 +27,7 @@ class EvidenceSurfaceDisplay(Display):
     values : ndarray of shape (q, p)
         log p(y), the log evidence, at each place of the grid.
     chosen : (float, float)
+        Where the fit is: the length scale and the noise, or the two that are drawn.
     best : float
         log p(y) at the chosen point.
     covariance : ndarray of shape (2, 2), default=None
@@ -37,9 +38,13 @@ class EvidenceSurfaceDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
+        What it is drawn on.
     contours_ : QuadContourSet
+        The lines of equal evidence.
     chosen_ : PathCollection
+        The mark of the fit.
     ellipse_ : Line2D or None
+        Two standard errors around it, where they are known.
     lines_ : dict of Line2D
         Of ``plot_terms``.
 

@@ -27,6 +27,7 @@ class IntervalDisplay(Display):
     inside : ndarray of bool of shape (n,), default=None
         Whether each y is in its interval.
     x_name, y_name : str
+        What stands along the axes.
 
     Attributes
     ----------

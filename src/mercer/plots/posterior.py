@@ -20,6 +20,7 @@ class PosteriorDisplay(Display):
     grid : ndarray of shape (m,)
         x, ascending.
     mean, latent_std, noisy_std : ndarray of shape (m,)
+        The posterior at each place: f(x), how sure it is, and how far a new measurement may be off.
     x, y : ndarray of shape (n,), default=None
         The rows that are drawn as points: one input and the target.
     samples : ndarray of shape (m, s), default=None
@@ -27,6 +28,7 @@ class PosteriorDisplay(Display):
     fitted : bool, default=True
         Whether there are data behind it.
     x_name, y_name : str
+        What stands along the axes.
 
     Attributes
     ----------
@@ -35,8 +37,11 @@ class PosteriorDisplay(Display):
     line_ : Line2D
         The line of the posterior mean.
     latent_band_, noisy_band_ : PolyCollection or None
+        The shades of f(x), and of new measurements.
     points_ : PathCollection or None
+        The rows of the fit.
     samples_ : list of Line2D
+        A line for each function that was drawn from the posterior.
 
     Examples
     --------

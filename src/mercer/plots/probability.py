@@ -20,6 +20,7 @@ class ProbabilityDisplay(Display):
     prob : ndarray of shape (..., C)
         On the grid.
     classes : ndarray of shape (C,)
+        The labels, in the order of the curves or shades.
     band : pair of ndarray or None
         σ(m ± 2s) of the second of two classes over one input: where the probability itself may lie.
     X, y : ndarray or None

@@ -36,6 +36,7 @@ class SupportVectorDisplay(Display):
     grid, prediction : ndarray of shape (m,), default=None
         f over the one input; None with several inputs.
     x_name, y_name : str
+        What stands along the axes.
 
     Attributes
     ----------
@@ -44,7 +45,9 @@ class SupportVectorDisplay(Display):
     line_ : Line2D
         The line of the fitted function f.
     tube_ : PolyCollection
+        The shade of f(x) ± ε.
     rows_, free_, bounded_ : PathCollection
+        Rows inside the tube, support vectors at its edge, and those beyond it, at the bound C.
 
     Examples
     --------

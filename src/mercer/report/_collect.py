@@ -64,7 +64,9 @@ def collect(
     Returns
     -------
     Findings
-        Plain values. Inputs of single rows are not kept; targets and predictions of up to 1000 rows are.
+        Plain values. Targets and predictions of up to 1000 rows are kept; inputs are those of the rows that the page
+        lists, of up to 1000 rows where there is a single input, and of all rows where sliders have the model's own
+        numbers (a small table). The page says which.
 
     Notes
     -----

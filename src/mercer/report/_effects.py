@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 from scipy.ndimage import maximum_filter
-from scipy.special import ndtri
 
 from mercer._clock import Clock
 from mercer.report._factors import LEVELS, NUMBER, TEXT, put, shuffled
@@ -81,18 +80,23 @@ def reach(residuals, coverage=COVERAGE):
     return float(size[place - 1]) if place <= len(size) else None
 
 
-def half_width(case, left, X):
-    """Half the width of the 90 % interval at some rows: the noisy deviation of a process, else what held rows left out.
+def interval(case, left, X):
+    """(low, high) of 90 % at some rows: those that the model states, else ± what held rows left out.
 
     None for labels, and where too few rows were left out.
     """
     if case.classes is not None:
         return None
-    if case.model.probabilistic:
-        std = quietly(case.model.predict, X, return_std=True, noisy=True)[1]
-        return ndtri((1 + COVERAGE) / 2) * case.one(std)
-    q = reach(case.y - left.predicted)
-    return None if q is None else np.full(len(X), q)
+    if case.model.probabilistic or skewed(case):
+        ends = quietly(case.model.predict_interval, X, COVERAGE)
+        return case.one(ends[:, 0]), case.one(ends[:, 1])
+    q, f = reach(case.y - left.predicted), case.predict(X)
+    return None if q is None else (f - q, f + q)
+
+
+def skewed(case):
+    """Whether the model has quantiles of its own, which need not lie evenly around its prediction."""
+    return case.model.interval_method in ("mixture", "mapped")
 
 
 # ----------------------------------------------------------------------------------------- pairs of columns
@@ -272,15 +276,15 @@ def one_input(case, left, factor):
     end = factor.values.max() + (AHEAD * np.ptp(factor.values) if case.forward else 0.0)
     places = np.linspace(factor.values.min(), end, FINE * (3 if case.forward else 1))
     Z = put(case, case.take(np.zeros(len(places), dtype=int)), factor, places)
-    f, half = case.predict(Z), half_width(case, left, Z)
+    f, ends = case.predict(Z), interval(case, left, Z)
     return {
         "name": factor.name,
         "dates": factor.dates,
-        "coverage": None if half is None else COVERAGE,
+        "coverage": None if ends is None else COVERAGE,
         "x": factor.shown(places),
         "mean": f,
-        "low": None if half is None else f - half,
-        "high": None if half is None else f + half,
+        "low": None if ends is None else ends[0],
+        "high": None if ends is None else ends[1],
         "at": factor.shown(factor.values[shown]),
         "measured": case.y[shown],
         "labels": [case.label(i) for i in shown],
@@ -288,8 +292,8 @@ def one_input(case, left, factor):
 
 
 def _process(case):
-    """Whether the posterior of the curve is known."""
-    return case.model.probabilistic
+    """Whether the posterior of the curve is known, and lies evenly around it."""
+    return case.model.probabilistic and case.model.interval_method != "mapped"
 
 
 def grid(factor, points):

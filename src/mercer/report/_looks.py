@@ -74,7 +74,7 @@ def alone(s):
         )
 
 
-@check("M106")
+@check("M106", remedy.RARE)
 def rare_class(s):
     """A class with hardly any rows."""
     target = s["data"]["target"]
@@ -181,7 +181,7 @@ def ordered_residuals(s):
         yield f"Residuals of neighbouring rows are alike: their correlation is {found['r']:.2f}."
 
 
-@check("M206")
+@check("M206", remedy.nested)
 def optimism(s):
     """Choosing on the rows that judge seems to gain a lot."""
     found = s["scores"]["optimism"]
@@ -259,7 +259,7 @@ def _chance(u):
 
 
 # ------------------------------------------------------------------------------------------- selection
-@check("M401")
+@check("M401", remedy.lam_bound)
 def lam_at_bound(s):
     """λ ended at the edge of what was searched."""
     chosen = s["selection"]["chosen"]
@@ -269,7 +269,7 @@ def lam_at_bound(s):
         yield f"λ = {show(chosen['lam'])} is at the end of what was searched ({chosen['status'].replace('_', ' ')})."
 
 
-@check("M402")
+@check("M402", remedy.parameter_bound)
 def parameter_at_bound(s):
     """A length scale or another hyper-parameter ended at a bound."""
     named = [f"{name} = {show(value)}" for name, value in s["selection"]["chosen"].get("at_bound") or ()]
@@ -379,7 +379,7 @@ def outliers(s):
     if found and found["outliers"]:
         named = listed([one["row"] for one in found["rows"][: found["outliers"]]], 5)
         yield (
-            f"{found['outliers']} of {s['data']['rows']} left-out residuals are beyond {found['limit']} robust "
+            f"{found['outliers']} of {found['known']} left-out residuals are beyond {found['limit']} robust "
             f"standard deviations: row {named}."
         )
 

@@ -19,7 +19,9 @@ def leave_out(why):
 def better_than_simple(s):
     """Of a model that loses against a simple one."""
     if typed(s):
-        return "Use that model, or give the search more time: --time-budget 5m."
+        quick = "--quick" in s["reproduce"]["command"].split()
+        more = "leave --quick away" if quick else "give the search more time: --time-budget 5m"
+        return f"Use that model, or {more}."
     return "Use that model; or, of a line, add its form to the kernel (+ Linear()), and look at the length scales."
 
 
@@ -39,7 +41,7 @@ def spread(s):
     """Of noise that changes: a logarithm only of targets that have one."""
     low = s["data"]["target"].get("low")
     wide = "Predictions may be good all the same; intervals of one width are not."
-    if isinstance(low, float) and low > 0:
+    if isinstance(low, float) and low > 0 and s["estimator"] != "TransformedTarget":
         if typed(s) and s["estimator"] in ("KernelRidge", "GaussianProcessRegressor", "StackedKernels"):
             return f"{wide} --target-transform log fits the logarithm, and answers in the units of the target."
         return f"{wide} TransformedTarget(model, 'log') fits the logarithm and answers in the units of the target."
@@ -78,14 +80,48 @@ def follows_noise(s):
     """Of a fit with as many degrees of freedom as rows."""
     if s["selection"]["chosen"]["criterion"]:
         return "The criterion finds no noise in the target. Is it computed from these columns?"
-    return "Choose a larger λ, or let a criterion choose it: criterion='loo'."
+    return either(
+        "Let a criterion choose λ: --criterion loo.",
+        "Choose a larger λ, or let a criterion choose it: criterion='loo'.",
+    )(s)
 
 
 def too_flat(s):
     """Of a fit that is almost constant."""
     if s["selection"]["chosen"]["criterion"]:
         return "The criterion finds no signal in these columns: check the target, the joins and the units."
-    return "Choose a smaller λ, a shorter length scale or another kernel, or let a criterion choose them."
+    return either(
+        "Let a criterion choose λ and the kernel: --criterion loo, without --fix-kernel.",
+        "Choose a smaller λ, a shorter length scale or another kernel, or let a criterion choose them.",
+    )(s)
+
+
+def nested(s):
+    """Of a score that seems better on the rows that chose."""
+    few = "Fewer free hyper-parameters"
+    if typed(s):
+        few += "" if "--quick" in s["reproduce"]["command"].split() else " (--quick)"
+    return f"Report the nested score. {few}, or more rows, bring the two together."
+
+
+def lam_bound(s):
+    """Of λ at the end of what was searched."""
+    ends = "At the lower end the data look free of noise to this kernel, at the upper end like noise alone"
+    return either(f"{ends}.{_other(s)}", f"Widen the bounds. {ends}.")(s)
+
+
+def parameter_bound(s):
+    """Of a hyper-parameter at a bound."""
+    upper = "A length scale at its upper bound: the column hardly matters or acts linearly;"
+    return either(
+        f"{upper} --ignore NAME leaves it out.{_other(s)}",
+        f"{upper} leave it out or add Linear(). Else widen the bounds.",
+    )(s)
+
+
+def _other(s):
+    """Another kernel, of a fit that has not searched for one."""
+    return "" if s["selection"]["candidates"] else " --kernel auto searches for another kernel."
 
 
 ROBUST = either(
@@ -98,9 +134,13 @@ ROUGHER = either(
     "Take a larger λ, merge nearly equal rows, or a rougher kernel; compare with solver='spectral'.",
 )
 CHOOSE = either("Leave --fix-kernel away, or name a rule: --criterion loo.", "Let a criterion choose: criterion='loo'.")
+RARE = either(
+    "Scores of this class are unsure. Collect more rows of it, or leave it out of the table.",
+    "Scores of this class are unsure. Collect more rows of it, or weight them.",
+)
 ORDERED = either(
-    "If the rows are in the order of time or place, a score by random folds is too good. Name the column of time or "
-    "place among the inputs.",
+    "If the rows are in the order of time or place, a score by random folds is too good: --time NAME puts them in "
+    "order and judges by forecasts, --group NAME leaves out whole places.",
     "If the rows are in the order of time or place, judge with blocks or groups of rows (TimeSeriesSplit, GroupKFold), "
     "and add time to the columns.",
 )

@@ -51,6 +51,7 @@ def _residuals(case, left):
     worst = np.argsort(-np.abs(z), kind="stable")[:LISTED]
     return {
         "outliers": int(np.sum(np.abs(z) > OUTLIER)),
+        "known": int(known.sum()),
         "limit": OUTLIER,
         "rows": [
             {"row": case.label(i), "measured": float(case.y[i]), "predicted": float(left.predicted[i]),

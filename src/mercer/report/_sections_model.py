@@ -14,6 +14,8 @@ def selection(s):
     chosen, path, surface = sel["chosen"], sel["path"] or {}, sel["surface"] or {}
     title = "Why this kernel" if chosen["lam"] is None else "Why this λ and kernel"
     by = f"chosen by {chosen['criterion']}" if chosen["criterion"] else "given, not chosen"
+    if chosen.get("noise") is not None and not chosen["criterion"]:
+        by = f"the loss and its weight are set for the noise that was found, σ = {show(chosen['noise'])}"
     lam = None if chosen["lam"] is None else f", λ = {show(chosen['lam'])}"
     if chosen.get("for_each_row"):
         lam += ", the geometric mean, since each row has its own"
@@ -236,12 +238,11 @@ def reproduce(s):
 
 def _held(s):
     """Which of the data are in the file."""
-    own = (s.get("whatif") or {}).get("own")
-    inputs = (
-        "and the inputs of all rows of the model, which the sliders need"
-        if own
-        else "and the inputs of those rows that it lists"
-    )
+    inputs = "and the inputs of those rows that it lists"
+    if s["effects"].get("one_input"):
+        inputs = "and their inputs, which the curve is drawn through"
+    if (s.get("whatif") or {}).get("own"):
+        inputs = "and the inputs of all rows of the model, which the sliders need"
     return (
         f"This page holds targets and predictions of up to 1000 rows, {inputs}: do not publish it if they are private."
     )

@@ -6,6 +6,7 @@ from itertools import islice
 import numpy as np
 
 from mercer.report._additive import parts_of
+from mercer.report._data import landmarks_section, local_section
 from mercer.report._factors import labels
 from mercer.report._html import rounded
 from mercer.report.findings import missing, plain, short
@@ -39,7 +40,8 @@ def selection_section(case):
     }
     if not model.linear:
         out["path"] = missing(_why_not(model))
-        out["surface"] = _label_surface(case) if model.has_evidence else out["path"]
+        drawn = model.has_evidence and case.classes is not None and not model.fit_report_.get("approximation")
+        out["surface"] = _label_surface(case) if drawn else out["path"]
         out["tried"] = _tried(case)
         return out
     if not _constant(model):
@@ -78,7 +80,11 @@ def _why_not(model):
     if model.lam_ is None:
         return "This model has no λ to choose."
     if model.fit_report_.get("approximation"):
-        return "The L-curve, the Picard plot and the surface of the criterion need all of K; see Landmarks below."
+        below = local_section(model) or landmarks_section(model)
+        see = f"; see {below.get('kind', 'Landmarks')} below." if below else "."
+        return f"The L-curve, the Picard plot and the surface of the criterion need all of K{see}"
+    if model.interval_method == "mapped":
+        return "The path of λ and the evidence are drawn for a model of the target as it is, not of a transformed one."
     if model.get_params(deep=False).get("loss") is None and len(_mixed(model)) > 1:
         return "A mixture of kernels has a λ for each of them, and no one path of λ to draw."
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
@@ -109,6 +115,7 @@ def _chosen(case):
         "more": max(len(kernel.names) - HYPER, 0),
         "criterion": None,
         "status": "given",
+        "noise": model.fit_report_.get("noise"),  # of a loss that was set for it
     }  # fmt: skip
     if search is not None:
         edge = dict(search.at_bound)

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from mercer.report._case import counted
-from mercer.report._effects import reach
+from mercer.report._case import LEFT_OUT, counted
+from mercer.report._effects import reach, skewed
 from mercer.report.findings import missing
 from mercer.selection.judging import average, fit_part, part, quietly
 
@@ -25,6 +25,8 @@ def uncertainty_section(case, left, stated, every):
         return _probabilities(case, stated)
     if model.quantile_levels_ is not None:
         return _quantiles(case, every.predicted)
+    if skewed(case) and not case.forward:
+        return _own_quantiles(case, left)
     if stated is not None and stated.std is not None:
         alone = case.seen and stated.one_by_one
         how = "each row left out alone, kernel and λ held" if alone else stated.how
@@ -34,17 +36,63 @@ def uncertainty_section(case, left, stated, every):
     return _reaches(case, left)
 
 
-def _held_out(case):
-    """Coverage of a process on many rows: a fifth is held out of one fit, at the kernel and noise of the fit."""
+def _own_quantiles(case, left):
+    """Coverage of the quantiles that a mixture states, or a transformed target maps back: those of predict_interval."""
+    model = case.model
+    what = {"mixture": "between two quantiles of the mixture", "mapped": "mapped back from the transformed target"}
+    if not case.seen:
+        rows, (inside, ends), how = np.arange(case.n), _asked(model, case.X, case.y), left.how
+    elif (found := _closed(case)) is not None:
+        rows, ends = np.flatnonzero(np.isfinite(found.rank)), found.ends[np.isfinite(found.rank)]
+        inside = [np.abs(found.rank[rows] - 0.5) <= level / 2 for level in LEVELS]
+        how = "each row left out alone, kernel and λ held"
+    else:
+        fitted, new, rows, how = _held_fit(case)
+        inside, ends = _asked(fitted, new, case.y[rows])
+    w = part(case.weight, rows)
+    return {
+        "kind": "intervals",
+        "how": f"intervals {what[model.interval_method]}, {how}",
+        "even": False,
+        "rows": len(rows),
+        "equal": counted(w, len(rows)),
+        "levels": list(LEVELS),
+        "coverage": [average(row, w) for row in inside],
+        "width": float(np.median(ends[:, 1] - ends[:, 0])),
+    }
+
+
+def _closed(case):
+    """What the model says of each row without it, where it knows its quantiles; else None."""
+    if case.n > LEFT_OUT or case.sampled or case.model.leaves_out != "exact":
+        return None
+    found = quietly(case.model.left_out)
+    return None if found.rank is None else found
+
+
+def _asked(model, X, y):
+    """(which targets are inside, at each level; the intervals of 90 %)."""
+    found = [quietly(model.predict_interval, X, level) for level in LEVELS]
+    return [(ends[:, 0] <= y) & (y <= ends[:, 1]) for ends in found], found[LEVELS.index(0.9)]
+
+
+def _held_fit(case):
+    """(fit, X and numbers of the rows held out, how): a fifth held out of a fit at the kernel and noise of all."""
     train, test = case.folds()[0]
     train, test = (part if len(part) <= most else np.sort(np.random.default_rng(0).choice(part, most, replace=False))
                    for part, most in ((train, LEARNT), (test, HELD)))  # fmt: skip
     fitted = fit_part(case.model, case.X, case.Y if case.columns > 1 else case.y, train, case.weight)
-    new = case.new(fitted, test, train)
+    how = f"{len(test)} rows held out of a fit on {len(train)} others, kernel and noise held"
+    return fitted, case.new(fitted, test, train), test, how
+
+
+def _held_out(case):
+    """Coverage of a process on many rows."""
+    fitted, new, test, how = _held_fit(case)
     f, std = (case.one(part) for part in quietly(fitted.predict, new, return_std=True, noisy=True))
     e, s = np.full(case.n, np.nan), np.full(case.n, np.nan)
     e[test], s[test] = case.y[test] - f, std
-    return _gaussian(case, e, s, f"{len(test)} rows held out of a fit on {len(train)} others, kernel and noise held")
+    return _gaussian(case, e, s, how)
 
 
 def _reaches(case, left):

@@ -23,7 +23,7 @@ from mercer.kernels import (
     Standardised,
     Sum,
 )
-from mercer.report._effects import AHEAD, COVERAGE, half_width, several, values, what
+from mercer.report._effects import AHEAD, COVERAGE, interval, several, skewed, values, what
 from mercer.report._factors import LEVELS, NUMBER, put
 from mercer.report.findings import missing
 from mercer.selection.judging import quietly, root_mean_square
@@ -254,13 +254,28 @@ def _stand_in(learnt, answer, tried, shown, told):
 
 
 def _width(case, left, moving, start, tried):
-    """Half the width of the interval: one number, or a stand-in of its logarithm; None without intervals."""
-    half = half_width(case, left, tried.rows)
-    if half is None:
+    """How far the interval reaches: one number, or a stand-in of its logarithm; None without intervals.
+
+    Of quantiles below the prediction and above it, and how low and high they may be.
+    """
+    ends = interval(case, left, tried.rows)
+    if ends is None:
         return None
-    if np.ptp(half) <= 1e-9 * float(np.abs(half).max()):
-        return {"is": "constant", "value": float(half[0])}
+    reach = _reach(case, tried.rows, ends)
+    if np.ptp(reach) <= 1e-9 * float(np.abs(reach).max()):
+        return {"is": "constant", "value": float(reach.flat[0])}
     learnt = _Places(case, moving, start, PLACES, 0)
-    made = _stand_in(learnt, lambda X: np.log(half_width(case, left, X)), tried, np.log(half), lambda f: f)
+    made = _stand_in(learnt, lambda X: np.log(_reach(case, X, interval(case, left, X))), tried, np.log(reach),
+                     lambda f: f)  # fmt: skip
     off = float(np.expm1(made.pop("error")["usual"]))
-    return {"is": "model", "off": off, "factors": _sliders(case, moving, True), **made}
+    bounds = [float(ends[0].min()), float(ends[1].max())] if skewed(case) else None
+    return {"is": "model", "off": off, "bounds": bounds, "factors": _sliders(case, moving, True), **made}
+
+
+def _reach(case, X, ends):
+    """Half the width of an interval; of quantiles how far they are below the prediction, and above it."""
+    low, high = ends
+    if not skewed(case):
+        return (high - low) / 2
+    f, least = case.predict(X), 1e-6 * float(np.max(high - low))
+    return np.maximum(np.column_stack([f - low, high - f]), least)

@@ -24,7 +24,9 @@ class Check(NamedTuple):
     code : str
         The name of the check, such as M201.
     severity : {"problem", "warning", "tip"}
+        How bad it is: not to be used, to be used with care, or worth knowing.
     title : str
+        A few words that name what was found.
     about : str
         What is looked at, and why.
     remedy : str or callable
@@ -191,7 +193,8 @@ def _numbers(s):
     u = s["uncertainty"]
     if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"] and u["width"] is not None:
         found = u["coverage"][u["levels"].index(0.9)]
-        out.append(["90 % interval", f"± {show(u['width'] / 2)}", f"holds {percent(found)} of {show(u['rows'])} rows"])
+        wide = f"± {show(u['width'] / 2)}" if u.get("even", True) else f"{show(u['width'])} wide"
+        out.append(["90 % interval", wide, f"holds {percent(found)} of {show(u['rows'])} rows"])
     elif u.get("kind") == "probabilities":
         out.append(["log loss", show(u["log_loss"]), f"rows left out; Brier score {show(u['brier'])}"])
     return out

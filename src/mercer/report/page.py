@@ -165,15 +165,24 @@ def _header(s):
         "header",
         el("p", "mercer · report on a fitted model", class_="kicker"),
         el("h1", el("bdi", s["title"])),
-        el("p", f"{_model(s['estimator'])} on {size}{said}.", class_="about"),
+        el("p", f"{_whole(s)} on {size}{said}.", class_="about"),
     )
 
 
 MODELS = {
     "KernelRidge": "Kernel ridge regression", "GaussianProcessRegressor": "Gaussian process regression",
-    "StackedKernels": "Gaussian process regression", "SVR": "Support vector regression",
+    "StackedKernels": "Mixture of Gaussian processes", "SVR": "Support vector regression",
     "GaussianProcessClassifier": "Gaussian process classification",
 }  # fmt: skip
+
+
+def _whole(s):
+    """The model as words, and what was made of its target."""
+    made = s["numerics"]["entries"]
+    if "inside" not in made:
+        return _model(s["estimator"])
+    target = "" if made["target"] == "none" else f" of the transformed target ({made['target']})"
+    return f"{_model(made['inside'])}{target}"
 
 
 def _model(name):

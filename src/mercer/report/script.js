@@ -196,8 +196,10 @@ function sliders() {
     if (w.classes) return softmax(found);
     const mean = link(found);
     if (!half) return [mean, mean, mean];
-    const reach = w.width.is === "constant" ? w.width.value : Math.exp(half(row(coded, zeros, values)));
-    return [mean, mean - reach, mean + reach];
+    const told = w.width.is === "constant" ? w.width.value : half(row(coded, zeros, values));
+    const [below, above] = w.width.bounds ? told.map(Math.exp) : w.width.is === "constant" ? [told, told] : [Math.exp(told), Math.exp(told)];
+    if (!w.width.bounds) return [mean, mean - below, mean + above];
+    return [mean, Math.max(mean - below, w.width.bounds[0]), Math.min(mean + above, w.width.bounds[1])];  // a stand-in may be beyond
   };
   const first = answer(state), near = 1e-3 * (w.high - w.low) + (w.own ? 0 : 2 * w.error.largest);
   if (![w.typical].flat().every((value, k) => Math.abs(first[k] - value) <= near)) {

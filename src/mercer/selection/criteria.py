@@ -300,9 +300,11 @@ class Evidence(SmoothCriterion):
         Parameters
         ----------
         Kinv : Inverse
+            (K + λI)⁻¹ as the solver has it.
         quad : ndarray of shape (t,)
             yᵀK̃⁻¹y of each target.
         weight : ndarray of shape (n,), default=None
+            How much each row counts; None counts each once.
         spread : ndarray of shape (n, t), default=None
             Σ w (y − ȳ)² within each point, where equal rows were merged: it is noise.
         copies : float, default=0.0

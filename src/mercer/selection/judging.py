@@ -42,6 +42,10 @@ class RowsLeftOut:
         Its probabilities of the classes.
     decision : ndarray, or None
         Its decision function.
+    rank : ndarray of shape (n,), or None
+        The probability of a target below yᵢ that the model without row i states, where that is no normal distribution.
+    ends : ndarray of shape (n, 2), or None
+        The interval between its quantiles of 5 % and 95 %, beside ``rank``.
     """
 
     predicted: np.ndarray
@@ -50,6 +54,8 @@ class RowsLeftOut:
     std: np.ndarray | None = None
     proba: np.ndarray | None = None
     decision: np.ndarray | None = None
+    rank: np.ndarray | None = None
+    ends: np.ndarray | None = None
 
 
 def quietly(function, *args, **kwargs):

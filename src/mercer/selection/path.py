@@ -109,6 +109,7 @@ class Path:
     n, q : int
         Rows, and columns of the trend.
     weight : ndarray of shape (n,) or None
+        How much each row counts; None where each counts once.
     kernel, X, matrix
         What the path was made of.
     lam_name : str

@@ -19,6 +19,7 @@ class LogNormal:
     Parameters
     ----------
     median : float
+        The value that is as likely exceeded as not.
     sd : float, default=1.0
         Of the log; 1 is a factor of e either way.
 
@@ -119,6 +120,7 @@ def weak_priors(kernel, X, y=None, weight=None):
     y : ndarray of shape (n, t), default=None
         None where there is no noise variance.
     weight : ndarray of shape (n,), default=None
+        How much each row counts; None counts each once.
 
     Returns
     -------

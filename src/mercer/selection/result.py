@@ -53,7 +53,9 @@ class SearchResult:
         point so far is returned); or the status of the rule where λ alone was chosen on a path. Where no trial could be
         evaluated there is an error and no result.
     message : str
+        How the search ended, in words.
     criterion : str
+        What was minimised, as an expression such as ``LOO()``.
     at_bound : dict
         {name: value} of the parameters that ended at a bound.
     flat : list of str
@@ -63,6 +65,7 @@ class SearchResult:
     evaluations, failed : int
         How many, and how many could not be evaluated.
     seconds : float
+        How long the search took.
     candidates : list of SearchResult
         One for each kernel where there was a list.
     path : Path or None

@@ -206,6 +206,7 @@ class Arrays(Source):
     X : ndarray of shape (n, d), memory map, or a collection of objects
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,), default=None
+        How much each row counts; None counts each once.
     first : int, default=0
         The number of the first row, where these are some of the rows of another source.
 

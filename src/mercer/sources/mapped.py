@@ -77,6 +77,7 @@ class MappedTable(Frames):
     names : list of str
         Columns of the table.
     target : str or list of str
+        The column that is predicted, or several.
     run : callable
         run(task, starts) calls task, a function of an iterator of record batches, for each partition and returns the
         record batches that come out. ``starts`` are the first rows of groups; none may be spread over partitions.
@@ -85,6 +86,7 @@ class MappedTable(Frames):
     row : str, default="row"
         The column that numbers the rows from 0.
     weight : str, default=None
+        The column of weights; None counts each row once.
 
     Examples
     --------

@@ -90,15 +90,20 @@ def unlike_names(names, notes):
     return found
 
 
-def repaired(frame, notes):
-    """A frame of strings without what is no row and no column of the table: each thing said."""
-    import polars as pl
-
+def without_blank_columns(frame, notes):
+    """A frame of strings without the columns that have neither a name nor cells."""
     blank = [name for name in frame.columns if re.fullmatch(r"unnamed_\d+", name)]
     blank = [name for name in blank if frame[name].str.strip_chars().replace("", None).is_null().all()]
     if blank and len(blank) < frame.width:
         notes.append(f"{count(len(blank), 'column')} without a name and without cells left out.")
         frame = frame.drop(blank)
+    return frame
+
+
+def repaired(frame, notes):
+    """A frame of strings without the rows that are none of the table: each thing said."""
+    import polars as pl
+
     if frame.width < 2:
         return frame
     again = frame.select(

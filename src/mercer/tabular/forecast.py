@@ -19,6 +19,7 @@ def rows_ahead(model, count):
     model : TableModel
         Fitted on a series, and on nothing beside its time.
     count : int
+        How many rows follow the last one.
 
     Returns
     -------

@@ -53,8 +53,8 @@ class TableModel(KernelEstimator):
     ----------
     estimator_ : estimator
         Fitted on the columns of X.
-    recipe_ : Recipe
-    target_ : str
+    recipe_, target_ : Recipe, str
+        What is made of the columns, and the name of the one that is predicted.
     feature_names_ : list of str
         Names of the columns of X; of a table with objects, those that the kernel reads.
     rows_ : ndarray of int
@@ -260,7 +260,8 @@ class TableModel(KernelEstimator):
         ----------
         X : data frame
             With the columns of the fit, in any order.
-        **options : of ``predict`` of the estimator, such as ``return_std`` of a process
+        **options
+            Of ``predict`` of the estimator, such as ``return_std`` of a process.
 
         Returns
         -------
@@ -306,6 +307,7 @@ class TableModel(KernelEstimator):
         Parameters
         ----------
         frame : polars.DataFrame
+            A table with a column of the target.
         notes : list, default=None
             Gets a sentence where rows have none.
 
@@ -326,6 +328,7 @@ class TableModel(KernelEstimator):
         ----------
         X : data frame
         coverage : float, default=0.9
+            The share of new targets that are to lie inside.
 
         Returns
         -------
@@ -360,10 +363,7 @@ class TableModel(KernelEstimator):
         Parameters
         ----------
         residuals : array-like of shape (n,)
-
-        Returns
-        -------
-        self
+            Target minus prediction, of rows that the fit had not seen.
         """
         residuals = np.asarray(residuals, dtype=float)
         self.left_out_ = residuals[np.isfinite(residuals)]

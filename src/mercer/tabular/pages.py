@@ -1,5 +1,11 @@
-"""Pages: a table in one or more files, read batch by batch: Parquet, or CSV of any usual separator."""
+"""Pages: a table in one or more files, read batch by batch: Parquet, or CSV of any usual separator.
 
+One CSV file up to 64 MB is read at once, as every small table is, so that what people write around a table is repaired
+and said; its batches are of what was read. Larger ones, and several, are read as they are: what would have to be
+repaired at their beginning or end is refused.
+"""
+
+import hashlib
 import os
 import platform
 
@@ -7,10 +13,13 @@ from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
 from mercer.tabular import dialect
 from mercer.tabular.cells import listed
+from mercer.tabular.reading import text_table
 from mercer.tabular.types import decimal_of, typed
 
 BATCH = 1 << 16  # rows of a batch
 HEAD = 1 << 18  # bytes of a CSV file that its dialect is found out from
+TAIL = 1 << 13  # and that are looked at for rows of totals at its end
+WHOLE = 1 << 26  # bytes of a CSV file that is read at once
 PARQUET = b"PAR1"
 OTHERS = (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff", b"\0", b"PK", b"\xd0\xcf", b"BZh", b"\xfd7zX", b"\x28\xb5", b"SQLi")
 
@@ -53,11 +62,13 @@ class Pages:
         self.paths, self.notes = paths_of(path), []
         self.sizes, self.rows = [os.path.getsize(one) for one in self.paths], []
         self.header, self.separator, self.decimal, self.missing = header, separator, decimal, tuple(missing)
+        self._table, self.sha256 = None, []
         with open(self.paths[0], "rb") as file:
             head = file.read(HEAD)
-        self.parquet = head[:4] == PARQUET
+        self.parquet, self.whole = head[:4] == PARQUET, False
         if not self.parquet:
-            self._learn_dialect(head)
+            self.whole = len(self.paths) == 1 and self.sizes[0] <= WHOLE
+            self._learn_whole() if self.whole else self._learn_dialect(head)
         for number, one in enumerate(self.paths):
             names = self._ask(one, lambda frame: frame.collect_schema().names())
             if number == 0:
@@ -66,28 +77,63 @@ class Pages:
             if other:
                 raise DataError(f"{self._called(one)} has other columns than the first part: {listed(other, 4)}.")
 
-    def _learn_dialect(self, head):
-        """Separator, names and decimal sign of a CSV file from its first lines."""
-        import polars as pl
-
-        name = os.path.basename(self.paths[0])
-        text = dialect.sample_of(dialect.decode(head[: head.rfind(b"\n") + 1] or head, name, self.notes))
-        if not text.strip():
-            raise DataError(f"{name} is empty.")
-        self.separator = self.separator or dialect.separator_of(text)
-        rows = [row for _, row in dialect.rows_of(text, self.separator)]
-        self._named = [f"column_{i}" for i in range(1, len(rows[0]) + 1)]
-        if self.header:
-            self._named, rows = dialect.header_of(rows[0], name, self.notes), rows[1:]
+    def _learn_whole(self):
+        """The cells of the one file, its decimal sign, and what was repaired."""
+        self._table = self._cells(self.notes)
         if self.decimal is None:
-            width = len(self._named)
-            cells = [[cell or None for cell in row] for row in rows if len(row) == width]
-            frame = pl.DataFrame(cells, schema=dict.fromkeys(self._named, pl.String), orient="row")
+            self.decimal = decimal_of(self._table, self._found, self.notes)
+
+    def _cells(self, notes):
+        """The cells of the one file, as `read` has them."""
+        with open(self.paths[0], "rb") as file:
+            data = file.read()
+        self.sha256 = [hashlib.sha256(data).hexdigest()]
+        name = os.path.basename(self.paths[0])
+        table, self._found = text_table(data, name, self.header, self.separator, None, notes)
+        return table
+
+    def _learn_dialect(self, head):
+        """Separator, names and decimal sign of CSV files from their first lines."""
+        name = os.path.basename(self.paths[0])
+        for path in self.paths:
+            found = self._check_ends(path)
+            if path == self.paths[0]:
+                frame, self.separator = found
+        text = dialect.sample_of(dialect.decode(_lines(head), name, []))
+        first = next(row for _, row in dialect.rows_of(text, self.separator))
+        self._named = [f"column_{i}" for i in range(1, len(first) + 1)]
+        if self.header:
+            self._named = dialect.header_of(first, name, self.notes)
+        if self.decimal is None:
             self.decimal = decimal_of(frame, self.separator, self.notes)
+
+    def _check_ends(self, path):
+        """(cells of the first lines, separator); what would have to be repaired there or at the end is refused."""
+        name, said = self._called(path), []
+        with open(path, "rb") as file:
+            head = _lines(file.read(HEAD))
+            file.seek(max(os.path.getsize(path) - TAIL, 0))
+            tail = file.read().partition(b"\n")[2]
+        frame, separator = text_table(head, name, self.header, self.separator, None, said, allowed := [])
+        if dialect.named_separator(head)[0] is not None:
+            said.append(f"{name}: its first line is no row.")
+        if len(head) > TAIL and b'"' not in tail and frame.width > 1:
+            said += _ends_of(tail, frame.columns, separator, name)
+        said = [note for note in said if note not in allowed]
+        if said:
+            raise DataError(
+                f"{' '.join(said)} So it would be of a smaller table; this one is read in batches, as it is. "
+                f"{_remedy(self.sizes)}"
+            )
+        return frame, separator
 
     def _scan(self, path):
         import polars as pl
 
+        if self.whole:
+            if self._table is None:  # with a worker, to whom it did not travel
+                self._table = self._cells([])
+            return self._table.lazy()
         if self.parquet:
             return pl.scan_parquet(path)
         options = {"separator": self.separator, "has_header": self.header, "infer_schema": False}
@@ -101,6 +147,9 @@ class Pages:
             raise
         except Exception as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            line = None if self.parquet else _foreign_line(path)
+            if line is not None:
+                said = f"line {line:,} is not UTF-8. Save it as UTF-8, as CSV UTF-8 of a spreadsheet is."
             raise DataError(f"{self._called(path)} cannot be read: {said}") from error
 
     def _called(self, path):
@@ -113,10 +162,17 @@ class Pages:
 
         if self.parquet:
             return sum(self._ask(p, lambda frame: int(frame.select(pl.len()).collect().item())) for p in self.paths)
-        with open(self.paths[0], "rb") as file:
-            head = file.read(HEAD)
-        lines = max(head.count(b"\n"), 1)
-        return int(sum(os.path.getsize(path) for path in self.paths) / len(head) * lines) if head else 0
+        if self.whole:
+            return self._ask(self.paths[0], lambda frame: int(frame.select(pl.len()).collect().item()))
+        return lines_about(self.paths[0]) * sum(self.sizes) // max(self.sizes[0], 1)
+
+    def digest(self):
+        """SHA-256 of the file; of several a list."""
+        if not self.sha256:
+            for path in self.paths:
+                with open(path, "rb") as file:
+                    self.sha256.append(hashlib.file_digest(file, "sha256").hexdigest())
+        return self.sha256[0] if len(self.paths) == 1 else self.sha256
 
     def __iter__(self):
         """Yield (number of the first row, data frame) after one another; cells of CSV are strings."""
@@ -154,8 +210,8 @@ class Pages:
                 yield frame
 
     def __getstate__(self):
-        """Return what travels: who reads the files elsewhere is in another folder."""
-        return self.__dict__ | {"paths": [os.path.abspath(path) for path in self.paths]}
+        """Return what travels: who reads the files elsewhere is in another folder, and reads them again."""
+        return self.__dict__ | {"paths": [os.path.abspath(path) for path in self.paths], "_table": None}
 
     def check_there(self):
         """Refuse to read where the files are not those of the caller."""
@@ -182,3 +238,56 @@ def readable(path):
         return os.path.isdir(path) or any(sign in path for sign in "*?[")
     with open(path, "rb") as file:
         return not file.read(4).startswith(OTHERS)
+
+
+def lines_about(path):
+    """About how many lines a text file has: by its size, and the length of its first ones."""
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    return int(os.path.getsize(path) / len(head) * max(head.count(b"\n"), 1)) if head else 0
+
+
+def is_text(path):
+    """Whether a file is CSV, and not Parquet."""
+    with open(path, "rb") as file:
+        return file.read(4) != PARQUET
+
+
+def _lines(head):
+    """The whole lines of the beginning of a file."""
+    return head[: head.rfind(b"\n") + 1] or head
+
+
+def _remedy(sizes):
+    """What can be done about a file that is not plain: a table of one file may be read at once all the same."""
+    if len(sizes) > 1:
+        return "Mend the file."
+    return (
+        "Mend the file, or say --skip-lines N, the lines above the header (0 where there are none): it is then read at "
+        f"once, with about {8 * sizes[0] / 1e9:.1f} GB of memory."
+    )
+
+
+def _ends_of(tail, names, separator, name):
+    """What would be left out of the last lines of a file, in words."""
+    import polars as pl
+
+    said = []
+    body = dialect.decode(tail, name, said)
+    body = dialect.without_footnotes(body, separator, len(names), dialect.rows_of, name, said)
+    rows = [row for _, row in dialect.rows_of(body.decode("utf-8"), separator) if len(row) == len(names)]
+    if rows:
+        dialect.repaired(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)
+    return said
+
+
+def _foreign_line(path):
+    """The first line of a file that is not UTF-8; None if all are."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.isascii():
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError:
+                    return number
+    return None

@@ -35,8 +35,11 @@ class Reading(NamedTuple):
     Attributes
     ----------
     frame : polars.DataFrame
+        The table, each column as what it is: numbers, truth values, dates or text.
     notes : list of str
+        What was decided or repaired, a sentence for each thing.
     sha256 : str
+        The digest of the file, by which it is known again.
     written : dict
         {column: "%d/%m/%Y" or "%m/%d/%Y"} of dates with slashes and {column: unit} of numbers with one: for
         ``TableModel.fit``, and to read another table alike.
@@ -134,7 +137,7 @@ def read(
     else:
         if data[:4] == ZIP and b"xl/" in data:
             data, separator, decimal = sheet_as_csv(data, name, sheet, notes), ",", "."
-        before, separator = _csv(_text(data, name), name, header, separator, skip_lines, notes)
+        before, separator = text_table(_text(data, name), name, header, separator, skip_lines, notes)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
         frame = typed(before, decimal, missing, text, notes, strings, styles)
     styles = {column: styles[column] for column in styles if column in frame.columns}
@@ -199,8 +202,12 @@ def _parquet(data, name):
     return frame
 
 
-def _csv(data, name, header, separator, skip, notes):
-    """(frame of strings, separator) of a CSV file, of the rows and columns that are its table."""
+def text_table(data, name, header, separator, skip, notes, about_columns=None):
+    """(frame of strings, separator) of a CSV file, of the rows and columns that are its table.
+
+    What is noted about columns rather than lines is appended to ``about_columns``, too.
+    """
+    about_columns = [] if about_columns is None else about_columns
     data = dialect.decode(data, name, notes)
     if not data.strip():
         raise DataError(f"{name} is empty.")
@@ -219,7 +226,7 @@ def _csv(data, name, header, separator, skip, notes):
     first = next(row for _, row in dialect.rows_of(sample, separator))
     data = without_footnotes(data, separator, len(first), dialect.rows_of, name, notes)
     if header:
-        names = dialect.header_of(first, name, notes)
+        names = dialect.header_of(first, name, about_columns)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
     frame = _cells(data, name, header, separator, names)
@@ -229,6 +236,8 @@ def _csv(data, name, header, separator, skip, notes):
         found = dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
+    frame = dialect.without_blank_columns(frame, about_columns)
+    notes += about_columns
     return repaired(frame, notes), separator
 
 

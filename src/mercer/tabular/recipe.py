@@ -220,6 +220,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         Parameters
         ----------
         frame : polars.DataFrame
+            A table with the columns of the fit.
 
         Returns
         -------
@@ -236,6 +237,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         Parameters
         ----------
         frame : polars.DataFrame
+            The table that is compared with that of the fit.
         target : str, default=None
             A column that is no difference.
 

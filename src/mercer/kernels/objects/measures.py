@@ -24,6 +24,7 @@ class GaussianMeasure:
     Parameters
     ----------
     mean : array-like of shape (d,), or a number for d = 1
+        The centre of the normal distribution.
     cov : array-like of shape (d, d), or a number for d = 1
         Symmetric and positive semi-definite: a variance, not a standard deviation. It may be singular.
 
@@ -184,7 +185,9 @@ class SlicedWasserstein(MeasureFeatures):
     Parameters
     ----------
     directions : int, default=50
+        Lines that the points are projected on, drawn at random: more are closer to the average over all lines.
     levels : int, default=100
+        Quantiles of each projection that are compared.
     random_state : int, default=0
         Seed of the directions: a number, because the kernel must be the same function at every call.
 

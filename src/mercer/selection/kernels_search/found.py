@@ -35,6 +35,7 @@ class KernelSearch:
         By how many nats for each row the chosen kernel looks better in cross-validation than searches that did not see
         the row; measured only if nested cross-validation was asked for.
     seconds, evaluations : float, int
+        What the search took.
     status : str
         "ok", "time_budget" or "stopped".
 
@@ -91,6 +92,7 @@ class KernelSearch:
         ----------
         rows : Rows
         folds : int
+            How many parts the rows are judged in.
         search : callable
             Rows ↦ the `KernelSearch` of a repetition.
         """

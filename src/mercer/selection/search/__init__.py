@@ -67,7 +67,9 @@ def search(
     weight : array-like of shape (n,), default=None
         w > 0: how many rows each row counts for.
     intercept : bool, default=True
+        Whether the model has a constant that is not penalised.
     optimize : {"all", "lam"}, default="all"
+        Whether the hyper-parameters of the kernel are searched for too, or λ alone.
     bounds : pair of float, default=None
         Of λ; None is 1e-9 to 1e5 times the mean of k(x, x). Those of θ are the kernel's own; an amplitude that has
         none is bounded beside the variance of y.
