@@ -143,8 +143,10 @@ def _report(posterior, residuals, variance, fewer, half, factor):
     return said | posterior.about(words + ".")
 
 
-def left_out_near(kernel, rows, lam, b, count, k):
-    """The rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
+def left_out_near(kernel, rows, b, count, k):
+    """λ ↦ the rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
+
+    Which these are does not depend on λ: they are looked up once.
 
     Examples
     --------
@@ -153,9 +155,15 @@ def left_out_near(kernel, rows, lam, b, count, k):
     >>> from mercer.inference.neighbours_kept import left_out_near
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 9, 100)[:, None]
-    >>> left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), 1e-4, np.zeros((0, 1)), 50, 8) < 0.01
+    >>> error = left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), np.zeros((0, 1)), 50, 8)
+    >>> error(1e-4) < 0.01 < error(1.0)
     True
     """
-    ordered, own = OrderedRows(kernel, rows, lam, 0), np.arange(min(count, rows.n))
-    local, rest, _, _ = ordered.told(ordered.near.others(own, min(k, rows.n - 1)), own)
-    return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))
+    ordered, own = OrderedRows(kernel, rows, 1.0, 0), np.arange(min(count, rows.n))
+    index = ordered.near.others(own, min(k, rows.n - 1))
+
+    def error(lam):
+        local, rest, _, _ = ordered.at(kernel, lam).told(index, own)
+        return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))
+
+    return error
