@@ -243,3 +243,10 @@ def test_what_cannot_be_said_in_waves(rng):
     X[:, 1] = 4.0  # one column constant
     exact = fit(Gaussian(0.5), None, X).predict(X)
     np.testing.assert_allclose(fit(Gaussian(0.5), Fourier(1e-8), X).predict(X), exact, atol=1e-5)
+
+
+def test_without_noise_auto_takes_no_waves():
+    grams = [
+        mercer.plan(GaussianProcessRegressor(Gaussian(), noise), n=200_000, d=2).gram for noise in (None, 0.1, 0.0)
+    ]
+    assert grams == ["waves", "waves", "neighbours"]

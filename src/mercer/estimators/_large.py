@@ -58,7 +58,8 @@ def landmark_plan(estimator, exact, n, d, targets, solves=False):
         if whole is not None or not why:
             return whole
         how = Landmarks()
-    how.check()
+    if how.check().solve and not solves:
+        raise ValueError("Landmarks(solve=True) is for KernelRidge; other models are fitted on landmarks alone.")
     m = how.m if how.given is None else len(how.given)
     return plan_landmarks(n, d, m, targets=targets, factors=factors, why=why, solve=how.solve, **options)
 

@@ -36,8 +36,8 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
     near = isinstance(how, str) and d is not None and d <= COLUMNS
     if found is None or not near or (criterion is not None and criterion.by_neighbours is None):
         return found
-    late = latest(estimator.time_budget)
-    for waves in (True, False) if local.in_waves(estimator.kernel, d) else (False,):
+    late, noisy = latest(estimator.time_budget), estimator.noise is None or np.min(estimator.noise) > 0
+    for waves in (True, False) if noisy and local.in_waves(estimator.kernel, d) else (False,):
         why = (
             "the kernel is a sum of waves." if waves else "neighbours are near, and a process is asked for uncertainty."
         )
