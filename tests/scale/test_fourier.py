@@ -250,3 +250,18 @@ def test_without_noise_auto_takes_no_waves():
         mercer.plan(GaussianProcessRegressor(Gaussian(), noise), n=200_000, d=2).gram for noise in (None, 0.1, 0.0)
     ]
     assert grams == ["waves", "waves", "neighbours"]
+
+
+def test_variances_times_c_take_no_new_sums(rng, monkeypatch):
+    X = rng.uniform(0, 10, (500, 1))
+    rows = Rows(X, np.sin(X) + 0.2 * rng.standard_normal((500, 1)), trend=make_trend("constant", X))
+    f = FourierPosterior.fit(1.0 * Gaussian(1.0), rows, 0.04, Fourier(1e-6), Evidence())
+    other, again = f.rescaled(2.5 * Gaussian(1.0), 2.5), f.rescaled(2.5 * Gaussian(1.0), 2.5)
+    again._factor = None  # as after a file
+    monkeypatch.setattr("mercer.inference.waves.BLOCK", 100)
+    np.testing.assert_allclose(other.moments(X[:9]).variance, again.moments(X[:9]).variance, rtol=1e-8)
+    np.testing.assert_allclose(other.factor.traced()[0], again.factor.traced()[0], rtol=1e-10)
+    right = np.ones((other.waves.count, 1))
+    np.testing.assert_allclose(other.factor.solve(right, 0.0).X, again.factor.solve(right, 0.0).X, rtol=1e-7)
+    monkeypatch.setattr("mercer.inference.fourier.squares", None)
+    f.rescaled(2.5 * Gaussian(1.0), 2.5).moments(X[:9])

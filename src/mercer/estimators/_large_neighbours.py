@@ -94,10 +94,9 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
             raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
         f = _by_waves(estimator, kernel, rows, lam, precisions)
         f = _by_neighbours(kernel, rows, lam, precisions, how) if f is None else f
-        kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
+        kept = KeptNeighbours.of(f, how.random_state, flat)
         if how.recalibrate and criterion is not None and estimator.optimize == "all":
-            f, factor = _recalibrated(f, kept)
-            kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
+            kept = _recalibrated(f, kept)
         publish(estimator, kept, precisions)
 
 
@@ -185,10 +184,10 @@ def _global_part(kernel, rows, how):
 
 
 def _recalibrated(f, kept):
-    """(posterior, factor) with variances times the mean z² of rows left out; None where no amplitude may be changed."""
+    """`KeptNeighbours` with variances times the mean z² of rows left out; as it is where no amplitude may change."""
     c = mean_square(kept.residuals, kept.variance)
     kernel = rescale(f.kernel, c) if 0 < c < np.inf else None
-    return (f, None) if kernel is None else (f.rescaled(kernel, c), c)
+    return kept if kernel is None else kept.rescaled(f.rescaled(kernel, c), c)
 
 
 def publish(estimator, kept, precisions):

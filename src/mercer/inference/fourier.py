@@ -9,9 +9,8 @@ from mercer.gram.fourier import FINER, REFINED, TooManyWaves, Waves
 from mercer.gram.landmarks import drawn
 from mercer.inference.moments import Moments, draw, noise_at
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.waves import WaveInverse, WaveSums
+from mercer.inference.waves import WaveInverse, WaveSums, squares
 from mercer.solvers.normal import whiten
-from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import FEW, FactoredWaves
 
 TOL = 1e-3  # of eps: what the iteration may leave
@@ -92,8 +91,7 @@ class FourierPosterior:
     def factor(self):
         """The factor of few waves, or None; after a file made again."""
         if self._factor is None and not self.local:
-            sums = self.waves.sums(self.waves.angles(self.rows.X), self.rows.weights())
-            self._factor = FactoredWaves(Convolution(sums), self.waves.D2, self.lam)
+            self._factor = FactoredWaves(squares(self.waves, self.rows), self.waves.D2, self.lam)
         return self._factor
 
     # ------------------------------------------------------------------ what the neighbours know
@@ -124,8 +122,10 @@ class FourierPosterior:
         return {"kind": "fourier", **self.report, "words": f"{self.report_words()}. Variances ({how}): {words}"}
 
     def rescaled(self, kernel, c):
-        """Return the same mean with all variances times c."""
-        return type(self)(self.near.rescaled(kernel, c), self.eps, self.low, self.high, self.coef, self.report)
+        """Return the same mean with all variances times c: nothing is summed or factored again."""
+        other = type(self)(self.near.rescaled(kernel, c), self.eps, self.low, self.high, self.coef, self.report)
+        other._factor = None if self._factor is None else self._factor.times(c)
+        return other
 
     # ------------------------------------------------------------------ at new inputs
     def _parts(self, X):
