@@ -11,7 +11,7 @@ from mercer.gram.groundwork import make_trend
 from mercer.inference.fourier import FourierPosterior, box_of
 from mercer.inference.regression import RegressionPosterior
 from mercer.inference.waves import WaveInverse, WaveSums
-from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52
+from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
 from mercer.selection import Evidence
 from mercer.selection.wave_search import search_waves
@@ -104,7 +104,7 @@ def problem(rng, trend, n=300):
 @pytest.mark.parametrize("trend", [None, "constant", "linear"])
 def test_evidence_and_gradient_are_those_of_the_exact_process(trend, rng):
     rows, kernel, lam, step = problem(rng, trend), 2.0 * Gaussian([0.9, 1.2]), 0.05, 1e-4
-    waves = Waves(kernel, *box_of(rows, lam), 1e-9, slack=1.01)
+    waves = Waves(kernel, *box_of(kernel, rows, lam), 1e-9, slack=1.01)
 
     def exact(z):
         theta, noise = kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
@@ -265,3 +265,36 @@ def test_variances_times_c_take_no_new_sums(rng, monkeypatch):
     np.testing.assert_allclose(other.factor.solve(right, 0.0).X, again.factor.solve(right, 0.0).X, rtol=1e-7)
     monkeypatch.setattr("mercer.inference.fourier.squares", None)
     f.rescaled(2.5 * Gaussian(1.0), 2.5).moments(X[:9])
+
+
+# ---------------------------------------------------------------------------------------------- on the sphere
+def test_on_the_sphere_waves_are_those_of_space(rng):
+    X = np.column_stack([np.degrees(np.arcsin(rng.uniform(-1, 1, 400))), rng.uniform(-180, 180, 400)])
+    X[:4] = [[90.0, 0.0], [-90.0, 10.0], [0.0, 180.0], [5.0, -180.0]]
+    y = np.sin(np.radians(X[:, 0]) * 2) + np.cos(np.radians(X[:, 1])) * np.cos(np.radians(X[:, 0]))
+    y += 0.1 * rng.standard_normal(400)
+    new = [[90.0, 0.0], [90.0, 133.0], [-90.0, -40.0], [20.0, 180.0], [20.0, -180.0], [20.0, 179.999], [0.0, 0.0]]
+    exact, waves = (
+        GaussianProcessRegressor(2.0 * Sphere(Gaussian(4000.0)), 0.01, criterion=None, approximation=how).fit(X, y)
+        for how in (None, Fourier(1e-6))
+    )
+    mean, std = waves.predict(new, return_std=True)
+    for a, b, tol in zip((mean, std), exact.predict(new, return_std=True), (1e-4, 0.01), strict=True):
+        np.testing.assert_allclose(a, b, atol=tol)  # variances of so many waves are those of neighbours
+    assert abs(mean[0] - mean[1]) < 1e-9 and abs(mean[3] - mean[4]) < 1e-9 and abs(mean[3] - mean[5]) < 1e-4
+    assert mercer.plan(GaussianProcessRegressor(Sphere(Gaussian(4000.0))), n=200_000, d=2).gram == "waves"
+    assert mercer.plan(GaussianProcessRegressor(Sphere(Gaussian(4000.0))), n=200_000, d=3).gram == "neighbours"
+
+
+def test_a_constant_column_takes_no_waves_of_its_own(rng):
+    X = np.column_stack([rng.uniform(0, 10, 300), np.full(300, 7.0)])
+    rows = Rows(X, np.sin(X[:, :1]))
+    assert Waves(Gaussian([1.0, 1e-3]), *box_of(Gaussian([1.0, 1e-3]), rows, 0.1), 1e-4).count < 1000
+    options = {"criterion": None, "trend": None}
+    exact, waves = (
+        GaussianProcessRegressor(Gaussian([1.0, 1e-3]), 0.1, approximation=how, **options).fit(X, np.sin(X[:, 0]))
+        for how in (None, Fourier(1e-6))
+    )
+    np.testing.assert_allclose(waves.predict(X), exact.predict(X), atol=1e-5)
+    new = [[3.0, 7.0], [3.0, 7.5]]  # beside the column there are the neighbours
+    np.testing.assert_allclose(waves.predict(new), exact.predict(new), atol=1e-3)

@@ -266,6 +266,8 @@ def test_rows_join_and_leave(rng):
     model.forget(X[:50], Y[:50, 0])
     part = quiet(KernelRidge(**model.get_params(deep=False)), X[50:], Y[50:, 0])
     np.testing.assert_allclose(model.predict(X), part.predict(X), rtol=1e-6)
+    assert model.rkhs_norm_ == pytest.approx(part.rkhs_norm_, rel=1e-6)
+    assert model.regularization_ == pytest.approx(part.regularization_)
     assert not hasattr(KernelRidge(), "partial_fit")
 
 

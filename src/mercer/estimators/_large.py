@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from mercer._warn import warn
-from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._base import check_kernel, conventions, default_kernel
 from mercer.estimators._protocol import SEARCHED
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
@@ -17,7 +17,7 @@ from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
 from mercer.primal import certificate as proof
 from mercer.primal.growth import Task, grow
-from mercer.primal.kept import after_change
+from mercer.primal.kept import after_change, norm
 from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
@@ -237,6 +237,9 @@ def changed(estimator, X, y, sample_weight, sign):
     estimator.dual_coef_ = alpha[:, 0] * was.unit if coef.ndim == 1 else alpha * was.unit
     if b.size:
         estimator.intercept_ = float(b[0, 0]) * was.unit if coef.ndim == 1 else b[0] * was.unit
+    size = norm(kept.live) * was.unit
+    estimator.rkhs_norm_ = float(size[0]) if coef.ndim == 1 else size
+    estimator.regularization_ = conventions(estimator.lam_, kept.live.sums.weight)
     estimator.landmarks_ = kept
     found = {**estimator.fit_report_, "rows": kept.n}
     found["approximation"] = after_change(found["approximation"], was.n)

@@ -47,7 +47,13 @@ def in_waves(kernel, d):
     if not d or d > 3:
         return False
     given = kernel if isinstance(kernel, list | tuple) else [kernel]
-    return all(one is None or (not isinstance(one, str) and one.waves(d) is not None) for one in given)
+    return all(one is None or (not isinstance(one, str) and _has_waves(one, d)) for one in given)
+
+
+def _has_waves(kernel, d):
+    """Whether a kernel is a sum of waves in a space of up to three columns."""
+    inside = kernel.in_space(np.zeros((1, d))).shape[1]
+    return inside <= 3 and kernel.waves(inside) is not None
 
 
 def _how(estimator):

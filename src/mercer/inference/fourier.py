@@ -54,7 +54,7 @@ class FourierPosterior:
     @classmethod
     def fit(cls, kernel, rows, lam, how, criterion, most=None, clock=FOREVER):
         """Return the posterior of some rows; TooManyWaves where its first grid has more than ``most``."""
-        low, high = box_of(rows, lam)
+        low, high = box_of(kernel, rows, lam)
         eps, found, report = _refined(kernel, rows, lam, how, (low, high), most, clock)
         few, own = isinstance(found.system, FactoredWaves), (kernel, rows, lam, how.k, how.random_state)
         if few:
@@ -191,12 +191,12 @@ class FourierPosterior:
         return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
 
 
-def box_of(rows, lam):
-    """The corners of the box of some rows; ValueError where there can be no waves."""
+def box_of(kernel, rows, lam):
+    """The corners of the box of some rows, in the space of a kernel; ValueError where there can be no waves."""
     if not (rows.d or 0) or not lam > 0:
         raise ValueError(f"Fourier() needs rows of one to three columns and noise > 0; d = {rows.d}, noise = {lam}.")
-    low, high = rows.X.min(axis=0), rows.X.max(axis=0)
-    return low, np.where(high > low, high, low + 1.0)  # one column constant: any width is right
+    X = kernel.in_space(rows.X)
+    return X.min(axis=0), X.max(axis=0)
 
 
 def _refined(kernel, rows, lam, how, box, most, clock):

@@ -68,7 +68,7 @@ def search_waves(
     """
     record, gain = Record(clock, callback), max(GAIN, NATS / rows.n)
     z, box = within(kernel, lam, box, free)
-    place, status, value, B = (*box_of(rows, lam), eps), "ok", np.nan, None
+    place, status, value, B = (*box_of(kernel, rows, lam), eps), "ok", np.nan, None
     try:
         for _ in range(GRIDS):
             level = _OnGrid(kernel, z, rows, place, criterion, (names, prior), record)
