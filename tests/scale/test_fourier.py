@@ -298,3 +298,32 @@ def test_a_constant_column_takes_no_waves_of_its_own(rng):
     np.testing.assert_allclose(waves.predict(X), exact.predict(X), atol=1e-5)
     new = [[3.0, 7.0], [3.0, 7.5]]  # beside the column there are the neighbours
     np.testing.assert_allclose(waves.predict(new), exact.predict(new), atol=1e-3)
+
+
+@pytest.mark.parametrize("how", [Fourier(), Neighbours(32)])
+def test_in_a_gap_as_large_as_the_map_the_prior_comes_back(rng, how):
+    X = rng.uniform(0, 40, (1500, 2))
+    X = X[(np.abs(X - 20.0) > 15.0).any(axis=1)]  # a frame around nothing
+    y = 7.0 + np.sin(X[:, 0]) + 0.1 * rng.standard_normal(len(X))
+    model = GaussianProcessRegressor(2.0 * Gaussian(1.5), 0.01, criterion=None, approximation=how).fit(X, y)
+    mean, std = model.predict([[20.0, 20.0], [2.0, 20.0]], return_std=True)
+    assert mean[0] == pytest.approx(model.trend_coef_[0, 0], abs=0.01)
+    assert std[0] == pytest.approx(np.sqrt(2.0), rel=0.05) and std[1] < 0.4
+    ways = model.predict(np.column_stack([np.linspace(5, 20, 12), np.full(12, 20.0)]), return_std=True)[1]
+    assert (np.diff(ways) > -1e-3).all()
+
+
+def test_what_fourier_cannot_be(rng):
+    with pytest.raises(ValueError, match="k must be a whole number"):
+        GaussianProcessRegressor(approximation=Fourier(k="auto")).fit(rng.uniform(0, 1, (50, 1)), np.zeros(50))
+
+
+def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng, monkeypatch):
+    X = np.linspace(0, 40, 400)[:, None]
+    rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
+    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
+    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
+    found = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
+    monkeypatch.setattr("mercer.selection.wave_search.GRIDS", 1)
+    cut = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
+    assert found.status == "ok" and cut.status == "edge" and "last grid of waves" in cut.message

@@ -220,6 +220,15 @@ def test_each_pass_has_a_file_and_those_that_are_done_are_not_made_again(rng, tm
 
 
 # ----------------------------------------------------------------------------------------- what is wrong, and where
+def test_a_file_that_grew_is_told(table, tmp_path):
+    write(table, tmp_path, [300])
+    source = as_source(tmp_path, "y")
+    pl.concat([pl.read_parquet(file) for file in source.paths]).write_parquet(source.paths[0])
+    source._open.clear()
+    with pytest.raises(DataError, match=r"part 0 .* has more than its 300 rows: it was changed meanwhile"):
+        list(source.stream())
+
+
 def test_a_nan_is_named_by_part_and_row(table, tmp_path):
     broken = table.copy()
     broken.loc[203, "b"] = np.nan

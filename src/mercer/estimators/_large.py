@@ -15,6 +15,7 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
 from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
+from mercer.kernels.hyper import lengths_of
 from mercer.primal import certificate as proof
 from mercer.primal.growth import Task, grow
 from mercer.primal.kept import after_change, norm
@@ -153,7 +154,7 @@ def choose_kernel(task, kernels, lam, criterion, *, optimize, merge, seed):
 
 def stretched(task, kernel, rule):
     """The kernel with all length scales times the factor that is best on all rows, by few landmarks."""
-    theta, free = kernel.theta, np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names])
+    theta, free = kernel.theta, lengths_of(kernel.names)
     if not free.any():
         return kernel
     m = min(TRIED, max(task.sizes))

@@ -17,6 +17,7 @@ from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.neighbours_kept import KeptNeighbours, enough, mean_square
 from mercer.kernels.algebra import rescale
+from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
 from mercer.selection.local_search import search_neighbours
 from mercer.selection.result import reporter
@@ -137,7 +138,7 @@ def _by_neighbours(kernel, rows, lam, precisions, how):
 def _alive(kernel, kernels, lam, variance):
     """Starts beside what was found on some rows: a length that it made too long to matter may matter on all of them."""
     first = next((one for one in kernels if one.names == kernel.names), kernel)
-    lengths = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
+    lengths = lengths_of(kernel.names)
     near = np.clip(kernel.theta, first.theta - math.log(ALIVE), first.theta + math.log(ALIVE))
     mine = np.where(lengths, near, kernel.theta)
     lam = max(lam, NOISY * variance)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import gammaln
@@ -61,6 +61,8 @@ class Fourier:
         given = isinstance(self.eps, Real) and not isinstance(self.eps, bool)
         if self.eps != "auto" and not (given and 1e-10 <= self.eps <= 0.1):
             raise ValueError(f'eps must be between 1e-10 and 0.1, or "auto", got {self.eps!r}.')
+        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
+            raise ValueError(f"k must be a whole number >= 1, got {self.k!r}.")
         return self
 
     @property
