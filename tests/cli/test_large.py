@@ -130,3 +130,10 @@ def test_other_models(folder, run, name):
     code, text, err = run("fit", folder / "all.csv", "-t", "y", "--ignore", "label", "--model", name, *KERNEL, "--json")
     assert code == 0, err
     assert json.loads(text)["score"]["mean"] > 0.7
+
+
+def test_files_of_few_rows_are_refused_in_words(folder, run, rows):
+    for name, part in (("c", rows[:40]), ("d", rows[40:80])):
+        part.write_csv(folder / f"few_{name}.csv")
+    code, _, err = run("fit", folder / "few_*.csv", "-t", "y", "--ignore", "label", *KERNEL)
+    assert code and "80 rows in all" in err and "into one file" in err

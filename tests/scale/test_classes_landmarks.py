@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
-from mercer import GaussianProcessClassifier, Landmarks
+from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, Landmarks, Neighbours
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Gaussian, Spectrum
 
@@ -76,3 +76,44 @@ def test_auto_is_exact_wherever_that_fits():
     assert mercer.plan(auto, n=2000, d=3) == mercer.plan(exact, n=2000, d=3)
     assert mercer.plan(auto, n=10**6, d=3).gram == "landmarks" and mercer.plan(exact, n=10**6, d=3).gram == "dense"
     assert mercer.plan(GaussianProcessClassifier(inference="ep"), n=10**6, d=3).gram == "dense"
+
+
+@pytest.mark.parametrize("how", [Landmarks(30), Neighbours(20)])
+def test_several_classes_are_each_against_the_rest_and_it_says_so(rng, how):
+    X, f = data(rng)
+    y = np.digitize(f, [-0.4, 0.4])
+    models = [
+        quiet(GaussianProcessClassifier(4.0 * Gaussian(0.8), multi_class=way, approximation=how, starts=1), X, y)
+        for way in ("softmax", "one_vs_rest")
+    ]
+    said = ["against the rest" in model.fit_report_["approximation"]["words"] for model in models]
+    assert said == [True, False]
+    assert models[0].kernel_.theta.tolist() == models[1].kernel_.theta.tolist()  # learnt by the same model
+
+
+def degenerate(rng):
+    """{what: (landmarks, X, y > 0)}."""
+    X, f = data(rng, 80)
+    flat = np.column_stack([X, np.full(80, 3.0)])
+    same = np.ones((80, 2))
+    return {"constant": (20, flat, f), "one": (1, X, f), "more": (500, X, f), "equal": (20, same, f)}
+
+
+@pytest.mark.filterwarnings("ignore::mercer.exceptions.NumericalWarning")
+@pytest.mark.parametrize("what", ["constant", "one", "more", "equal"])
+def test_columns_landmarks_and_rows_that_say_nothing(rng, what):
+    m, X, f = degenerate(rng)[what]
+    options = {"approximation": Landmarks(m)}
+    process = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1, criterion=None, **options).fit(X, f)
+    machine = KernelMachine(Gaussian(1.0), "logistic", lam=0.1, **options).fit(X, f > 0)
+    classes = GaussianProcessClassifier(4.0 * Gaussian(1.0), criterion=None, **options).fit(X, f > 0)
+    mean, std = process.predict(X, return_std=True)
+    assert np.isfinite(mean).all() and (std >= 0).all() and np.isfinite(machine.predict_proba(X)).all()
+    assert np.allclose(classes.predict_proba(X).sum(axis=1), 1.0)
+    assert all(1 <= len(model.points_) <= min(m, 80) for model in (process, machine, classes))
+    if what == "equal":
+        assert np.allclose(mean, f.mean(), atol=0.05) and len(process.points_) == 1
+        assert np.allclose(classes.predict_proba(X)[:, 1], np.mean(f > 0), atol=0.1)
+    if what == "more":
+        exact = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1, criterion=None, approximation=None).fit(X, f)
+        np.testing.assert_allclose(mean, exact.predict(X), atol=1e-5)

@@ -11,7 +11,7 @@ from mercer.gram.groundwork import make_trend
 from mercer.inference.fourier import FourierPosterior, box_of
 from mercer.inference.regression import RegressionPosterior
 from mercer.inference.waves import WaveInverse, WaveSums
-from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52
+from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
 from mercer.selection import Evidence
 from mercer.selection.wave_search import search_waves
@@ -104,7 +104,7 @@ def problem(rng, trend, n=300):
 @pytest.mark.parametrize("trend", [None, "constant", "linear"])
 def test_evidence_and_gradient_are_those_of_the_exact_process(trend, rng):
     rows, kernel, lam, step = problem(rng, trend), 2.0 * Gaussian([0.9, 1.2]), 0.05, 1e-4
-    waves = Waves(kernel, *box_of(rows, lam), 1e-9, slack=1.01)
+    waves = Waves(kernel, *box_of(kernel, rows, lam), 1e-9, slack=1.01)
 
     def exact(z):
         theta, noise = kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
@@ -243,3 +243,87 @@ def test_what_cannot_be_said_in_waves(rng):
     X[:, 1] = 4.0  # one column constant
     exact = fit(Gaussian(0.5), None, X).predict(X)
     np.testing.assert_allclose(fit(Gaussian(0.5), Fourier(1e-8), X).predict(X), exact, atol=1e-5)
+
+
+def test_without_noise_auto_takes_no_waves():
+    grams = [
+        mercer.plan(GaussianProcessRegressor(Gaussian(), noise), n=200_000, d=2).gram for noise in (None, 0.1, 0.0)
+    ]
+    assert grams == ["waves", "waves", "neighbours"]
+
+
+def test_variances_times_c_take_no_new_sums(rng, monkeypatch):
+    X = rng.uniform(0, 10, (500, 1))
+    rows = Rows(X, np.sin(X) + 0.2 * rng.standard_normal((500, 1)), trend=make_trend("constant", X))
+    f = FourierPosterior.fit(1.0 * Gaussian(1.0), rows, 0.04, Fourier(1e-6), Evidence())
+    other, again = f.rescaled(2.5 * Gaussian(1.0), 2.5), f.rescaled(2.5 * Gaussian(1.0), 2.5)
+    again._factor = None  # as after a file
+    monkeypatch.setattr("mercer.inference.waves.BLOCK", 100)
+    np.testing.assert_allclose(other.moments(X[:9]).variance, again.moments(X[:9]).variance, rtol=1e-8)
+    np.testing.assert_allclose(other.factor.traced()[0], again.factor.traced()[0], rtol=1e-10)
+    right = np.ones((other.waves.count, 1))
+    np.testing.assert_allclose(other.factor.solve(right, 0.0).X, again.factor.solve(right, 0.0).X, rtol=1e-7)
+    monkeypatch.setattr("mercer.inference.fourier.squares", None)
+    f.rescaled(2.5 * Gaussian(1.0), 2.5).moments(X[:9])
+
+
+# ---------------------------------------------------------------------------------------------- on the sphere
+def test_on_the_sphere_waves_are_those_of_space(rng):
+    X = np.column_stack([np.degrees(np.arcsin(rng.uniform(-1, 1, 400))), rng.uniform(-180, 180, 400)])
+    X[:4] = [[90.0, 0.0], [-90.0, 10.0], [0.0, 180.0], [5.0, -180.0]]
+    y = np.sin(np.radians(X[:, 0]) * 2) + np.cos(np.radians(X[:, 1])) * np.cos(np.radians(X[:, 0]))
+    y += 0.1 * rng.standard_normal(400)
+    new = [[90.0, 0.0], [90.0, 133.0], [-90.0, -40.0], [20.0, 180.0], [20.0, -180.0], [20.0, 179.999], [0.0, 0.0]]
+    exact, waves = (
+        GaussianProcessRegressor(2.0 * Sphere(Gaussian(4000.0)), 0.01, criterion=None, approximation=how).fit(X, y)
+        for how in (None, Fourier(1e-6))
+    )
+    mean, std = waves.predict(new, return_std=True)
+    for a, b, tol in zip((mean, std), exact.predict(new, return_std=True), (1e-4, 0.01), strict=True):
+        np.testing.assert_allclose(a, b, atol=tol)  # variances of so many waves are those of neighbours
+    assert abs(mean[0] - mean[1]) < 1e-9 and abs(mean[3] - mean[4]) < 1e-9 and abs(mean[3] - mean[5]) < 1e-4
+    assert mercer.plan(GaussianProcessRegressor(Sphere(Gaussian(4000.0))), n=200_000, d=2).gram == "waves"
+    assert mercer.plan(GaussianProcessRegressor(Sphere(Gaussian(4000.0))), n=200_000, d=3).gram == "neighbours"
+
+
+def test_a_constant_column_takes_no_waves_of_its_own(rng):
+    X = np.column_stack([rng.uniform(0, 10, 300), np.full(300, 7.0)])
+    rows = Rows(X, np.sin(X[:, :1]))
+    assert Waves(Gaussian([1.0, 1e-3]), *box_of(Gaussian([1.0, 1e-3]), rows, 0.1), 1e-4).count < 1000
+    options = {"criterion": None, "trend": None}
+    exact, waves = (
+        GaussianProcessRegressor(Gaussian([1.0, 1e-3]), 0.1, approximation=how, **options).fit(X, np.sin(X[:, 0]))
+        for how in (None, Fourier(1e-6))
+    )
+    np.testing.assert_allclose(waves.predict(X), exact.predict(X), atol=1e-5)
+    new = [[3.0, 7.0], [3.0, 7.5]]  # beside the column there are the neighbours
+    np.testing.assert_allclose(waves.predict(new), exact.predict(new), atol=1e-3)
+
+
+@pytest.mark.parametrize("how", [Fourier(), Neighbours(32)])
+def test_in_a_gap_as_large_as_the_map_the_prior_comes_back(rng, how):
+    X = rng.uniform(0, 40, (1500, 2))
+    X = X[(np.abs(X - 20.0) > 15.0).any(axis=1)]  # a frame around nothing
+    y = 7.0 + np.sin(X[:, 0]) + 0.1 * rng.standard_normal(len(X))
+    model = GaussianProcessRegressor(2.0 * Gaussian(1.5), 0.01, criterion=None, approximation=how).fit(X, y)
+    mean, std = model.predict([[20.0, 20.0], [2.0, 20.0]], return_std=True)
+    assert mean[0] == pytest.approx(model.trend_coef_[0, 0], abs=0.01)
+    assert std[0] == pytest.approx(np.sqrt(2.0), rel=0.05) and std[1] < 0.4
+    ways = model.predict(np.column_stack([np.linspace(5, 20, 12), np.full(12, 20.0)]), return_std=True)[1]
+    assert (np.diff(ways) > -1e-3).all()
+
+
+def test_what_fourier_cannot_be(rng):
+    with pytest.raises(ValueError, match="k must be a whole number"):
+        GaussianProcessRegressor(approximation=Fourier(k="auto")).fit(rng.uniform(0, 1, (50, 1)), np.zeros(50))
+
+
+def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng, monkeypatch):
+    X = np.linspace(0, 40, 400)[:, None]
+    rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
+    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
+    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
+    found = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
+    monkeypatch.setattr("mercer.selection.wave_search.GRIDS", 1)
+    cut = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
+    assert found.status == "ok" and cut.status == "edge" and "last grid of waves" in cut.message

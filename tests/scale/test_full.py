@@ -6,9 +6,12 @@ import pytest
 import mercer
 from mercer import KernelRidge, Landmarks, Neighbours
 from mercer._clock import FOREVER, Clock
-from mercer.gram import ScaledGram, TiledGram
+from mercer.estimators._large_full import lam_of_all
+from mercer.gram import Rows, ScaledGram, TiledGram
+from mercer.gram.neighbours import NearestRows
 from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
 from mercer.solvers.blocks import by_blocks
+from mercer.solvers.full import solve_all
 
 
 @pytest.fixture
@@ -109,7 +112,7 @@ def test_rough_kernels_with_little_noise_go_by_blocks(data, monkeypatch):
     rough = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
     smooth = both(Matern32(1.5), 0.5, X, y)[1].fit_report_["approximation"]
     assert (rough["method"], smooth["method"]) == ("blocks", "conjugate gradients")
-    monkeypatch.setattr("mercer.estimators._large.ROUGH", np.inf)
+    monkeypatch.setattr("mercer.estimators._large_full.ROUGH", np.inf)
     other = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
     assert other["verdict"] == rough["verdict"] == "solved" and rough["passes"] < other["passes"]
     monkeypatch.undo()
@@ -153,6 +156,32 @@ def test_a_short_time_budget_ends_early(data):
     with pytest.warns(mercer.exceptions.NumericalWarning, match="landmarks are not enough"):
         model.fit(X, y)
     assert "passes" in model.fit_report_["approximation"]["words"]
+
+
+def test_no_step_begins_that_would_end_too_late(data):
+    X, y = data[0][:300], data[1][:300, None]
+    K, H = TiledGram(Matern32(1.5), X), np.ones((300, 1))
+    asked = []
+
+    def precondition(R):
+        asked.append(1)
+        return R
+
+    def solve(clock, seconds):
+        return solve_all(K, K, 1.0, y, H, np.zeros((1, 1)), precondition, 1e-3, clock, seconds=seconds)
+
+    assert solve(Clock(10.0), 3.0) is None and not asked  # one step and its end are five products
+    assert solve(Clock(30.0), 3.0).rms < 1e-3
+
+
+def test_lam_of_all_rows_ends_without_noise_and_looks_neighbours_up_once(data, monkeypatch):
+    looked, others = [], NearestRows.others
+    monkeypatch.setattr(NearestRows, "others", lambda self, *rows: looked.append(1) or others(self, *rows))
+    X = data[0][:400]
+    rows, b = Rows(X, np.sin(X[:, :1]) + X[:, 1:2]), np.zeros((0, 1))
+    lam, error = lam_of_all(Gaussian(2.0), rows, 1.0, b, True, FOREVER)
+    assert 2.0**-40 <= lam < 1e-3 and error < 0.01 and len(looked) == 1
+    assert lam_of_all(Gaussian(2.0), rows, 1.0, b, True, Clock(0.0))[0] == 1.0
 
 
 def test_files_plans_and_what_cannot_be(data, tmp_path):

@@ -107,9 +107,14 @@ def test_what_cannot_be_held_out(rng):
         KernelRidge(Gaussian(1.0), approximation=Landmarks(10, held=60)).fit(X, y)
     with pytest.raises(ValueError, match="held must be a whole number"):
         KernelRidge(Gaussian(1.0), approximation=Landmarks(10, held=0.5)).fit(X, y)
-    with pytest.raises(ValueError, match="is for the squared loss"):
+    with pytest.raises(ValueError, match="are for the squared loss"):
         KernelMachine(Gaussian(1.0), "huber", approximation=Landmarks(10, held=20)).fit(X, y)
     model = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(10)), X, y)
+    with pytest.raises(ValueError, match="checkpoint=. are for the squared loss"):
+        KernelMachine(Gaussian(1.0), "huber", approximation=Landmarks(10, checkpoint="sums")).fit(X, y)
+    for other in (KernelMachine(Gaussian(1.0), "huber"), GaussianProcessRegressor(Gaussian(1.0))):
+        with pytest.raises(ValueError, match="solve=True. is for KernelRidge"):
+            other.set_params(approximation=Landmarks(10, solve=True)).fit(X, y)
     with pytest.raises(ValueError, match="or rows held out"):
         model.predict_interval(X, method="split")
 

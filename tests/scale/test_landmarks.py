@@ -1,5 +1,9 @@
 """Landmarks: the exact fit where they are all rows, a bound that is never broken where they are not."""
 
+import signal
+import subprocess
+import sys
+import textwrap
 import warnings
 
 import numpy as np
@@ -21,7 +25,7 @@ from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import speed
 from mercer.solvers.normal import NormalEquations, add_square, landmark_factor
 from mercer.solvers.rpcholesky import random_pivots
-from mercer.sources import Arrays
+from mercer.sources import Arrays, Checkpoint
 
 
 def problem(rng, n=400, d=2, t=1, noise=0.2):
@@ -262,6 +266,8 @@ def test_rows_join_and_leave(rng):
     model.forget(X[:50], Y[:50, 0])
     part = quiet(KernelRidge(**model.get_params(deep=False)), X[50:], Y[50:, 0])
     np.testing.assert_allclose(model.predict(X), part.predict(X), rtol=1e-6)
+    assert model.rkhs_norm_ == pytest.approx(part.rkhs_norm_, rel=1e-6)
+    assert model.regularization_ == pytest.approx(part.regularization_)
     assert not hasattr(KernelRidge(), "partial_fit")
 
 
@@ -362,7 +368,57 @@ def test_a_checkpoint_is_removed_when_the_fit_is_done(rng, tmp_path):
     plain = quiet(KernelRidge(Gaussian(1.0), 1.0, approximation=Landmarks(50)), X, Y[:, 0])
     model = quiet(KernelRidge(Gaussian(1.0), 1.0, approximation=Landmarks(50, checkpoint=path)), X, Y[:, 0])
     np.testing.assert_array_equal(model.dual_coef_, plain.dual_coef_)
-    assert not path.exists()
+    assert not list(tmp_path.iterdir())
+
+
+KILLED = """
+    import os, signal, sys, warnings
+    import numpy as np
+    import mercer.sources.checkpoint as file
+    from mercer import KernelRidge, Landmarks
+    from mercer.kernels import Gaussian
+
+    written, left, file.EVERY = file.Checkpoint.save, [int(sys.argv[3])], 0.0
+
+    def save(self, *what):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        written(self, *what)
+
+    file.Checkpoint.save = save
+    warnings.simplefilter("ignore")
+    data = np.load(sys.argv[1])
+    how = Landmarks(checkpoint=sys.argv[2])
+    KernelRidge(Gaussian(0.2), criterion="loo", optimize="lam", approximation=how).fit(data["X"], data["y"])
+"""
+
+
+def test_a_whole_fit_that_was_killed_goes_on_and_ends_with_the_same_bits(rng, tmp_path, monkeypatch):
+    X = rng.uniform(-1, 1, (5000, 2))
+    y = np.sin(9 * X[:, 0]) * np.cos(8 * X[:, 1]) + 0.1 * rng.standard_normal(5000)
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+
+    def fit(checkpoint):
+        how = Landmarks(checkpoint=checkpoint)
+        return quiet(KernelRidge(Gaussian(0.2), criterion="loo", optimize="lam", approximation=how), X, y)
+
+    taken, load, passes = [], Checkpoint.load, tmp_path / "sums"
+    monkeypatch.setattr(Checkpoint, "load", lambda self, mark: taken.append(load(self, mark)) or taken[-1])
+    monkeypatch.setattr(Checkpoint, "save", lambda self, *what: taken.append("saved"))
+    monkeypatch.setattr("mercer.sources.checkpoint.EVERY", 0.0)
+    whole = fit(tmp_path / "other")
+    saves = taken.count("saved")
+    assert len(whole.fit_report_["stages"]) > 1 and saves >= 6
+    code = [sys.executable, "-c", textwrap.dedent(KILLED), tmp_path / "rows.npz", passes]
+    code.append(str(rng.integers(saves // 2, saves)))
+    assert subprocess.run(list(map(str, code)), check=False).returncode == -signal.SIGKILL
+    assert list(tmp_path.glob("sums.*"))
+    taken.clear()
+    again = fit(passes)
+    assert any(one not in (None, "saved") for one in taken)
+    np.testing.assert_array_equal(again.dual_coef_, whole.dual_coef_)
+    assert again.lam_ == whole.lam_ and not list(tmp_path.glob("sums.*"))
 
 
 # ---------------------------------------------------------------------------------------------- the plan

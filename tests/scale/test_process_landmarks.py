@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.base
 
 import mercer
 from mercer import GaussianProcessRegressor, Landmarks
@@ -69,8 +70,10 @@ def test_file_plan_and_what_it_cannot_do(rng, tmp_path):
     for a, b in zip(again.predict(X, return_std=True), model.predict(X, return_std=True), strict=True):
         np.testing.assert_array_equal(a, b)
     assert again.sample(X[:4], 3, random_state=0).shape == (4, 3)
-    with pytest.raises(AttributeError, match="keeps no rows"):
-        model.update(X, y)
+    with pytest.raises(ValueError, match="keeps no rows"):
+        model.forget([1, 2])
+    with pytest.raises(ValueError, match="sums of the rows are not in a file"):
+        again.update(X, y)
     with pytest.raises(ValueError, match="needs the exact fit"):
         GaussianProcessRegressor(n_hyper_samples=16, approximation=Landmarks(20)).fit(X, y)
     assert mercer.plan(GaussianProcessRegressor(), n=200_000, d=50).gram == "landmarks"
@@ -88,3 +91,25 @@ def test_noise_is_noise_and_not_what_landmarks_miss(rng):
     inside = np.abs(y[6000:] - mean) < 1.645 * np.sqrt(std**2 + model.noise_)
     assert 0.03 < model.noise_ < 0.055  # 0.04
     assert abs(inside.mean() - 0.9) < 0.02
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_rows_join_and_leave(rng, targets):
+    X, y = data(rng, 400)
+    y = y if targets == 1 else np.column_stack([y, -y])
+    how = Landmarks(choose=X[:60])
+    model = GaussianProcessRegressor(1.0 * Matern32(1.0), 0.04, criterion=None, trend="linear", approximation=how)
+    whole, part = (quiet(sklearn.base.clone(model), *some) for some in ((X, y), (X[:300], y[:300])))
+    told = part.fit_report_["approximation"]
+    part.update(X[200:], y[200:]).forget(X[200:300], y[200:300])
+    new = rng.uniform(-3, 3, (20, 2))
+    for a, b in zip(part.predict(new, return_std=True), whole.predict(new, return_std=True), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert part.log_marginal_likelihood_value_ == pytest.approx(whole.log_marginal_likelihood_value_, abs=1e-4)
+    assert part.regularization_["lam_over_n"] == pytest.approx(whole.regularization_["lam_over_n"])
+    assert part.fit_report_["rows"] == 400 and part.fit_report_["updates"] == 2
+    assert part.fit_report_["approximation"]["verdict"] == "not certified" != told["verdict"]
+    before = part.predict(new)
+    with pytest.raises(ValueError):
+        part.update(X[:3], y[:2])
+    np.testing.assert_array_equal(part.predict(new), before)

@@ -5,8 +5,12 @@ import pytest
 
 import mercer
 from mercer import GaussianProcessRegressor, Landmarks, Neighbours
+from mercer.gram import Rows
+from mercer.gram.rows import constant
+from mercer.inference.neighbours import NeighbourPosterior
+from mercer.inference.neighbours_kept import KeptNeighbours
 from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
-from mercer.selection import LOO
+from mercer.selection import LOO, Evidence
 
 
 def problem(rng, n=1500):
@@ -183,3 +187,30 @@ def test_auto_takes_neighbours_where_the_exact_fit_is_too_long():
     assert near.neighbours == 64 and not near.landmarks and "neighbours are near" in " ".join(near.reasons)
     assert wide.landmarks and not wide.neighbours
     assert mercer.plan(GaussianProcessRegressor(approximation=Landmarks(100)), n=200_000, d=5).landmarks == 100
+
+
+@pytest.mark.parametrize("landmarks", [None, 20])
+def test_recalibration_leaves_rows_left_out_as_they_would_be_again(rng, landmarks):
+    X = rng.uniform(0, 10, (300, 2))
+    rows = Rows(X, np.sin(X[:, :1]) + 0.2 * rng.standard_normal((300, 1)), trend=constant)
+    basis = None if landmarks is None else (X[:landmarks], np.linalg.cholesky(Matern32(2.0)(X[:landmarks])))
+    f = NeighbourPosterior.fit(1.0 * Matern32(2.0), rows, 0.04, 20, 0, Evidence(), basis)
+    there = KeptNeighbours.of(f, 0, True).rescaled(f.rescaled(2.5 * Matern32(2.0), 2.5), 2.5)
+    basis = None if basis is None else (basis[0], basis[1] * np.sqrt(2.5))
+    again = KeptNeighbours.of(NeighbourPosterior.fit(2.5 * Matern32(2.0), rows, 0.1, 20, 0, Evidence(), basis), 0, True)
+    np.testing.assert_allclose(there.residuals, again.residuals, atol=1e-9)
+    np.testing.assert_allclose(there.variance, again.variance, rtol=1e-9)
+    assert there.report["log_density_of_half"] == pytest.approx(again.report["log_density_of_half"], abs=1e-9)
+    new = rng.uniform(0, 10, (5, 2))
+    for a, b in zip(there.posterior.moments(new), again.posterior.moments(new), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-8)
+
+
+def test_few_inputs_do_not_copy_all_rows(rng, monkeypatch):
+    copied = []
+    monkeypatch.setattr("mercer.inference.neighbours.joined", lambda X, Z: copied.append(len(X)) or np.vstack([X, Z]))
+    X = rng.uniform(0, 10, (900, 2))
+    options = {"criterion": None, "approximation": Neighbours(8)}
+    model = GaussianProcessRegressor(Matern32(2.0), 0.1, **options).fit(X, np.sin(X[:, 0]))
+    model.predict(X[:3])
+    assert max(copied) <= 24

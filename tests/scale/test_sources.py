@@ -1,5 +1,6 @@
 """Sources and passes: the same rows whatever they lie in, the same bits whoever adds them, errors that say where."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -171,7 +172,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_bits(tmp_path):
         return subprocess.run(code, capture_output=True, text=True, check=False)
 
     assert run(17_000, "sums").returncode == -signal.SIGKILL
-    assert (tmp_path / "sums").exists()
+    assert len(list(tmp_path.glob("sums.????????"))) == 1
     again, whole = run(10**9, "sums"), run(10**9, "other")
     assert again.returncode == 0, again.stderr
     assert again.stdout == whole.stdout != ""
@@ -182,12 +183,52 @@ def test_a_full_disk_is_told_and_the_pass_goes_on(rng, tmp_path):
     with pytest.warns(RuntimeWarning, match="no checkpoint was written"):
         found = summed(source, workers=1, checkpoint=Checkpoint(tmp_path / "none" / "sums", every=0))
     np.testing.assert_array_equal(found[0], summed(source)[0])
-    (tmp_path / "damaged").write_bytes(b"PK no archive")
+    summed(source, checkpoint=Checkpoint(tmp_path / "damaged", every=0))
+    (file,) = tmp_path.glob("damaged.*")
+    file.write_bytes(b"PK no archive")
     with pytest.warns(RuntimeWarning, match="begins anew"):
         summed(source, checkpoint=Checkpoint(tmp_path / "damaged"))
 
 
+def test_a_disk_that_fills_while_it_is_written_leaves_nothing_half_written(rng, tmp_path, monkeypatch):
+    def full(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    source = Arrays(rng.standard_normal((5000, 3)), np.zeros((5000, 1)))
+    with pytest.warns(RuntimeWarning, match="no checkpoint was written.*No space left") as told:
+        found = summed(source, workers=1, checkpoint=Checkpoint(tmp_path / "sums", every=0))
+    np.testing.assert_array_equal(found[0], summed(source)[0])
+    assert not list(tmp_path.iterdir()) and len(told) == 1
+
+
+def test_each_pass_has_a_file_and_those_that_are_done_are_not_made_again(rng, tmp_path):
+    X, seen = rng.standard_normal((6000, 3)), []
+    first, second = (Arrays(X + shift, np.zeros((6000, 1))) for shift in (0.0, 1.0))
+    (tmp_path / "sums.0123abcd.txt").write_text("of somebody else")
+    sums = [summed(one, checkpoint=Checkpoint(tmp_path / "sums", every=0)) for one in (first, second)]
+    again = [
+        summed(one, checkpoint=Checkpoint(tmp_path / "sums"), progress=lambda *at: seen.append(at))
+        for one in (first, second)
+    ]
+    for a, b in zip(again, sums, strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+    assert not seen
+    (tmp_path / "sums.0123abcd.77.part").write_text("half")
+    Checkpoint(tmp_path / "sums").remove()
+    assert [file.name for file in tmp_path.iterdir()] == ["sums.0123abcd.txt"]
+
+
 # ----------------------------------------------------------------------------------------- what is wrong, and where
+def test_a_file_that_grew_is_told(table, tmp_path):
+    write(table, tmp_path, [300])
+    source = as_source(tmp_path, "y")
+    pl.concat([pl.read_parquet(file) for file in source.paths]).write_parquet(source.paths[0])
+    source._open.clear()
+    with pytest.raises(DataError, match=r"part 0 .* has more than its 300 rows: it was changed meanwhile"):
+        list(source.stream())
+
+
 def test_a_nan_is_named_by_part_and_row(table, tmp_path):
     broken = table.copy()
     broken.loc[203, "b"] = np.nan

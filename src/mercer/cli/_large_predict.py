@@ -79,7 +79,8 @@ class _Parquet:
 
     def close(self):
         """Write the end of the file."""
-        self.out.close()
+        if self.out is not None:  # there was no batch
+            self.out.close()
 
 
 def _writer(file, path):

@@ -9,20 +9,19 @@ import time
 import numpy as np
 
 from mercer._warn import warn
-from mercer.estimators._base import check_kernel, default_kernel
+from mercer.estimators._base import check_kernel, conventions, default_kernel
 from mercer.estimators._protocol import SEARCHED
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
 from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
-from mercer.inference.neighbours_kept import left_out_near
+from mercer.kernels.hyper import lengths_of
 from mercer.primal import certificate as proof
 from mercer.primal.growth import Task, grow
-from mercer.primal.kept import after_change, plain
+from mercer.primal.kept import after_change, norm
 from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
-from mercer.solvers.full import ByLandmarks, solve_all
 from mercer.solvers.plan_landmarks import affordable, plan_landmarks, preferred, stages
 from mercer.sources import Checkpoint, OutOfTime, Without, as_source
 
@@ -32,9 +31,6 @@ SUBSET = 3000  # rows that hyper-parameters are searched on exactly
 TRIED = 512  # landmarks with which a length factor is tried on all rows
 STEP = math.sqrt(2.0)  # from one length factor to the next
 FACTORS = 5  # that are tried, at most
-JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
-ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
-DOWN, WORTH = 2.0, 0.001  # factor of λ from one trial to the next, and what of the error one must gain
 BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
 STRETCHED = 0.4  # of the time that is left after a search on a subset
 DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
@@ -63,7 +59,8 @@ def landmark_plan(estimator, exact, n, d, targets, solves=False):
         if whole is not None or not why:
             return whole
         how = Landmarks()
-    how.check()
+    if how.check().solve and not solves:
+        raise ValueError("Landmarks(solve=True) is for KernelRidge; other models are fitted on landmarks alone.")
     m = how.m if how.given is None else len(how.given)
     return plan_landmarks(n, d, m, targets=targets, factors=factors, why=why, solve=how.solve, **options)
 
@@ -157,7 +154,7 @@ def choose_kernel(task, kernels, lam, criterion, *, optimize, merge, seed):
 
 def stretched(task, kernel, rule):
     """The kernel with all length scales times the factor that is best on all rows, by few landmarks."""
-    theta, free = kernel.theta, np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names])
+    theta, free = kernel.theta, lengths_of(kernel.names)
     if not free.any():
         return kernel
     m = min(TRIED, max(task.sizes))
@@ -222,56 +219,6 @@ def said(estimator, grown, source):
     return report | grown.solver | {"stages": grown.stages, "approximation": grown.certificate}
 
 
-def lam_of_all(kernel, rows, lam, b, free):
-    """(λ, error) of all rows, as some of them say that are left out and predicted by their neighbours.
-
-    Landmarks that miss much of K like a large λ. Where it is free, it goes down from theirs while the error falls.
-    """
-    error = left_out_near(kernel, rows, lam, b, JUDGED, NEAR)
-    while free:
-        less = left_out_near(kernel, rows, lam / DOWN, b, JUDGED, NEAR)
-        if not less < (1.0 - WORTH) * error:
-            break
-        lam, error = lam / DOWN, less
-    return lam, error
-
-
-def solved(grown, kernel, rows, clock, free):
-    """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
-
-    ``grown`` is the fit on landmarks. The error, a tenth of which may be left, is its, or the smaller one
-    of some rows left out that their neighbours predict. ``free`` is whether λ was chosen, and may be chosen again.
-    """
-    fit, found = grown.fit, grown.certificate
-    s = None if rows.weight is None else np.sqrt(rows.weight)
-    unit = math.sqrt(rows.n / rows.total)  # a row of weight w counts w times
-    b, loo = plain(fit)[1], found["loo"][-1][1]
-    lam, error = lam_of_all(kernel, rows, fit.lam, b, free)
-    if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
-        return None, lam
-    error = min(loo, error)
-    made = solve_all(
-        rows.gram(kernel), rows.gram(kernel, np.float32), lam, rows.scaled(rows.y), rows.scaled(rows.H), b,
-        ByLandmarks(kernel, rows.X, fit.chosen.points, fit.chosen.L, lam, s), proof.CERTIFIED * error / unit, clock,
-        blocks=fit.missing[0] > ROUGH * rows.total * lam,
-    )  # fmt: skip
-    rms, passes = made.rms * unit, made.info["passes"]
-    verdict = "solved" if rms <= proof.CERTIFIED * error else "not solved"
-    if verdict != "solved" and not math.hypot(rms, error) < loo:  # errors of predictions, both
-        found["words"] += f" {passes} passes over all rows came no nearer to the exact fit ({rms:.3g}): these stay."
-        proof.told(found, warn)
-        return None, fit.lam
-    words = f"{verdict}: {passes} passes over {rows.n} points by {made.info['method']}. The exact fit is within "
-    words += f"{rms:.3g} (rms over the rows; "
-    words += f"{rms / error if error else math.inf:.2g} of the error of predictions, about {error:.3g}); that of "
-    words += f"{found['m']} landmarks was known to be within {found['distance']:.3g}."
-    words += "" if verdict == "solved" else " The time budget ended before it was a tenth."
-    words += "" if lam == fit.lam else f" λ is {lam:.3g} for all rows; landmarks alone like {fit.lam:.3g} better."
-    found |= {"verdict": verdict, "words": words, "distance": rms, **made.info}
-    found["distance_relative"] = rms / error if error else math.inf
-    return made, lam
-
-
 # ------------------------------------------------------------------------------------- rows that join and leave
 def has_landmarks(estimator):
     """Whether landmarks were asked for; AttributeError, as for any missing method, where they were not."""
@@ -291,6 +238,9 @@ def changed(estimator, X, y, sample_weight, sign):
     estimator.dual_coef_ = alpha[:, 0] * was.unit if coef.ndim == 1 else alpha * was.unit
     if b.size:
         estimator.intercept_ = float(b[0, 0]) * was.unit if coef.ndim == 1 else b[0] * was.unit
+    size = norm(kept.live) * was.unit
+    estimator.rkhs_norm_ = float(size[0]) if coef.ndim == 1 else size
+    estimator.regularization_ = conventions(estimator.lam_, kept.live.sums.weight)
     estimator.landmarks_ = kept
     found = {**estimator.fit_report_, "rows": kept.n}
     found["approximation"] = after_change(found["approximation"], was.n)

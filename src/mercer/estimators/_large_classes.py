@@ -19,6 +19,7 @@ from mercer.gram.landmarks import Landmarks
 from mercer.inference.links import LINKS
 from mercer.inference.neighbours_classes import NeighbourClasses
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
+from mercer.kernels.hyper import lengths_of
 from mercer.primal.classes import LandmarkClasses, with_constant
 from mercer.solvers.plan_landmarks import plan_landmarks, preferred
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
@@ -59,7 +60,7 @@ def fit_classes(estimator, rows, kernels):
     how = Landmarks() if isinstance(how, str) else how
     way = (_OnLandmarks if isinstance(how, Landmarks) else _Near)(estimator, rows, how)
     some = rows.take(np.sort(stratified_order(rows.y[:, 0], how.random_state)[:SUBSET]))
-    model = class_model(estimator, some, classes, classes > 2 and estimator.multi_class == "softmax")
+    model = class_model(estimator, some, classes, False)  # as all rows are fitted: one class against the rest
     estimator.selection_ = learnt(estimator, model, kernels, some)
     kernel = kernels[0] if estimator.selection_ is None else estimator.selection_.kernel
     order = np.random.default_rng(how.random_state + 1).permutation(rows.n)
@@ -160,7 +161,7 @@ class _OnLandmarks(_Way):
 
 def _stretched(way, kernel, rows):
     """The kernel with all length scales times the factor of the least log loss of rows left out."""
-    free = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
+    free = lengths_of(kernel.names)
     tried, clock = {}, way.estimator._clock.part(STRETCHED)
     for factor in FACTORS if free.any() and clock.fits(2.0 * way.trial) else ():  # one alone says nothing
         if not clock.fits(clock.seconds / max(len(tried), 1)):
@@ -189,6 +190,8 @@ def _publish(estimator, rows, way, f, judged):
         f" Of {len(judged)} rows left out {error:.1%} are wrong, where probabilities say {1 - sure:.1%}; log loss "
         f"{losses[0]:.4g}, that of the class frequencies {losses[1]:.4g}."
     )
+    if way.classes > 2 and estimator.multi_class == "softmax":
+        said["words"] += " Each class is fitted against the rest: multi_class='softmax' is for exact fits."
     estimator.fit_report_ = FitReport(
         estimator=type(estimator).__name__, kernel=repr(f.kernel), inference=way.inference, link=f.link,
         classes=way.classes, rows=rows.given, dropped_rows=rows.given - len(rows.used), merged_rows=rows.merged,

@@ -11,7 +11,7 @@ from mercer.estimators._base import conventions, given_kernels, named_trend
 from mercer.estimators._labels import number_labels
 from mercer.estimators.validation import seed_of
 from mercer.gram import Rows
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import Landmarks, drawn
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.design import Sample
@@ -74,12 +74,16 @@ def fit_machine(estimator, source, kernels, flat, loss, rule):
     rule : criterion or None
         What chooses λ and the kernel, on a subset of the rows.
     """
+    how = estimator.approximation
+    if isinstance(how, Landmarks) and (how.held or how.checkpoint is not None):
+        raise ValueError(
+            "Landmarks(held=, checkpoint=) are for the squared loss, in KernelRidge; here set rows aside, and give "
+            "calibration=(X, y)."
+        )
     joint = estimator.multi_class == "softmax" and loss.classification and source.t > 1
     kernel, lam = _chosen(estimator, source, kernels, loss, rule, joint)
     trend = named_trend(estimator) and constant
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator))
-    if task.how.held:
-        raise ValueError("Landmarks(held=...) is for the squared loss; set rows aside, and give calibration=(X, y).")
     sample, chosen, points, flat_now, candidates = enough(task, kernel)
     started = time.perf_counter()
     options = {"tol": estimator.tol, "max_iter": estimator.max_iter, "clock": task.clock, "joint": joint}

@@ -17,6 +17,7 @@ from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.neighbours_kept import KeptNeighbours, enough, mean_square
 from mercer.kernels.algebra import rescale
+from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
 from mercer.selection.local_search import search_neighbours
 from mercer.selection.result import reporter
@@ -47,7 +48,13 @@ def in_waves(kernel, d):
     if not d or d > 3:
         return False
     given = kernel if isinstance(kernel, list | tuple) else [kernel]
-    return all(one is None or (not isinstance(one, str) and one.waves(d) is not None) for one in given)
+    return all(one is None or (not isinstance(one, str) and _has_waves(one, d)) for one in given)
+
+
+def _has_waves(kernel, d):
+    """Whether a kernel is a sum of waves in a space of up to three columns."""
+    inside = kernel.in_space(np.zeros((1, d))).shape[1]
+    return inside <= 3 and kernel.waves(inside) is not None
 
 
 def _how(estimator):
@@ -94,10 +101,9 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
             raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
         f = _by_waves(estimator, kernel, rows, lam, precisions)
         f = _by_neighbours(kernel, rows, lam, precisions, how) if f is None else f
-        kept, factor = KeptNeighbours.of(f, how.random_state, flat), None
+        kept = KeptNeighbours.of(f, how.random_state, flat)
         if how.recalibrate and criterion is not None and estimator.optimize == "all":
-            f, factor = _recalibrated(f, kept)
-            kept = kept if factor is None else KeptNeighbours.of(f, how.random_state, flat, factor)
+            kept = _recalibrated(f, kept)
         publish(estimator, kept, precisions)
 
 
@@ -132,7 +138,7 @@ def _by_neighbours(kernel, rows, lam, precisions, how):
 def _alive(kernel, kernels, lam, variance):
     """Starts beside what was found on some rows: a length that it made too long to matter may matter on all of them."""
     first = next((one for one in kernels if one.names == kernel.names), kernel)
-    lengths = np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
+    lengths = lengths_of(kernel.names)
     near = np.clip(kernel.theta, first.theta - math.log(ALIVE), first.theta + math.log(ALIVE))
     mine = np.where(lengths, near, kernel.theta)
     lam = max(lam, NOISY * variance)
@@ -185,10 +191,10 @@ def _global_part(kernel, rows, how):
 
 
 def _recalibrated(f, kept):
-    """(posterior, factor) with variances times the mean z² of rows left out; None where no amplitude may be changed."""
+    """`KeptNeighbours` with variances times the mean z² of rows left out; as it is where no amplitude may change."""
     c = mean_square(kept.residuals, kept.variance)
     kernel = rescale(f.kernel, c) if 0 < c < np.inf else None
-    return (f, None) if kernel is None else (f.rescaled(kernel, c), c)
+    return kept if kernel is None else kept.rescaled(f.rescaled(kernel, c), c)
 
 
 def publish(estimator, kept, precisions):

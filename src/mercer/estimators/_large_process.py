@@ -1,5 +1,7 @@
 """A Gaussian process on landmarks: the kernel from a subset, noise and a length factor by left-out densities."""
 
+import copy
+
 import numpy as np
 
 from mercer._clock import latest
@@ -12,7 +14,7 @@ from mercer.estimators.validation import seed_of
 from mercer.gram import Fourier, Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.collapsed import Bound, climb
-from mercer.primal.kept import KeptLandmarks
+from mercer.primal.kept import KeptLandmarks, after_change
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.result import reporter
 from mercer.solvers.plan import CAUTION
@@ -36,8 +38,8 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
     near = isinstance(how, str) and d is not None and d <= COLUMNS
     if found is None or not near or (criterion is not None and criterion.by_neighbours is None):
         return found
-    late = latest(estimator.time_budget)
-    for waves in (True, False) if local.in_waves(estimator.kernel, d) else (False,):
+    late, noisy = latest(estimator.time_budget), estimator.noise is None or np.min(estimator.noise) > 0
+    for waves in (True, False) if noisy and local.in_waves(estimator.kernel, d) else (False,):
         why = (
             "the kernel is a sum of waves." if waves else "neighbours are near, and a process is asked for uncertainty."
         )
@@ -131,8 +133,15 @@ def _climbed(task, kernel, lam):
 
 def _publish(estimator, grown, f, source, flat):
     """Set the public attributes of a fit on landmarks."""
-    fit = grown.fit
-    estimator.landmark_posterior_, estimator.landmarks_ = f, KeptLandmarks.of(grown, source.n, 1.0)
+    kept = KeptLandmarks.of(grown, source.n, 1.0)
+    _set(estimator, kept, f, flat)
+    estimator.fit_report_ = FitReport(large.said(estimator, grown, source))
+    estimator.fit_report_["log_marginal_likelihood"] = f"at least {estimator.log_marginal_likelihood_value_:.6g}"
+
+
+def _set(estimator, kept, f, flat):
+    """Set what follows from the sums of the rows."""
+    fit, estimator.landmark_posterior_, estimator.landmarks_ = kept.live, f, kept
     estimator.kernel_, estimator.lam_, estimator.noise_, estimator.points_ = f.kernel, f.lam, f.lam, f.points
     estimator.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
     estimator.trend_coef_ = f.b if f.trend is None else f.trend.natural(f.b)
@@ -140,5 +149,15 @@ def _publish(estimator, grown, f, source, flat):
     estimator.regularization_ = conventions(f.lam, fit.sums.weight)
     bound = fit.normal.elbo(f.lam, fit.sums.n, fit.missing[0])
     estimator.log_marginal_likelihood_value_ = float(bound)
-    estimator.fit_report_ = FitReport(large.said(estimator, grown, source))
-    estimator.fit_report_["log_marginal_likelihood"] = f"at least {bound:.6g}"
+
+
+def changed(estimator, X, y, weight, sign):
+    """The estimator with the sums of further rows, or without these, at the same landmarks and hyper-parameters."""
+    was, fitted = estimator.landmarks_, copy.copy(estimator)
+    kept = was.changed(X, y, weight, sign)[2]
+    _set(fitted, kept, LandmarkPosterior.of(kept.live), estimator._flat)
+    said = {**estimator.fit_report_, "rows": kept.n, "updates": estimator.fit_report_.get("updates", 0) + 1}
+    said["approximation"] = after_change(said["approximation"], was.n)
+    said["log_marginal_likelihood"] = f"at least {fitted.log_marginal_likelihood_value_:.6g}"
+    fitted.fit_report_ = FitReport(said)
+    return fitted

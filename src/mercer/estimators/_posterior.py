@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators import _large_process as process
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._large_neighbours import changed
 from mercer.estimators._report import FitReport
@@ -301,6 +302,8 @@ class PosteriorEstimator(LinearEstimator):
     def update(self, X, y, sample_weight=None, noise=None):
         """Add rows at the same hyper-parameters: exact, O(n²) for each row, equal to a new fit.
 
+        On landmarks their sums are added, O(m²) for each row; the landmarks stay.
+
         Parameters
         ----------
         X : array-like of shape (k, d), or a sequence of objects
@@ -325,22 +328,27 @@ class PosteriorEstimator(LinearEstimator):
         True
         """
         check_is_fitted(self)
-        X, relative = self._new_rows(X), None
-        y, weight = check_more_rows(X, y, sample_weight, self._rows.t)
+        X, summed, relative = self._new_rows(X), "landmarks_" in self.__dict__, None
+        y, weight = check_more_rows(X, y, sample_weight, self.landmark_posterior_.t if summed else self._rows.t)
         if noise is not None:
             if np.ndim(self.noise_) == 0:
                 raise ValueError("noise of new rows goes with a fit that had an array of noise variances.")
             shared, relative = shared_noise(np.broadcast_to(noise, len(y)), len(y), "noise")
             weight = weight * (self.lam_ / shared) * relative
+        if summed:
+            return self._take_over(process.changed(self, X, y, weight, 1.0))
         return self._change(self._rows.extended(X, y, weight, self.merge), np.arange(self._rows.n))
 
-    def forget(self, index):
+    def forget(self, index, y=None, sample_weight=None):
         """Remove rows at the same hyper-parameters: exact, O(n²) for each row, equal to a new fit.
 
         Parameters
         ----------
         index : int, array-like of int, or array-like of bool of shape (n,)
-            Training rows, counted as they were given; those that stay keep their order.
+            Training rows, counted as they were given; those that stay keep their order. A fit on landmarks keeps no
+            rows: there, the inputs of those that leave.
+        y, sample_weight : array-like, default=None
+            Of these inputs, as they were given; for a fit on landmarks only.
 
         Returns
         -------
@@ -358,6 +366,14 @@ class PosteriorEstimator(LinearEstimator):
         True
         """
         check_is_fitted(self)
+        if "landmarks_" in self.__dict__:
+            if y is None:
+                raise ValueError("a fit on landmarks keeps no rows: forget(X, y) takes those away that are given.")
+            X = self._new_rows(index)
+            y, weight = check_more_rows(X, y, sample_weight, self.landmark_posterior_.t)
+            return self._take_over(process.changed(self, X, y, weight, -1.0))
+        if y is not None or sample_weight is not None:
+            raise ValueError("forget(X, y) is for a fit on landmarks; this one keeps its rows: give their index.")
         gone = check_removed(index, self._rows.given)
         if gone[self._rows.used].all():
             raise ValueError("forget would leave no row.")

@@ -44,7 +44,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
     multi_class : {"softmax", "one_vs_rest"}, default="softmax"
         With more than two classes: one latent function for each, coupled by the softmax (Laplace only), or one problem
         of two classes for each class against the rest, with one kernel for all; their probabilities are divided by
-        their sum, which has no model behind it.
+        their sum, which has no model behind it. By neighbours and on landmarks there is only the latter.
     criterion : {"evidence"}, Evidence or None, default="evidence"
         What the free hyper-parameters of the kernel are chosen by; None takes the kernel as it is.
     optimize : {"all", "kernel"}, default="all"

@@ -13,6 +13,7 @@ from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import searchable, searched
 from mercer.estimators._intervals import LinearEstimator
+from mercer.estimators._large_full import solved
 from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.gram import Rows, take
 from mercer.gram.rows import constant, safe_unit
@@ -224,7 +225,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
         whole, self.lam_ = None, grown.fit.lam
         if task.how.solve:
-            whole, self.lam_ = large.solved(grown, kernel, rows, self._clock, rule is not None)
+            whole, self.lam_ = solved(grown, kernel, rows, self._clock, rule is not None)
         if whole is not None:
             points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
             self.point_index_ = rows.point_index()

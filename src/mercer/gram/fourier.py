@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import gammaln
@@ -61,6 +61,8 @@ class Fourier:
         given = isinstance(self.eps, Real) and not isinstance(self.eps, bool)
         if self.eps != "auto" and not (given and 1e-10 <= self.eps <= 0.1):
             raise ValueError(f'eps must be between 1e-10 and 0.1, or "auto", got {self.eps!r}.')
+        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
+            raise ValueError(f"k must be a whole number >= 1, got {self.k!r}.")
         return self
 
     @property
@@ -83,7 +85,7 @@ class Waves:
     kernel : Kernel
         With ``waves``.
     low, high : ndarray of shape (d,)
-        Corners of the box.
+        Corners of the box, in the space of the kernel.
     eps : float
     slack : float, default=1.0
         Factor by which length scales may change on the same grid.
@@ -110,7 +112,7 @@ class Waves:
     """
 
     def __init__(self, kernel, low, high, eps, slack=1.0, most=None):
-        self.d = len(low)
+        self.d, self._in_space = len(low), kernel.in_space
         amplitude, self.nu, scale = _found(kernel, self.d)
         self.low, self.high, width = low, high, high - low
         low, width = low - MARGIN * width, (1.0 + 2.0 * MARGIN) * width
@@ -177,11 +179,11 @@ class Waves:
 
     def angles(self, X):
         """2πh(x − c), in [−π, π) inside the box."""
-        return 2.0 * math.pi * self.spacing * (X - self.centre)
+        return 2.0 * math.pi * self.spacing * (self._in_space(X) - self.centre)
 
     def inside(self, X):
         """Whether inputs lie in the box, or within its margin."""
-        width = MARGIN * (self.high - self.low)
+        X, width = self._in_space(X), MARGIN * (self.high - self.low)
         return np.all((X >= self.low - width) & (X <= self.high + width), axis=1)
 
     def sums(self, u, weight):

@@ -35,8 +35,8 @@ class Landmarks:
         then split conformal from them, with ``normalise=True`` in units of the deviation of the model. 5000 give a
         coverage within half a percent.
     checkpoint : str or os.PathLike, default=None
-        File that a pass writes its sums to every 20 seconds: killed and started again, it goes on from there, and ends
-        with the same bits.
+        What the names of files begin with that passes write their sums to every 20 seconds, one file for each: killed
+        and started again, a fit goes on from there, and ends with the same bits. They are removed when it is done.
     random_state : int, default=0
         Seed of the sample and of the choice.
 

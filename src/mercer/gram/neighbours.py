@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer import _threads, _tiles
 from mercer._cached import cached_property
-from mercer.gram.base import joined, take
+from mercer.gram.base import take
 from mercer.gram.landmarks import Landmarks
 from mercer.kernels import distance
 
@@ -32,7 +32,7 @@ class Neighbours:
     ----------
     k : int or "auto", default="auto"
         How many. Smooth kernels with little noise need more: "auto" learns with 64, and doubles them up to 256 while
-        rows left out become more likely by that.
+        rows left out become more likely by that. A classifier stays with 64.
     landmarks : int, Landmarks or None, default=None
         With it f = g + r: m landmarks carry the global part g, and neighbours the rest r, whose kernel is
         k(x, z) − aₓᵀa_z. For gaps and for inputs far outside, which neighbours alone see from one side.
@@ -266,6 +266,18 @@ class Clouds:
         return total
 
 
-def beside(X, Q):
-    """X and further inputs as one collection."""
-    return joined(X, Q)
+def named(index, n):
+    """(the rows that an index of neighbours names, ascending; the index counted among these): −1 stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram.neighbours import named
+    >>> named(np.array([[7, 2], [2, -1]]), 10)
+    (array([2, 7]), array([[ 1,  0],
+           [ 0, -1]]))
+    """
+    used = np.zeros(n, dtype=bool)
+    used[index[index >= 0]] = True
+    place = np.cumsum(used) - 1
+    return np.flatnonzero(used), np.where(index < 0, -1, place[index])

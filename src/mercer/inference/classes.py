@@ -5,14 +5,18 @@ posterior. An unknown constant in the latent function with the prior N(0, c) is 
 every entry of K. It takes up unequal class frequencies, which a zero mean would have to explain by the kernel.
 """
 
+from abc import ABC, abstractmethod
+from typing import Any
+
 import numpy as np
 
-from mercer._state import check
+from mercer._state import check, check_vectors
 from mercer.gram import DenseGram
 from mercer.inference.elliptical import Draws, elliptical
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
+from mercer.inference.links import LINKS
 from mercer.inference.quadrature import Nodes, check_rank, quadrature
 from mercer.inference.sites import SitePosterior
 from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
@@ -51,6 +55,7 @@ class ClassModel:
     >>> import numpy as np
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.likelihood import Binary
+    from mercer.inference.links import LINKS
     >>> from mercer.inference.links import Logit
     >>> from mercer.inference.classes import ClassModel
     >>> model = ClassModel([Binary(Logit(), np.array([1.0, -1.0]))], "laplace")
@@ -231,6 +236,50 @@ def _placed(before, start, index):
     wider = np.zeros((len(index), *start.shape[1:]))
     wider[np.searchsorted(index, before)] = start
     return index, wider
+
+
+class OneAgainstRest(ABC):
+    """P(class | x) from one latent function for two classes, else from one for each class against the rest.
+
+    A subclass writes ``latent``, and has ``FIELDS`` of what a file keeps, among them kernel, points and link.
+    """
+
+    FIELDS: dict
+    kernel: Any
+    link: str
+
+    @abstractmethod
+    def latent(self, X, diagonal=None):
+        """Means and variances of f at X, (r, t) each."""
+
+    def state(self):
+        """{name: value}: what a file keeps."""
+        return {name: getattr(self, name) for name in self.FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return what had this state."""
+        check(state, cls.FIELDS, cls.__name__)
+        check_vectors(state["kernel"], state["points"], f"{cls.__name__}.points")
+        if state["link"] not in LINKS:
+            raise ValueError(f"{cls.__name__} has a link that is none: {state['link']!r:.40}.")
+        return cls(**state)
+
+    def proba(self, X, diagonal=None):
+        """P(class), (r, C); of one class against the rest divided by their sum."""
+        return self._classes(*self.latent(X))
+
+    def labels(self, X):
+        """None: the sign of f alone does not tell the class."""
+        return None
+
+    def cross(self, kernel, X, points):
+        """X itself: it is looked at here."""
+        return X
+
+    def _classes(self, mean, variance):
+        link = LINKS[self.link]()
+        return share_out(np.column_stack([link.expect(m, v) for m, v in zip(mean.T, variance.T, strict=True)]))
 
 
 def share_out(p):

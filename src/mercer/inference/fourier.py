@@ -9,9 +9,8 @@ from mercer.gram.fourier import FINER, REFINED, TooManyWaves, Waves
 from mercer.gram.landmarks import drawn
 from mercer.inference.moments import Moments, draw, noise_at
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.waves import WaveInverse, WaveSums
+from mercer.inference.waves import WaveInverse, WaveSums, squares
 from mercer.solvers.normal import whiten
-from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import FEW, FactoredWaves
 
 TOL = 1e-3  # of eps: what the iteration may leave
@@ -55,7 +54,7 @@ class FourierPosterior:
     @classmethod
     def fit(cls, kernel, rows, lam, how, criterion, most=None, clock=FOREVER):
         """Return the posterior of some rows; TooManyWaves where its first grid has more than ``most``."""
-        low, high = box_of(rows, lam)
+        low, high = box_of(kernel, rows, lam)
         eps, found, report = _refined(kernel, rows, lam, how, (low, high), most, clock)
         few, own = isinstance(found.system, FactoredWaves), (kernel, rows, lam, how.k, how.random_state)
         if few:
@@ -92,8 +91,7 @@ class FourierPosterior:
     def factor(self):
         """The factor of few waves, or None; after a file made again."""
         if self._factor is None and not self.local:
-            sums = self.waves.sums(self.waves.angles(self.rows.X), self.rows.weights())
-            self._factor = FactoredWaves(Convolution(sums), self.waves.D2, self.lam)
+            self._factor = FactoredWaves(squares(self.waves, self.rows), self.waves.D2, self.lam)
         return self._factor
 
     # ------------------------------------------------------------------ what the neighbours know
@@ -124,8 +122,10 @@ class FourierPosterior:
         return {"kind": "fourier", **self.report, "words": f"{self.report_words()}. Variances ({how}): {words}"}
 
     def rescaled(self, kernel, c):
-        """Return the same mean with all variances times c."""
-        return type(self)(self.near.rescaled(kernel, c), self.eps, self.low, self.high, self.coef, self.report)
+        """Return the same mean with all variances times c: nothing is summed or factored again."""
+        other = type(self)(self.near.rescaled(kernel, c), self.eps, self.low, self.high, self.coef, self.report)
+        other._factor = None if self._factor is None else self._factor.times(c)
+        return other
 
     # ------------------------------------------------------------------ at new inputs
     def _parts(self, X):
@@ -191,12 +191,12 @@ class FourierPosterior:
         return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
 
 
-def box_of(rows, lam):
-    """The corners of the box of some rows; ValueError where there can be no waves."""
+def box_of(kernel, rows, lam):
+    """The corners of the box of some rows, in the space of a kernel; ValueError where there can be no waves."""
     if not (rows.d or 0) or not lam > 0:
         raise ValueError(f"Fourier() needs rows of one to three columns and noise > 0; d = {rows.d}, noise = {lam}.")
-    low, high = rows.X.min(axis=0), rows.X.max(axis=0)
-    return low, np.where(high > low, high, low + 1.0)  # one column constant: any width is right
+    X = kernel.in_space(rows.X)
+    return X.min(axis=0), X.max(axis=0)
 
 
 def _refined(kernel, rows, lam, how, box, most, clock):

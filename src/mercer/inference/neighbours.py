@@ -13,7 +13,7 @@ import numpy as np
 from mercer import _threads, _tiles
 from mercer._state import check, check_vectors
 from mercer.gram import Rows, joined, take
-from mercer.gram.neighbours import Clouds, NearestRows
+from mercer.gram.neighbours import Clouds, NearestRows, named
 from mercer.inference.moments import Moments
 from mercer.kernels import Kernel
 from mercer.solvers.neighbourhoods import conditionals
@@ -66,6 +66,13 @@ class OrderedRows:
         """Return the same rows with other hyper-parameters."""
         other = object.__new__(OrderedRows)
         vars(other).update(vars(self), kernel=kernel, lam=lam, _near=None)
+        return other
+
+    def some(self, rows):
+        """Return some of the rows, by their places, as if there were no others."""
+        other = self.at(self.kernel, self.lam)
+        other.X, other.y, other.F, other.order = take(self.X, rows), self.y[rows], self.F[rows], self.order[rows]
+        other.noise = None if self.noise is None else self.noise[rows]
         return other
 
     def features(self, X):
@@ -323,7 +330,11 @@ class NeighbourPosterior:
         terms = (fidelity / c, complexity - 0.5 * count * math.log(c), constant)
         L = None if self.L is None else self.L * root
         factor = shrunk[:, None] * self.factor
-        return type(self)(kernel, self.rows, self.lam * c, self.k, self.seed, self.points, L, beta, factor, terms)
+        other = type(self)(kernel, self.rows, self.lam * c, self.k, self.seed, self.points, L, beta, factor, terms)
+        if self._ordered is not None and L is None:  # who is near does not depend on amplitudes
+            other._ordered = self._ordered.at(kernel, self.lam * c)
+            other._ordered._near = self._ordered._near
+        return other
 
     @property
     def ordered(self):
@@ -341,10 +352,10 @@ class NeighbourPosterior:
         step = max(1, QUERIES // (1 + self.factor.shape[0] // 64))
         for i in range(0, len(X), step):
             part = take(X, np.arange(i, min(i + step, len(X))))
-            index = ordered.near.among(part, min(self.k, n))
-            F = ordered.features(part)
-            both = joined(ordered.X, part), np.vstack([ordered.F, F])
-            local, rest, v, _ = ordered.told(index, n + np.arange(len(part)), *both, noisy=False)
+            used, index = named(ordered.near.among(part, min(self.k, n)), n)  # copies of all rows would be many
+            near = ordered.some(used)
+            both = joined(near.X, part), np.vstack([near.F, ordered.features(part)])
+            local, rest, v, _ = near.told(index, len(used) + np.arange(len(part)), *both, noisy=False)
             mean[i : i + step] = local + rest @ self.beta
             variance[i : i + step] = v + self._shared_variance(rest)
         return Moments(mean, variance)

@@ -7,10 +7,9 @@ A step of Newton to the mode is a regression with noise 1/W on z = f + ∇/W, so
 import numpy as np
 
 from mercer import _threads, _tiles
-from mercer._state import check, check_vectors
-from mercer.gram import joined
-from mercer.gram.neighbours import Clouds, NearestRows
-from mercer.inference.classes import share_out
+from mercer.gram import joined, take
+from mercer.gram.neighbours import Clouds, NearestRows, named
+from mercer.inference.classes import OneAgainstRest
 from mercer.inference.links import LINKS
 from mercer.kernels import Kernel
 from mercer.solvers.neighbourhoods import conditionals
@@ -25,7 +24,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-class NeighbourClasses:
+class NeighbourClasses(OneAgainstRest):
     """P(class | x) from the k nearest rows: one latent function for two classes, else one for each against the rest.
 
     Parameters
@@ -55,24 +54,20 @@ class NeighbourClasses:
            [0.27, 0.73]])
     """
 
+    FIELDS = FIELDS
+
     def __init__(self, kernel, points, number, weight, classes, link, offset, constant, k):
         self.kernel, self.points, self.number, self.weight = kernel, points, number, weight
         self.classes, self.link, self.offset, self.constant, self.k = classes, link, offset, constant, k
         self._near = None
 
-    def state(self):
-        """{name: value}: what a file keeps."""
-        return {name: getattr(self, name) for name in FIELDS}
-
     @classmethod
     def from_state(cls, state):
         """Return what had this state."""
-        check(state, FIELDS, "NeighbourClasses")
-        check_vectors(state["kernel"], state["points"], "NeighbourClasses.points")
-        number = state["number"]
-        if state["link"] not in LINKS or number.min(initial=0) < 0 or number.max(initial=0) >= state["classes"]:
-            raise ValueError(f"NeighbourClasses has a class or a link that is none: {state['link']!r:.40}.")
-        return cls(**state)
+        self = super().from_state(state)
+        if self.number.min(initial=0) < 0 or self.number.max(initial=0) >= self.classes:
+            raise ValueError("NeighbourClasses has a class that is none.")
+        return self
 
     @property
     def near(self):
@@ -84,29 +79,16 @@ class NeighbourClasses:
     def latent(self, X, diagonal=None):
         """Means and variances of f at X, (m, t) each."""
         n = len(self.points)
-        return self._told(self.near.among(X, min(self.k, n)), n + np.arange(len(X)), joined(self.points, X))
-
-    def proba(self, X, diagonal=None):
-        """P(class), (m, C); of one class against the rest divided by their sum."""
-        return self._classes(*self.latent(X))
-
-    def labels(self, X):
-        """None: the sign of f alone does not tell the class."""
-        return None
-
-    def cross(self, kernel, X, points):
-        """X itself: neighbours are looked up there."""
-        return X
+        used, index = named(self.near.among(X, min(self.k, n)), n)  # copies of all rows would be many
+        own = len(used) + np.arange(len(X))
+        return self._told(index, own, joined(take(self.points, used), X), self.number[used], self.weight[used])
 
     def left_out(self, rows):
         """P(class) of some of the points, each from its k nearest others."""
-        return self._classes(*self._told(self.near.others(rows, min(self.k, len(self.points) - 1)), rows, self.points))
+        index = self.near.others(rows, min(self.k, len(self.points) - 1))
+        return self._classes(*self._told(index, rows, self.points, self.number, self.weight))
 
-    def _classes(self, mean, variance):
-        link = LINKS[self.link]()
-        return share_out(np.column_stack([link.expect(m, v) for m, v in zip(mean.T, variance.T, strict=True)]))
-
-    def _told(self, index, own, X):
+    def _told(self, index, own, X, number, weight):
         """(mean, variance) of f for each of the functions."""
         problems = [1] if self.classes == 2 else range(self.classes)
         mean, variance = np.empty((2, len(index), len(problems)))
@@ -117,10 +99,10 @@ class NeighbourClasses:
             part = parts[i]
             C, absent = Clouds(self.kernel, X, both[part]).matrices() + self.constant, index[part] < 0
             N = np.maximum(index[part], 0)
-            weight = np.where(absent, 0.0, self.weight[N])
+            counts = np.where(absent, 0.0, weight[N])
             for j, one in enumerate(problems):
-                sign = np.where(self.number[N] == one, 1.0, -1.0)
-                mean[part, j], variance[part, j] = self._mode(C, absent, sign, weight)
+                sign = np.where(number[N] == one, 1.0, -1.0)
+                mean[part, j], variance[part, j] = self._mode(C, absent, sign, counts)
 
         with _tiles.part_of(both.size * both.shape[1] * len(problems), "neighbourhoods.conditionals"):
             _threads.run(work, len(parts))

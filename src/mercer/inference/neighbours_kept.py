@@ -40,19 +40,24 @@ class KeptNeighbours:
 
     def __init__(self, posterior, index, residuals, variance, report, flat):
         self.posterior, self.index, self.residuals, self.variance = posterior, index, residuals, variance
-        self.report, self.flat = report, flat
+        self.report, self.flat, self._fewer = report, flat, None
 
     @classmethod
-    def of(cls, posterior, seed, flat, factor=None):
-        """Return what is kept of a posterior; ``factor`` is what its variances were multiplied by."""
-        rows = posterior.rows
-        some = _drawn(rows.n, seed)
+    def of(cls, posterior, seed, flat):
+        """Return what is kept of a posterior."""
+        some, half = _drawn(posterior.rows.n, seed), max(1, posterior.k // 2)
         residuals, variance = posterior.left_out(some)
-        half = max(1, posterior.k // 2)
-        fewer = density(*posterior.left_out(some, half)) if half < posterior.k and posterior.local else None
-        said = _report(posterior, residuals, variance, fewer, half, factor)
-        points = posterior.ordered.order[some]
-        return cls(posterior, rows.first()[points], residuals, variance, said, flat)
+        fewer = posterior.left_out(some, half) if half < posterior.k and posterior.local else None
+        index = posterior.rows.first()[posterior.ordered.order[some]]
+        self = cls(posterior, index, residuals, variance, _report(posterior, residuals, variance, fewer, None), flat)
+        self._fewer = fewer
+        return self
+
+    def rescaled(self, posterior, c):
+        """Return what is kept of the posterior with all variances times c: residuals stay what they are."""
+        fewer, variance = None if self._fewer is None else (self._fewer[0], c * self._fewer[1]), c * self.variance
+        said = _report(posterior, self.residuals, variance, fewer, c)
+        return type(self)(posterior, self.index, self.residuals, variance, said, self.flat)
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -115,9 +120,9 @@ def mean_square(residuals, variance):
     return float(np.mean(residuals**2 / variance[:, None]))
 
 
-def _report(posterior, residuals, variance, fewer, half, factor):
-    """The numbers, the verdict and the words."""
-    k, here = posterior.k, density(residuals, variance)
+def _report(posterior, residuals, variance, fewer, factor):
+    """The numbers, the verdict and the words; ``fewer`` as half the neighbours leave them."""
+    k, here, fewer = posterior.k, density(residuals, variance), None if fewer is None else density(*fewer)
     inside = np.abs(residuals) <= ndtri((1.0 + LEVEL) / 2.0) * np.sqrt(variance)[:, None]
     covered, count = float(inside.mean()), len(residuals)
     error = float(here.std() / np.sqrt(count))
@@ -135,7 +140,7 @@ def _report(posterior, residuals, variance, fewer, half, factor):
     words += f"; log density {here.mean():.4g} ± {error:.1g}" + (f" from {k} neighbours" if posterior.local else "")
     if fewer is not None:
         said["log_density_of_half"] = float(fewer.mean())
-        words += f", {fewer.mean():.4g} from {half}"
+        words += f", {fewer.mean():.4g} from {max(1, k // 2)}"
     if few:
         words += f": more would help, {posterior.more.format(2 * k)}"
     if not right:
@@ -143,8 +148,10 @@ def _report(posterior, residuals, variance, fewer, half, factor):
     return said | posterior.about(words + ".")
 
 
-def left_out_near(kernel, rows, lam, b, count, k):
-    """The rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
+def left_out_near(kernel, rows, b, count, k):
+    """λ ↦ the rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
+
+    Which these are does not depend on λ: they are looked up once.
 
     Examples
     --------
@@ -153,9 +160,15 @@ def left_out_near(kernel, rows, lam, b, count, k):
     >>> from mercer.inference.neighbours_kept import left_out_near
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 9, 100)[:, None]
-    >>> left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), 1e-4, np.zeros((0, 1)), 50, 8) < 0.01
+    >>> error = left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), np.zeros((0, 1)), 50, 8)
+    >>> error(1e-4) < 0.01 < error(1.0)
     True
     """
-    ordered, own = OrderedRows(kernel, rows, lam, 0), np.arange(min(count, rows.n))
-    local, rest, _, _ = ordered.told(ordered.near.others(own, min(k, rows.n - 1)), own)
-    return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))
+    ordered, own = OrderedRows(kernel, rows, 1.0, 0), np.arange(min(count, rows.n))
+    index = ordered.near.others(own, min(k, rows.n - 1))
+
+    def error(lam):
+        local, rest, _, _ = ordered.at(kernel, lam).told(index, own)
+        return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))
+
+    return error

@@ -35,16 +35,26 @@ class WaveSums:
         self.waves, self.n, self.q, self.t = waves, rows.n, rows.q, rows.t
         H = rows.scaled(rows.H)
         self.plain = least_squares(H, rows.scaled(rows.y), np.zeros(rows.q))[0] if rows.q else np.zeros((0, rows.t))
-        self.trend_logdet, sums, width = Span(H).logdet if rows.q else 0.0, 0.0, rows.q + rows.t
+        self.trend_logdet, width = Span(H).logdet if rows.q else 0.0, rows.q + rows.t
         self.B, self.G = np.zeros((waves.count, width)), np.zeros((width, width))
-        for i in range(0, rows.n, BLOCK):
-            part = slice(i, i + BLOCK)
-            u, w = waves.angles(rows.X[part]), np.ones(len(rows.y[part])) if rows.weight is None else rows.weight[part]
+        self.T = squares(waves, rows)
+        for part, u, w in _blocks(waves, rows):
             both = np.hstack([rows.H[part], rows.y[part] - rows.H[part] @ self.plain])
-            sums = sums + waves.sums(u, w)
             self.B += np.column_stack([waves.adjoint(u, w * column) for column in both.T])
             self.G += both.T @ (w[:, None] * both)
-        self.T = Convolution(sums)
+
+
+def squares(waves, rows):
+    """ΦᵀWΦ of some rows, as a `mercer.solvers.toeplitz.Convolution`."""
+    return Convolution(sum(waves.sums(u, w) for _, u, w in _blocks(waves, rows)))
+
+
+def _blocks(waves, rows):
+    """Yield (part, angles, weights) of the rows, not too many at once."""
+    for i in range(0, rows.n, BLOCK):
+        part = slice(i, i + BLOCK)
+        u = waves.angles(rows.X[part])
+        yield part, u, np.ones(len(u)) if rows.weight is None else rows.weight[part]
 
 
 class WaveInverse:

@@ -180,6 +180,10 @@ class Scaled(FromParts):
         """That of k."""
         return self.kernel.metric(X)
 
+    def in_space(self, X):
+        """As k has them."""
+        return self.kernel.in_space(X)
+
     def waves(self, d):
         """Those of k, c times as high."""
         found = self.kernel.waves(d)

@@ -120,8 +120,12 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
         """(U, p) where k(x, z) falls with ‖u − v‖ₚ and depends on nothing else; None where there are none such."""
         return None
 
+    def in_space(self, X):
+        """Return the inputs as ``waves`` sees them: X itself, unless a kernel reads it as places elsewhere."""
+        return X
+
     def waves(self, d):
-        """(amplitude, ν, ℓ of d columns) of a Matérn kernel, ν = ∞ the Gaussian one; None for any other."""
+        """(amplitude, ν, ℓ of d columns in space) of a Matérn kernel, ν = ∞ the Gaussian one; None for any other."""
         return None
 
     def retain(self, X):

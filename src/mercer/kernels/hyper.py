@@ -233,3 +233,15 @@ def _checked(name, bounds, size):
     if not (np.isfinite(bounds).all() and (bounds[:, 0] > 0).all() and (bounds[:, 0] < bounds[:, 1]).all()):
         raise ValueError(f"{name}_bounds must satisfy 0 < low < high < inf, got {bounds.tolist()}.")
     return bounds
+
+
+def lengths_of(names):
+    """Which of some hyper-parameters are length scales, as a mask.
+
+    Examples
+    --------
+    >>> from mercer.kernels.hyper import lengths_of
+    >>> lengths_of(["scale", "kernel__length_scale[0]", "lam"])
+    array([False,  True, False])
+    """
+    return np.array([name.split("__")[-1].startswith("length_scale") for name in names], dtype=bool)

@@ -83,6 +83,14 @@ class Sphere(FromParts):
         """That of k in space."""
         return self.kernel.metric(self._inside(X))
 
+    def in_space(self, X):
+        """Points in space."""
+        return self._inside(X)
+
+    def waves(self, d):
+        """Those of k in space."""
+        return self.kernel.waves(d)
+
     def _dx(self, X, Z):
         lat, lon = self._angles(X)
         unit, zero = np.radians(1.0) * self.radius, np.zeros(len(X))

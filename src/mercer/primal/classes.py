@@ -8,9 +8,8 @@ import time
 
 import numpy as np
 
-from mercer._state import check, check_vectors
 from mercer.gram import take
-from mercer.inference.classes import share_out
+from mercer.inference.classes import OneAgainstRest
 from mercer.inference.links import LINKS
 from mercer.kernels import Constant, Kernel
 from mercer.primal.design import Design
@@ -49,7 +48,7 @@ class LinkLoss:
         return -self.link.derivatives(y * (f + self.offset))[1]
 
 
-class LandmarkClasses:
+class LandmarkClasses(OneAgainstRest):
     """P(class | x) on landmarks: one latent function for two classes, else one for each against the rest.
 
     Attributes
@@ -70,6 +69,8 @@ class LandmarkClasses:
         How the mode was found; a file does not keep it.
     """
 
+    FIELDS = FIELDS
+
     def __init__(self, kernel, points, link, offset, constant, alpha, L, B, info=None):
         self.kernel, self.points, self.link, self.offset, self.constant = kernel, points, link, offset, constant
         self.alpha, self.L, self.B, self.info = alpha, L, B, info
@@ -83,19 +84,6 @@ class LandmarkClasses:
         info = {"iterations": found.iterations, "converged": found.status == "converged", **found.info}
         info |= {"chosen": chosen, "seconds": time.perf_counter() - started}
         return cls(kernel, chosen.points, link, offset, constant, found.alpha, chosen.L, B, info)
-
-    def state(self):
-        """{name: value}: what a file keeps."""
-        return {name: getattr(self, name) for name in FIELDS}
-
-    @classmethod
-    def from_state(cls, state):
-        """Return what had this state."""
-        check(state, FIELDS, "LandmarkClasses")
-        check_vectors(state["kernel"], state["points"], "LandmarkClasses.points")
-        if state["link"] not in LINKS:
-            raise ValueError(f"LandmarkClasses has a link that is none: {state['link']!r:.40}.")
-        return cls(**state)
 
     def latent(self, X, diagonal=None):
         """Means and variances of f at X, (r, t) each."""
@@ -118,18 +106,6 @@ class LandmarkClasses:
                 known[rows, j] = np.einsum("ij,ij->j", half, half)
         return mean, known, unseen
 
-    def proba(self, X, diagonal=None):
-        """P(class), (r, C); of one class against the rest divided by their sum."""
-        return self._classes(*self.latent(X))
-
-    def labels(self, X):
-        """None: the sign of f alone does not tell the class."""
-        return None
-
-    def cross(self, kernel, X, points):
-        """X itself: it is evaluated at the landmarks here."""
-        return X
-
     def left_out(self, X, number, copies):
         """P(class) of rows of the fit, each without one of its copies: from the cavity of Laplace's approximation."""
         mean, known, unseen = self._parts(X)
@@ -141,10 +117,6 @@ class LandmarkClasses:
             known[:, j] /= rest
             mean[:, j] = f + known[:, j] * loss.grad(y, f) * np.minimum(copies, 1.0)
         return self._classes(mean, known + unseen[:, None])
-
-    def _classes(self, mean, variance):
-        link = LINKS[self.link]()
-        return share_out(np.column_stack([link.expect(m, v) for m, v in zip(mean.T, variance.T, strict=True)]))
 
 
 def with_constant(kernel, constant):

@@ -37,6 +37,7 @@ class Sums:
     def of(cls, source, design, L, single=False, **options):
         """One pass over a source, with the factor L of the landmarks; ``single`` where features are in float32."""
         leaf = _Squares(design, L, single)
+        options["key"] = f"{options.get('key', '')} {design.q} {single}"  # sums in float32 are not taken up in float64
         with _tiles.part_of(source.n * design.m):
             return cls(*map_reduce(leaf, source, leaf.zero, added, **options))
 

@@ -76,7 +76,7 @@ def search_neighbours(
             try:
                 for z0, B in ends[:most]:
                     found.append(_Batch(start, kernel, z0, k, own, ordered, extra, (names, prior), record))
-                    found[-1].B = descend(found[-1], begin(found[-1], z0, box, B), box, gain).B
+                    found[-1].go_down(z0, box, B, gain)
             finally:
                 found = sorted((one for one in found if one.best_z is not None), key=lambda one: one.best)
                 ends = [(one.best_z, one.B) for one in found] or ends
@@ -111,6 +111,10 @@ class Densities(ABC):
     def __init__(self, n, counted, prior, record):
         self.n, self._counted, self.prior, self.record = n, counted, prior, record
         self.best, self.best_z, self.B, self.fine = np.inf, None, None, 0.0
+
+    def go_down(self, z, box, B, gain):
+        """Descend from z until less than ``gain`` is to be had; the best stays in ``best_z``, also where time ends."""
+        self.B = descend(self, begin(self, z, box, B), box, gain).B
 
     @abstractmethod
     def _evaluate(self, z):

@@ -50,8 +50,8 @@ class SearchResult:
         The criterion there, on all rows.
     status : str
         "ok"; "at_bound"; "flat"; "constant" (nothing of y is left beside the trend); "time_budget", "stopped" (the best
-        point so far is returned); or the status of the rule where λ alone was chosen on a path. Where no trial could be
-        evaluated there is an error and no result.
+        point so far is returned); "edge" (length scales still moved on the last grid of waves); or the status of the
+        rule where λ alone was chosen on a path. Where no trial could be evaluated there is an error and no result.
     message : str
         How the search ended, in words.
     criterion : str
@@ -175,6 +175,10 @@ def describe(result, box, names, used, n):
         why = "the time budget was spent" if result.status == "time_budget" else "the callback asked to stop"
         on = "all" if used == n else f"{used} of {n}"
         said.append(f"{why}; the best point so far (from {on} rows) is kept.")
+    if result.status == "edge":
+        said.append(
+            "length scales still moved at the edge of the last grid of waves: fit again, from the kernel found."
+        )
     said += _bounds(result, box, list(names))
     if result.flat:
         said.append(

@@ -7,8 +7,8 @@ import numpy as np
 from mercer.gram.fourier import TooManyWaves, Waves
 from mercer.inference.fourier import box_of
 from mercer.inference.waves import WaveInverse, WaveSums
+from mercer.kernels.hyper import lengths_of
 from mercer.selection.local_search import Densities, result, within
-from mercer.selection.search.descent import begin, descend
 from mercer.selection.search.objective import Record, Stop
 
 SLACK = 1.5  # factor of a length scale within which a grid of waves serves
@@ -68,17 +68,20 @@ def search_waves(
     """
     record, gain = Record(clock, callback), max(GAIN, NATS / rows.n)
     z, box = within(kernel, lam, box, free)
-    place, status, value, B = (*box_of(rows, lam), eps), "ok", np.nan, None
+    place, status, value, B = (*box_of(kernel, rows, lam), eps), "ok", np.nan, None
     try:
         for _ in range(GRIDS):
             level = _OnGrid(kernel, z, rows, place, criterion, (names, prior), record)
             near = level.around(z, box)
             try:
-                B = descend(level, begin(level, z, near, B), near, gain).B
+                level.go_down(z, near, B, gain)
+                B = level.B
             finally:
                 z, value = (z, value) if level.best_z is None else (level.best_z, level.best)
             if not np.any((near != box) & (np.abs(z[:, None] - near) < 1e-9)):
                 break
+        else:
+            status = "edge"
     except Stop as stop:
         status = stop.status
     except TooManyWaves:
@@ -98,8 +101,7 @@ class _OnGrid(Densities):
 
     def around(self, z, box):
         """The part of a box in which length scales are those of the grid."""
-        lengths = [name.split("__")[-1].startswith("length_scale") for name in self.prior[0]]
-        reach = np.where(lengths, math.log(SLACK), np.inf)
+        reach = np.where(lengths_of(self.prior[0]), math.log(SLACK), np.inf)
         return np.column_stack([np.maximum(box[:, 0], z - reach), np.minimum(box[:, 1], z + reach)])
 
     def _evaluate(self, z):

@@ -16,6 +16,7 @@ MAX_ITER, ROUNDS = 300, 2
 TREND = 0.01  # what may be left of the columns of a trend: the coefficients it corrects are right to a few digits
 LAST = 4.0  # products that the end takes: the residuals are computed again, once of them in float64
 BLOCK = 2**22  # entries of k(X, Z) at a time
+PART, FEW = 10, 2000  # of the rows, and rows at least, that a solution for all of them is timed on
 
 
 class Solved(NamedTuple):
@@ -26,6 +27,47 @@ class Solved(NamedTuple):
     rms: float
     square: np.ndarray
     info: dict
+
+
+class Cost(NamedTuple):
+    """Seconds of a product with K, and of the shortest solution: its preconditioner, two products, and the end."""
+
+    product: float
+    all: float
+
+
+def seconds_of(K, columns, prepare):
+    """`Cost` of a solution for all rows, from a tenth of them.
+
+    Parameters
+    ----------
+    K : Gram
+        In the precision of the steps.
+    columns : int
+        Right-hand sides.
+    prepare : callable
+        prepare(index) makes the preconditioner of some rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import TiledGram
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.solvers.full import seconds_of
+    >>> cost = seconds_of(TiledGram(Gaussian(), np.ones((50, 1))), 1, lambda some: None)
+    >>> 0 < cost.product < cost.all
+    True
+    """
+    some = np.arange(min(K.n, max(FEW, K.n // PART)))
+    part, V, took = K.restrict(some), np.ones((len(some), columns)), []
+    for _ in range(2):  # the first may load what it needs
+        started = time.monotonic()
+        part @ V
+        took.append(time.monotonic() - started)
+    started, more = time.monotonic(), K.n / len(some)
+    prepare(some)
+    product = min(took) * more**2
+    return Cost(product, (time.monotonic() - started) * more + (2.0 + LAST) * product)
 
 
 class ByLandmarks:
@@ -73,8 +115,10 @@ class ByLandmarks:
         return (R - (back if self._s is None else self._s * back)) / self._lam
 
 
-def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False):
+def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False, seconds=0.0):
     """`Solved`: (K + λI)α + Hb = y with Hᵀα = 0, until the rms of what is left is below a goal, or time ends.
+
+    None where the clock leaves no time for one step and the end.
 
     With r = y − Hb − (K + λI)α and Hᵀα = 0 the exact fitted values differ from these by (I − λP)r, P the inverse with
     the trend projected out, so that rms(r) bounds the rms distance, whatever ended the iteration.
@@ -95,6 +139,8 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False):
     clock : Clock
     blocks : bool, default=False
         Whether it begins by blocks of rows; conjugate gradients go on from there where these are too slow.
+    seconds : float, default=0.0
+        Of a product, as far as is known.
 
     Examples
     --------
@@ -111,8 +157,10 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False):
     (True, True)
     """
     t, alpha, V, r, best, passes = y.shape[1], np.zeros_like(y), None, y - H @ b, None, 0.0
-    steps = _Steps(rough, lam, precondition, clock)
+    steps = _Steps(rough, lam, precondition, clock, seconds)
     for number in range(ROUNDS + blocks):
+        if not steps.going():
+            break
         way = steps.blocks if blocks and not number else steps.gradients
         X = way(r if number else np.hstack([r, H]), t, goal)
         alpha, V = alpha + X[:, :t], V if number else X[:, t:]
@@ -127,6 +175,8 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False):
             best = Solved(alpha, b, rms, np.einsum("ij,ij->j", alpha, product), info)
         if rms <= goal or steps.cut:
             break
+    if best is None:
+        return None
     best.info["passes"] = round(passes)
     best.info["method"] = "blocks" if blocks else "conjugate gradients"
     return best
@@ -135,9 +185,9 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False):
 class _Steps:
     """Both ways to solutions of (K + λI)X = B, with one count of the passes, and one look at the clock."""
 
-    def __init__(self, K, lam, precondition, clock):
+    def __init__(self, K, lam, precondition, clock, seconds):
         self._K, self._lam, self._precondition, self._clock = K, lam, precondition, clock
-        self.passes, self.seconds, self.cut = 0.0, 0.0, False
+        self.passes, self.seconds, self.cut = 0.0, seconds, False
 
     def blocks(self, B, t, goal):
         found = by_blocks(self._K, self._lam, B, t, 0.5 * goal, self._clock)
@@ -149,7 +199,7 @@ class _Steps:
         tol = np.divide(0.5 * goal * np.sqrt(len(B)), length, out=np.ones(t), where=length > 0)
         tol = np.append(tol, np.full(B.shape[1] - t, TREND))
         norm = float(self._K.diag().sum()) + self._lam
-        return pcg(self._product, self._precondition, B, tol=tol, max_iter=MAX_ITER, norm=norm, going=self._going).X
+        return pcg(self._product, self._precondition, B, tol=tol, max_iter=MAX_ITER, norm=norm, going=self.going).X
 
     def _product(self, V):
         started = time.monotonic()
@@ -157,7 +207,7 @@ class _Steps:
         self.passes, self.seconds = self.passes + 1, time.monotonic() - started
         return out
 
-    def _going(self):
+    def going(self):
         """Whether the clock leaves time for one more product, and for the end."""
         self.cut = not self._clock.fits((1.0 + LAST) * self.seconds)
         return not self.cut

@@ -1,5 +1,6 @@
 """A = DTD + λI of waves, inverted: by a factor where they are few, else by conjugate gradients and probes."""
 
+import copy
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -62,17 +63,24 @@ class FactoredWaves(WaveSystem):
         D = np.sqrt(D2)
         A = T.block(np.arange(len(D))) * (D[:, None] * D)
         A[np.diag_indices(len(A))] += lam
-        self._factor = factor(A, overwrite=True)
+        self._factor, self._c = factor(A, overwrite=True), 1.0
+
+    def times(self, c):
+        """Return cA, by the same factor: that of other amplitudes, and as much more noise."""
+        other = copy.copy(self)
+        other._c = c * self._c
+        return other
 
     def solve(self, B, tol):
-        return WaveSolution(self._factor.solve(np.ascontiguousarray(B)), 0, True, 0.0)
+        return WaveSolution(self._factor.solve(np.ascontiguousarray(B)) / self._c, 0, True, 0.0)
 
     def half(self, B):
         """L⁻¹B."""
-        return self._factor.half(B)
+        return self._factor.half(B) / np.sqrt(self._c)
 
     def traced(self):
-        return self._factor.logdet(), (self._factor.half(np.eye(len(self._factor.lower))) ** 2).sum(axis=0)
+        m = len(self._factor.lower)
+        return self._factor.logdet() + m * np.log(self._c), (self.half(np.eye(m)) ** 2).sum(axis=0)
 
 
 class IteratedWaves(WaveSystem):

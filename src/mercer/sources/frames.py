@@ -138,6 +138,10 @@ class Files(Frames):
             at = max(start - first, 0)
             if at < rows:
                 for frame in self._frames(path, at):
+                    if at + len(frame) > rows:
+                        raise DataError(
+                            f"{self._called(path)} has more than its {rows} rows: it was changed meanwhile."
+                        )
                     yield self._block(frame, first + at, self._called(path))
                     at += len(frame)
                 if at < rows:
@@ -303,7 +307,7 @@ class _Polars:
 
     def batches(self, columns, at):
         rest = self._frame.select(columns)
-        return (rest.slice(at) if at else rest).collect_batches(chunk_size=BATCH)
+        return (rest.slice(at) if at else rest).collect_batches(chunk_size=BATCH, maintain_order=True)
 
 
 class _Arrow:

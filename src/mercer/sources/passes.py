@@ -62,7 +62,7 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
             push(stack, sums, add, level)
             if progress is not None:
                 progress(spans[last - 1][1], source.n)
-            if checkpoint is not None and last < len(spans) and checkpoint.due():
+            if checkpoint is not None and checkpoint.due(mark, last == len(spans)):
                 checkpoint.save(mark, last, stack)
     finally:
         found.close()

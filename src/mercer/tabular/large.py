@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer import _machine
+from mercer.exceptions import DataError
 from mercer.gram.landmarks import drawn, row_hash
 from mercer.sources import as_source
 from mercer.tabular.cells import numbered
@@ -25,6 +26,7 @@ from mercer.tabular.pages import BATCH
 SAMPLE = 20_000  # rows that are drawn
 WORDS = 200  # categories of a column that are looked for beyond them
 HELD, PART = 20_000, 10  # rows that a fit does not see: so many, or a tenth
+FEWEST = 200  # rows of which a tenth can judge a model
 SEEDS = 7, 8  # of the hash: of the sample, and of the rows that are held out
 PARTS = 64  # that workers make of a table, about: each is read from its first row, to which CSV is skipped
 ROOM = 0.25  # of the free memory that arrays may take; larger ones lie in a file
@@ -238,6 +240,11 @@ def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, worker
     Numbers
     """
     n = converter.found.rows
+    if n < FEWEST:
+        raise DataError(
+            f"the files have {n} rows in all. Of what is read in batches a tenth is held out, too few of {n} to judge a "
+            "model by: write the rows into one file, which is then read as a whole."
+        )
     aside = drawn(n, min(held, n // PART), SEEDS[1])
     shape = n - len(aside), len(converter.recipe.feature_names_)
     single = _large(shape, memory)

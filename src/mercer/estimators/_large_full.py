@@ -1,0 +1,90 @@
+"""All rows after landmarks: λ from rows left out near their neighbours, then a solution, if that ends in time."""
+
+import math
+
+import numpy as np
+
+from mercer._clock import Clock
+from mercer._warn import warn
+from mercer.gram import take
+from mercer.inference.neighbours_kept import left_out_near
+from mercer.primal import certificate as proof
+from mercer.primal.kept import plain
+from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
+
+JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
+ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
+DOWN, WORTH = 2.0, 0.001  # factor of λ from one trial to the next, and what of the error one must gain
+LATE = "No passes over all rows fit the time"
+HALVINGS = 40  # of λ, at most: without noise the error falls for ever
+
+
+def solved(grown, kernel, rows, clock, free):
+    """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
+
+    ``grown`` is the fit on landmarks. The error, a tenth of which may be left, is its, or the smaller one
+    of some rows left out that their neighbours predict. ``free`` is whether λ was chosen, and may be chosen again.
+    """
+    fit, found = grown.fit, grown.certificate
+    b, loo, unit = plain(fit)[1], found["loo"][-1][1], math.sqrt(rows.n / rows.total)  # weight w counts w times
+    K, rough, s = rows.gram(kernel), rows.gram(kernel, np.float32), np.sqrt(rows.weights())
+
+    def prepare(some, lam=fit.lam):
+        own = None if rows.weight is None else s[some]
+        return ByLandmarks(kernel, take(rows.X, some), fit.chosen.points, fit.chosen.L, lam, own)
+
+    cost = seconds_of(rough, rows.t + rows.q, prepare) if clock.limited else Cost(0.0, 0.0)
+    if not clock.fits(cost.all):
+        return _stays(found, LATE), fit.lam
+    lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all))
+    if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
+        return None, lam
+    error = min(loo, error)
+    made = solve_all(
+        K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H), b, prepare(np.arange(rows.n), lam),
+        proof.CERTIFIED * error / unit, clock, blocks=fit.missing[0] > ROUGH * rows.total * lam, seconds=cost.product,
+    )  # fmt: skip
+    if made is None:
+        return _stays(found, LATE), fit.lam
+    rms, passes = made.rms * unit, made.info["passes"]
+    if rms > proof.CERTIFIED * error and not math.hypot(rms, error) < loo:  # errors of predictions, both
+        return _stays(found, f"{passes} passes over all rows came no nearer to the exact fit ({rms:.3g})"), fit.lam
+    _tell(found, made, rms, error, rows.n)
+    if lam != fit.lam:
+        found["words"] += f" λ is {lam:.3g} for all rows; landmarks alone like {fit.lam:.3g} better."
+    return made, lam
+
+
+def lam_of_all(kernel, rows, lam, b, free, clock):
+    """(λ, error) of all rows, as some of them say that are left out and predicted by their neighbours.
+
+    Landmarks that miss much of K like a large λ. Where it is free, it goes down from theirs while the error falls.
+    """
+    error_at = left_out_near(kernel, rows, b, JUDGED, NEAR)
+    error, timed = error_at(lam), Clock()
+    for _ in range(HALVINGS if free else 0):
+        if not clock.fits(timed.seconds):
+            break
+        timed = Clock()
+        less = error_at(lam / DOWN)
+        if not less < (1.0 - WORTH) * error:
+            break
+        lam, error = lam / DOWN, less
+    return lam, error
+
+
+def _stays(found, why):
+    """None: the fit on landmarks is what one gets; its certificate says why."""
+    found["words"] += f" {why}: these stay."
+    proof.told(found, warn)
+
+
+def _tell(found, made, rms, error, n):
+    """Write into the certificate how near the solution is."""
+    verdict, relative = "solved" if rms <= proof.CERTIFIED * error else "not solved", rms / error if error else math.inf
+    words = f"{verdict}: {made.info['passes']} passes over {n} points by {made.info['method']}. The exact fit is "
+    words += f"within {rms:.3g} (rms over the rows; "
+    words += f"{relative:.2g} of the error of predictions, about {error:.3g}); that of "
+    words += f"{found['m']} landmarks was known to be within {found['distance']:.3g}."
+    words += "" if verdict == "solved" else " The time budget ended before it was a tenth."
+    found |= {"verdict": verdict, "words": words, "distance": rms, "distance_relative": relative, **made.info}
