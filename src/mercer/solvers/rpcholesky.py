@@ -65,7 +65,9 @@ def random_pivots(K, m, rng, *, order=None, tol=TOLERANCE, dtype=np.float64):
         H = np.asarray(K.restrict(proposed).dense(), dtype=float)
         H -= (F[:k, proposed].T @ F[:k, proposed]).astype(float)
         stay, T = _kept(H, left[proposed], chance, floor, m - k)
-        if not len(stay):  # H is as it was: what is left, without the rounding of the sums, or they are proposed for ever
+        if not len(
+            stay
+        ):  # H is as it was: what is left, without the rounding of the sums, or they are proposed for ever
             left[proposed] = np.where(H.diagonal() > floor, H.diagonal(), 0.0)
             continue
         new = proposed[stay]
