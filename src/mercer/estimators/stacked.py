@@ -272,8 +272,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
         self.regularization_ = conventions(self.lam_, rows.total)
-        squares = [part.quad[0] - part.lam * np.sum(part.beta**2) for part in self._stack.posteriors]
-        self.rkhs_norm_ = float(np.sum(self.weights_ * np.sqrt(np.maximum(squares, 0.0))))
+        self.rkhs_norm_ = float(np.average([part.norm[0] for part in self._stack.posteriors], weights=self.weights_))
         said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "lam": self.lam_, "rows": rows.given}
         said |= {"dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged, "points": rows.n}
         said |= {"kernels": dict(zip(map(repr, self.kernels_), self.weights_.tolist(), strict=True))}
