@@ -10,7 +10,7 @@ from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels.algebra import amplitudes
 from mercer.kernels.base import Kernel
-from mercer.selection.base import Criterion, rows_of
+from mercer.selection.base import Criterion, rows_of, weights_of
 from mercer.selection.result import SearchResult, at_bounds, describe, flat_directions
 from mercer.selection.search.descent import optimise
 from mercer.selection.search.lam import choose_lam
@@ -113,8 +113,7 @@ def search(
     X = first.validate(X) if isinstance(first, Kernel) else X
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} rows and y has {len(y)}.")
-    weight = None if weight is None else np.asarray(weight, dtype=float)
-    rows = Rows(X, y, weight, constant if intercept and columns is None else None, merge=False)
+    rows = Rows(X, y, weights_of(weight, len(y)), constant if intercept and columns is None else None, merge=False)
     if columns is not None:
         rows.H = columns[rows.used]
     options = {"lam": lam, "optimize": optimize, "bounds": bounds, "starts": starts, "clock": Clock(time_budget)}
