@@ -97,7 +97,7 @@ def test_given_kernels_are_taken_as_they_are(data):
     X, y = data[:2]
     model = StackedKernels([Gaussian(1.0), 9.0 * Matern32(1.0)], [1.0, 1.0], weights=[1, 3]).fit(X, y)
     single = [GaussianProcessRegressor(k, 1.0, criterion=None).fit(X, y).predict(X) for k in model.kernels_]
-    np.testing.assert_allclose(model.predict(X), 0.25 * single[0] + 0.75 * single[1])
+    np.testing.assert_allclose(model.predict(X), 0.75 * single[0] + 0.25 * single[1])  # the heaviest first
     with pytest.raises(ValueError, match="as many lam"):
         StackedKernels([Gaussian(1.0)]).fit(X, y)
     with pytest.raises(ValueError, match="weights must be"):
@@ -136,3 +136,10 @@ def test_covariance_is_that_of_the_mixture(data, fitted):
     np.testing.assert_allclose(mean, fitted.predict(X))
     noisy = fitted.predict(X, return_cov=True, noisy=True)[1]
     np.testing.assert_allclose(np.sqrt(noisy.diagonal()), fitted.predict(X, return_std=True, noisy=True)[1], rtol=1e-6)
+
+
+def test_given_kernels_are_in_the_order_of_their_weights():
+    X = np.linspace(0, 3, 30)[:, None]
+    model = StackedKernels([Gaussian(0.1), Gaussian(1.0)], [0.3, 0.1], weights=[0.2, 0.8]).fit(X, np.sin(X[:, 0]))
+    assert model.kernel_ == Gaussian(1.0) and model.lam_ == 0.1 and model.weights_.tolist() == [0.8, 0.2]
+    assert model.lams_ == [0.1, 0.3]

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import GaussianProcessRegressor, KernelRidge, Landmarks, Neighbours, StackedKernels, TransformedTarget
 from mercer.estimators.targets import KINDS
+from mercer.exceptions import NotEnoughTime
 from mercer.kernels import Gaussian
 
 RNG = np.random.default_rng(0)
@@ -138,3 +140,60 @@ def test_a_transform_is_chosen_where_the_model_is_an_approximation(how, rng):
     y = np.exp(np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(300))
     inner = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, approximation=how)
     assert TransformedTarget(inner).fit(X, y).target_.word == "log"
+
+
+class TestWeights:
+    def test_rows_of_weight_0_choose_nothing(self, growing):
+        X, y = growing
+        more, wrong = np.vstack([X, [[1.0], [2.0]]]), np.append(y, [-5.0, 1e6])  # a negative one would rule out the log
+        weight = np.append(np.ones(len(y)), [0.0, 0.0])
+        model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None)
+        one, other = TransformedTarget(model).fit(X, y), TransformedTarget(model).fit(more, wrong, weight)
+        assert other.target_.word == one.target_.word == "log"
+        for word, density in one.tried_.items():
+            assert other.tried_[word] == pytest.approx(density, rel=1e-9)
+
+    @pytest.mark.parametrize(
+        "model", [StackedKernels([Gaussian(1.0)], [0.1]), GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None)]
+    )
+    def test_a_weight_of_two_is_two_rows(self, growing, model):
+        X, y = growing
+        twice = np.arange(len(y)) % 2 + 1
+        one = TransformedTarget(model, "log").fit(np.repeat(X, twice, axis=0), np.repeat(y, twice))
+        other = TransformedTarget(model, "log").fit(X, y, twice)
+        apart, together = one.tried_["log"] / twice.sum(), other.tried_["log"] / twice.sum()
+        assert abs(apart - together) < 0.1  # the copies of a row that is left out stay, or go with it
+
+
+def test_a_target_that_cannot_be_has_no_density(growing):
+    X, y = growing
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None)
+    log = TransformedTarget(model, "log").fit(X, y)
+    found = log.log_density(X[:3], [1.0, 0.0, -2.0])
+    assert np.isfinite(found[0]) and (found[1:] == -np.inf).all()
+    share = TransformedTarget(model, "logit").fit(X, 1.0 / (1.0 + y))
+    assert (share.log_density(X[:2], [0.0, 1.5]) == -np.inf).all()
+
+
+def test_ranks_of_targets_that_are_nearly_all_alike():
+    with pytest.raises(
+        ValueError, match="nearly all alike: of 100, with 3 different values, the quantiles take only 2"
+    ):
+        KINDS["rank"].of(np.array([0.0] * 98 + [1.0, 2.0]))
+
+
+def test_a_transform_that_there_is_no_time_for_is_named(growing, monkeypatch):
+    """The second fit was refused for want of time, and the first one was lost."""
+    X, y = growing
+    fits, plain = [], GaussianProcessRegressor.fit
+
+    def fit(self, *arguments):
+        fits.append(1)
+        if len(fits) > 1:
+            raise NotEnoughTime("too long")
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(GaussianProcessRegressor, "fit", fit)
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None, time_budget=5.0)
+    with pytest.warns(ConvergenceWarning, match="'log', 'yeo-johnson'"):
+        assert TransformedTarget(model).fit(X, y).target_.word == "none"

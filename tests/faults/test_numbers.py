@@ -5,7 +5,16 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import SVR, GaussianProcessRegressor, KernelInterpolator, KernelMachine, KernelRidge, Landmarks, compat
+from mercer import (
+    SVR,
+    GaussianProcessRegressor,
+    KernelInterpolator,
+    KernelMachine,
+    KernelRidge,
+    Landmarks,
+    StackedKernels,
+    compat,
+)
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Exponential, Gaussian, Linear, Matern32
 from mercer.selection import GCV
@@ -38,6 +47,33 @@ def test_the_norm_of_a_kernel_of_low_rank(lam):
         norm = KernelRidge(Linear(), 1e4 * lam, trend=None).fit(X, y).rkhs_norm_
     exact = abs(float(X[:, 0] @ y / (X[:, 0] @ X[:, 0] + 1e4 * lam)))
     np.testing.assert_allclose(norm, exact, rtol=1e-5)
+
+
+@pytest.mark.parametrize("lam", [1e-5, 1e-8, 1e-10])
+@pytest.mark.parametrize("kind", ["process", "machine", "mixture"])
+def test_the_norm_of_every_estimator(kind, lam):
+    """αᵀKα was 0.16 instead of 0.136 at λ = 1e-7, and 150 at 1e-10."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (200, 1))
+    y = 0.15 * X[:, 0] + 0.1 * rng.standard_normal(200)
+    model = {
+        "process": GaussianProcessRegressor(Linear(), lam, criterion=None, trend=None),
+        "machine": KernelMachine(Linear(), lam=lam, loss="huber", trend=None),
+        "mixture": StackedKernels([Linear()], [lam]),
+    }[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)
+        norm = model.fit(X, y).rkhs_norm_
+    x, z = (X[:, 0] - X.mean(), y - y.mean()) if kind == "mixture" else (X[:, 0], y)
+    np.testing.assert_allclose(norm, abs(float(x @ z / (x @ x + lam))), rtol=1e-4)
+
+
+def test_rows_that_join_leave_no_accuracy_of_the_fit_before():
+    X, y = line(30)
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit(X[:25], y[:25])
+    assert "accuracy" in model.fit_report_
+    model.update(X[25:26], y[25:26])
+    assert not model.fit_report_["factored_afresh"] and not {"accuracy", "residual"} & set(model.fit_report_)
 
 
 @pytest.mark.parametrize("noise", [1e-9, 1e-12, 1e-15])

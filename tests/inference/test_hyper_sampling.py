@@ -1,5 +1,7 @@
 """Slice sampling against densities that are known."""
 
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -54,3 +56,15 @@ def test_time_is_kept_and_bad_starts_are_refused():
     assert 4 <= found.draws.shape[1] < 10**6
     with pytest.raises(ValueError, match="not finite where the sampling starts"):
         slice_sample(lambda z: -np.inf, np.zeros(1), 10)
+
+
+def test_a_slow_density_is_not_drawn_from_beyond_the_time():
+    """Four draws of each chain were made whatever the clock said: 500 evaluations for each variable and more."""
+
+    def slow(z):
+        time.sleep(0.002)
+        return -0.5 * float(z @ z)
+
+    found = slice_sample(slow, np.zeros(8), 50, time_budget=0.02, rng=np.random.default_rng(0))
+    assert not found.complete and found.draws.shape == (4, 1, 8) and found.evaluations < 40
+    assert np.isnan(found.ess).all() and np.ptp(found.draws[:, 0, 0]) > 0

@@ -66,6 +66,15 @@ def test_copies_are_chosen_once(rng):
     assert len(random_pivots(TiledGram(Gaussian(), np.zeros((30, 2))), 5, rng)[0]) == 1
 
 
+def test_rows_that_rounding_leaves_something_of_are_not_proposed_for_ever(rng):
+    class Rounded(TiledGram):
+        def diag(self):
+            return super().diag() + 1e-5  # as sums in float32 are
+
+    X = np.repeat(rng.standard_normal((3, 2)), 10, axis=0)
+    assert len(random_pivots(Rounded(Gaussian(), X), 30, rng)[0]) == 3
+
+
 def test_rows_are_drawn_by_hash():
     first, more = drawn(10**5, 100, 3), drawn(10**5, 1000, 3)
     assert np.isin(first, more).all() and len(first) == 100

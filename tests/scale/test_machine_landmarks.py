@@ -10,6 +10,7 @@ from mercer import KernelMachine, Landmarks
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Gaussian
 from mercer.losses import Absolute, Hinge, Huber, Logistic, Poisson, Quantile, Squared, SquaredHinge
+from mercer.primal import smooth
 from mercer.primal.rounded import Rounded
 
 SMOOTH = [Squared(), Huber(0.2), Poisson(), Logistic(), SquaredHinge()]
@@ -120,3 +121,21 @@ def test_the_curve_is_of_rows_that_the_fit_has_seen(rng):
     X, y = data(Logistic(), rng, 3000)  # a fifth of the rows are candidates
     model = quiet(KernelMachine(Gaussian(1.0), "logistic", 1.0, approximation=Landmarks(150)), X, y)
     assert all(error < 1.0 for _, error, _ in model.fit_report_["approximation"]["loo"])
+
+
+def test_steps_of_newton_that_lead_nowhere_end(monkeypatch):
+    """Without a raise a step stalls, with one it has converged: these took turns for ever."""
+    rounds = []
+
+    class Problem:
+        def curve(self, theta, hessians, shared, raised, deadline):
+            rounds.append(raised)
+            assert len(rounds) < 20
+
+    def descend(problem, theta, hessians, **limits):
+        return theta, 1.0, 0.0, 0, "converged" if rounds[-1] else "stalled"
+
+    monkeypatch.setattr(smooth, "descend", descend)
+    limits = {"clock": smooth.FOREVER, "pairs": []}
+    *_, steps, status = smooth._newton(Problem(), (0.0, 1.0, 0.0), None, False, 3, 100, limits)
+    assert (steps, status, rounds[-1] > 0) == (3, "stalled", True)

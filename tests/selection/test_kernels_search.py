@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 
 from mercer import (
@@ -19,7 +20,7 @@ from mercer import (
     load,
 )
 from mercer.kernels import Anova, Gaussian, Graph, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
-from mercer.selection import GCV, kernels_search, search_kernels
+from mercer.selection import GCV, LOO, kernels_search, search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
 from mercer.selection.kernels_search.columns import in_units, periods, time_column, unit_of
 from mercer.selection.kernels_search.objects import stand_in, text_kind
@@ -289,3 +290,52 @@ def test_what_texts_look_like():
     assert [text_kind(one) for one in texts] == ["dna", "protein", "smiles", "", ""]
     numbers = [[1.0, 2.0]], np.ones((3, 2)), {"a": [1.0, 2]}, np.array([["1", "2"]]), csr_array(np.ones((3, 2))), []
     assert all(isinstance(stand_in(X), Matern32) for X in numbers)
+
+
+class TestBadInput:
+    """Refused in words, before the search begins."""
+
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    y = X[:, 0] + 0.1 * np.random.default_rng(1).standard_normal(40)
+    days = np.datetime64("2020-01-01") + np.arange(40)
+    gap = np.where(np.arange(40) == 3, np.datetime64("NaT"), days)
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"X": gap[:, None]}, "X contains NaT, no date: row 3"),
+            ({"y": gap}, "y contains NaT, no date: row 3"),
+            ({"y": y + 1j}, "y is complex"),
+            ({"y": np.ones((40, 2, 2))}, "y must be of shape"),
+            ({"y": np.ones(40)}, "y is constant"),
+            ({"y": np.zeros(40)}, "y is constant"),
+            ({"X": np.ones((40, 2))}, "all rows of X are equal"),
+            ({"X": X[:, :0]}, "and a column"),
+            ({"X": X[:2], "y": y[:2]}, "nothing to choose a kernel by with 2 rows"),
+            ({"weight": np.where(y > 1, np.nan, 1.0)}, "weight must be finite"),
+            ({"weight": -np.ones(40)}, "weight must be finite and >= 0; row 0 has -1.0"),
+            ({"weight": np.ones(39)}, "weight must have one entry for each of the 40 rows"),
+            ({"weight": np.zeros(40)}, "no row is left"),
+            ({"keep": 0}, "keep must be at least 1"),
+            ({"names": ["a"]}, "X has 2 columns, and there are 1 names"),
+            ({"time_budget": 0.0}, "time_budget must be positive"),
+            ({"nested": 20}, "folds need at least 105 rows"),
+        ],
+    )
+    def test_search_kernels(self, changes, words):
+        with pytest.raises(ValueError, match=words):
+            search_kernels(**{"X": self.X, "y": self.y, "time_budget": 5.0} | changes)
+
+    def test_search(self):
+        with pytest.raises(ValueError, match="y contains NaT"):
+            search(Gaussian(), self.X, self.gap, LOO())
+        with pytest.raises(ValueError, match="weight must be finite"):
+            search(Gaussian(), self.X, self.y, LOO(), weight=-np.ones(40))
+
+    @pytest.mark.parametrize("model", [SVR("auto"), KernelMachine("auto", loss="huber")])
+    def test_losses_without_anything_to_choose_by(self, model):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert np.allclose(clone(model).fit(self.X, np.full(40, 3.0)).predict(self.X), 3.0)
+        with pytest.raises(ValueError, match="nothing to choose by with 2 rows"):
+            clone(model).fit(self.X[:2], self.y[:2])

@@ -322,3 +322,38 @@ def test_median_heuristic(rng):
     w = np.where(np.arange(300) < 150, 1.0, 1e-12)
     X[150:] *= 50
     assert_allclose(median_heuristic(Gaussian([1.0, 1.0]), X, w).length_scale / np.sqrt(2), [0.95, 95.0], rtol=0.2)
+
+
+def test_kernels_that_there_is_no_time_for_are_named(data):
+    """The first of a list ends well and has taken the time: it is the result, and the others are named."""
+    X, y = data
+
+    def until(kernel):
+        """Stop with the first evaluation beyond those of the first kernel."""
+        count = len(search(kernel, X, y, Evidence()).history)
+        return lambda entry: entry["evaluation"] > count
+
+    found = search([Gaussian(1.0), Matern52(2.0)], X, y, Evidence(), callback=until(Gaussian(1.0)))
+    alone = search(Gaussian(1.0), X, y, Evidence())
+    assert found.value == alone.value and found.status == "stopped" and "Matern52(2.0)" in found.message
+
+
+def test_a_value_on_few_rows_is_not_compared_with_one_on_all():
+    """A sum over fewer rows is smaller: a kernel that was stopped on its first level won."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 1))
+    y = 3 * np.sin(3 * X[:, 0]) + 3 * rng.standard_normal(500)
+    count = len(search(Gaussian(1.0), X, y, Evidence()).history)
+    kernels = [Gaussian(1.0), Matern52(2.0)]
+    found = search(kernels, X, y, Evidence(), callback=lambda entry: entry["evaluation"] > count + 2)
+    assert isinstance(found.kernel, Gaussian) and "Matern52" in found.message
+    assert found.candidates[1].value < found.value
+
+
+def test_what_is_evaluated_once_may_take_all_the_time(data):
+    X, y = data
+    options = {"lam": 0.1, "fixed_lam": True, "optimize": "lam"}
+    found = search(Gaussian(1.0), X, y, Evidence(), time_budget=1e-9, **options)  # let a Stop through
+    assert found.status == "ok" and found.value == search(Gaussian(1.0), X, y, Evidence(), **options).value
+    found = search([Gaussian(1.0), Linear()], X, y, Evidence(), time_budget=1e-9, **options)
+    assert found.status == "time_budget" and "Linear()" in found.message

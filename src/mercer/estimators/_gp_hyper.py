@@ -186,7 +186,8 @@ def told(chains, names):
 def draw_posteriors(estimator, around, rows, bounds, solver):
     """Draw hyper-parameters, and condition on each draw."""
     count, seed = draws_of(estimator.n_hyper_samples), seed_of(estimator.random_state)
-    draws, chains = around.sample(count, bounds, estimator._clock.part(keep=count * estimator.plan_.last).budget, seed)
+    clock = estimator._clock.part(keep=CHAINS * count * estimator.plan_.last)  # each draw has a factor
+    draws, chains = around.sample(count, bounds, clock.budget, seed)
     at = map(around.objective.at, draws)
     estimator._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
     estimator.hyper_samples_, estimator.hyper_names_ = draws, around.names

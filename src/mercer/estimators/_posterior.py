@@ -394,8 +394,9 @@ class PosteriorEstimator(LinearEstimator):
         fitted.fit_report_.update(**rows.counts(), **updates)
         if afresh:
             fitted.fit_report_.update(fitted._posterior.inverse.info)
-        else:  # the factor was walked to, and its condition not estimated again
-            fitted.fit_report_.pop("condition", None)
+        else:  # the factor was walked to, and nothing of this was estimated again
+            for stale in ("condition", "accuracy", "residual"):
+                fitted.fit_report_.pop(stale, None)
         return self._take_over(fitted)
 
     def _inverse(self):

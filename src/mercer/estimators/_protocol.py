@@ -19,9 +19,10 @@ from mercer._parameters import Parametrised, call_repr, parameter_names, signatu
 from mercer._state import Stateful
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_method, check_X, held_residuals, predicts_numbers
-from mercer.gram import apply
+from mercer.gram import TiledGram
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
+from mercer.solvers.fitted import norms
 from mercer.solvers.plan import CAUTION
 from mercer.sources.lazily import over_partitions
 
@@ -293,7 +294,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         """‖f‖ = √(αᵀKα), the trend aside: a number, or one for each target or class."""
         check_is_fitted(self)
         coef = self.dual_coef_.reshape(len(self.points_), -1)
-        norm = np.sqrt(np.maximum(np.sum(coef * apply(self.kernel_, self.points_, self.points_, coef), axis=0), 0.0))
+        norm = norms(TiledGram(self.kernel_, self.points_), coef)
         return float(norm[0]) if self.dual_coef_.ndim == 1 else norm
 
     @Derived

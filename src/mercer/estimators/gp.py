@@ -22,6 +22,8 @@ from mercer.selection.result import ProgressSupport, best_of, reporter, with_pro
 from mercer.solvers import Cholesky, Span, choose
 from mercer.sources import Arrays
 
+SAMPLED = 0.5  # of the time, for a search that draws of the hyper-parameters follow
+
 
 class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     """f ~ GP(h(x)ᵀb, k),  y = f(x) + N(0, σ²):  mean kₓᵀα + h(x)ᵀb,  variance k(x, x) − kₓᵀK̃⁻¹kₓ,  K̃ = K + σ²I.
@@ -224,7 +226,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         given, found = None if self.noise is None else lam, []
         for i, k in enumerate(kernels):
             prior = learning.make_prior(self.prior, k, rows, criterion)
-            clock = self._search_clock(1.0 / (len(kernels) - i), 1 + self.n_hyper_samples)
+            share = (SAMPLED if self.n_hyper_samples else 1.0) / (len(kernels) - i)
+            clock = self._search_clock(share, 1 + hyper.factors_of(self.n_hyper_samples))
             found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, clock=clock, **options))
         self.selection_ = best_of(found).warn()
         return self.selection_.kernel, self.selection_.lam

@@ -1,7 +1,6 @@
 """StackedKernels: the best few kernels of a search, mixed by how well they foresee rows that they have not seen."""
 
 import itertools
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -17,27 +16,26 @@ from mercer.estimators._base import automatic, check_kernel, conventions
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_X, check_X_y
-from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
-from mercer.inference.regression import RegressionPosterior
 from mercer.inference.stacking import (
     SCALES,
     Stack,
     at_scale_one,
     foreseen,
+    left_out_moments,
     log_density_of,
     moments_of,
     quantiles_of,
     scale_weights,
     scaled,
+    usable,
 )
 from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import stand_in
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.solvers import choose
-from mercer.solvers.fitted import left_out
 from mercer.solvers.plan import CAUTION
 
 LEAST_WEIGHT = 0.01  # below which a kernel is left out
@@ -89,7 +87,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     selection_ : SearchResult
         How the search chose; its candidates are the leaderboard.
     left_out_density_ : float
-        The mean log density of the rows, each under the mixture without it.
+        The weighted mean log density of the rows, each under the mixture without it.
     rkhs_norm_ : float
         The weighted mean of the norms of the parts, each in the space of its kernel.
     n_features_in_ : int
@@ -179,8 +177,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
         solver, self.plan_, tried = self._choose(rows.n, rows.d, binding=True)
         kernels, lams, words = self._search(rows, solver, tried) if automatic(self.kernel) else self._given(rows)
-        parts, words, told = _usable(kernels, lams, words, rows, solver)
-        means, stds = _moments(parts, rows)
+        parts, words, told = usable(kernels, lams, words, rows, solver)
+        means, stds = left_out_moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
         repeat(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
@@ -246,7 +244,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             if not fits or not (weights >= 0).all() or not weights.sum() > 0:
                 raise ValueError(f"weights must be {k} or {k} x {len(SCALES)} numbers >= 0, got {self.weights!r:.80}.")
             weights = at_scale_one(weights) if weights.ndim == 1 else weights
-            return weights / weights.sum(), np.arange(k)
+            order = np.argsort(-weights.sum(axis=1), kind="stable")
+            return weights[order] / weights.sum(), order
         if len(rows.row_y) < LEAST_ROWS:
             return at_scale_one([1.0 / len(means)] * len(means)), np.arange(len(means))
         y, counts = rows.row_y[:, 0], rows.row_weight
@@ -259,13 +258,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     def _publish(self, rows, mixture):
         """Set what is known after the fit; ``mixture`` is what is said of each row without it."""
-        self.left_out_density_ = float(np.mean(log_density_of(rows.row_y[:, 0], *mixture)))
+        density = log_density_of(rows.row_y[:, 0], *mixture)
+        self.left_out_density_ = float(np.average(density, weights=rows.row_weight))
         self._left = [rows.to_rows(one) for one in foreseen(rows.row_y[:, 0], *mixture)]
         self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
         self.regularization_ = conventions(self.lam_, rows.total)
-        squares = [part.quad[0] - part.lam * np.sum(part.beta**2) for part in self._stack.posteriors]
-        self.rkhs_norm_ = float(np.sum(self.weights_ * np.sqrt(np.maximum(squares, 0.0))))
+        self.rkhs_norm_ = float(np.average([part.norm[0] for part in self._stack.posteriors], weights=self.weights_))
         said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "lam": self.lam_, "rows": rows.given}
         said |= {"dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged, "points": rows.n}
         said |= {"kernels": dict(zip(map(repr, self.kernels_), self.weights_.tolist(), strict=True))}
@@ -366,29 +365,3 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         y : array-like of shape (m,)
         """
         return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
-
-
-def _moments(parts, rows):
-    """(means, standard deviations) of each row under each model without it, (k, n)."""
-    found = [left_out(part.inverse, rows, part.beta) for part in parts]
-    return np.array([(rows.row_y - one.residuals)[:, 0] for one in found]), np.sqrt([one.variance for one in found])
-
-
-def _usable(kernels, lams, words, rows, solver):
-    """(posteriors, words, warnings) of those whose systems rounding leaves a solution."""
-    kept, error = [], None
-    for kernel, lam, said in zip(kernels, lams, words, strict=True):
-        try:
-            with warnings.catch_warnings(record=True) as told:
-                warnings.simplefilter("always", NumericalWarning)
-                part = RegressionPosterior.fit(kernel, rows, lam, solver)
-        except NotPositiveDefinite as reason:
-            error = reason
-            continue
-        if part.inverse.info.get("jitter"):
-            error = NotPositiveDefinite(f"K + lam I is not positive definite ({kernel!r}, lam = {lam:.3g}); use more.")
-        else:
-            kept.append((part, said, told))
-    if not kept:
-        raise error
-    return [list(column) for column in zip(*kept, strict=True)]

@@ -33,6 +33,10 @@ class Target(ABC):
     def back(self, z):
         """g⁻¹(z)."""
 
+    def inside(self, y):
+        """Whether y is where targets can be: elsewhere their density is 0."""
+        return np.ones(np.shape(y), dtype=bool)
+
     def mean(self, mean, std):
         """E g⁻¹(z) for z ~ N(mean, std²), by quadrature: of a transform that is not linear not g⁻¹(mean)."""
         z = mean[:, None] + std[:, None] * NODES
@@ -98,6 +102,9 @@ class LogTarget(Target):
 
     def log_slope(self, y):
         return -np.log(y)
+
+    def inside(self, y):
+        return ~(np.asarray(y) <= 0)
 
     def back(self, z):
         with np.errstate(over="ignore"):
@@ -166,6 +173,9 @@ class ShareTarget(Target):
         u = self.forward(y)
         return -log_expit(u) - log_expit(-u) - np.log(self.high - self.low)
 
+    def inside(self, y):
+        return ~((np.asarray(y) <= self.low) | (np.asarray(y) >= self.high))
+
     def back(self, z):
         return self.low + (self.high - self.low) * expit(z)
 
@@ -182,7 +192,10 @@ class RankTarget(Target):
     def of(cls, y):
         knots = np.unique(np.quantile(y, np.linspace(0, 1, min(len(np.unique(y)), 50))))
         if len(knots) < 3:
-            raise ValueError('target="rank" needs at least three different targets.')
+            raise ValueError(
+                f'target="rank" needs targets that are not nearly all alike: of {len(y)}, with {len(np.unique(y))} '
+                f"different values, the quantiles take only {len(knots)}."
+            )
         below = np.searchsorted(np.sort(y), knots, side="left") + np.searchsorted(np.sort(y), knots, side="right")
         return cls(knots, ndtri((below + 1.0) / (2.0 * len(y) + 2.0)))
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.base import RegressorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
@@ -12,6 +13,8 @@ from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.stacked import StackedKernels
 from mercer.estimators.targets import KINDS, PlainTarget, Target
+from mercer.estimators.validation import check_weight
+from mercer.exceptions import NotEnoughTime
 from mercer.inference.stacking import log_density_of, quantiles_of
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
@@ -119,16 +122,19 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
 
     def _fit(self, X, y, sample_weight):
         values = np.asarray(y, dtype=float)
-        if values.ndim != 1 or not np.isfinite(values).all():
+        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
             raise ValueError(f"TransformedTarget has one finite target for each row, got shape {values.shape}.")
-        best, self.tried_ = -np.inf, {}
-        targets = self._targets(values)
+        weight = check_weight(sample_weight, len(values))
+        weight = np.ones(len(values)) if weight is None else weight
+        used, best, self.tried_ = weight > 0, -np.inf, {}
+        targets = self._targets(values[used])
+        seen = np.where(used, values, values[used][:1])  # rows that are left out may hold what g does not take
         for i, target in enumerate(targets):
-            model = clone(self._inner())
-            if self._clock.limited:
-                model.set_params(time_budget=self._clock.part(1.0 / (len(targets) - i)).budget)
-            model.fit(X, target.forward(values), sample_weight)
-            density = self._density(model, target, values)
+            model = self._fitted(X, target.forward(seen), sample_weight, len(targets) - i)
+            if model is None:
+                self._say_missed(targets[i:])
+                break
+            density = self._density(model, target, seen, weight)
             self.tried_[target.word] = density
             density -= 0.0 if target.word == "none" else GAIN
             if not i or density > best:  # the others are not kept: each has a factor of all rows
@@ -138,6 +144,28 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         vars(self).update({name: known[name] for name in ("n_features_in_", "feature_names_in_") if name in known})
         self.row_target_ = np.asarray(values)
         self._publish()
+
+    def _fitted(self, X, z, sample_weight, left):
+        """The model of one of ``left`` transforms; None where there is another, and no time for this one."""
+        model, first = clone(self._inner()), not self.tried_
+        if self._clock.limited:
+            model.set_params(time_budget=self._clock.part(1.0 / left).budget)
+        if not first and not self._clock.fits(self.model_.plan_.last):
+            return None
+        try:
+            return model.fit(X, z, sample_weight)
+        except NotEnoughTime:
+            if first:
+                raise
+            return None
+
+    def _say_missed(self, targets):
+        """Say which transforms there was no time for."""
+        warn(
+            f"time_budget = {self.time_budget:g} s was too little to try target = "
+            f"{', '.join(repr(one.word) for one in targets)}; the best of {list(self.tried_)} is kept.",
+            ConvergenceWarning,
+        )
 
     def _targets(self, y):
         """The transforms that are to be tried."""
@@ -157,18 +185,22 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
                 continue
         return found
 
-    def _density(self, model, target, y):
-        """Σ log p(yᵢ) without row i: that of a mixture, or normal around the left-out prediction of z; and log g′."""
+    def _density(self, model, target, y, weight):
+        """Σ w log p(yᵢ) without row i: that of a mixture, or normal around the left-out prediction of z; and log g′."""
         if isinstance(model, StackedKernels):
-            used = model.row_weight_ > 0
-            return float(used.sum() * model.left_out_density_ + np.sum(target.log_slope(y)[used]))
+            return float(weight.sum() * model.left_out_density_ + np.sum(weight * target.log_slope(y)))
         if model.leaves_out is None:  # an approximation leaves out some rows, the same for every target
             e, std = model.loo_residuals_, None
         else:
             left = model.left_out()
             e, std = target.forward(y) - left.predicted, left.std
-        std = np.full(len(y), np.sqrt(np.nanmean(e**2)) or 1e-300) if std is None else std
-        terms = -0.5 * (LOG_2PI + (e / std) ** 2) - np.log(std) + target.log_slope(y)
+        if std is not None:  # that of a row of weight w is the std of the mean of w targets
+            noise = model.lam_ if model.row_lam_ is None else model.row_lam_
+            std = np.sqrt(std**2 + noise * (1.0 - 1.0 / np.where(weight > 0, weight, 1.0)))
+        else:
+            known = np.where(np.isfinite(e), weight, 0.0)
+            std = np.full(len(y), np.sqrt(np.average(np.nan_to_num(e) ** 2, weights=known)) or 1e-300)
+        terms = weight * (-0.5 * (LOG_2PI + (e / std) ** 2) - np.log(std) + target.log_slope(y))
         return float(np.nansum(terms)) if np.isfinite(terms).any() else -np.inf
 
     def _publish(self):
@@ -289,7 +321,10 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         """
         check_is_fitted(self)
         y = np.asarray(y, dtype=float)
-        return log_density_of(self.target_.forward(y), *self._normals(X)) + self.target_.log_slope(y)
+        inside = self.target_.inside(y)
+        seen = np.where(inside, y, self.target_.back(np.zeros(1)))
+        density = log_density_of(self.target_.forward(seen), *self._normals(X)) + self.target_.log_slope(seen)
+        return np.where(inside, density, -np.inf)
 
     def quantile(self, X, levels):
         """The quantiles of a new y at x, those of z mapped back, of shape (m, number of levels).

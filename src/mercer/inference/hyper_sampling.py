@@ -11,6 +11,8 @@ from mercer.solvers.factoring import eigen
 FLAT = 1e-3  # curvature in log θ below which a direction has no standard error: e³⁰ would be one of them
 NARROW, WIDE = np.exp(9.0), np.exp(-3.0)  # curvatures between which the axes of a density are believed
 STEPS = 12  # how far a slice is stepped out, in widths
+TRIALS = 6  # evaluations of a draw along one direction, about
+WARMING = 0.4  # of the time, that a warm-up may take
 SHRINKS = 60  # after which a slice has no width left in floating point
 
 
@@ -62,7 +64,8 @@ def slice_sample(
     warmup : int, default=None
         Draws that are left out at the beginning of each chain; None is half of n_samples, at least 10.
     time_budget : float, default=None
-        Seconds; the draws made by then are returned, at least 4 of each chain.
+        Seconds; the draws made by then are returned. Where there is no time for one, the starts are: around ``start``
+        by the directions.
     rng : Generator, default=None
 
     Returns
@@ -85,18 +88,20 @@ def slice_sample(
     warmup = max(10, n_samples // 2) if warmup is None else warmup
     states = [_begin(target, start, D, rng) for _ in range(chains)]
     draws, values = np.empty((chains, n_samples, p)), np.empty((chains, n_samples))
-    made = 0
-    for sweep in range(-warmup, n_samples):
-        late = time_budget is not None and time.perf_counter() - began > time_budget
-        if late and made >= 4:
+    took = TRIALS * p * chains * (time.perf_counter() - began) / target.evaluations  # of a sweep, as the starts say
+    made, end = 0, np.inf if time_budget is None else began + time_budget
+    for _ in range(warmup):
+        if time.perf_counter() + took > began + WARMING * (end - began):
             break
-        if late and sweep < 0:  # what is left of the warm-up is left out, so that there is something
-            continue
-        for c in range(chains):
-            states[c] = _sweep(target, *states[c], D, rng)
-            if sweep >= 0:
-                draws[c, sweep], values[c, sweep] = states[c]
-        made += sweep >= 0
+        took = _sweep_all(target, states, D, rng)
+    while made < n_samples:
+        late = time.perf_counter() + took > end
+        if late and made:
+            break
+        took = took if late else _sweep_all(target, states, D, rng)
+        for c, state in enumerate(states):
+            draws[c, made], values[c, made] = state
+        made += 1
     draws, values = draws[:, :made], values[:, :made]
     sizes = (ess(draws), rhat(draws)) if made >= 4 else (np.full(p, np.nan), np.full(p, np.nan))
     return Chains(draws, values, *sizes, target.evaluations, made == n_samples)
@@ -163,6 +168,14 @@ def _begin(target, start, D, rng):
     if not np.isfinite(value):
         raise ValueError("the log density is not finite where the sampling starts.")
     return start.copy(), value
+
+
+def _sweep_all(target, states, D, rng):
+    """One draw of each chain; the seconds it took."""
+    began = time.perf_counter()
+    for c, state in enumerate(states):
+        states[c] = _sweep(target, *state, D, rng)
+    return time.perf_counter() - began
 
 
 def _sweep(target, z, value, D, rng):

@@ -1,10 +1,14 @@
 """A mixture of Gaussian processes whose weights are those of the best left-out densities (stacking)."""
 
+import warnings
+
 import numpy as np
 from scipy.special import logsumexp, ndtr, ndtri
 
 from mercer._state import check
+from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.inference.regression import RegressionPosterior
+from mercer.solvers.fitted import left_out
 
 PRIOR = 0.1  # rows that each model is taken to have explained before any is seen
 GAP = 1e-4  # nats for each row that weights may be short of the best
@@ -174,3 +178,33 @@ def quantiles_of(levels, means, stds, weights):
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         found.append(0.5 * (low + high))
     return np.stack(found, axis=1)
+
+
+def left_out_moments(parts, rows):
+    """(means, standard deviations) of each row under each model without it, (k, n).
+
+    A row of weight w stands for w targets: deviations are those of one of them, not of their mean.
+    """
+    found, more = [left_out(part.inverse, rows, part.beta) for part in parts], 1.0 - 1.0 / rows.row_weight
+    variances = [one.variance + part.lam * more for one, part in zip(found, parts, strict=True)]
+    return np.array([(rows.row_y - one.residuals)[:, 0] for one in found]), np.sqrt(variances)
+
+
+def usable(kernels, lams, words, rows, solver):
+    """(posteriors, words, warnings) of those whose systems rounding leaves a solution."""
+    kept, error = [], None
+    for kernel, lam, said in zip(kernels, lams, words, strict=True):
+        try:
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", NumericalWarning)
+                part = RegressionPosterior.fit(kernel, rows, lam, solver)
+        except NotPositiveDefinite as reason:
+            error = reason
+            continue
+        if part.inverse.info.get("jitter"):
+            error = NotPositiveDefinite(f"K + lam I is not positive definite ({kernel!r}, lam = {lam:.3g}); use more.")
+        else:
+            kept.append((part, said, told))
+    if not kept:
+        raise error
+    return [list(column) for column in zip(*kept, strict=True)]

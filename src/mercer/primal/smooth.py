@@ -274,7 +274,7 @@ def _newton(problem, last, hessians, shared, steps, max_iter, limits):
     Far from the minimum rows that are fitted too surely have no curvature, and steps lead too far. So it is raised to a
     part of the largest, at first to all of it, which majorises; a tenth after each step, ten times after none.
     """
-    raised = 1.0
+    raised, stuck = 1.0, False  # stuck: a stall since the last step that was made
     while True:
         try:
             problem.curve(last[0], hessians, shared, raised, limits["clock"].deadline)
@@ -285,8 +285,9 @@ def _newton(problem, last, hessians, shared, steps, max_iter, limits):
         steps += more
         if status == "time_budget" or steps >= max_iter or (status == "converged" and raised == 0.0):
             return *last, steps, status
-        if status == "stalled" and raised == 1.0:
-            return *last, steps, status
+        if (status == "stalled" and raised == 1.0) or (status == "converged" and stuck):  # or both would take turns
+            return *last, steps, "stalled"
+        stuck = status == "stalled"
         raised = min(10.0 * max(raised, RAISED), 1.0) if status == "stalled" else raised / 10.0
         raised = raised if raised >= RAISED else 0.0
 

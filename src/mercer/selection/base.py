@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warn import warn
+from mercer.kernels.base import refuse_nat
 from mercer.solvers.symmetric import add_symmetric, sandwich
 
 OK = "ok"
@@ -268,8 +269,28 @@ def pull(Kinv, alpha, g_alpha, g_s):
 
 def rows_of(y):
     """y as (n, t)."""
+    refuse_nat(y, "y")
+    if np.iscomplexobj(y):
+        raise ValueError("y is complex; give its real and imaginary parts as two targets.")
     y = np.asarray(y, dtype=float)
+    if y.ndim not in (1, 2):
+        raise ValueError(f"y must be of shape (n,) or (n, t), got {y.shape}.")
     return y[:, None] if y.ndim == 1 else y
+
+
+def weights_of(weight, n):
+    """Weights of n rows as an array, checked; None if there are none."""
+    if weight is None:
+        return None
+    weight = np.asarray(weight, dtype=float)
+    if weight.shape != (n,):
+        raise ValueError(f"weight must have one entry for each of the {n} rows, got shape {weight.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        raise ValueError(f"weight must be finite and >= 0; row {bad[0]} has {weight[bad[0]]} ({bad.size} such rows).")
+    if not weight.any():
+        raise ValueError("all weights are 0: no row is left.")
+    return weight
 
 
 def total_weight(weight, n):

@@ -145,12 +145,33 @@ class SearchResult:
         return {"kernel": repr(self.kernel), **{name: getattr(self, name) for name in plain}}
 
 
+CUT = ("time_budget", "stopped")
+
+
 def best_of(found):
     """The result of the smallest value, which keeps all of them as its candidates where there are several."""
-    best = min(found, key=lambda one: one.value if isfinite(one.value) else float("inf"))
+    best = min(comparable(found, [one.history for one in found]), key=by_value)
     if len(found) > 1:
         best.candidates = list(found)
     return best
+
+
+def by_value(result):
+    """What results are compared by."""
+    return result.value if isfinite(result.value) else float("inf")
+
+
+def comparable(found, histories):
+    """Those that came as far as any: a sum over fewer rows is smaller, and a search that was cut short there would win.
+
+    Parameters
+    ----------
+    found : list of SearchResult
+    histories : list of list of dict
+        The evaluations of each.
+    """
+    rows = [max((one.get("n", 0) for one in history if isfinite(one["value"])), default=0) for history in histories]
+    return [one for one, n in zip(found, rows, strict=True) if one.status not in CUT or n == max(rows)]
 
 
 NEAR = 1e-3  # in log units
@@ -171,7 +192,7 @@ def flat_directions(names, slope):
 def describe(result, box, names, used, n):
     """The message of a search: what ended at a bound, what is flat, what was cut short; empty when all is well."""
     said = []
-    if result.status in ("time_budget", "stopped"):
+    if result.status in CUT:
         why = "the time budget was spent" if result.status == "time_budget" else "the callback asked to stop"
         on = "all" if used == n else f"{used} of {n}"
         said.append(f"{why}; the best point so far (from {on} rows) is kept.")

@@ -94,6 +94,27 @@ def examine_fit(K, Kinv, alpha, y, H=None, b=None):
     return unit / np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0)), found
 
 
+def norms(K, alpha):
+    """√(αᵀKα) of each column: ‖Fᵀα‖ with F Fᵀ ≈ K from pivots where sums of Kα cancel beyond `ROUGH`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers.fitted import norms
+    >>> norms(DenseGram.from_matrix(np.ones((2, 2))), np.array([[2.0], [1.0]]))
+    array([3.])
+    """
+    unit, size = power_of_two(alpha), float(power_of_two(K.diag()[:, None])[0])  # so that no square overflows
+    a = alpha / unit
+    squares = np.einsum("ij,ij->j", a, (K @ a) / size)
+    if _ratio(np.finfo(float).eps * np.square(np.abs(a).sum(axis=0)), squares).max(initial=0.0) > ROUGH:
+        F, missed = leading_columns(K, RANK)
+        if not missed:
+            squares = np.square(column_norms(F.T @ a)) / size
+    return unit * np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0))
+
+
 def _ratio(part, whole):
     """part/whole; 0 where there is no part, and 1 where there is nothing else."""
     with np.errstate(over="ignore", invalid="ignore"):

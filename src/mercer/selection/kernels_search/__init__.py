@@ -6,7 +6,8 @@ from mercer._clock import Clock
 from mercer._threads import few_threads
 from mercer.gram import Rows
 from mercer.gram.rows import constant
-from mercer.selection.base import Criterion, rows_of
+from mercer.kernels.base import refuse_nat
+from mercer.selection.base import Criterion, rows_of, weights_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, LatentLevel
 from mercer.selection.kernels_search.columns import in_units, unit_of
@@ -20,6 +21,8 @@ from mercer.solvers import Cholesky
 
 __all__ = ["Candidate", "KernelSearch", "search_classes_rows", "search_kernels", "search_kernels_rows", "stand_in"]
 
+ALIKE = 1e-13  # of their size: targets that differ by less are rounding
+FOLD_ROWS = 5  # of a fold, at least
 CRITERIA = {"evidence": Evidence, "loo": lambda: LOO("log_density")}
 
 
@@ -68,21 +71,42 @@ def search_kernels(
     >>> "a season" in found.words_, round(found.periods_[0])
     (True, 12)
     """
-    y = rows_of(y)
-    begun = stand_in(X)
-    X = np.ascontiguousarray(np.asarray(X, dtype=float)) if begun.domain == "vectors" else begun.validate(X)
-    if len(X) != len(y) or (isinstance(X, np.ndarray) and X.ndim != 2):
-        raise ValueError(f"X must have {len(y)} rows for these y, got {getattr(X, 'shape', len(X))}.")
-    for name, values in (("X", X), ("y", y)):
-        if isinstance(values, np.ndarray) and not np.isfinite(values).all():
-            raise ValueError(f"{name} holds NaN or infinity.")
-    rows = Rows(X, y, None if weight is None else np.asarray(weight, dtype=float), constant)
+    X, y, weight = _checked(X, rows_of(y), weight)
+    _check_options(X, y, names, keep, nested, time_budget)
+    rows = Rows(X, y, weight, constant)
+    if not np.ptp(rows.row_y, axis=0).max(initial=0.0) > ALIKE * np.abs(rows.row_y).max(initial=0.0):
+        raise ValueError("y is constant: every kernel fits it, and there is nothing to choose one by.")
     options = {"criterion": criterion, "names": names, "keep": keep, "random_state": random_state}
     found = search_kernels_rows(rows, clock=Clock(time_budget), **options)
     if nested < 2:
         return found
     share = None if time_budget is None else time_budget / nested
     return found.judged(rows, nested, lambda some: search_kernels_rows(some, clock=Clock(share), **options))
+
+
+def _checked(X, y, weight):
+    """X, y and the weights of the rows as arrays or collections, finite."""
+    begun = stand_in(X)
+    refuse_nat(X, "X")
+    X = np.ascontiguousarray(np.asarray(X, dtype=float)) if begun.domain == "vectors" else begun.validate(X)
+    if len(X) != len(y) or (isinstance(X, np.ndarray) and (X.ndim != 2 or not X.shape[1])):
+        raise ValueError(f"X must have {len(y)} rows for these y, and a column, got {getattr(X, 'shape', len(X))}.")
+    for name, values in (("X", X), ("y", y)):
+        if isinstance(values, np.ndarray) and not np.isfinite(values).all():
+            raise ValueError(f"{name} holds NaN or infinity.")
+    return X, y, weights_of(weight, len(y))
+
+
+def _check_options(X, y, names, keep, nested, time_budget):
+    """Refuse what cannot be asked for."""
+    if keep < 1:
+        raise ValueError(f"keep must be at least 1, got {keep}.")
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(f"time_budget must be positive, or None, got {time_budget}.")
+    if names is not None and isinstance(X, np.ndarray) and len(names) != X.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} columns, and there are {len(names)} names.")
+    if nested > 1 and len(y) < FOLD_ROWS * (nested + 1):
+        raise ValueError(f"nested={nested} folds need at least {FOLD_ROWS * (nested + 1)} rows, got {len(y)}.")
 
 
 def search_kernels_rows(

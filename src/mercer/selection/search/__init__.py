@@ -10,11 +10,12 @@ from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels.algebra import amplitudes
 from mercer.kernels.base import Kernel
-from mercer.selection.base import Criterion, rows_of
+from mercer.selection.base import Criterion, rows_of, weights_of
 from mercer.selection.result import SearchResult, at_bounds, describe, flat_directions
 from mercer.selection.search.descent import optimise
 from mercer.selection.search.lam import choose_lam
 from mercer.selection.search.objective import Objective, Record, Stop
+from mercer.selection.search.several import best_of_list
 from mercer.selection.search.starts import has_amplitude, lam_unit, mean_diagonal, variance_of
 from mercer.selection.search.starts import starts as starting_points
 from mercer.solvers import Cholesky
@@ -114,8 +115,7 @@ def search(
     X = first.validate(X) if isinstance(first, Kernel) else X
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} rows and y has {len(y)}.")
-    weight = None if weight is None else np.asarray(weight, dtype=float)
-    rows = Rows(X, y, weight, constant if intercept and columns is None else None, merge=False)
+    rows = Rows(X, y, weights_of(weight, len(y)), constant if intercept and columns is None else None, merge=False)
     if columns is not None:
         rows.H = columns[rows.used]
     options = {"lam": lam, "optimize": optimize, "bounds": bounds, "starts": starts, "clock": Clock(time_budget)}
@@ -169,14 +169,7 @@ def search_rows(
         raise ValueError(f"{criterion.name} has no value to compare kernels by; use a criterion, or one kernel.")
     if not len(kernel):
         raise ValueError("the list of kernels is empty.")
-    found = []
-    for one in kernel:
-        found.append(_one(one, rows, criterion, record, **options))
-        if found[-1].status in ("time_budget", "stopped"):
-            break
-    best = min(found, key=lambda result: result.value if np.isfinite(result.value) else np.inf)
-    best.candidates, best.seconds, best.evaluations = list(found), record.seconds, len(record.history)
-    return best
+    return best_of_list(list(kernel), lambda one: _one(one, rows, criterion, record, **options), record)
 
 
 def check_options(criterion, solver, optimize="all", prior=None):
@@ -205,7 +198,7 @@ def _one(kernel, rows, criterion, record, *, lam, prior, solver, lam_name, **opt
     if _is_constant(objective):
         result = _constant(objective, lam, lam_name)
     elif not free.any() and fixed_lam:
-        objective.value(objective.start(kernel, lam))
+        objective.once(objective.start(kernel, lam))
         result = SearchResult(kernel, lam, objective.best_value)
     elif not free.any() and prior is None:
         result = choose_lam(objective, options["bounds"], lam_name)
@@ -256,6 +249,8 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
     except Stop as stop:
         status = stop.status
     seen = [level for level in reached if level.best_z is not None]
+    if not seen and status != "ok" and objective.record.succeeded:  # of a list, one before it: there is a result
+        raise Stop(status)
     if not seen:
         raise NotPositiveDefinite(
             f"no trial of {objective.kernel!r} gave a finite value ({objective.record.failed - failed} failed); the "

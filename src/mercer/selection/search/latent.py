@@ -106,7 +106,8 @@ def search_latent(
     record, rng = Record(clock, callback), np.random.default_rng(random_state)
     objective = LatentObjective(kernel, X, evaluate, np.arange(rows), record, prior)
     if not kernel.n_theta:
-        C = objective.value(np.zeros(0)) * rows
+        objective.once(np.zeros(0))
+        C = objective.best_value
         return SearchResult(kernel, np.nan, C, criterion="evidence", history=record.history, evaluations=1)
     level = level_of(kernel, X)
     guesses = [(kernel,)]

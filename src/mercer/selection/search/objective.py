@@ -36,6 +36,7 @@ class Record:
     def __init__(self, clock=None, callback=None):
         self.started, self.clock, self.callback = Clock(), Clock() if clock is None else clock, callback
         self.history, self.failed, self.last_error, self.succeeded = [], 0, None, False
+        self.stopped = False  # whether the callback has asked for it
         self._took = {}  # {rows: seconds of the longest evaluation}
 
     @property
@@ -45,6 +46,8 @@ class Record:
 
     def begin(self, n):
         """When an evaluation of n rows begins; raises Stop where it would end too late, unless it is the first."""
+        if self.stopped:
+            raise Stop("stopped")
         if self.clock.limited and self._took and not self.clock.fits(self.expected(n)):
             raise Stop("time_budget")
         return self.seconds
@@ -59,7 +62,8 @@ class Record:
         now, n = self.seconds, entry["n"]
         self._took[n] = max(self._took.get(n, 0.0), now - began)
         self.history.append({"evaluation": len(self.history) + 1, "seconds": now, **entry})
-        if self.callback is not None and self.callback(self.history[-1]):
+        self.stopped = self.callback is not None and bool(self.callback(self.history[-1]))
+        if self.stopped:
             raise Stop("stopped")
         if self.clock.spent:
             raise Stop("time_budget")
@@ -137,6 +141,14 @@ class Trials(ABC):
     def value(self, z):
         """C alone."""
         return self._try(z, False)[0]
+
+    def once(self, z):
+        """Evaluate C where that is all there is to do: a budget that it has spent, or a stop, changes nothing then."""
+        try:
+            self.value(z)
+        except Stop:
+            if self.best_z is None and self.record.succeeded:  # of a list: there are results without it
+                raise
 
     def exact(self, z, gradient=True):
         """(C, ∂C/∂z or zeros) as they are, without a prior; errors are the caller's."""
