@@ -10,7 +10,7 @@ from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import conventions, given_kernels
 from mercer.estimators._report import FitReport
-from mercer.estimators.validation import seed_of
+from mercer.estimators.validation import check_more_rows, seed_of
 from mercer.gram import Fourier, Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.collapsed import Bound, climb
@@ -151,8 +151,12 @@ def _set(estimator, kept, f, flat):
     estimator.log_marginal_likelihood_value_ = float(bound)
 
 
-def changed(estimator, X, y, weight, sign):
+def changed(estimator, X, y, sample_weight, sign):
     """The estimator with the sums of further rows, or without these, at the same landmarks and hyper-parameters."""
+    if y is None:
+        raise ValueError("a fit on landmarks keeps no rows: forget(X, y) takes those away that are given.")
+    X = estimator._new_rows(X)
+    y, weight = check_more_rows(X, y, sample_weight, estimator.landmark_posterior_.alpha.shape[1])
     was, fitted = estimator.landmarks_, copy.copy(estimator)
     kept = was.changed(X, y, weight, sign)[2]
     _set(fitted, kept, LandmarkPosterior.of(kept.live), estimator._flat)

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _large_process as process
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._large_neighbours import changed
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_removed, generator, shared_noise
 from mercer.inference.mixture import PosteriorMixture
@@ -300,9 +299,7 @@ class PosteriorEstimator(LinearEstimator):
 
     # ---------------------------------------------------------------------- rows that join, leave, and are left out
     def update(self, X, y, sample_weight=None, noise=None):
-        """Add rows at the same hyper-parameters: exact, O(n²) for each row, equal to a new fit.
-
-        On landmarks their sums are added, O(m²) for each row; the landmarks stay.
+        """Add rows at the same hyper-parameters: exact, O(n²) for each row, or O(m²) on landmarks, equal to a new fit.
 
         Parameters
         ----------
@@ -328,15 +325,15 @@ class PosteriorEstimator(LinearEstimator):
         True
         """
         check_is_fitted(self)
-        X, summed, relative = self._new_rows(X), "landmarks_" in self.__dict__, None
-        y, weight = check_more_rows(X, y, sample_weight, self.landmark_posterior_.t if summed else self._rows.t)
+        if noise is not None and np.ndim(self.noise_) == 0:
+            raise ValueError("noise of new rows goes with a fit that had an array of noise variances.")
+        if "landmarks_" in self.__dict__:
+            return self._take_over(process.changed(self, X, y, sample_weight, 1.0))
+        X = self._new_rows(X)
+        y, weight = check_more_rows(X, y, sample_weight, self._rows.t)
         if noise is not None:
-            if np.ndim(self.noise_) == 0:
-                raise ValueError("noise of new rows goes with a fit that had an array of noise variances.")
             shared, relative = shared_noise(np.broadcast_to(noise, len(y)), len(y), "noise")
             weight = weight * (self.lam_ / shared) * relative
-        if summed:
-            return self._take_over(process.changed(self, X, y, weight, 1.0))
         return self._change(self._rows.extended(X, y, weight, self.merge), np.arange(self._rows.n))
 
     def forget(self, index, y=None, sample_weight=None):
@@ -345,10 +342,9 @@ class PosteriorEstimator(LinearEstimator):
         Parameters
         ----------
         index : int, array-like of int, or array-like of bool of shape (n,)
-            Training rows, counted as they were given; those that stay keep their order. A fit on landmarks keeps no
-            rows: there, the inputs of those that leave.
+            Training rows, counted as they were given; those that stay keep their order.
         y, sample_weight : array-like, default=None
-            Of these inputs, as they were given; for a fit on landmarks only.
+            Only on landmarks, which keep no rows: ``index`` is the inputs of those that leave, and these go with them.
 
         Returns
         -------
@@ -367,13 +363,9 @@ class PosteriorEstimator(LinearEstimator):
         """
         check_is_fitted(self)
         if "landmarks_" in self.__dict__:
-            if y is None:
-                raise ValueError("a fit on landmarks keeps no rows: forget(X, y) takes those away that are given.")
-            X = self._new_rows(index)
-            y, weight = check_more_rows(X, y, sample_weight, self.landmark_posterior_.t)
-            return self._take_over(process.changed(self, X, y, weight, -1.0))
-        if y is not None or sample_weight is not None:
-            raise ValueError("forget(X, y) is for a fit on landmarks; this one keeps its rows: give their index.")
+            return self._take_over(process.changed(self, index, y, sample_weight, -1.0))
+        if y is not None:
+            raise ValueError("forget(X, y) is for landmarks; this fit keeps its rows: give their index.")
         gone = check_removed(index, self._rows.given)
         if gone[self._rows.used].all():
             raise ValueError("forget would leave no row.")
@@ -382,16 +374,15 @@ class PosteriorEstimator(LinearEstimator):
     def _change(self, rows, points):
         """Take over other rows, all or nothing; ``points`` of those of now are the first ones of them."""
         if "neighbours_" in self.__dict__:
-            return self._take_over(changed(self, rows))
+            return self._take_over(process.local.changed(self, rows))
         fitted, solver = copy.copy(self), choose("cholesky", rows.n, rows.d, **self._limits(rows))[0]
         fitted._posterior, afresh = self._posterior.changed(rows, points, solver)
         if self._mixture is not None:
             fitted._mixture = self._mixture.changed(rows, points, solver)[0]
         fitted._publish(self._flat, np.ndim(self.noise_) == 1)
-        fitted.fit_report_ = FitReport(self.fit_report_)
-        updates = {"updates": self.fit_report_.get("updates", 0) + 1, "factored_afresh": afresh}
-        updates["log_marginal_likelihood"] = fitted.log_marginal_likelihood_value_
-        fitted.fit_report_.update(**rows.counts(), **updates)
+        said = {"updates": self.fit_report_.get("updates", 0) + 1, "factored_afresh": afresh, **rows.counts()}
+        said["log_marginal_likelihood"] = fitted.log_marginal_likelihood_value_
+        fitted.fit_report_ = FitReport({**self.fit_report_, **said})
         if afresh:
             fitted.fit_report_.update(fitted._posterior.inverse.info)
         else:  # the factor was walked to, and nothing of this was estimated again

@@ -55,7 +55,6 @@ class ClassModel:
     >>> import numpy as np
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.likelihood import Binary
-    from mercer.inference.links import LINKS
     >>> from mercer.inference.links import Logit
     >>> from mercer.inference.classes import ClassModel
     >>> model = ClassModel([Binary(Logit(), np.array([1.0, -1.0]))], "laplace")

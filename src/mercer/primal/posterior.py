@@ -56,11 +56,6 @@ class LandmarkPosterior:
         check_vectors(state["kernel"], state["points"], "LandmarkPosterior.points")
         return cls(**state)
 
-    @property
-    def t(self):
-        """Targets."""
-        return self.alpha.shape[1]
-
     def _trend_at(self, X):
         return np.zeros((len(X), 0)) if self.trend is None else self.trend(X)
 

@@ -242,8 +242,8 @@ def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, worker
     n = converter.found.rows
     if n < FEWEST:
         raise DataError(
-            f"the files have {n} rows in all. Of what is read in batches a tenth is held out, too few of {n} to judge a "
-            "model by: write the rows into one file, which is then read as a whole."
+            f"the files have {n} rows in all. Of what is read in batches a tenth is held out, too few of these to "
+            "judge a model by: write the rows into one file, which is then read as a whole."
         )
     aside = drawn(n, min(held, n // PART), SEEDS[1])
     shape = n - len(aside), len(converter.recipe.feature_names_)
