@@ -19,12 +19,15 @@ from mercer import (
     StackedKernels,
     load,
 )
+from mercer.gram import Rows
 from mercer.kernels import Anova, Gaussian, Graph, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
 from mercer.selection import GCV, LOO, kernels_search, search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
-from mercer.selection.kernels_search.columns import in_units, periods, time_column, unit_of
+from mercer.selection.kernels_search.columns import in_units, periods, seasons, time_column, unit_of
 from mercer.selection.kernels_search.objects import stand_in, text_kind
+from mercer.selection.kernels_search.vectors import VectorSearch
 from mercer.selection.kernels_search.words import in_words
+from mercer.selection.search.objective import Record
 
 
 @pytest.fixture(scope="module")
@@ -290,6 +293,36 @@ def test_what_texts_look_like():
     assert [text_kind(one) for one in texts] == ["dna", "protein", "smiles", "", ""]
     numbers = [[1.0, 2.0]], np.ones((3, 2)), {"a": [1.0, 2]}, np.array([["1", "2"]]), csr_array(np.ones((3, 2))), []
     assert all(isinstance(stand_in(X), Matern32) for X in numbers)
+
+
+class TestLongSeries:
+    """More rows than the first level has: daily data with a week and a year in them."""
+
+    t = np.arange(1461.0)
+    y = 2 * np.sin(2 * np.pi * t / 365.25) + 0.7 * np.sin(2 * np.pi * t / 7) + 1e-3 * t
+    y = y + 0.4 * np.random.default_rng(0).standard_normal(1461)
+
+    def test_short_and_long_periods_are_found(self):
+        week, year = seasons(self.t, self.y)
+        assert abs(week - 7) < 0.05 and abs(year - 365) < 5
+        assert [round(p) for p in seasons(self.t, 0.7 * np.sin(2 * np.pi * self.t / 7))] == [7]
+        assert seasons(self.t, np.random.default_rng(1).standard_normal(1461)) == []
+
+    def test_the_first_level_holds_the_longest_twice(self):
+        def order(y):
+            return VectorSearch(Rows(self.t[:, None], y[:, None]), (730.0, 422.0), None, None, Record(), True).order
+
+        long, short = order(self.y), order(np.sin(2 * np.pi * self.t / 7))
+        assert sorted(long) == sorted(short) == list(range(1461))
+        assert np.ptp(long[:600]) > 2 * 365 and set(long[:600]) >= set(range(1161, 1461))
+        assert short[:600].tolist() == list(range(1460, 860, -1))
+
+    def test_business_days_are_a_series(self):
+        rng = np.random.default_rng(0)
+        days = np.array([d for d in range(300) if d % 7 < 5 and rng.uniform() > 0.03], dtype=float)
+        assert time_column(days[:, None]) == 0
+        assert time_column(np.cumsum(rng.exponential(size=300))[:, None]) is None
+        assert time_column(np.cumsum(rng.integers(1, 3, 300)).astype(float)[:, None]) is None
 
 
 class TestBadInput:

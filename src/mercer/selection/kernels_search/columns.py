@@ -5,7 +5,9 @@ from scipy.signal import find_peaks, lombscargle
 
 from mercer.kernels import Anova, Columns, Laplacian, Periodic, Product, Radial, Scaled, Standardised, Sum
 
-EVEN = 0.9  # share of the gaps along a time axis that are like most of them
+EVEN = 0.9  # share of the gaps along a time axis that are like most of them, or small multiples of them
+USUAL, MULTIPLE = 0.6, 7  # share of those that are like most of them, as business days are; the largest multiple
+FEW = 600  # rows whose waves are looked at one by one; of more rows, the last ones and means of neighbours
 LEAST_SERIES = 20  # rows below which no season is looked for
 TURNS = 2.0  # times that a period has to be in the data
 POWER = 0.08  # of the variance beside the trend that a wave has to explain, to be tried
@@ -64,10 +66,37 @@ def time_column(X):
         gaps = np.diff(column)
         if (gaps > 0).all() or (gaps < 0).all():
             gaps = np.abs(gaps)
-            typical = np.median(gaps)
-            if np.mean(np.abs(gaps - typical) < 0.25 * typical) >= EVEN:
+            times = gaps / np.median(gaps)
+            even = np.abs(times - np.round(times)) < 0.25  # a weekend is three days, a missing row two steps
+            usual = np.mean(even & (np.round(times) == 1.0))
+            if usual >= USUAL and np.mean(even & (np.round(times) >= 1.0) & (times < MULTIPLE + 0.25)) >= EVEN:
                 return j
     return None
+
+
+def seasons(t, y, most=2):
+    """`periods` of a series in its order, short ones from the last rows and long ones from means over neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection.kernels_search.columns import seasons
+    >>> t = np.arange(1500.0)
+    >>> [round(p) for p in seasons(t, np.sin(2 * np.pi * t / 365) + np.sin(2 * np.pi * t / 7))]
+    [7, 363]
+    """
+    if len(t) <= FEW:
+        return periods(t, y, most)
+    size = -(-len(t) // FEW)
+    wide = int(np.clip(3 * size, FEW // 10, FEW // 2))  # rows: where long ends and short begins
+    blocks = np.arange(0, len(t) - size + 1, size)
+    long = periods(*(np.add.reduceat(v[: blocks[-1] + size], blocks) / size for v in (t, y)), most)
+    window = np.ones(wide)
+    slow = np.convolve(y[-FEW:], window, "same") / np.convolve(np.ones(FEW), window, "same")
+    short = periods(t[-FEW:], y[-FEW:] - slow, most)
+    gap = np.ptp(t[-FEW:]) / (FEW - 1)
+    short, long = [p for p in short if p < wide * gap], [p for p in long if p >= wide * gap]
+    return [*short[:1], *long[:1], *short[1:], *long[1:]][:most]
 
 
 def periods(t, y, most=2):

@@ -6,10 +6,11 @@ import numpy as np
 
 from mercer.selection.kernels_search import grow
 from mercer.selection.kernels_search.candidate import Candidate
-from mercer.selection.kernels_search.columns import periods, time_column
-from mercer.selection.kernels_search.searching import GAIN, LevelSearch
+from mercer.selection.kernels_search.columns import TURNS, seasons, time_column
+from mercer.selection.kernels_search.searching import FIRST, GAIN, LevelSearch
 
 MOST_PARTS = 4  # that are added along time
+CYCLES = 4  # of the longest period, that the first level looks back
 
 
 def with_inputs(rows, X):
@@ -26,8 +27,24 @@ class VectorSearch(LevelSearch):
         super().__init__(with_inputs(rows, (rows.X - unit[0]) / unit[1]), level, order, record)
         self.d, self.periods = rows.d, []
         self.time = time_column(self.rows.X) if in_time else None
-        if self.time is not None:  # rows at random of a series would be another one: the last it is
-            self.order = np.arange(rows.n)[::-1]
+        if self.time is not None:
+            self._look_along()
+
+    def _look_along(self):
+        """Find the periods, and the order of the rows: the last first, for rows at random would be another series.
+
+        Where a period is longer than the last rows show, half of the first level are rows further back.
+        """
+        n, t = self.rows.n, self.rows.X[:, self.time]
+        forward = np.argsort(t, kind="stable")
+        self.periods = seasons(t[forward], self.rows.y.mean(axis=1)[forward])
+        self.gap = float(np.median(np.diff(t[forward])))
+        self.order = np.arange(n)[::-1]
+        known = np.abs(t - t[-1])  # from the last row
+        if n > FIRST and max(self.periods, default=0.0) > known[-FIRST] / TURNS:
+            near, far = FIRST // 2, int(np.sum(known <= CYCLES * max(self.periods)))
+            back = np.unique(np.linspace(n - far, n - near - 1, near).astype(int))
+            self.order = np.concatenate([np.arange(n - near, n), back, np.setdiff1d(np.arange(n - near), back)[::-1]])
 
     def _first(self, level):
         """All families on the first level, and what grows from each."""
@@ -45,10 +62,7 @@ class VectorSearch(LevelSearch):
 
     def _along(self, level):
         """Parts along time, added while they pay."""
-        t = level.rows.X[:, self.time]
-        self.periods = periods(t, level.rows.y.mean(axis=1))
-        gap = float(np.median(np.abs(np.diff(np.sort(t)))))
-        parts = grow.parts_along(self.time, self.d, self.periods, gap, level.variance)
+        parts = grow.parts_along(self.time, self.d, self.periods, self.gap, level.variance)
         begun = [Candidate(name, parts[name]) for name in ("slow trend", "bending trend")]
         begun = [self._try(level, one, level.fresh(one.kernel)) for one in begun]
         first = self.best(1)[0]  # what time ends is the growth of the others
