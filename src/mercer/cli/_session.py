@@ -18,7 +18,7 @@ class Session:
         self.live = wanted and sys.stderr.isatty()
         self.count, self.finished, self.ticks = 1, 0, 0  # searches in all, those that have ended, evaluations since
         self.told: set = set()
-        self.warnings, self.started = [], getattr(settings, "began", time.perf_counter())
+        self.warnings, self.started = [], vars(settings).get("began", time.perf_counter())
         self.names = {}  # of hyper-parameters, in the words of the table
         self._caught = warnings.catch_warnings(record=True)
 

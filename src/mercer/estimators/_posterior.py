@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import _large_process as process
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_removed, generator, shared_noise
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
@@ -55,14 +54,14 @@ class PosteriorEstimator(LinearEstimator):
 
     def state(self):
         """{name: value} of the parameters and of all that was learnt: what a file keeps."""
-        fitted = {"posterior": self._posterior, "mixture": self._mixture} if "_rows" in self.__dict__ else {}
-        return super().state() | fitted
+        own = {"posterior": self._posterior, "mixture": self._mixture} if "_rows" in self.__dict__ else {}
+        return super().state() | own
 
     def _restore(self, state):
         if "posterior" in state:
             self._posterior, self._mixture = state.pop("posterior"), state.pop("mixture")
             every, shape = [self._posterior, *(self._mixture.posteriors if self._mixture else [])], state["rows"].shape
-            if any(one.rows.shape != shape for one in every):
+            if {one.rows.shape for one in every} != {shape}:
                 raise ValueError(f"{type(self).__name__}.posterior is not that of its rows, of shape {shape}.")
         super()._restore(state)
 
@@ -290,8 +289,8 @@ class PosteriorEstimator(LinearEstimator):
         X = self._new_rows(X)
         if not (isinstance(X, np.ndarray) and X.ndim == 2):
             raise TypeError(f"{self.kernel_!r} reads objects, which have no derivative.")
-        found = self._process().slopes(X)
-        return self._shaped(found.d_mean), self._per_row(found.d_std, 2)
+        slopes = self._process().slopes(X)
+        return self._shaped(slopes.d_mean), self._per_row(slopes.d_std, 2)
 
     def _per_row(self, values, axes):
         """Values that all targets share, or those of a mixture, which have an axis of targets more."""
@@ -377,17 +376,10 @@ class PosteriorEstimator(LinearEstimator):
             return self._take_over(process.local.changed(self, rows))
         fitted, solver = copy.copy(self), choose("cholesky", rows.n, rows.d, **self._limits(rows))[0]
         fitted._posterior, afresh = self._posterior.changed(rows, points, solver)
-        if self._mixture is not None:
-            fitted._mixture = self._mixture.changed(rows, points, solver)[0]
+        fitted._mixture = None if self._mixture is None else self._mixture.changed(rows, points, solver)[0]
         fitted._publish(self._flat, np.ndim(self.noise_) == 1)
-        said = {"updates": self.fit_report_.get("updates", 0) + 1, "factored_afresh": afresh, **rows.counts()}
-        said["log_marginal_likelihood"] = fitted.log_marginal_likelihood_value_
-        fitted.fit_report_ = FitReport({**self.fit_report_, **said})
-        if afresh:
-            fitted.fit_report_.update(fitted._posterior.inverse.info)
-        else:  # the factor was walked to, and nothing of this was estimated again
-            for stale in ("condition", "accuracy", "residual"):
-                fitted.fit_report_.pop(stale, None)
+        said = {"log_marginal_likelihood": fitted.log_marginal_likelihood_value_, **rows.counts()}
+        fitted.fit_report_ = self.fit_report_.after_change(said, fitted._inverse().info if afresh else None)
         return self._take_over(fitted)
 
     def _inverse(self):

@@ -73,9 +73,7 @@ def _drawn(K, m, rng, order, tol, dtype):
         H = np.asarray(K.restrict(proposed).dense(), dtype=float)
         H -= (F[:k, proposed].T @ F[:k, proposed]).astype(float)
         stay, T = _kept(H, left[proposed], chance, floor, m - k)
-        if not len(
-            stay
-        ):  # H is as it was: what is left, without the rounding of the sums, or they are proposed for ever
+        if not len(stay):  # H is as it was: without the rounding of the sums, or they are proposed for ever
             left[proposed] = np.where(H.diagonal() > floor, H.diagonal(), 0.0)
             continue
         new = proposed[stay]
