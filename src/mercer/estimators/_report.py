@@ -29,7 +29,7 @@ class FitReport(dict):
         return cls(state["items"])
 
     def after_change(self, said, info=None):
-        """The report once rows joined or left: what is known of them, and the ``info`` of a factor that was made afresh.
+        """The report once rows joined or left: what is known of them, and the ``info`` of a factor that was made anew.
 
         Of a factor that was walked to nobody has estimated the condition or the error.
         """
