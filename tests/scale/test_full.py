@@ -105,6 +105,8 @@ def test_blocks_solve_the_system(data, rng, scaled):
     np.testing.assert_allclose(B - K @ found.X - lam * found.X, found.R, atol=1e-8)
     assert np.sqrt(np.mean(found.R[:, 0] ** 2)) < 1e-3 and not found.cut and found.passes < 60
     assert not by_blocks(K, lam, B, 1, 1e-3, Clock(1e-9)).passes > 1
+    assert by_blocks(K, lam, B, 1, 1e-3, Clock(60.0), last=1e3).cut
+    assert not by_blocks(K, lam, B, 1, 1e-3, Clock(60.0), last=1.0).cut
 
 
 def test_rough_kernels_with_little_noise_go_by_blocks(data, monkeypatch):

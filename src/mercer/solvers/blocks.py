@@ -32,7 +32,7 @@ class Blocks(NamedTuple):
     cut: bool
 
 
-def by_blocks(K, lam, B, columns, goal, clock, seed=0):
+def by_blocks(K, lam, B, columns, goal, clock, seed=0, last=None):
     """`Blocks` with (K + λI) X = B, until the rms of what is left of the first columns is below a goal.
 
     A step draws rows b, solves (K_bb + λI) s = r_b, and takes (K + λI)_{:b} s from the residuals r: in the norm of
@@ -50,6 +50,8 @@ def by_blocks(K, lam, B, columns, goal, clock, seed=0):
     clock : Clock
     seed : int, default=0
         Of the rows of each block.
+    last : float, default=None
+        Seconds that the end takes; None is four passes as long as these steps.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def by_blocks(K, lam, B, columns, goal, clock, seed=0):
     while _worth(course, goal) and not cut:
         order = rng.permutation(n)
         for i in range(0, n, size):
-            if steps and not clock.fits(seconds * (1.0 + FINAL * n / size)):
+            if steps and not clock.fits(seconds + (FINAL * seconds * n / size if last is None else last)):
                 cut = True
                 break
             started, rows = time.monotonic(), np.sort(order[i : i + size])

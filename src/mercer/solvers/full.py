@@ -60,7 +60,7 @@ def seconds_of(K, columns, prepare):
     """
     some = np.arange(min(K.n, max(FEW, K.n // PART)))
     part, V, took = K.restrict(some), np.ones((len(some), columns)), []
-    for _ in range(2):  # the first may load what it needs
+    for _ in range(4):  # the first may load what it needs, another may be disturbed
         started = time.monotonic()
         part @ V
         took.append(time.monotonic() - started)
@@ -190,8 +190,10 @@ class _Steps:
         self.passes, self.seconds, self.cut = 0.0, seconds, False
 
     def blocks(self, B, t, goal):
-        found = by_blocks(self._K, self._lam, B, t, 0.5 * goal, self._clock)
-        self.passes, self.seconds, self.cut = self.passes + found.passes, found.seconds, found.cut
+        last = LAST * self.seconds or None  # one step, that loads what it needs, says little of products
+        found = by_blocks(self._K, self._lam, B, t, 0.5 * goal, self._clock, last=last)
+        self.passes, self.cut = self.passes + found.passes, found.cut
+        self.seconds = self.seconds or found.seconds
         return found.X
 
     def gradients(self, B, t, goal):
