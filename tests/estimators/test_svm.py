@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from contract import assert_passes
 from mercer import SVR, svr_path
 from mercer.dual import _search, working_set
-from mercer.estimators import svm
+from mercer.estimators import svm, svm_fit
 from mercer.kernels import Gaussian, Linear, Pairwise, Precomputed
 
 
@@ -303,3 +303,17 @@ def test_bad_paths_are_refused(rng):
         svr_path(Gaussian(1.0), X, y[:3], [1.0])
     with pytest.raises(ValueError, match="sample_weight"):
         svr_path(Gaussian(1.0), X, y, [1.0], sample_weight=-np.ones(20))
+
+
+def test_every_target_has_its_share_of_the_time(monkeypatch):
+    """The first target had all of it."""
+    budgets, plain = [], svm_fit.fit_target
+
+    def fit_target(*arguments, clock, **options):
+        budgets.append(clock.left)
+        return plain(*arguments, clock=clock, **options)
+
+    monkeypatch.setattr("mercer.estimators.svm.fit_target", fit_target)
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    SVR(Gaussian(1.0), C=1.0, epsilon=0.1, time_budget=60.0).fit(X, np.column_stack([X, X[:, 0]]))
+    assert 15 < budgets[0] <= 20 and 25 < budgets[1] <= 30 and budgets[2] > 50

@@ -325,6 +325,14 @@ class TestLongSeries:
         assert time_column(np.cumsum(rng.integers(1, 3, 300)).astype(float)[:, None]) is None
 
 
+def test_it_says_on_how_many_rows_kernels_were_compared(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((90, 2))
+    y = X[:, 0] + 0.1 * np.random.default_rng(1).standard_normal(90)
+    assert search_kernels(X, y, time_budget=20).result().message.endswith(" kernels on all rows.")
+    monkeypatch.setattr(kernels_search.searching, "MOST_ROWS", 50)
+    assert search_kernels(X, y, time_budget=20).result().message.endswith(" kernels on 50 of 90 rows.")
+
+
 class TestBadInput:
     """Refused in words, before the search begins."""
 

@@ -176,9 +176,11 @@ class SVR(base.KernelRegressor):
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "clock": self._clock}
-        weight, constant = rows.weights(), base.named_trend(self) is not None
-        found = [fit_target(K, t, weight, C, epsilon, self.nu, constant, **options) for t in rows.y.T]
+        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory}
+        weight, constant, found = rows.weights(), base.named_trend(self) is not None, []
+        for j, t in enumerate(rows.y.T):
+            clock = self._clock.part(1.0 / (rows.t - j))  # or the first would leave the others nothing
+            found.append(fit_target(K, t, weight, C, epsilon, self.nu, constant, clock=clock, **options))
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
         every = base.conventions(self.lam_, rows.total)

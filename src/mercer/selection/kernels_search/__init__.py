@@ -165,6 +165,6 @@ def _searched(rows, level, order, record, criterion, names, keep, in_time):
         one.kernel = in_units(one.kernel, centre, scale) if vectors else one.kernel
         one.words = in_words(one.kernel, names if vectors else None, scale)
     if not isinstance(search, VectorSearch) or search.time is None:
-        return KernelSearch(candidates, criterion, record, status)
+        return KernelSearch(candidates, criterion, record, status, rows.n)
     found = [float(p * scale[search.time]) for p in search.periods]
-    return KernelSearch(candidates, criterion, record, status, True, found)
+    return KernelSearch(candidates, criterion, record, status, rows.n, True, found)

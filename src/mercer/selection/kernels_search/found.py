@@ -9,6 +9,7 @@ from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
 
 ENDED, SO_FAR, CHOSEN = "the search was ended by its ", "; so far: ", "; chosen among "
+ON = " kernels on "
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -27,6 +28,8 @@ class KernelSearch:
         The leaderboard of those that were carried on to all rows, the best first.
     value_ : float
         The criterion of the best.
+    n : int
+        Rows that there were; those on which a candidate was compared are its ``rows``.
     series : bool
         Whether the rows are a series along a column.
     periods_ : list of float
@@ -49,9 +52,9 @@ class KernelSearch:
     True
     """
 
-    def __init__(self, candidates, criterion, record, status, series=False, periods=()):
+    def __init__(self, candidates, criterion, record, status, n, series=False, periods=()):
         self.candidates_, self.criterion, self.status = candidates, criterion, status
-        self.series, self.periods_ = series, list(periods)
+        self.n, self.series, self.periods_ = n, series, list(periods)
         self.seconds, self.evaluations = record.seconds, len(record.history)
         self.optimism_, self._history, self._failed = None, record.history, record.failed
 
@@ -81,7 +84,8 @@ class KernelSearch:
         found = [SearchResult(one.kernel, one.lam, one.value, message=one.words, **own) for one in self.candidates_]
         best = found[0]
         best.status, best.history, best.failed, best.candidates = self.status, self._history, self._failed, found
-        return said(best, self.words_)
+        seen = self.candidates_[0].rows
+        return said(best, self.words_, "all rows" if seen == self.n else f"{seen} of {self.n} rows")
 
     def judged(self, rows, folds, search):
         """Itself, with ``optimism_``: in each fold the choice on all rows less a choice without the fold.
@@ -123,9 +127,9 @@ class KernelSearch:
         return "\n".join(lines)
 
 
-def said(best, words):
-    """The result of a search over kernels with its message: the best in words, and how it ended."""
-    best.message = f"{words}{CHOSEN}{len(best.candidates)} kernels on all rows."
+def said(best, words, rows):
+    """The result of a search over kernels with its message: the best in words, on which rows, and how it ended."""
+    best.message = f"{words}{CHOSEN}{len(best.candidates)}{ON}{rows}."
     if best.status != "ok":
         best.message = f"{ENDED}{best.status.replace('_', ' ')}{SO_FAR}{best.message}"
     return best
@@ -148,9 +152,10 @@ def in_columns(best, names, scale, spread):
     spread : ndarray of shape (d,)
         Standard deviations of the columns of X.
     """
+    rows = best.message.split(ON)[-1].rstrip(".")
     for one in best.candidates:
         one.message = in_words(in_units(one.kernel, np.zeros(len(scale)), scale), names, scale * spread)
-    return said(best, best.candidates[0].message)
+    return said(best, best.candidates[0].message, rows)
 
 
 def predicted(kernel, lam, rows, held):

@@ -42,6 +42,8 @@ def families(d):
         ("rough interactions", 1.0 * Anova(2.0, 1.0 / d, "exponential"), True, False),
         ("Exponential", 1.0 * Exponential(2.0 * typical), True, False),
         ("Gaussian", 1.0 * Gaussian(typical), True, False),
+        ("Matern52", 1.0 * Matern52(typical), True, False),
+        ("quadratic", 1.0 / d**2 * Polynomial(2, float(d)), False, False),  # lines and squares of the same size
     ]
 
 
