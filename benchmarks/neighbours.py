@@ -3,7 +3,7 @@
     python benchmarks/neighbours.py DATA [row ...]
 
 DATA is the folder with ``uci/`` and ``large/``; rows: modis, modis_gpboost, kin40k, protein, bike, vnngp_NAME, million,
-fourier, fourier_learnt, fourier_large, full_NAME, budget_NAME.
+fourier, fourier_learnt, fourier_large, full_NAME, budget_NAME, picture.
 Times of the rows are to be compared only where they come from one run on a machine that does nothing else.
 """
 
@@ -72,6 +72,37 @@ def modis(folder):
     told("modis", **{name: f"MAE {a}, RMSE {b}, CRPS {c}" for name, (a, b, c) in PUBLISHED.items()})
     model = GaussianProcessRegressor(1.0 * Exponential([1.0, 1.0]), approximation=Neighbours())
     fitted("modis", model, *modis_data(folder))
+
+
+def picture(folder, to="docs/images/neighbours_modis.png"):
+    """The map of docs/neighbours.md: as measured, with the gaps filled, and how sure that is."""
+    import matplotlib.pyplot as plt
+
+    X, y, Z, _ = modis_data(folder)
+    model = GaussianProcessRegressor(1.0 * Exponential([1.0, 1.0]), approximation=Neighbours()).fit(X, y)
+    mean, std = model.predict(Z, return_std=True)
+    edges = [np.unique(np.concatenate([X[:, j], Z[:, j]])) for j in (0, 1)]
+
+    def lattice(P, values):
+        found = np.full((len(edges[1]), len(edges[0])), np.nan)
+        found[np.searchsorted(edges[1], P[:, 1]), np.searchsorted(edges[0], P[:, 0])] = values
+        return found
+
+    measured, sure = lattice(X, y), lattice(Z, std)
+    filled = np.where(np.isfinite(measured), measured, lattice(Z, mean))
+    figure, axes = plt.subplots(1, 3, figsize=(13, 3.2), sharey=True, layout="constrained")
+    box = [edges[0][0], edges[0][-1], edges[1][0], edges[1][-1]]
+    shown = {"extent": box, "origin": "lower", "aspect": 1.25, "interpolation": "nearest"}
+    limits = {"vmin": float(y.min()), "vmax": float(y.max()), "cmap": "inferno"}
+    for axis, values, title in zip(axes, (measured, filled), ("measured", "gaps filled"), strict=False):
+        image = axis.imshow(values, **shown, **limits)
+        axis.set(title=title, xlabel="longitude, °")
+    figure.colorbar(image, ax=axes[:2], label="temperature, °C")
+    image = axes[2].imshow(sure, **shown, cmap="viridis")
+    axes[2].set(title="standard deviation in the gaps", xlabel="longitude, °")
+    axes[0].set_ylabel("latitude, °")
+    figure.colorbar(image, ax=axes[2], label="°C")
+    figure.savefig(to, dpi=110)
 
 
 def modis_gpboost(folder):
@@ -270,11 +301,12 @@ ROWS = {
     "fourier_large": fourier_large,
     "modis": modis,
     "modis_gpboost": modis_gpboost,
+    "picture": picture,
     "million": million,
 }
 ROWS |= {f"{way.__name__}_{name}": way(name) for way in (full, budget) for name in ("protein", "kin40k")}
 ROWS |= {name: table(name) for name in SIZES} | {f"vnngp_{name}": vnngp(name) for name in SIZES}
 
 if __name__ == "__main__":
-    for name in sys.argv[2:] or ROWS:
+    for name in sys.argv[2:] or [name for name in ROWS if name != "picture"]:
         ROWS[name](sys.argv[1])
