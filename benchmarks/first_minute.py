@@ -21,7 +21,9 @@ from scale import told
 def mercer(*arguments):
     """Seconds of a command, and its first lines."""
     started = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "mercer", *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-m", "mercer", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
     return time.perf_counter() - started, done.stdout
 
 

@@ -8,8 +8,9 @@ import pytest
 
 import mercer
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks
-from mercer.exceptions import NumericalWarning
+from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.kernels import Gaussian, Matern32
+from mercer.primal import squared
 from mercer.sources import Arrays
 
 
@@ -133,3 +134,17 @@ def test_a_factor_for_each_lam_gives_what_one_reduction_gives(rng, monkeypatch):
     assert found[0][3] == pytest.approx(found[1][3], rel=0.3)
     error = [float(np.mean(one[0] ** 2)) for one in found]
     assert error[0] == pytest.approx(error[1], rel=0.01)
+
+
+def test_sums_that_allow_no_lam_near_the_guess_lead_to_a_larger_one(rng, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.normal.DIRECT", 10)
+    known, limit = squared.loo_values, 10.0
+
+    def values(fit, lams):
+        if lams[0] < limit:
+            raise NotPositiveDefinite("rounded off")
+        return known(fit, lams)
+
+    monkeypatch.setattr(squared, "loo_values", values)
+    made = KernelRidge(Matern32(1.0), criterion="loo", optimize="lam", approximation=Landmarks(40))
+    assert quiet(made, *data(rng, 800)).lam_ >= limit / 4

@@ -218,9 +218,11 @@ def _stepped(fit, values, near):
                 tried[at] = np.inf
         return tried[at]
 
-    value(lam)
+    while not np.isfinite(value(lam)) and lam < 10.0 * top:  # sums in float32 may need a much larger one
+        lam = min(16.0 * lam, 10.0 * top)
+    most = len(tried) + STEPS
     for factor in (4.0, 0.25):
-        while len(tried) < STEPS and value(lam * factor) < tried[lam]:
+        while len(tried) < most and value(lam * factor) < tried[lam]:
             lam = float(np.clip(lam * factor, floor, 10.0 * top))
             if lam in (floor, 10.0 * top):
                 break
