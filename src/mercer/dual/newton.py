@@ -8,13 +8,12 @@ are wrong and steps short; there the curvature is raised to a part of the larges
 majorises.
 """
 
-import math
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer import _machine
+from mercer._clock import Clock
 from mercer.gram import DenseGram
 from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
@@ -148,9 +147,8 @@ class Certified(Newton):
 
     def run(self, max_iter, time_budget, callback=None):
         """Climb, and return the solution."""
-        deadline = math.inf if time_budget is None else time.perf_counter() + time_budget
         told = None if callback is None else lambda way: callback(way.iterations, way.violated)
-        self.climb(max_iter, deadline, told)
+        self.climb(max_iter, Clock(time_budget), told)
         if self.violated <= self.tol:
             self.status = "converged"
         return self.solution()
