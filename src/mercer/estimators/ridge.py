@@ -304,7 +304,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         else:
             K = rows.gram(kernel)
             with few_threads(rows.n):
-                Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
+                Kinv = solver.until(self._clock).resolvent(K, rows.scaled(rows.H))(lam)
                 beta, b = Kinv.regress(rows.scaled(rows.y))
                 norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H), b)
                 self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
