@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dual.reference import interior_point
 from mercer import _threads
 from mercer._loops import dual as compiled
-from mercer.dual import _blocks, _face, _plain, _programme, _search, _store, working_set
+from mercer.dual import _blocks, _face, _interior, _plain, _programme, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
@@ -338,3 +338,13 @@ def test_a_class_in_the_place_of_scikit_learns_is_not_asked(monkeypatch, rng):
     before = compat.SVR(C=10.0).fit(X, X[:, 0]).predict(X)
     monkeypatch.setattr(sklearn.svm, "SVR", compat.SVR)
     np.testing.assert_allclose(compat.SVR(C=10.0).fit(X, X[:, 0]).predict(X), before, atol=1e-3)
+
+
+def test_no_step_of_the_interior_begins_that_would_end_too_late(rng, monkeypatch):
+    n = 60
+    K, y = np.eye(n), rng.standard_normal(n)
+    programme = _programme.Programme(y, np.full(n, 0.1), np.zeros(n), -np.ones(n), np.ones(n), K.diagonal(), True)
+    slow = namedtuple("Rates", "float64")(1.0)  # one multiplication in a second
+    assert _interior.interior(K, programme, _blocks.Effort(seconds=60.0)).steps > 2
+    monkeypatch.setattr(_blocks, "rates", lambda: slow)
+    assert _interior.interior(K, programme, _blocks.Effort(seconds=60.0)).steps == 0

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelInterpolator
-from mercer.exceptions import InfeasibleWarning
+from mercer.exceptions import InfeasibleWarning, NumericalWarning
 from mercer.kernels import Exponential, Gaussian, Linear, Matern32, PolynomialBasis, Precomputed
 
 
@@ -83,3 +83,14 @@ def test_power_function_of_a_given_matrix(rng):
     assert_allclose(model.power_function(K), 0.0, atol=1e-6)
     with pytest.raises(ValueError, match="holds new inputs"):
         model.power_function(K[:3])
+
+
+def test_digits_are_told():
+    X = np.linspace(0.0, 1.0, 40)[:, None]
+    good = KernelInterpolator(Exponential(0.3)).fit(X, np.sin(5 * X[:, 0]))
+    assert good.fit_report_["accuracy"]["fitted"] < 1e-12
+    rough = np.where(np.arange(40) % 2, 1.0, -1.0)  # smooth functions reach it by sums that cancel
+    model = KernelInterpolator(Gaussian(0.08), rank_tol=1e-300)
+    with pytest.warns(NumericalWarning, match=r"digit.* Use KernelRidge\(lam > 0\)"):
+        model.fit(X, rough)
+    assert model.fit_report_["accuracy"]["fitted"] > 1e-6

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.datasets import make_friedman1
 
 import mercer
-from mercer import GaussianProcessRegressor, StackedKernels
+from mercer import GaussianProcessRegressor, StackedKernels, _machine
 from mercer.inference.stacking import log_density_of, moments_of, quantiles_of, stacking_weights
 from mercer.kernels import Gaussian, Matern32
 
@@ -143,3 +143,14 @@ def test_given_kernels_are_in_the_order_of_their_weights():
     model = StackedKernels([Gaussian(0.1), Gaussian(1.0)], [0.3, 0.1], weights=[0.2, 0.8]).fit(X, np.sin(X[:, 0]))
     assert model.kernel_ == Gaussian(1.0) and model.lam_ == 0.1 and model.weights_.tolist() == [0.8, 0.2]
     assert model.lams_ == [0.1, 0.3]
+
+
+def test_factors_of_all_kernels_fit_the_memory_of_the_machine(monkeypatch):
+    small = _machine.Memory(int(4.5 * 8 * 500**2), "the machine")
+    monkeypatch.setattr(_machine, "SMALL", 0)
+    monkeypatch.setattr(_machine, "available_memory", lambda: small)
+    plan = mercer.plan(StackedKernels(), n=500, d=3)
+    assert plan.memory_bytes <= small.bytes and any("kernels are weighed, not 24" in why for why in plan.reasons)
+    many = StackedKernels([Gaussian(0.1 * k) for k in range(1, 9)], [0.1] * 8)
+    with pytest.raises(MemoryError, match="factors of 8 kernels for n = 500 needs .* fewer kernels"):
+        many.fit(np.linspace(0, 1, 500)[:, None], np.linspace(0, 1, 500))

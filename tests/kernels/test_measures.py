@@ -389,3 +389,8 @@ def test_a_list_of_kernels_and_a_length_scale_are_searched(rng):
 def test_an_array_of_rows_is_measures_on_the_line(rng):
     X = rng.standard_normal((5, 8))
     np.testing.assert_allclose(SlicedWasserstein(1, 8)(X), Linear()(np.sort(X, axis=1)) / 8, atol=1e-12)
+
+
+def test_costs_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="costs of a transport must be finite"):
+        transport_plan(np.array([[1.0, np.nan, 2.0]]), np.ones(1), np.full(3, 1 / 3))

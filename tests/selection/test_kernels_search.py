@@ -107,6 +107,7 @@ class TestTables:
         X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
         found = search_kernels(X, y, time_budget=3, nested=3)
         assert 0.0 < found.optimism_ < 1.0 and "looks better than it is" in str(found)
+        assert f"It looks better than it is by {found.optimism_:.3f} nats" in found.result().message
 
     def test_levels_of_rows(self):
         X, y = make_friedman1(1000, n_features=5, noise=1.0, random_state=0)

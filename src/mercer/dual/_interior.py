@@ -44,7 +44,7 @@ def interior(K, programme, budget, total=None):
     """
     work, step = _Interior(K, programme, total), 0
     with np.errstate(all="ignore"):  # a step that is not finite is not taken
-        while step < STEPS and not budget.spent() and work.step():
+        while step < STEPS and not budget.spent(operations=work.operations) and work.step():
             step += 1
             budget.take(1, float(len(K)) ** 3)
     return work.found(step)
@@ -84,6 +84,12 @@ class _Interior:
             self.G = np.column_stack([self.G, np.full(n, np.sqrt(self.rho))])
         self.C = np.array(self.ones)
         self.plain = not (self.ridge.any() or self.shift.any())
+
+    @property
+    def operations(self):
+        """Of the factor of a step: of K + W, or of what a K of low rank leaves."""
+        n = len(self.K)
+        return n**3 / 3.0 if self.G is None else float(n) * self.G.shape[1] ** 2
 
     def found(self, steps):
         """What it is; where α is much larger than its unit, both may be right to tell what is zero or at a bound."""

@@ -8,13 +8,12 @@ are wrong and steps short; there the curvature is raised to a part of the larges
 majorises.
 """
 
-import math
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer import _machine
+from mercer._clock import FOREVER, Clock
 from mercer.gram import DenseGram
 from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
@@ -63,7 +62,7 @@ def solve(K, loss, y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=
         Of max|α + cL′(f)|/max|cL′(f)|. With a factor one more step follows, and the error is about its square.
     max_iter : int, default=100
     time_budget : float, default=None
-        Seconds; looked at between steps.
+        Seconds; looked at between steps, and between products of conjugate gradients.
     start : (alpha, b), default=None
         A solution near by, for instance for another λ.
     **options
@@ -84,9 +83,10 @@ def solve(K, loss, y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=
     >>> found.alpha.round(3), found.status
     (array([0.25, 1.25]), 'converged')
     """
-    system = _System(K, options.get("solver"), options.get("memory"))
+    clock = Clock(time_budget)
+    system = _System(K, options.get("solver"), options.get("memory"), clock)
     way = _SmoothLoss(K, LossLikelihood(loss, y, c), start, system, intercept, tol)
-    return way.run(max_iter, time_budget, options.get("callback"))
+    return way.run(max_iter, clock, options.get("callback"))
 
 
 class LossLikelihood:
@@ -146,11 +146,10 @@ class Certified(Newton):
         self._polished = self.violated <= self.tol
         return None
 
-    def run(self, max_iter, time_budget, callback=None):
+    def run(self, max_iter, clock, callback=None):
         """Climb, and return the solution."""
-        deadline = math.inf if time_budget is None else time.perf_counter() + time_budget
         told = None if callback is None else lambda way: callback(way.iterations, way.violated)
-        self.climb(max_iter, deadline, told)
+        self.climb(max_iter, clock, told)
         if self.violated <= self.tol:
             self.status = "converged"
         return self.solution()
@@ -227,8 +226,8 @@ def step_solver(solver, n, memory=None):
 class _System:
     """The linear system of a step: a factor of the rows that are curved, or conjugate gradients on all rows."""
 
-    def __init__(self, K, solver=None, memory=None):
-        self.K, self.memory, self.solver = K, memory, step_solver(solver, K.n, memory)
+    def __init__(self, K, solver=None, memory=None, clock=FOREVER):
+        self.K, self.memory, self.solver = K, memory, step_solver(solver, K.n, memory).until(clock)
         self.exact, self.tol = not self.solver.iterative, INEXACT[0]
         self.info = {"solver": type(self.solver).__name__.lower(), "products": 0}
         self._fast = self._shared = None

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._clock import Clock
 from mercer._machine import check_memory
 from mercer.dual.newton import Certified, store
 from mercer.inference.softmax import Softmax
@@ -44,7 +45,7 @@ def solve(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, 
     refuse_beyond_memory(n, classes, memory)
     likelihood = Softmax(np.argmax(Y, axis=1), classes, np.broadcast_to(c, n))
     way = _AllClasses(store(K, np.float64, memory), likelihood, intercept, tol)
-    return way.run(max_iter, time_budget)
+    return way.run(max_iter, Clock(time_budget))
 
 
 def refuse_beyond_memory(n, classes, memory=None):

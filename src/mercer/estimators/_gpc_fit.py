@@ -213,4 +213,12 @@ def _warn_of_convergence(model, infos, heavy):
             f"Newton's method has not converged {after} steps: the largest weight times the prior variance of the "
             f"latent function is {heavy:.2g}, and its steps are lost in rounding; divide the weights by their mean"
         )
+    if any(info.get("status") == "time_budget" for info in bad):
+        what = {"laplace": "steps of Newton's method", "ep": "sweeps of expectation propagation", "mcmc": "draws"}
+        warn(
+            f"GaussianProcessClassifier: the time budget of {model.time_budget:g} s was spent {after} "
+            f"{what[model.inference]}, which have not converged. Use a larger time_budget, or fewer rows.",
+            ConvergenceWarning,
+        )
+        return
     warn(f"GaussianProcessClassifier: {text}, or a kernel of smaller amplitude.", ConvergenceWarning)

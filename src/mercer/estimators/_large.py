@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from mercer._warn import warn
-from mercer.estimators._base import check_kernel, conventions, default_kernel
+from mercer.estimators._base import automatic, check_kernel, conventions, default_kernel, given_kernels
 from mercer.estimators._protocol import SEARCHED
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_more_rows, check_X
@@ -111,6 +111,22 @@ def resolve_kernel(kernel, source, default=False):
     kernel = default_kernel(X, block.weight) if default else kernel
     check_kernel(kernel, X)
     return kernel
+
+
+def read_kernels(estimator, source):
+    """The kernels for data that are read; a search over expressions needs the rows as arrays."""
+    if automatic(estimator.kernel):
+        raise ValueError(
+            'kernel="auto" searches over arrays, and these data are read; run search_kernels on a sample of the rows, '
+            "and give kernel_ of what it finds."
+        )
+    return [resolve_kernel(kernel, source, estimator.kernel is None) for kernel in given_kernels(estimator)]
+
+
+def keep_leaderboard(estimator, found):
+    """Keep the kernels that a search compared, and its words, in the result of the fit that went on from there."""
+    if found is not None and estimator.selection_ is not None:
+        estimator.selection_.candidates, estimator.selection_.message = found.candidates, found.message
 
 
 def settled_on(estimator, kernels, source):

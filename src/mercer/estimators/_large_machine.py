@@ -7,7 +7,7 @@ import numpy as np
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
-from mercer.estimators._base import conventions, given_kernels, named_trend
+from mercer.estimators._base import conventions, named_trend
 from mercer.estimators._labels import number_labels
 from mercer.estimators.validation import seed_of
 from mercer.gram import Rows
@@ -46,7 +46,7 @@ class LabelSigns:
 def read_machine(estimator, loss, X, y, sample_weight):
     """(source, kernels, flat) of data that are read; labels are found in one reading."""
     source, flat = large.read(estimator, X, y, sample_weight)
-    kernels = [large.resolve_kernel(k, source, estimator.kernel is None) for k in given_kernels(estimator)]
+    kernels = large.read_kernels(estimator, source)
     if loss.classification:
         if source.t != 1:
             raise ValueError(f"labels are one column; got {source.t}.")

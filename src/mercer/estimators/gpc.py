@@ -193,7 +193,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         self.kernel_ = kernels[0] if self.selection_ is None else self.selection_.kernel
         self.row_weight_ = rows.to_rows(rows.row_weight, 0.0)
         self.points_, self.point_index_ = self.kernel_.retain(rows.X), rows.point_index()
-        self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X), self.memory)
+        self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X), self.memory, self._clock)
         losses = self._set_results(rows)
         self._posterior.release()
         self._report(rows, losses, coupled)

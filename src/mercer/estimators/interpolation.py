@@ -20,6 +20,7 @@ from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.selection.judging import RowsLeftOut
+from mercer.solvers.fitted import examine_interpolant
 from mercer.solvers.pivoted import ARRAYS, pivoted_cholesky, squared_power
 from mercer.solvers.plan import choose, cores_for, plan_arrays
 
@@ -81,7 +82,7 @@ class KernelInterpolator(KernelRegressor):
     selection_ : SearchResult
         With a criterion: how the kernel was chosen, and how surely.
     fit_report_ : FitReport
-        Rank, condition of the pivots, infeasibility, time.
+        Rank, condition of the pivots, accuracy (relative errors to be expected), infeasibility, time.
 
     Examples
     --------
@@ -161,7 +162,12 @@ class KernelInterpolator(KernelRegressor):
         diagonal = factor.inverse_diagonal
         residual[factor.pivots] = alpha * scale / np.where(diagonal > 0, diagonal, np.nan)[:, None]
         self.loo_residuals_ = self._shaped(residual)
+        accuracy = None
+        if rank:
+            K = TiledGram(kernel, take(X, factor.pivots))
+            accuracy = examine_interpolant(K, factor.condition, alpha, target[factor.pivots], norm)._asdict()
         said = {"kernel": repr(kernel), "rows": len(y), "rank": rank, "condition": factor.condition}
+        said["accuracy"] = accuracy
         self.fit_report_.update(said, feasible=self.feasible_, infeasibility=self.infeasibility_)
         if not self.feasible_:
             warn(

@@ -222,15 +222,14 @@ class KernelMachine(ProgressSupport, FittedMachine):
             kernels = large.settled_on(self, kernels, Arrays(rows.X, rows.y, rows.weight))
         if self.plan_.landmarks:
             source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
-            return fit_machine(self, source, kernels, flat, loss, rule)
+            fit_machine(self, source, kernels, flat, loss, rule)
+            return large.keep_leaderboard(self, model and model.selection_)
         columns = self._columns(loss, rows.y, rows.weights())
         columns.refuse_beyond_memory()
         kernel, lam, starts = kernels[0], 1.0 if self.lam is None else self.lam, None
         if rule is not None and not base.too_few(self, rows):
             kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0])
-            if model is not None and model.selection_ is not None:
-                found = model.selection_
-                self.selection_.candidates, self.selection_.message = found.candidates, found.message
+            large.keep_leaderboard(self, model and model.selection_)
         elif np.ndim(lam):
             raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
         found = columns.fit(columns.gram(kernel, rows.X), lam, starts, self._clock)

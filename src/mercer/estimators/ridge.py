@@ -174,11 +174,12 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
         if self.plan_.landmarks:
             source = Arrays(X, y / rows.unit, weight)
-            kernels = large.settled_on(self, kernels, source)
+            kernels, found = large.settled_on(self, kernels, source), None
             if base.automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
                 found = searched(self, rows, rule, clock=self._search_clock())
-                kernels, lam = [found.kernel_], found.lam_
-            return self._fit_landmarks(source, kernels, lam, flat, rows)
+                kernels, lam, found = [found.kernel_], found.lam_, found.result()
+            self._fit_landmarks(source, kernels, lam, flat, rows)
+            return large.keep_leaderboard(self, found)
         kernel = kernels[0]
         if rule is not None and not base.too_few(self, rows):
             kernel, lam = self._select(kernels, rows, lam, rule, solver)
@@ -206,7 +207,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
     def _fit_source(self, X, y, sample_weight):
         """Fit what is read, on landmarks."""
         source, flat = large.read(self, X, y, sample_weight)
-        kernels = [large.resolve_kernel(k, source, self.kernel is None) for k in base.given_kernels(self)]
+        kernels = large.read_kernels(self, source)
         if np.ndim(self.lam):
             raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
         self.plan_ = large.source_plan(self, source)
@@ -304,7 +305,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         else:
             K = rows.gram(kernel)
             with few_threads(rows.n):
-                Kinv = solver.resolvent(K, rows.scaled(rows.H))(lam)
+                Kinv = solver.until(self._clock).resolvent(K, rows.scaled(rows.H))(lam)
                 beta, b = Kinv.regress(rows.scaled(rows.y))
                 norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H), b)
                 self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)

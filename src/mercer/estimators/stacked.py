@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
+from mercer._machine import check_memory, within
 from mercer._warn import repeat, warn
 from mercer.estimators._auto import LEAST_ROWS, SECONDS, searchable, searched
 from mercer.estimators._base import automatic, check_kernel, conventions
@@ -197,12 +198,18 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
         work = {kind: LAST * factors * count for kind, count in plan.work.items()}
         need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
-        return solver, replace(plan, memory_bytes=need, work=work), factors
+        if binding:
+            check_memory(need, f"factors of {factors} kernels for n = {n}", self.memory, "fewer kernels or rows")
+        reasons = plan.reasons
+        if automatic(self.kernel) and factors < _usual(n):
+            reasons = (*reasons, f"{factors} kernels are weighed, not {_usual(n)}: memory or time is short of more.")
+        return solver, replace(plan, memory_bytes=need, work=work, reasons=reasons), factors
 
     def _tried(self, n, last):
         """How many kernels are weighed: as many as memory and time allow, a factor taking ``last`` seconds."""
-        tried = next((count for most, count in TRIED if n <= most), FEW_TRIED)
-        tried = min(tried, (self.memory or np.inf) / (8.0 * n**2) - 1.0)
+        tried = _usual(n)
+        room = within(self.memory, (tried + 1) * 8.0 * n**2).bytes
+        tried = min(tried, (np.inf if room is None else room) / (8.0 * n**2) - 1.0)
         tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * CAUTION * last))
         return int(max(tried, 1.0))
 
@@ -365,3 +372,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         y : array-like of shape (m,)
         """
         return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
+
+
+def _usual(n):
+    """How many kernels are weighed for n points where nothing is short."""
+    return next((count for most, count in TRIED if n <= most), FEW_TRIED)

@@ -209,7 +209,8 @@ class SVR(base.KernelRegressor):
     def _select(self, X, y, weight, epsilon):
         """(kernel, C) as the criterion chooses them for the ε-insensitive loss."""
         if self.nu is not None:
-            raise ValueError("criterion chooses C for a given epsilon; with nu, use GridSearchCV.")
+            what = 'kernel="auto"' if base.automatic(self.kernel) else "criterion"
+            raise ValueError(f"{what} chooses C for a given epsilon; with nu, give a kernel and use GridSearchCV.")
         base.as_rule(self)  # what cannot be is refused in this model's name
         from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
 

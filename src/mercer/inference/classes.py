@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer._state import check, check_vectors
 from mercer.gram import DenseGram
 from mercer.inference.elliptical import Draws, elliptical
@@ -124,30 +125,30 @@ class ClassModel:
             value, W = value + C, one if W is None else np.add(W, one, out=W)
         return value, W
 
-    def _approximate(self, inference, K, likelihood, start, tol):
+    def _approximate(self, inference, K, likelihood, start, tol, clock=FOREVER):
         """A Gaussian approximation."""
         sweeps = SWEEPS * self.max_iter
         if inference == "ep":
-            return expectation_propagation(K, likelihood, start=start, max_iter=sweeps, tol=tol)
+            return expectation_propagation(K, likelihood, start=start, max_iter=sweeps, tol=tol, clock=clock)
         approximate = softmax_laplace if inference == "softmax" else laplace
-        return approximate(K, likelihood, start=start, max_iter=self.max_iter, tol=tol)
+        return approximate(K, likelihood, start=start, max_iter=self.max_iter, tol=tol, clock=clock)
 
-    def _one(self, K, j, memory):
+    def _one(self, K, j, memory, clock):
         """The posterior of one problem."""
         likelihood, sweeps = self.likelihoods[j], SWEEPS * self.max_iter
         if self.inference == "quadrature":
             return quadrature(K, likelihood, tol=self.tol, max_iter=sweeps, memory=memory)
         if self.inference == "mcmc":
             options = {"n_samples": self.n_samples, "random_state": self.random_state}
-            return elliptical(K, likelihood, max_iter=sweeps, **options)
+            return elliptical(K, likelihood, max_iter=sweeps, clock=clock, **options)
         index, start = self._starts.get(j, ((), None))
         start = start if len(index) == K.n and self.inference == self._learns_by else None
-        return self._approximate(self.inference, K, likelihood, start, self.tol)
+        return self._approximate(self.inference, K, likelihood, start, self.tol, clock)
 
-    def fit(self, K, memory=None):
-        """Return the posterior of every problem for a Gram of all rows, within so many bytes."""
-        K = self.gram(K)
-        parts = [self._one(K, j, memory) for j in range(len(self.likelihoods))]
+    def fit(self, K, memory=None, clock=FOREVER):
+        """Return the posterior of every problem for a Gram of all rows, within so many bytes and so much time."""
+        K, count = self.gram(K), len(self.likelihoods)
+        parts = [self._one(K, j, memory, clock.part(1.0 / (count - j))) for j in range(count)]
         return ClassPosterior(parts, self.inference, self.constant)
 
     def exact(self, K, gradient, memory=None):

@@ -3,16 +3,19 @@
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._clock import FOREVER
 from mercer._threads import few_threads
 from mercer.inference.diagnostics import ess, rhat
+from mercer.inference.mode import LATE
 from mercer.inference.nodes import Measure, NodePosterior
 
 CHAINS = 4
 TURNS = 200
+LEAST = 30  # draws of a chain, the forgotten ones too, that are made in any case
 SHOWN = 50  # quantities whose R̂ and effective size are computed
 
 
-def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, max_iter=200):
+def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, max_iter=200, clock=FOREVER):
     """Draws of p(f | y) ∝ p(y | f) N(f | 0, K): on ellipses of the Gaussian that EP finds, by slices of the rest.
 
     Parameters
@@ -25,6 +28,8 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, 
     random_state : int, default=0
     max_iter : int, default=200
         Of expectation propagation.
+    clock : Clock, default=FOREVER
+        When to end with the draws there are; the first third of them is then forgotten.
 
     Returns
     -------
@@ -44,20 +49,22 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, 
     True
     """
     rng = np.random.default_rng(random_state)
-    measure = Measure(K, likelihood, max_iter)
+    measure = Measure(K, likelihood, max_iter, clock=clock.part(0.5))
     with few_threads(K.n):
-        eps, turns = _chains(measure, n_samples, chains, rng)
-        log_z, error = _evidence(measure, chains * n_samples, rng)
+        eps, turns = _chains(measure, n_samples, chains, rng, clock)
+        log_z, error = _evidence(measure, eps.shape[0] * eps.shape[1], rng)
     shown = _watched(measure, eps)
     info = {
         "chains": chains,
-        "draws": n_samples,
+        "draws": eps.shape[1],
         "ess": float(np.min(ess(shown))),
         "rhat": float(np.max(rhat(shown))),
         "evidence_error": error,
         "evaluations": turns,
-        "iterations": n_samples + n_samples // 2,
+        "iterations": eps.shape[1] + eps.shape[1] // 2,
     }
+    if eps.shape[1] < n_samples:
+        info |= LATE
     info["converged"] = bool(info["rhat"] < 1.05 and info["ess"] > 100.0)
     flat = eps.reshape(-1, measure.rank)
     weight = np.full(len(flat), 1.0 / len(flat))
@@ -87,7 +94,7 @@ def _watched(measure, eps):
     return np.concatenate([f[:, :, rows], measure.likelihood.value(f)[:, :, None]], axis=2)
 
 
-def _chains(measure, draws, chains, rng):
+def _chains(measure, draws, chains, rng, clock):
     """ε of the kept draws, (chains, draws, rank), and how often the likelihood was evaluated."""
     rank, G, warm = measure.rank, measure.G, draws // 2
     state = rng.standard_normal((chains, rank))
@@ -115,8 +122,10 @@ def _chains(measure, draws, chains, rng):
                 break
             low, high = np.where(open_ & (angle < 0), angle, low), np.where(open_ & (angle >= 0), angle, high)
             angle = np.where(open_, rng.uniform(low, high), angle)
-        if i >= 0:
-            out[:, i] = state
+        out[:, i % draws] = state  # those to be forgotten stand where the last ones will
+        made = warm + i + 1
+        if LEAST <= made < warm + draws and clock.spent:
+            return out[:, np.arange(made // 3 - warm, i + 1) % draws], turns
     return out, turns
 
 

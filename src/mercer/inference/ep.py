@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer._threads import few_threads
 from mercer.inference.laplace import laplace
+from mercer.inference.mode import LATE
 from mercer.inference.sites import SitePosterior
 from mercer.solvers.coupled import site_inverse
 from mercer.solvers.stacked import solve_each
@@ -14,7 +16,7 @@ MEMORY = 8  # earlier sweeps that Anderson's mixing looks at
 RIDGE = 1e-10
 
 
-def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8):
+def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8, clock=FOREVER):
     """log Z ≈ Σᵢ log cᵢ + log ∫ N(f | 0, K) Πᵢ exp(νᵢ fᵢ − ½ τᵢ fᵢ²) df, sites that keep the moments of each fᵢ.
 
     At the fixed point log Z does not change with the sites, so that ∂ log Z/∂K is that at fixed ones.
@@ -33,6 +35,8 @@ def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8
         Most sweeps, each with one factorisation.
     tol : float, default=1e-8
         Largest change of a mean in a sweep, relative to 1 + max |f|, and of the log of a variance.
+    clock : Clock, default=FOREVER
+        When to end where it is, after one sweep at least.
 
     Returns
     -------
@@ -53,16 +57,20 @@ def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8
     0.5
     """
     with few_threads(K.n):
-        state = _Sites(K, likelihood, *(_from_laplace(K, likelihood) if start is None else start.T))
+        state = _Sites(K, likelihood, *(_from_laplace(K, likelihood, clock) if start is None else start.T))
         for _ in range(max_iter):
+            began = clock.seconds
             if state.sweep() <= tol:
+                break
+            if not clock.fits(clock.seconds - began):  # the next sweep takes about as long
+                state.late = True
                 break
         return state.posterior(tol)
 
 
-def _from_laplace(K, likelihood):
-    """The sites of Laplace's approximation."""
-    found = laplace(K, likelihood, tol=1e-3)
+def _from_laplace(K, likelihood, clock):
+    """The sites of Laplace's approximation, which has half of the time at most."""
+    found = laplace(K, likelihood, tol=1e-3, clock=clock.part(0.5))
     return found.s**2, found.nu
 
 
@@ -73,6 +81,7 @@ class _Sites:
         self.K, self.likelihood = K, likelihood
         self.tau, self.nu = tau.copy(), nu.copy()
         self.sweeps, self.change, self.damping, self.history = 0, np.inf, DAMPING[0], []
+        self.late = False
         self._refresh()
 
     def _refresh(self):
@@ -139,5 +148,5 @@ class _Sites:
         found = self.current
         evidence = float(np.sum(copies * (log_z + difference)) - 0.5 * found.Binv.logdet() + 0.5 * (self.nu @ f))
         info = {"iterations": self.sweeps, "converged": bool(self.change <= tol), "change": float(self.change)}
-        info["damping"] = self.damping
+        info |= {"damping": self.damping, **(LATE if self.late else {})}
         return SitePosterior(self.K, self.likelihood, found.a, found.s, found.Binv, self.nu, evidence, info, f)

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer._threads import few_threads
 from mercer.inference.mode import Mode
 from mercer.inference.sites import SitePosterior
 from mercer.solvers.coupled import site_inverse
 
 
-def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
+def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8, clock=FOREVER):
     """log Z ≈ −½ âᵀf̂ + log p(y | f̂) − ½ log det(I + √W K √W),  f̂ = K â the maximum of log p(y | f) − ½ fᵀK⁻¹f.
 
     Parameters
@@ -21,6 +22,8 @@ def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
         Most factorisations.
     tol : float, default=1e-8
         Largest change of f in the last step, relative to 1 + max |f|.
+    clock : Clock, default=FOREVER
+        When to end where it is.
 
     Returns
     -------
@@ -39,7 +42,7 @@ def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     """
     with few_threads(K.n):
         a = np.zeros(K.n) if start is None else start
-        return _TwoClasses(K, likelihood, a, start is not None, tol).climb(max_iter).posterior()
+        return _TwoClasses(K, likelihood, a, start is not None, tol).climb(max_iter, clock).posterior()
 
 
 class _TwoClasses(Mode):

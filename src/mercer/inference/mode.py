@@ -6,10 +6,11 @@ subclass. f has shape (n,), or (n, C) for C classes.
 """
 
 import math
-import time
 from abc import ABC, abstractmethod
 
 import numpy as np
+
+from mercer._clock import FOREVER
 
 ARMIJO = 1e-4  # part of the slope that a whole step must gain
 ROUNDING = 1e-13  # of ψ: what it may fall by
@@ -17,6 +18,7 @@ LINE_STEPS = 60
 STALLED = 1e-5  # a last step below this, which rounding did not let us take, is good enough
 SPARED = 60.0  # rows: a factor costs as much as a step with it for every so many
 TRIED = 2.0  # steps that a factor costs as much as: from there on a second step with it is tried in any case
+LATE = {"status": "time_budget"}  # what an approximation says of itself that the clock has ended
 MULTIPLES = np.array([0.0, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0])
 
 
@@ -35,6 +37,8 @@ class Newton(ABC):
         K a.
     b : float or ndarray, default=0.0
     """
+
+    after = 0  # steps that are kept time for, after the climb; one step is then made in any case
 
     def __init__(self, K, likelihood, a, v, b=0.0):
         self.K, self.likelihood = K, likelihood
@@ -59,18 +63,18 @@ class Newton(ABC):
     def _verdict(self):
         """How it ended: "converged", "stalled"; None to go on."""
 
-    def climb(self, max_iter, deadline=math.inf, callback=None):
+    def climb(self, max_iter, clock=FOREVER, callback=None):
         """Step until the verdict, for so many factorisations, until the clock says so, or until a callback does."""
         self.status, took = self._verdict(), 0.0
         while self.status is None:
-            now = time.perf_counter()
+            began = clock.seconds
             if self.factored >= max_iter and self._needs_factor():
                 self.status = "max_iter"
-            elif now + took > deadline:  # the next step takes about as long as the last one
+            elif (took or not self.after) and not clock.fits((1 + self.after) * took):  # as long as the longest one
                 self.status = "time_budget"
             else:
                 self._step(*self._direction())
-                took = time.perf_counter() - now
+                took = max(took, clock.seconds - began)
                 self.status = self._verdict()
                 if callback is not None and callback(self):
                     self.status = self.status or "max_iter"
@@ -139,6 +143,8 @@ class Mode(Newton):
     tol : float
         Largest error of f, relative to 1 + max |f|.
     """
+
+    after = 1  # the last factor
 
     def __init__(self, K, likelihood, a, warm, tol):
         self.tol, self.size, self.length, self._last, self._stale = tol, math.inf, 1.0, math.inf, True
@@ -211,7 +217,8 @@ class Mode(Newton):
 
     def info(self):
         """What the iteration says of itself."""
-        return {"iterations": self.steps, "factored": self.factored, "converged": self.converged}
+        info = {"iterations": self.steps, "factored": self.factored, "converged": self.converged}
+        return info | LATE if self.status == "time_budget" else info
 
 
 def turning_point(slope):

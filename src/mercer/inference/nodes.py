@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from mercer._clock import FOREVER
 from mercer._state import check
 from mercer._threads import few_threads
 from mercer.gram import DenseGram
@@ -33,17 +34,17 @@ class Measure:
     ----------
     K : Gram
     likelihood : Binary
-    max_iter, tol
+    max_iter, tol, clock
         Of expectation propagation.
     """
 
-    def __init__(self, K, likelihood, max_iter=200, tol=1e-8):
+    def __init__(self, K, likelihood, max_iter=200, tol=1e-8, clock=FOREVER):
         self.likelihood = likelihood
         self.vectors, self.values = principal(K)
         self.F = self.vectors * np.sqrt(self.values)
-        sites = expectation_propagation(K, likelihood, max_iter=max_iter, tol=tol)
+        sites = expectation_propagation(K, likelihood, max_iter=max_iter, tol=tol, clock=clock)
         if not sites.info["converged"]:
-            sites = laplace(K, likelihood)
+            sites = laplace(K, likelihood, clock=clock)
         self.sites, self.tau, self.nu = sites, sites.s**2, sites.nu
         self._precision = as_it_is(DenseGram.from_matrix(self.F.T @ (self.tau[:, None] * self.F)), 1.0)
         half = self._precision.half(self.F.T @ self.nu)

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import ndtri, softmax
 
 from mercer._cached import cached_property
+from mercer._clock import FOREVER
 from mercer._state import check
 from mercer._threads import few_threads
 from mercer.inference.mode import Mode
@@ -94,7 +95,7 @@ def log_sum(f):
     return top + np.log(np.exp(f - top[..., None]).sum(axis=-1))
 
 
-def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
+def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8, clock=FOREVER):
     """log Z ≈ log p(y | f̂) − ½ Σ_c a_cᵀf_c − ½ log det(I + K W), f̂ = K a the mode of all C functions.
 
     Parameters
@@ -105,6 +106,8 @@ def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     start : ndarray of shape (n, C), default=None
     max_iter : int, default=100
     tol : float, default=1e-8
+    clock : Clock, default=FOREVER
+        When to end where it is.
 
     Returns
     -------
@@ -121,7 +124,7 @@ def softmax_laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8):
     """
     with few_threads(K.n):
         a = np.zeros((K.n, likelihood.classes)) if start is None else start
-        return _SeveralClasses(K, likelihood, a, start is not None, tol).climb(max_iter).posterior()
+        return _SeveralClasses(K, likelihood, a, start is not None, tol).climb(max_iter, clock).posterior()
 
 
 class _SeveralClasses(Mode):

@@ -60,6 +60,10 @@ class Solver(BaseEstimator, ABC):
         """
         return lambda s, tol=None: self.resolvent(ScaledGram(K, s))(1.0)
 
+    def until(self, clock):
+        """The solver that ends with the clock where it can, as an iterative one does; else itself."""
+        return self
+
     def __repr__(self):
         return call_repr(self)  # scikit-learn's takes half a millisecond, and every plan says which solver it has
 

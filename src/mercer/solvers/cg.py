@@ -1,11 +1,13 @@
 """CG: conjugate gradients with a low-rank preconditioner; K is only ever multiplied, never stored."""
 
+import copy
 import threading
 import time
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._clock import FOREVER
 from mercer._machine import within
 from mercer._warn import warn
 from mercer.gram import ScaledGram
@@ -16,6 +18,7 @@ from mercer.solvers.pcg import pcg
 from mercer.solvers.projected import Resolvent
 
 MAX_ITER = 1000
+GROWTH = 0.3  # of the time that is left: after that F grows no more
 GROWING = 5  # arrays of a block's size, while F grows by it
 
 
@@ -61,22 +64,30 @@ class CG(Solver):
 
     gives = frozenset()
     iterative = True
+    _clock = FOREVER
+
+    def until(self, clock):
+        """The same, which makes no product that would end after the clock, but one for each right-hand side."""
+        other = copy.copy(self)
+        other._clock = clock
+        return other
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹; F is shared by all λ, and grows when a smaller λ asks for it."""
         factor, max_iter = self._factor(K)
-        return Resolvent(lambda lam: CGInverse(K, lam, factor, self.tol, max_iter), H)
+        return Resolvent(lambda lam: CGInverse(K, lam, factor, self.tol, max_iter, self._clock), H)
 
     def rescaled(self, K, rough=None):
         """(s, tol) ↦ (S K S + I)⁻¹; S F is the preconditioner of every S, from one F."""
         (factor, max_iter), rough = self._factor(K), K if rough is None else rough
-        return lambda s, tol: CGInverse(ScaledGram(rough, s), 1.0, ScaledColumns(factor, s), tol, max_iter)
+        clock = self._clock
+        return lambda s, tol: CGInverse(ScaledGram(rough, s), 1.0, ScaledColumns(factor, s), tol, max_iter, clock)
 
     def _factor(self, K):
         """(F, most iterations)."""
         rank = self._rank(K.n)
         most = MAX_ITER if self.max_iter is None else int(self.max_iter)
-        return PartialCholesky(K, rank, self._block(rank), self.random_state), most
+        return PartialCholesky(K, rank, self._block(rank), self.random_state, self._clock.part(GROWTH)), most
 
     def memory(self, n, targets=1):
         """The factor F, what a block of it is made of, a small square, and a few vectors for each target."""
@@ -104,8 +115,8 @@ class PartialCholesky:
     The columns are the same whichever λ come first: for each λ the shortest leading part that suffices is used.
     """
 
-    def __init__(self, K, rank, block, random_state=0):
-        self._K, self._rank, self._block = K, rank, block
+    def __init__(self, K, rank, block, random_state=0, clock=FOREVER):
+        self._K, self._rank, self._block, self._clock = K, rank, block, clock
         self._rng, self._lock = np.random.default_rng(random_state), threading.Lock()
         self._d = np.maximum(K.diag(), 0.0)
         self.scale = float(self._d.max(initial=0.0))
@@ -116,8 +127,9 @@ class PartialCholesky:
         """F with tr(K − F Fᵀ) <= target, or as many columns as are allowed; and that trace."""
         rounding = self._K.n * np.finfo(float).eps * self._traces[0][1]
         with self._lock:
-            while self._traces[-1][1] > max(target, rounding) and self._count < self._rank and self._grow():
-                pass
+            while self._traces[-1][1] > max(target, rounding) and self._count < self._rank and not self._clock.spent:
+                if not self._grow():
+                    break
             count, trace = next((pair for pair in self._traces if pair[1] <= target), self._traces[-1])
         return self._F[:, :count], trace
 
@@ -169,10 +181,10 @@ class ScaledColumns:
 class CGInverse(Inverse):
     """(K + λI)⁻¹ by conjugate gradients; made by `CG`."""
 
-    def __init__(self, K, lam, factor, tol, max_iter):
+    def __init__(self, K, lam, factor, tol, max_iter, clock=FOREVER):
         started = time.perf_counter()
         self.lam, self.n = check_lam(lam), K.n
-        self._K, self._tol, self._max_iter = K, tol, max_iter
+        self._K, self._tol, self._max_iter, self._clock = K, tol, max_iter, clock
         self._F, trace = factor.columns(0.1 * self.n * self.lam)
         r = self._F.shape[1]
         # P = F Fᵀ + μI, P⁻¹ = (I − F (μI + FᵀF)⁻¹ Fᵀ)/μ; with λ = 0 the part that F misses stands in for it
@@ -200,11 +212,23 @@ class CGInverse(Inverse):
         return (R - self._F @ lapack.solve_lower(self._small, self._F.T @ R)) / self._mu
 
     def _solve(self, B):
+        clock, took, late = self._clock, 0.0, False
+
         def product(V):
-            return self._K @ V + self.lam * V
+            nonlocal took
+            began = clock.seconds
+            out = self._K @ V + self.lam * V
+            took = max(took, clock.seconds - began)
+            return out
+
+        def going():
+            nonlocal late
+            late = not clock.fits(2.0 * took)  # the next one, and that of the residual
+            return not late
 
         with np.errstate(invalid="ignore", over="ignore"):  # told apart below
-            outcome = pcg(product, self._precondition, B, tol=self._tol, max_iter=self._max_iter, norm=self._norm)
+            options = {"tol": self._tol, "max_iter": self._max_iter, "norm": self._norm, "going": going}
+            outcome = pcg(product, self._precondition, B, **options)
         if not np.isfinite(outcome.residual).all():
             check_finite_products(self._K)
         if outcome.negative is not None:
@@ -216,7 +240,8 @@ class CGInverse(Inverse):
                 f"CG stopped after {outcome.iterations} iterations with a residual of {residual:.1e} of the right-hand "
                 f"side (asked: {self._tol:.1e}); the preconditioner has rank {self.info['rank']} and leaves a trace of "
                 f"{self.info['trace_left']:.1e} (n lam = {self.n * self.lam:.1e}). Use a larger lam or rank, more "
-                "iterations, or solver='mixed' or 'cholesky' if an n × n array fits in memory.",
+                f"{'time' if late else 'iterations'}, or solver='mixed' or 'cholesky' if an n × n array fits in "
+                "memory.",
                 ConvergenceWarning,
             )
         return outcome.X

@@ -8,6 +8,7 @@ from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
 from mercer.gram.rows import power_of_two
 from mercer.solvers.base import column_norms
+from mercer.solvers.factoring import Probe
 from mercer.solvers.pivoted import leading_columns
 
 FEW = 1e-6  # fitted values with a larger relative error are worth a warning
@@ -94,6 +95,31 @@ def examine_fit(K, Kinv, alpha, y, H=None, b=None):
     return unit / np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0)), found
 
 
+def examine_interpolant(K, condition, alpha, y, norm):
+    """Accuracy of Kα = y by a factor of this condition, ‖L⁻¹y‖ of each column being ``norm``; few digits are told.
+
+    An error E of K changes ‖f‖² by αᵀEα.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram import DenseGram
+    >>> from mercer.solvers.fitted import examine_interpolant
+    >>> K, y = DenseGram.from_matrix(4.0 * np.eye(3)), np.ones((3, 1))
+    >>> examine_interpolant(K, 1.0, y / 4, y, np.full(1, 0.75**0.5)).fitted < 1e-14
+    True
+    """
+    unit, (wrong, left) = np.finfo(float).eps, Probe(K).errors(0.0, alpha, y)
+    largest = float(K.diag().max())
+    dual = condition * (unit + _ratio(left, largest * column_norms(alpha)))
+    share = _ratio(unit * largest * np.square(np.abs(alpha).sum(axis=0)), np.square(norm))
+    errors = _ratio(wrong, column_norms(y)), dual, share
+    found = Accuracy(*(float(np.minimum(error, 1.0).max(initial=0.0)) for error in errors))
+    if found.fitted > FEW:
+        _tell(found, K, 0.0)
+    return found
+
+
 def norms(K, alpha):
     """√(αᵀKα) of each column: ‖Fᵀα‖ with F Fᵀ ≈ K from pivots where sums of Kα cancel beyond `ROUGH`.
 
@@ -126,9 +152,10 @@ def _tell(found, K, lam):
     """Say how many digits there are."""
     digits = [max(0, int(-np.log10(max(error, 1e-16)))) for error in found]
     what = "no correct digit" if digits[0] == 0 else f"about {digits[0]} correct digit{'s' * (digits[0] > 1)}"
+    more = "Use a larger lam" if lam > 0 else "Use KernelRidge(lam > 0)"
     warn(
         f"fitted values and predictions have {what} ({K!r}, lam = {lam:.3g}), dual_coef_ {digits[1]}, the norm "
-        f"{digits[2]}: α is so large that rounding in sums of K α shows. Use a larger lam, or merge nearly equal rows.",
+        f"{digits[2]}: α is so large that rounding in sums of K α shows. {more}, or merge nearly equal rows.",
         NumericalWarning,
     )
 

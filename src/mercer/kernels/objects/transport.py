@@ -44,6 +44,8 @@ def transport_plan(C, a, b, loops=None):
     -------
     ndarray of shape (q, m)
     """
+    if not np.isfinite(C).all():
+        raise ValueError("the costs of a transport must be finite; divide the points by their size, or look for NaN.")
     if len(a) == len(b) and np.ptp(a) == 0 and np.ptp(b) == 0:  # an optimal plan is a permutation
         from scipy.optimize import linear_sum_assignment
 

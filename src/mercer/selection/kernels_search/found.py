@@ -85,7 +85,14 @@ class KernelSearch:
         best = found[0]
         best.status, best.history, best.failed, best.candidates = self.status, self._history, self._failed, found
         seen = self.candidates_[0].rows
-        return said(best, self.words_, "all rows" if seen == self.n else f"{seen} of {self.n} rows")
+        best = said(best, self.words_, "all rows" if seen == self.n else f"{seen} of {self.n} rows")
+        if self.optimism_ is not None:
+            best.message += f" It {self._optimism()}."
+        return best
+
+    def _optimism(self):
+        """By how much it looks better than it is, in words."""
+        return f"looks better than it is by {self.optimism_:.3f} nats for each row, by nested cross-validation"
 
     def judged(self, rows, folds, search):
         """Itself, with ``optimism_``: in each fold the choice on all rows less a choice without the fold.
@@ -121,9 +128,7 @@ class KernelSearch:
             lines.append(f"{one.name:{width}}  {one.value:12.2f}  {one.score - self.candidates_[0].score:6.2f}")
         lines.append(f"chosen: {self.words_}")
         if self.optimism_ is not None:
-            lines.append(
-                f"looks better than it is by {self.optimism_:.3f} nats for each row, by nested cross-validation"
-            )
+            lines.append(self._optimism())
         return "\n".join(lines)
 
 
