@@ -64,7 +64,7 @@ def reset_style(gallery_conf, fname):
 
 
 PANELS: dict = {}  # {example: (left, top, right, bottom)} of one panel of its first figure, as shares
-SHOWN = {"plot_building_kernels": -1}  # which panel, where it is not the first: here the forecast
+SHOWN = {"plot_building_kernels": 4}  # which panel, where it is not the first
 
 
 def panel_scraper(block, block_vars, gallery_conf):
