@@ -22,7 +22,9 @@ THREE = Softmax(np.arange(40) % 3, 3)
 
 
 @pytest.mark.parametrize(
-    ("way", "labels"), [(laplace, TWO), (softmax_laplace, THREE), (expectation_propagation, TWO)], ids=lambda v: str(v)
+    ("way", "labels"),
+    [(laplace, TWO), (softmax_laplace, THREE), (expectation_propagation, TWO)],
+    ids=["laplace", "softmax", "ep"],
 )
 def test_at_the_end_of_the_clock_one_step_is_made_and_it_is_said(way, labels):
     found, free = way(K, labels, clock=Clock(0.0)), way(K, labels, clock=Clock(1e6))
