@@ -108,7 +108,7 @@ def test_surface_agrees_with_the_evidence(process, of_process):
         (KernelMachine(Gaussian(0.7), loss="huber", lam=0.01), "intervals"),
         (KernelMachine(Gaussian(0.7), loss="absolute", lam=[0.01, 0.1, 1.0], criterion="loo"), "intervals"),
         (KernelMachine(Gaussian(0.7), loss=Quantile([0.1, 0.5, 0.9]), lam=0.01), "quantiles"),
-        (KernelInterpolator(Gaussian(0.7)), "intervals"),
+        (KernelInterpolator(Gaussian(0.3)), "intervals"),
         (GaussianProcessRegressor(Gaussian(0.7), 0.01, criterion=None, trend="linear"), "gaussian"),
         (KernelRidge(Gaussian(0.7), lam=np.linspace(0.01, 0.1, 60)), "intervals"),
     ],
