@@ -33,7 +33,7 @@ def run(settings):
     with resources.as_file(resources.files("mercer.datasets").joinpath(TABLE)) as path:
         options = ["--target", TARGET, "--model", "gp", "--quick", "--report", settings.output]
         typed = ["fit", str(path), *options, "--force", "--json"]
-        print(f"$ mercer {shlex.join(['fit', TABLE, *options])}\n")
+        print(f"$ mercer {shlex.join(['fit', str(path), *options])}\n")
         with contextlib.redirect_stdout(said):
             run_command([*typed, "--quiet"])
     result = json.loads(said.getvalue())
