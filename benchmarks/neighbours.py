@@ -161,7 +161,7 @@ def vnngp(name):
             steps = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=0.01)
             for _ in range(int(os.environ.get("EPOCHS", "20")) * (len(X) // 256)):
                 steps.zero_grad()
-                output = model(x=None)
+                output = model(None)
                 rows = model.variational_strategy.current_training_indices
                 (-bound(output, y[rows])).backward()
                 steps.step()
