@@ -23,7 +23,8 @@ from mercer.gram import Rows
 from mercer.kernels import Anova, Gaussian, Graph, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
 from mercer.selection import GCV, LOO, kernels_search, search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
-from mercer.selection.kernels_search.columns import in_units, periods, seasons, time_column, unit_of
+from mercer.selection.kernels_search.columns import in_units, time_column, unit_of
+from mercer.selection.kernels_search.periods import periods, seasons
 from mercer.selection.kernels_search.objects import stand_in, text_kind
 from mercer.selection.kernels_search.vectors import VectorSearch
 from mercer.selection.kernels_search.words import in_words

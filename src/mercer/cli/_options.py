@@ -147,6 +147,7 @@ AUTO = "auto"  # the kernel that a search over expressions finds
 # Models with the log densities that can compare kernels.
 SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo"), "gpc": ("evidence",)}
 MOST_SEARCHED, MOST_LABELS = 6000, 600  # rows up to which kernels are searched for where nothing is said
+MOST_SERIES = 3000  # the same of a series, of which the last rows and some before them are taken
 LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
 
@@ -319,20 +320,6 @@ def default_model(settings, name, series):
     if series is not None:
         return "gp"
     return "stack" if settings.criterion == "auto" else name
-
-
-def series_along(recipe, table):
-    """The name of the column along which rows are a series: in its order, at even steps; None if there is none."""
-    import warnings
-
-    from mercer.selection.kernels_search.columns import time_column
-
-    if recipe.has_objects:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a table does not differ from itself
-        j = time_column(recipe.transform(table))
-    return None if j is None else recipe.feature_names_[j]
 
 
 def criterion_name(settings, name, kernel=None):

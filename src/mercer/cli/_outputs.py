@@ -30,8 +30,6 @@ def result_of(settings, fitted, scored, facts, budget, frame):
     if scores is not None and scores.residuals is not None:
         fitted.calibrate(scores.residuals)
     given = None if scores is None else scores.to_dict()
-    if given is not None and facts["series"] is not None:  # lengths in deviations of all rows mean others before a fold
-        given |= {"optimism": None, "optimism_error": None, "plain_scores": [None] * len(given["scores"])}
     if given is not None:
         scores = scores.spread(rows, len(fitted.rows_)).to_dict()
         given |= {key: scores[key] for key in EACH_ROW}

@@ -4,6 +4,7 @@ from mercer.cli import Usage, _fit_text, large
 from mercer.cli._options import (
     AUTO,
     LABELS,
+    MOST_SERIES,
     TITLES,
     Budget,
     check_kernel,
@@ -14,7 +15,6 @@ from mercer.cli._options import (
     make_estimator,
     model_name,
     read_kernel,
-    series_along,
     settled,
     strings_of,
 )
@@ -51,7 +51,7 @@ def run(settings):
         raise Usage("only one of DATA and --test can be standard input")
     kernel = read_kernel(settings.kernel)
     pages = large.pages_of(settings, kernel)
-    if pages is not None:
+    if pages is not None and not (large.searches(settings, kernel) and large.begins_series(settings, pages)):
         return large.run(settings, kernel, pages)
     if settings.dask is not None:
         raise Usage(
@@ -121,11 +121,14 @@ def _model(settings, frame, kernel, budget):
     from mercer.tabular import TableModel
     from mercer.tabular.cells import numbered
     from mercer.tabular.columns import usable_rows
+    from mercer.tabular.forecast import series_along
 
     notes = []
     name = model_name(settings, frame[settings.target], notes)
     labels = name in LABELS
     rows, y = usable_rows(frame, settings.target, labels, notes)
+    if not labels and len(rows) > MOST_SERIES and budget.most_rows is None and large.searches(settings, kernel):
+        budget.most_rows = MOST_SERIES if large.continues(settings, frame[rows]) else None
     kernel = settled(settings, kernel, name, len(rows), budget)
     objects = kernel_objects(kernel, frame[rows], settings)
     with numbered(rows):
@@ -264,10 +267,9 @@ def _fit(model, reading, session):
 
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
-    from sklearn.model_selection import TimeSeriesSplit
-
     from mercer.tabular import score
     from mercer.tabular.cells import numbered
+    from mercer.tabular.forecast import forward_folds
 
     notes, folds = facts["notes"], facts["folds"]
     if fitted.selection_ is not None and fitted.selection_.status == "time_budget":
@@ -286,8 +288,8 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     outer = folds
     if settings.group is not None:
         outer = _group_folds(settings, frame[fitted.rows_[rows]], folds, notes)
-    if facts["series"] is not None:  # the first half of the rows is what the first fold learns from
-        outer = TimeSeriesSplit(folds, test_size=len(rows) // (2 * folds))
+    if facts["series"] is not None:
+        outer = forward_folds(len(rows), folds)
     options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
     try:
         with numbered(fitted.rows_[rows]):

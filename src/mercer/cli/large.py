@@ -4,7 +4,18 @@ import os
 from contextlib import nullcontext
 
 from mercer.cli import _fit_text
-from mercer.cli._options import AUTO, LABELS, TITLES, Budget, criterion_name, make_estimator, model_name, strings_of
+from mercer.cli._options import (
+    AUTO,
+    LABELS,
+    LEAST_SECONDS,
+    TITLES,
+    Budget,
+    criterion_name,
+    make_estimator,
+    model_name,
+    seconds,
+    strings_of,
+)
 from mercer.cli._outputs import add_page, described, page_about, write_outputs
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_names, check_target, written_as
@@ -12,10 +23,21 @@ from mercer.cli._tables import as_recipe, check_names, check_target, written_as
 LEAST = 6000  # rows from which a table is read in batches
 MODELS = {"auto", "ridge", "gp", "huber", "poisson", "logistic"}  # which are fitted on landmarks
 CRITERIA = {"auto", "loo", "gcv", "evidence"}
-SMALL = ("max_rows", "id", "group", "time", "target_transform", "skip_lines", "sheet")  # which need the table at once
+SOUGHT = {"auto", "evidence"}  # by which kernels are searched for
+SMALL = (
+    "max_rows",
+    "id",
+    "group",
+    "time",
+    "forecast",
+    "target_transform",
+    "skip_lines",
+    "sheet",
+)  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
 WAITED, SECONDS = 100_000, 60.0  # rows up to which somebody waits for the fit, and how long, where nothing is said
 MANY, WHOLE = 10_000, 10**8  # rows from which, and numbers up to which, a process has a table at once
+HEAD = 1000  # rows that tell a series
 SEARCHED = 3000  # rows that hyper-parameters are chosen on first
 SIMPLE = 20_000  # rows that simple models are fitted on
 SHOWN = 5000  # rows of the page
@@ -48,6 +70,30 @@ def batches_of(settings, least, missing=()):
     options = written_as(settings) | {"missing": (*(settings.missing or ()), *missing)}
     pages = Pages(settings.data, header=not settings.no_header, **options)
     return pages if several or pages.about() >= least else None
+
+
+def searches(settings, kernel):
+    """Whether nothing that was asked for is in the way of a search over kernels."""
+    asked = settings.quick or settings.fix_kernel or settings.dask is not None or kernel not in (None, AUTO)
+    long = settings.time_budget is None or seconds(settings.time_budget, "--time-budget") >= LEAST_SECONDS
+    return not asked and long and settings.model in ("auto", "ridge", "gp") and settings.criterion in SOUGHT
+
+
+def begins_series(settings, pages):
+    """Whether the first rows of one table are a series, and nothing but their time is read."""
+    if len(pages.paths) > 1:
+        return False
+    _, frame = next(iter(pages))
+    return settings.target in frame.columns and continues(settings, pages.typed(frame[:HEAD]))
+
+
+def continues(settings, frame):
+    """Whether the rows are a series along the one column that is read beside the target."""
+    from mercer.tabular.forecast import series_along
+
+    table = frame.drop(settings.target)
+    recipe = as_recipe(settings).fit(table)
+    return len(recipe.used) == 1 and series_along(recipe, table) is not None
 
 
 def run(settings, kernel, pages):

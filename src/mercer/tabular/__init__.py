@@ -4,12 +4,13 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.model_selection import TimeSeriesSplit
 
 from mercer.exceptions import DataError, DataWarning
 from mercer.selection import nested_cv
 from mercer.tabular.cells import numbered
 from mercer.tabular.columns import as_frame
-from mercer.tabular.forecast import rows_ahead
+from mercer.tabular.forecast import forward_folds, rows_ahead, series_along
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
 from mercer.tabular.reading import Reading, read, read_table
@@ -47,7 +48,8 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
         For a TableModel without y the table with its target.
     y : array-like of shape (n,), default=None
     fitted, outer, random_state, listener, time_budget
-        See `mercer.selection.nested_cv`, which does the work.
+        See `mercer.selection.nested_cv`, which does the work. Where the rows of a table are a series, a number of folds
+        is of its later half, each predicted from what was before.
 
     Returns
     -------
@@ -73,6 +75,8 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     rows, y, inputs = model.rows_of(frame)
     whole = clone(model).fit(frame) if fitted is None else fitted
     known = clone(model).set_params(recipe=whole.recipe_.frozen())
+    if isinstance(outer, int) and not is_classifier(model) and series_along(whole.recipe_, inputs[rows]) is not None:
+        outer = forward_folds(len(rows), outer)
     with numbered(rows):
         found = _judged(known, inputs[rows], y, outer, fitted=whole, **options)
     return found if found is None else found.spread(rows, len(frame))
@@ -86,4 +90,6 @@ def _judged(model, X, y, outer, **options):
     outer = int(min(outer, len(y) // 2, most)) if isinstance(outer, int) else outer
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return nested_cv(model, X, y, outer=outer, optimism=len(y) <= OPTIMISM, **options)
+        # Lengths that are chosen on all rows of a series are in deviations of these, which mean others before a fold.
+        optimism = len(y) <= OPTIMISM and not isinstance(outer, TimeSeriesSplit)
+        return nested_cv(model, X, y, outer=outer, optimism=optimism, **options)

@@ -1,10 +1,16 @@
 """The rows that come next in a series: the column of time that a model was fitted on, continued at its own step."""
 
+import warnings
+
 import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import TimeSeriesSplit
 
 from mercer.exceptions import DataError
 from mercer.selection.kernels_search.columns import time_column
+from mercer.selection.kernels_search.periods import step_of
 from mercer.tabular.cells import listed
+from mercer.tabular.recipe import Recipe
 
 DAY = 86_400_000_000  # microseconds
 SHORTEST = 28  # days of a month
@@ -58,9 +64,80 @@ def rows_ahead(model, count):
     return pl.DataFrame({place: _dates(values, ahead) if kept["kind"] == "date" else _numbers(values, ahead)})
 
 
+def series_along(recipe, table):
+    """Return the name of the column along which rows are a series: in its order, at even steps; None if there is none.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Fitted on the table.
+    table : polars.DataFrame
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from mercer.tabular import Recipe
+    >>> from mercer.tabular.forecast import series_along
+    >>> table = pl.DataFrame({"year": range(1950, 1980), "rain": [i * i % 7 for i in range(30)]})
+    >>> series_along(Recipe().fit(table), table)
+    'year'
+    """
+    j = None if recipe.has_objects else time_column(_quietly(recipe, table))
+    return None if j is None else recipe.feature_names_[j]
+
+
+def _quietly(recipe, table):
+    """X of a table that the recipe was fitted on, from which it does not differ."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return recipe.transform(table)
+
+
+def numbers_in(table, recipe=None, written=None):
+    """X of a table by a recipe that is fitted on it."""
+    return _quietly((Recipe() if recipe is None else clone(recipe)).fit(table, written=written), table)
+
+
+def drawn(X, most, rng, ordered=True):
+    """(rows, how): so many rows of X at random; of a series its last ones, and as many of those before, evenly.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), or a sequence of objects
+    most : int
+        How many, fewer than n.
+    rng : Generator
+    ordered : bool, default=True
+        Whether a series is looked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.tabular.forecast import drawn
+    >>> rows, how = drawn(np.arange(100.0)[:, None], 10, np.random.default_rng(0))
+    >>> rows[-5:], bool(rows[0] < 19)
+    (array([95, 96, 97, 98, 99]), True)
+    """
+    n, vectors = len(X), isinstance(X, np.ndarray) and X.ndim == 2
+    j = time_column(X) if ordered and vectors else None
+    if j is None:
+        return np.sort(rng.choice(n, most, replace=False)), "drawn at random"
+    near = most // 2
+    edges = np.linspace(0, n - near, most - near + 1)
+    back = np.floor(edges[:-1] + np.diff(edges) * rng.uniform(size=most - near)).astype(int)
+    order = np.argsort(X[:, j], kind="stable")
+    how = f"of a series the last {near:,} and as many of those before, evenly"
+    return np.sort(order[np.concatenate([back, np.arange(n - near, n)])]), how
+
+
+def forward_folds(n, folds):
+    """Folds of the later half of n rows, each predicted from all that was before it."""
+    return TimeSeriesSplit(folds, test_size=max(n // (2 * folds), 1))
+
+
 def _numbers(values, ahead):
     """The numbers that follow: whole where all were, and without the digits that standardising has cost."""
-    step = _step(values)
+    step = step_of(values)
     if np.abs(values - np.round(values)).max() < 1e-6:
         return np.int64(round(values[-1])) + round(step) * ahead
     return np.round(values[-1] + step * ahead, DIGITS - int(np.floor(np.log10(step))))
@@ -70,20 +147,13 @@ def _dates(days, ahead):
     """The dates that follow days since 1970, or the times where these are not whole days."""
     moments = np.round(days * DAY)
     if (moments % DAY).any():
-        step = round(_step(moments))
+        step = round(step_of(moments))
         return (np.int64(moments[-1]) + step * ahead).astype("datetime64[us]")
     dates = np.round(days).astype(np.int64).astype("datetime64[D]")
     months, gaps = dates.astype("datetime64[M]"), np.diff(dates).astype(int)
     number, last = (dates - months).astype(int), ((months + 1).astype("datetime64[D]") - 1 == dates).all()
     if gaps.min() < SHORTEST or not (last or (number == number[0]).all()):
-        return dates[-1] + round(_step(days)) * ahead
+        return dates[-1] + round(step_of(days)) * ahead
     later = months[-1] + int(np.median(np.diff(months).astype(int))) * ahead
     ends = (later + 1).astype("datetime64[D]") - 1
     return ends if last else np.minimum(later.astype("datetime64[D]") + number[0], ends)
-
-
-def _step(values):
-    """The usual distance between neighbours, without gaps where rows are missing."""
-    gaps = np.diff(values)
-    usual = np.median(gaps)
-    return float(np.mean(gaps[np.abs(gaps - usual) < 0.25 * usual]))

@@ -15,6 +15,7 @@ from mercer.selection.kernels_search import stand_in
 from mercer.selection.kernels_search.found import ENDED, in_columns
 from mercer.tabular.cells import listed, meant, numbered
 from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
+from mercer.tabular.forecast import drawn, numbers_in
 from mercer.tabular.kernels import automatic, listen, on_columns, prepared
 from mercer.tabular.objects import check_readable, found_in
 from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of
@@ -41,7 +42,7 @@ class TableModel(KernelEstimator):
         Most rows on which hyper-parameters are chosen. With more, they are chosen on so many, drawn at random, and the
         model is fitted on all rows with them; λ means the same for any number of rows.
     fit_rows : int, default=None
-        Most rows on which the model is fitted, drawn at random; None is all.
+        Most rows on which the model is fitted, drawn at random, or of a series half of them its last ones; None is all.
     optimize : {"all", "lam"}, default="all"
         For losses whose length scales a ridge regression chooses (`SVR`, `KernelMachine`): whether it does, or the
         kernel stays.
@@ -110,8 +111,10 @@ class TableModel(KernelEstimator):
         rows, y = usable_rows(frame, target, is_classifier(self.estimator), notes)
         rng = np.random.default_rng(self.random_state)
         if self.fit_rows is not None and len(rows) > self.fit_rows:
-            chosen = np.sort(rng.choice(len(rows), self.fit_rows, replace=False))
-            notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, drawn at random.")
+            with numbered(rows):
+                known = numbers_in(frame[rows].drop(target), self.recipe, written)
+            chosen, how = drawn(known, self.fit_rows, rng, not is_classifier(self.estimator))
+            notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, {how}.")
             rows, y = rows[chosen], y[chosen]
         table = frame[rows].drop(target)
         with numbered(rows), warnings.catch_warnings():
@@ -194,7 +197,10 @@ class TableModel(KernelEstimator):
         TableModel
         """
         check_is_fitted(self)
-        return clone(self).set_params(estimator=self.estimator_.frozen(rows), recipe=self.recipe_.frozen())
+        estimator, known = self.estimator_.frozen(rows), {"recipe": self.recipe_.frozen()}
+        if self.target_transform is not None:
+            estimator, known["target_transform"] = estimator.estimator, estimator.target
+        return clone(self).set_params(estimator=estimator, **known)
 
     def readable(self, X):
         """Return the columns that are numbers, or can be made such."""
@@ -382,8 +388,9 @@ class TableModel(KernelEstimator):
 
     def _chosen(self, estimator, X, y, rng, notes, listener):
         """(fitted estimator, how it chose): with many rows the choice is made on some of them."""
-        some = len(y) > self.search_rows
-        rows = np.sort(rng.choice(len(y), self.search_rows, replace=False)) if some else np.arange(len(y))
+        rows, how = np.arange(len(y)), ""
+        if len(y) > self.search_rows:
+            rows, how = drawn(X, self.search_rows, rng, not is_classifier(estimator))
         options = {"own": self.estimator.kernel is None, "optimize": self.optimize, "listener": listener}
         estimator = prepared(estimator, X[rows], y[rows], notes, **options)
         if self.target_transform is not None:
@@ -394,7 +401,7 @@ class TableModel(KernelEstimator):
             return first, first.selection_
         if first.selection_ is not None:
             notes.append(
-                f"hyper-parameters were chosen on {len(rows):,} of {len(y):,} rows, drawn at random; the model is "
-                "fitted on all of them."
+                f"hyper-parameters were chosen on {len(rows):,} of {len(y):,} rows, {how}; the model is fitted on all "
+                "of them."
             )
         return first.frozen().fit(X, y), first.selection_

@@ -17,11 +17,12 @@ from mercer.kernels import (
     Periodic,
     Polynomial,
     RationalQuadratic,
+    Spline,
 )
 from mercer.selection.kernels_search.candidate import Candidate
 
 MOST_LENGTHS = 60  # columns beyond which one length serves all
-PERIOD = (0.8, 1.25)  # of a period that was found: where a search may move it
+PERIOD = 0.5, 0.2  # waves over the whole series by which a search may move a period, and of it at most
 EACH, LINE = ", a length for each column", " + linear"
 
 
@@ -62,7 +63,7 @@ def with_line(candidate, variance, d):
     return Candidate(candidate.name + LINE, candidate.kernel + 0.03 * variance / d * Linear())
 
 
-def parts_along(j, d, found, gap, variance):
+def parts_along(j, d, found, gap, span, variance):
     """{name: kernel}: what may be added along the time column j, in standard units.
 
     Parameters
@@ -71,8 +72,8 @@ def parts_along(j, d, found, gap, variance):
         The column of time, and the number of columns.
     found : list of float
         Periods.
-    gap : float
-        The step of the series.
+    gap, span : float
+        The step of the series, and its length.
     variance : float
         Of y.
     """
@@ -81,13 +82,17 @@ def parts_along(j, d, found, gap, variance):
         return float(share * variance) * (kernel if d == 1 else kernel.on([j]))
 
     parts = {
-        "slow trend": along(1.0, Gaussian(2.0)),
-        "bending trend": along(0.1, Polynomial(2)),  # a line alone would be too sure of itself far ahead
+        "bending trend": along(0.1, Polynomial(2)),
+        "moving trend": along(0.1, Spline()),  # a stationary one would fall back to the mean ahead
         "irregular": along(0.1, RationalQuadratic(10.0 * gap)),
         "rough": along(0.1, Matern32(5.0 * gap)),
+        "short memory": along(0.1, Exponential(5.0 * gap)),
     }
     for number, p in enumerate(found):
-        wave, more = Periodic(1.0, p, period_bounds=(PERIOD[0] * p, PERIOD[1] * p)), f" {number + 1}" if number else ""
+        whole = round(p / found[0])  # a week has the length of its days
+        move = min(PERIOD[0] * p / span, PERIOD[1])
+        wave = Periodic(1.0 / whole if number else 1.0, p, period_bounds=((1.0 - move) * p, (1.0 + move) * p))
+        more = f" {number + 1}" if number else ""
         parts[f"season{more}"] = along(0.3, wave)
         parts[f"changing season{more}"] = along(0.3, wave * Gaussian(3.0))
         parts[f"growing season{more}"] = along(0.1, wave * Polynomial(1, 2.0))

@@ -9,7 +9,11 @@ from mercer.selection.search.objective import Stop
 
 FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the next one has
 MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
-SHARES = {1: (1.0,), 2: (0.3, 1.0), 3: (0.2, 0.4, 1.0)}  # of the time that is spent by the end of each level
+SHARES: dict[int, tuple] = {
+    1: (1.0,),
+    2: (0.3, 1.0),
+    3: (0.2, 0.4, 1.0),
+}  # of the time that is spent by the end of each level
 SURVIVE = 6  # candidates that go on to more rows
 GAIN = 2.0  # nats that a further part has to bring beside those for its hyper-parameters
 
@@ -31,6 +35,7 @@ class LevelSearch(ABC):
     def __init__(self, rows, level, order, record):
         self.rows, self.level, self.order, self.record = rows, level, order, record
         self.found, self.clock = [], record.clock
+        self.most, self.shares = min(rows.n, MOST_ROWS), SHARES
 
     @abstractmethod
     def _first(self, level):
@@ -38,12 +43,11 @@ class LevelSearch(ABC):
 
     def run(self, keep):
         """(candidates on all rows, the best first; status): each level has a share of the time."""
-        most = min(self.rows.n, MOST_ROWS)
-        sizes = [size for size in (FIRST, FIRST * TIMES) if size * 1.5 < most] + [most]
-        shares = SHARES[len(sizes)]
+        sizes = [size for size in (FIRST, FIRST * TIMES) if size * 1.5 < self.most] + [self.most]
+        shares = self.shares[len(sizes)]
         status = self._within(shares[0], self._first, self._level(sizes[0]))
         for size, share in zip(sizes[1:], shares[1:], strict=True):
-            kept = self.best(keep if size == most else SURVIVE)
+            kept = self.best(keep if size == self.most else SURVIVE)
             later = self._within(share, self._carry, self._level(size), kept)
             status = later if status == "ok" else status  # families that there was no time for are missed to the end
         found = self.best(keep)

@@ -1,0 +1,144 @@
+"""Which periods repeat along a series: waves whose shape in some cycles tells the others."""
+
+import numpy as np
+from scipy.signal import find_peaks, lombscargle
+
+FEW = 600  # rows whose waves are looked at one by one; of more rows, the last ones and means of neighbours
+LEAST_SERIES = 20  # rows below which no season is looked for
+TURNS = 2.0  # times that a period has to be in the data
+POWER = 0.08  # of the variance beside the trend that a wave has to explain, to be looked at
+LOOKED = 4  # waves that are looked at
+REPEATED = 0.05  # of that variance, that the other cycles have to explain
+MULTIPLES = range(2, 9)  # of a period, which may be the longer one that the series has: seven days
+LONGER = 0.9  # of what is left, that a multiple may leave
+WINDOW = 13  # periods over which a slow trend is averaged
+EACH = 8  # rows of a bin of phases
+FINER = 0.125  # of a wave more or less over the whole series: steps by which a period is refined
+
+
+def seasons(t, y, most=3):
+    """Periods of a series in its order that repeat, the strongest first: each cycle is like the others.
+
+    Short ones are looked for in the last rows and long ones in means over neighbours. Where a multiple of a period
+    explains more, it follows it: a week after its day.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection.kernels_search.periods import seasons
+    >>> t = np.arange(1500.0)
+    >>> [round(p) for p in seasons(t, np.sin(2 * np.pi * t / 365) + np.sin(2 * np.pi * t / 7))]
+    [7, 365]
+    """
+    found: list[float] = []
+    gap = step_of(t)
+    for p in (_whole(p, gap, np.ptp(t)) for p in _candidates(t, y, gap)):
+        rest = y - _moving(y, min(int(WINDOW * p / gap), len(y) // 2) | 1)
+        left, turns = _left(t, rest, p, gap), np.ptp(t) / p
+        if left > 1.0 - max(REPEATED, 1.0 / turns) or any(_harmonic(other, p) for other in found):
+            continue
+        found.append(p)
+        longer = {k * p: _left(t, rest, k * p, gap) for k in MULTIPLES if TURNS * k <= turns}
+        best = min(longer, key=lambda q: longer[q], default=p)
+        if longer.get(best, 1.0) < LONGER * left:
+            found.append(best)
+    return found[:most]
+
+
+def step_of(t):
+    """The usual distance between neighbours of the later half, without gaps where rows are missing."""
+    gaps = np.diff(t[len(t) // 2 :])
+    usual = np.median(gaps)
+    return float(np.mean(gaps[np.abs(gaps - usual) <= 0.25 * usual]))
+
+
+def _candidates(t, y, gap):
+    """Periods of waves, short and long in turn."""
+    if len(t) <= FEW:
+        return periods(t, y, LOOKED)
+    size = -(-len(t) // FEW)
+    wide = int(np.clip(3 * size, FEW // 10, FEW // 2))  # rows: where long ends and short begins
+    blocks = np.arange(0, len(t) - size + 1, size)
+    long = periods(*(np.add.reduceat(v[: blocks[-1] + size], blocks) / size for v in (t, y)), LOOKED)
+    short = periods(t[-FEW:], y[-FEW:] - _moving(y[-FEW:], wide), LOOKED)
+    short, long = [p for p in short if p < wide * gap], [p for p in long if p >= wide * gap]
+    short = [_refined(t, y - _moving(y, wide), p, gap) for p in short]
+    return [p for pair in zip(short, long, strict=False) for p in pair] + short[len(long) :] + long[len(short) :]
+
+
+def _moving(y, wide):
+    """Means over so many neighbours, fewer at the ends."""
+    total = np.concatenate([[0.0], np.cumsum(y)])
+    low = np.maximum(np.arange(len(y)) - wide // 2, 0)
+    high = np.minimum(np.arange(len(y)) + wide // 2 + 1, len(y))
+    return (total[high] - total[low]) / (high - low)
+
+
+def _refined(t, rest, p, gap):
+    """The period near p of the last rows whose wave is the strongest in all of them."""
+    span = np.ptp(t)
+    reach = 1.0 / (FEW * gap)
+    waves = 1.0 / p + np.arange(-reach, reach, FINER / span)
+    power = lombscargle(t - t[0], rest - rest.mean(), 2.0 * np.pi * waves, normalize=True)
+    return float(1.0 / waves[np.argmax(power)])
+
+
+def _whole(p, gap, span):
+    """The period, or the whole number of steps that the waves of the series cannot tell from it."""
+    whole = gap * round(p / gap)
+    return whole if abs(whole - p) < 0.5 * FINER * p * p / span else p
+
+
+def _left(t, rest, p, gap):
+    """Mean square of what is left of ``rest`` after the means at the same phase of every other cycle, over its own."""
+    steps = int(np.clip(round(p / gap), 2, max(len(t) // EACH, 2)))
+    turns = (t - t[0]) / p
+    cycle = np.floor(turns + 0.5 / steps).astype(int)
+    phase = np.rint((turns - cycle) * steps).astype(int) % steps
+    left = 0.0
+    for half in (0, 1):
+        seen = cycle % 2 == half
+        count = np.bincount(phase[seen], minlength=steps)
+        mean = np.bincount(phase[seen], rest[seen], steps) / np.maximum(count, 1)
+        left += np.sum((rest[~seen] - mean[phase[~seen]]) ** 2)
+    return float(left / max(np.sum(rest**2), 1e-300))
+
+
+def _harmonic(other, p):
+    """Whether a wave of period p goes with a season of another one: the shape of a season is free."""
+    return abs(other / p - max(1, round(other / p))) < 0.04
+
+
+def periods(t, y, most=2):
+    """Periods of waves in y beside a smooth trend, the strongest first; none that the data do not hold twice.
+
+    A wave that is a harmonic of a longer one goes with it: the shape of a season is free.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.selection.kernels_search.periods import periods
+    >>> t = np.arange(100.0)
+    >>> [round(p, 1) for p in periods(t, 0.1 * t + np.sin(2 * np.pi * t / 12))]
+    [12.0]
+    """
+    t, y = np.asarray(t, dtype=float), np.asarray(y, dtype=float)
+    span, gap = np.ptp(t), np.median(np.abs(np.diff(np.sort(t))))
+    if len(t) < LEAST_SERIES or not gap > 0 or not np.ptp(y) > 0:
+        return []
+    u = 2.0 * (t - t.min()) / span - 1.0
+    rest = y - np.polynomial.chebyshev.chebval(u, np.polynomial.chebyshev.chebfit(u, y, 3))
+    lowest, highest = TURNS / span, 0.5 / gap
+    if not highest > lowest or not np.ptp(rest) > 1e-9 * np.ptp(y):
+        return []
+    waves = np.linspace(lowest, highest, int(np.clip(8 * span * (highest - lowest), 50, 20000)))
+    power = lombscargle(t - t.min(), rest - rest.mean(), 2.0 * np.pi * waves, normalize=True)
+    peaks, _ = find_peaks(np.concatenate([[0.0], power, [0.0]]))
+    found: list[float] = []
+    for i in sorted(peaks - 1, key=lambda i: -power[i]):
+        if power[i] < max(POWER, 0.1 * power.max()) or len(found) == most:
+            break
+        period = 1.0 / waves[i]
+        if not any(_harmonic(other, period) for other in found):
+            found.append(float(period))
+    return found
