@@ -9,8 +9,8 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
-from mercer.inference.summands import grouped
 from mercer.inference.regression import RegressionPosterior
+from mercer.inference.summands import grouped
 from mercer.solvers.fitted import left_out
 
 PRIOR = 0.1  # rows that each model is taken to have explained before any is seen
