@@ -10,7 +10,7 @@ from sklearn.datasets import make_friedman1
 import mercer
 from mercer import GaussianProcessRegressor, StackedKernels, _machine
 from mercer.inference.stacking import log_density_of, moments_of, quantiles_of, stacking_weights
-from mercer.kernels import Gaussian, Matern32
+from mercer.kernels import Gaussian, Linear, Matern32, Periodic, Spectrum
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +154,70 @@ def test_factors_of_all_kernels_fit_the_memory_of_the_machine(monkeypatch):
     many = StackedKernels([Gaussian(0.1 * k) for k in range(1, 9)], [0.1] * 8)
     with pytest.raises(MemoryError, match="factors of 8 kernels for n = 500 needs .* fewer kernels"):
         many.fit(np.linspace(0, 1, 500)[:, None], np.linspace(0, 1, 500))
+
+
+def test_parts_sum_to_the_prediction(data, fitted):
+    X, y, held, _ = data
+    kernels = [9.0 * Matern32(1.0).on([0, 1]) + Linear().on(3) + Gaussian().on(0), 4.0 * Gaussian() + Linear().on([3])]
+    given = StackedKernels(kernels, [1.0, 0.5], weights=[1, 3]).fit(X, y)
+    for model in (given, fitted):
+        parts = model.decompose(held)
+        np.testing.assert_allclose(sum(part.mean for part in parts), model.predict(held), rtol=0, atol=1e-10)
+        assert parts[-1].name == "trend" and all(part.kernels for part in parts[:-1])
+    assert given.decomposes and [part.name for part in given.decompose(held)] == [
+        "a very smooth function of the columns", "a line in x3", "a function without jumps in its slope of x0 and x1",
+        "a very smooth function of x0", "trend",
+    ]  # fmt: skip
+
+
+def test_parts_of_one_process_are_those_of_the_process(data):
+    X, y, held, _ = data
+    kernel = 9.0 * Matern32(1.0).on([0, 1]) + Linear().on(3)
+    ours = StackedKernels([kernel], [1.0], weights=[1]).fit(X, y).decompose(held)
+    theirs = GaussianProcessRegressor(kernel, 1.0, criterion=None).fit(X, y).decompose(held)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one.mean, other.mean, atol=1e-10)
+        np.testing.assert_allclose(one.std, other.std, atol=1e-8)
+        assert one.kernels == other.kernels
+
+
+def test_deviation_of_a_part_is_that_of_the_mixture(data):
+    X, y, held, _ = data
+    kernels = [9.0 * Matern32(1.0).on(0) + Linear().on(0) + Linear().on(1), 4.0 * Gaussian().on(0), Linear().on(1)]
+    model = StackedKernels(kernels, [1.0, 0.5, 0.7], weights=[5, 3, 2]).fit(X, y)
+    first, second, third = [
+        GaussianProcessRegressor(k, lam, criterion=None).fit(X, y) for k, lam in zip(kernels, model.lams_, strict=True)
+    ]
+    part, *_ = model.decompose(held)
+    both = first.predict(held) - first.decompose(held)[2].mean - first.decompose(held)[3].mean
+    other = second.decompose(held)[0]
+    np.testing.assert_allclose(part.mean, 0.5 * both + 0.3 * other.mean, atol=1e-10)
+    # Var = E v + Var of the means; the third process has no such part, and the first the sum of two that covary
+    within = part.std**2 - 0.5 * both**2 - 0.3 * other.mean**2 + part.mean**2 - 0.3 * other.std**2
+    once = StackedKernels([kernels[0]], [1.0], weights=[1]).fit(X, y).decompose(held)[0]
+    np.testing.assert_allclose(within, 0.5 * once.std**2, atol=1e-8)
+    line = 0.5 * first.decompose(held)[2].mean + 0.2 * third.decompose(held)[0].mean
+    np.testing.assert_allclose(model.decompose(held)[1].mean, line, atol=1e-10)
+
+
+def test_seasons_are_parts_of_their_own_and_long_tails_widen(rng):
+    t = np.arange(72.0)[:, None]
+    y = 0.1 * t[:, 0] + np.sin(2 * np.pi * t[:, 0] / 12) + 0.1 * rng.standard_normal(72)
+    kernels = [Linear() + Periodic(1.0, 12.0), 9.0 * Gaussian(30.0) + Periodic(1.0, 12.1) + Periodic(1.0, 5.0)]
+    weights = np.array([[0.0, 0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.0, 0.0]])
+    model = StackedKernels(kernels, [0.01, 0.01], weights=weights).fit(t, y)
+    parts = model.decompose(t)
+    assert [len(part.kernels) for part in parts] == [2, 2, 1, 0] and "season of period 12" in parts[1].name
+    wide = StackedKernels(kernels, [0.01, 0.01], weights=np.roll(weights, 1, axis=1)).fit(t, y).decompose(t)
+    for one, other in zip(parts, wide, strict=True):  # deviations twice as large within, the means as they are
+        np.testing.assert_allclose(one.mean, other.mean)
+        assert (other.std > one.std).all()
+
+
+def test_parts_of_texts():
+    texts = ["abab", "baba", "aabb", "bbaa", "abba", "baab"]
+    model = StackedKernels([Spectrum(1) + Spectrum(2), Spectrum(2)], [0.1, 0.1], weights=[1, 1])
+    model.fit(texts, [text.count("ab") for text in texts])
+    part, trend = model.decompose(texts)
+    np.testing.assert_allclose(part.mean + trend.mean, model.predict(texts))
+    assert len(part.kernels) == 3

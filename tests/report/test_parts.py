@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge
+from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge, StackedKernels
 from mercer.kernels import Categorical, Gaussian, Linear, Periodic, Spectrum, Table
 from mercer.report import collect, render
 
@@ -269,3 +269,58 @@ def test_a_part_that_reads_several_columns_has_no_curve(rng):
     X = rng.standard_normal((40, 2))
     model = GaussianProcessRegressor(Gaussian(1.0) + Linear().on([1]), 0.1, criterion=None).fit(X, X[:, 1])
     assert [one["name"] for one in collect(model, X, X[:, 1])["selection"]["parts"]] == ["x2"]
+
+
+def test_how_far_each_part_moves_the_prediction_and_words_for_texts(mixed):
+    X, y, kernel = mixed
+    kernel = Gaussian(10.0).on("age") + Categorical().on("site") + 0.1 * Spectrum(2).on("seq")
+    model = GaussianProcessRegressor(kernel, 0.01, criterion=None).fit(X, y)
+    found = collect(model, X, y)
+    selection = found["selection"]
+    said = [
+        "a very smooth function of age",
+        "a value for each site",
+        "a line in how often pieces of 2 letters occur in seq",
+    ]
+    assert selection["chosen"]["words"] == ", plus ".join(said)
+    moved = {one["words"]: one["size"] for one in selection["moves"]}
+    sizes = [np.std(part.mean) for part in model.decompose(X)[:3]]
+    assert moved == pytest.approx(dict(zip(said, sizes, strict=True)), rel=1e-4)
+    assert list(moved.values()) == sorted(moved.values(), reverse=True)
+    age, site = selection["parts"]  # texts have no curve
+    assert age["name"] == "age" and site["levels"] == sorted(set(X["site"]))
+    row = [X["site"].index(level) for level in site["levels"]]
+    np.testing.assert_allclose(site["mean"], model.decompose(X)[1].mean[row], rtol=1e-4)
+    order = np.argsort(X["age"])
+    np.testing.assert_allclose(age["mean"], model.decompose(X)[0].mean[order], rtol=1e-4)
+    page = page_of(found)
+    assert "How far each part moves the prediction" in page and "Spectrum(2)" not in page.split('id="reproduce"')[0]
+    assert 'id="plot-part-1"' in page and "<b>Oslo" not in page
+
+
+def test_parts_of_a_mixture_are_drawn(rng):
+    X = np.column_stack([rng.uniform(-2, 2, 50), rng.uniform(-2, 2, 50), np.eye(3)[np.arange(50) % 3]])
+    y = np.sin(X[:, 0]) + X[:, 1] + X[:, 3] + 0.1 * rng.standard_normal(50)
+    names = ["a", "b", "site = Bern", "site = Oslo", "site = Rome"]
+    site = Gaussian().on([2, 3, 4])
+    kernels = [Gaussian().on(0) + Linear().on(1) + site, 2.0 * Linear().on(0) + Gaussian().on([0, 1]) + 0.5 * site]
+    model = StackedKernels(kernels, [0.01, 0.02], weights=[3, 2]).fit(X, y)
+    found = collect(model, X, y, feature_names=names)
+    parts = {one["words"]: one for one in found["selection"]["parts"]}
+    assert list(parts) == ["a function of a", "a line in b", "a value for each site"]
+    order, expected = np.argsort(X[:, 0]), model.decompose(X)
+    np.testing.assert_allclose(parts["a function of a"]["mean"], expected[0].mean[order], rtol=1e-4)
+    np.testing.assert_allclose(parts["a value for each site"]["mean"], expected[2].mean[:3], rtol=1e-4)
+    width = np.subtract(parts["a value for each site"]["high"], parts["a value for each site"]["low"])
+    np.testing.assert_allclose(width, 4 * expected[2].std[:3], rtol=1e-4)
+    assert {one["words"] for one in found["selection"]["moves"]} == {*parts, "a very smooth function of a and b"}
+    assert "A value for each site" in page_of(found)
+
+
+def test_parts_are_left_out_where_time_is_up_and_where_there_is_one(rng):
+    X = rng.standard_normal((30, 2))
+    model = GaussianProcessRegressor(Gaussian(1.0).on(0) + Linear().on(1), 0.1, criterion=None).fit(X, X[:, 1])
+    late = collect(model, X, X[:, 1], time_budget=0)
+    assert late["selection"]["moves"] == [] and "parts of the kernel" in str(late["data"])
+    one = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit(X, X[:, 1])
+    assert collect(one, X, X[:, 1])["selection"]["moves"] == []

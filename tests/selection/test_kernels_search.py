@@ -20,14 +20,30 @@ from mercer import (
     load,
 )
 from mercer.gram import Rows
-from mercer.kernels import Anova, Gaussian, Graph, Laplacian, Linear, Matern32, Periodic, Polynomial, Standardised
+from mercer.kernels import (
+    Anova,
+    Cosine,
+    Gappy,
+    Gaussian,
+    Graph,
+    Laplacian,
+    Linear,
+    LocalAlignment,
+    Matern32,
+    Mismatch,
+    Periodic,
+    Polynomial,
+    RandomWalk,
+    Spectrum,
+    Standardised,
+)
 from mercer.selection import GCV, LOO, kernels_search, search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
 from mercer.selection.kernels_search.columns import in_units, time_column, unit_of
 from mercer.selection.kernels_search.periods import periods, seasons
 from mercer.selection.kernels_search.objects import stand_in, text_kind
 from mercer.selection.kernels_search.vectors import VectorSearch
-from mercer.selection.kernels_search.words import in_words
+from mercer.selection.kernels_search.words import in_words, together
 from mercer.selection.search.objective import Record
 
 
@@ -184,7 +200,34 @@ def test_words_of_a_table():
     numbers, site = Matern32(1.0).on([0, 1, 2]), Gaussian(1.0).on([3, 4, 5])
     said = "a function without jumps in its slope of 3 columns"
     assert in_words(numbers * site, names) == f"{said}, which may differ with site"
-    assert in_words(numbers + site, names) == f"{said}, plus a very smooth function of site"
+    assert in_words(numbers + site, names) == f"{said}, plus a value for each site"
+    assert in_words(Linear(), names) == "a line in all 4 columns"  # a category is one of them
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        (Mismatch(4, 1).on("seq"), "a line in how often pieces of 4 letters, up to 1 of them changed, occur in seq"),
+        (Gappy(3, 2), "a line in how often pieces of 3 letters, up to 2 others between them, occur"),
+        (LocalAlignment().normalise(), "a line in how well pieces match those of others"),
+        (RandomWalk().on("cell"), "a line in how often walks occur in cell"),
+        (Linear().on(["site = Bern", "site = Rome"]), "a value for each site"),
+        (Gaussian().on(slice(0, 2)), "a very smooth function of x0 and x1"),
+        (Cosine(12.0).on("month"), "a season of period 12 in month, a single wave"),
+    ],
+    ids=["mismatch", "gappy", "alignment", "walks", "indicators", "slice", "cosine"],
+)
+def test_words_of_more_kernels(kernel, said):
+    assert in_words(2.0 * kernel) == said
+
+
+def test_words_of_what_reads_the_same():
+    names = ["a", "b", "c"]
+    assert together([Gaussian([1.0, 2.0, 40.0]), Gaussian(3.0)], names) == "a very smooth function of all 3 columns"
+    assert together([Gaussian(1.0), Linear()], names) == "a function of all 3 columns"
+    assert together([Gaussian(1.0).on([1]), Linear().on(1)], names) == "a function of b"
+    assert together([Spectrum(2).on("seq"), Spectrum(3).on("seq")]) == "a function of seq"
+    assert together([Periodic(1.0, 12.0), Periodic(1.0, 12.1) * Gaussian(9.0)], ["t"]) == "a season of period 12 in t"
 
 
 def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):

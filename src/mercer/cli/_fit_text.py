@@ -6,7 +6,6 @@ from mercer.cli._session import figures, table
 from mercer.tabular.cells import count
 
 MOST = 12  # columns that are listed
-BY_LENGTH = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # importance ranks columns, below
 SHOWN = 6  # kernels of a leaderboard
 
 
@@ -143,19 +142,46 @@ def _model(result):
         how = f"{chosen['evaluations']} evaluations" if chosen["evaluations"] else "all λ from one factorisation"
         lines.append(f"  by      {chosen['criterion']}, {how}{status}")
     if model["candidates"]:
-        own = "that is" if model["candidates"][0]["kernel"] == model["kernel"] else "the best of the search alone is"
-        lines.append(f"  {own} {BY_LENGTH.sub('', model['candidates'][0]['words'])}")
-        lines.append("  best of the search, and by how many nats the others are behind it")
-        lines += [f"  {one['behind']:6.2f}  {one['name']}" for one in model["candidates"][:SHOWN]]
-        mixed = sorted((one for one in model["candidates"] if one["weight"]), key=lambda one: -one["weight"])
-        if mixed:
-            lines.append("  mixed, by how well they foresee rows that they have not seen")
-            lines += [f"  {100 * one['weight']:4.0f} %  {one['name']}" for one in mixed]
+        lines += [f"  {line}" for line in _searched(model["candidates"], model["kernel"])]
     if model["importance"]:
         lines.append("  what matters: how far predictions move when a column is shuffled, in their standard deviations")
         rows = [(name, f"{rise:.3g}") for name, rise in model["importance"][:MOST]]
         lines += ["  " + line for line in table(rows).splitlines()]
     return "\n".join(lines)
+
+
+def _searched(listed, kernel):
+    """What a search found: the kernel in words, what is mixed with it, and the leaderboard."""
+    mixed: dict[str, list] = {}  # several kernels may say the same of the function
+    for one in listed:
+        if one["weight"]:
+            mixed.setdefault(_plainly(one), []).append(one["weight"])
+    many = sum(map(len, mixed.values()))
+    own = next((one for one in listed if one["kernel"] == kernel), None)
+    lines = []
+    if own is None:
+        lines.append(f"the best of the search alone is {_plainly(listed[0])}")
+    elif many > 1:
+        lines.append(f"that is {_plainly(own)}, the heaviest of {many} kernels")
+    else:
+        lines.append(f"that is {_plainly(own)}")
+    if many > 1:
+        lines.append("mixed, by how well they foresee rows that they have not seen")
+        each = sorted(((sum(weights), len(weights), said) for said, weights in mixed.items()), reverse=True)
+        lines += [f"{100 * w:4.0f} %  {said}{f' ({k} kernels)' if k > 1 else ''}" for w, k, said in each]
+    lines.append("best of the search, and by how many nats the others are behind it")
+    behind: dict[str, float] = {}
+    for one in listed:  # the same expression may be there with other numbers
+        behind[one["name"]] = min(one["behind"], behind.get(one["name"], one["behind"]))
+    best = sorted(behind.items(), key=lambda pair: pair[1])[:SHOWN]
+    return [*lines, *(f"{nats:6.2f}  {name}" for name, nats in best)]
+
+
+def _plainly(one):
+    """A kernel in words; importance ranks columns, below."""
+    from mercer.selection.kernels_search.words import without_ranks
+
+    return without_ranks(one["words"])
 
 
 def _short(kernel):

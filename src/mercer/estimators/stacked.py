@@ -19,11 +19,11 @@ from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
+from mercer.inference.moments import Part
 from mercer.inference.stacking import (
-    SCALES,
     Stack,
-    at_scale_one,
     foreseen,
+    given_weights,
     left_out_moments,
     log_density_of,
     moments_of,
@@ -35,6 +35,7 @@ from mercer.inference.stacking import (
 from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import stand_in
+from mercer.selection.kernels_search.words import together
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.solvers import choose
 from mercer.solvers.plan import CAUTION
@@ -131,7 +132,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     }
     state_extras = {"stack": "_stack", "left": "_left"}
     probabilistic = True
-    merges_rows = True
+    decomposes = merges_rows = True
     leaves_out = "exact"
     interval_method = "mixture"
     _stack: Stack
@@ -246,15 +247,10 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     def _weigh(self, means, stds, rows):
         """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
         if self.weights is not None:
-            weights = np.asarray(self.weights, dtype=float)
-            k, fits = len(means), weights.shape in ((len(means),), (len(means), len(SCALES)))
-            if not fits or not (weights >= 0).all() or not weights.sum() > 0:
-                raise ValueError(f"weights must be {k} or {k} x {len(SCALES)} numbers >= 0, got {self.weights!r:.80}.")
-            weights = at_scale_one(weights) if weights.ndim == 1 else weights
-            order = np.argsort(-weights.sum(axis=1), kind="stable")
-            return weights[order] / weights.sum(), order
+            weights = given_weights(self.weights, len(means))
+            return weights[order := np.argsort(-weights.sum(axis=1), kind="stable")], order
         if len(rows.row_y) < LEAST_ROWS:
-            return at_scale_one([1.0 / len(means)] * len(means)), np.arange(len(means))
+            return given_weights(np.ones(len(means)), len(means)), np.arange(len(means))
         y, counts = rows.row_y[:, 0], rows.row_weight
         most = int(max(1, min(self.n_models, MOST_BYTES // (8 * rows.n**2 + 1))))
         weights = scale_weights(y, means, stds, counts).sum(axis=1)
@@ -315,6 +311,31 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         if return_cov:
             return self._stack.covariance(X, noisy)
         return moments_of(*self._stack.normals(X, noisy)) if return_std else self._stack.mean(X)
+
+    def decompose(self, X):
+        """f = Σ parts + trend: what all kernels have on the same columns is one part, Σₖ wₖ times their means.
+
+        A season is a part of its own. The means sum to ``predict``; a process without the part has 0 in the mixture.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        list of Part
+            With ``name`` (in words, or "trend"), ``mean``, ``std`` and ``kernels``.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> kernels = [Gaussian().on(0) + Linear().on(1), Linear().on(0)]
+        >>> model = StackedKernels(kernels, [0.1, 0.1], weights=[3, 1]).fit([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0])
+        >>> [part.name for part in model.decompose([[2.0, 2.0]])]
+        ['a function of x0', 'a line in x1', 'trend']
+        """
+        names, found = vars(self).get("feature_names_in_"), self._stack.parts(self._new_rows(X))
+        return [Part(together(own, names) if own else "trend", mean, std, own) for own, mean, std in found]
 
     def quantile(self, X, levels):
         """The quantiles of a new y at x, of shape (m, number of levels).

@@ -44,15 +44,18 @@ class Part:
     Parameters
     ----------
     name : str
-        The kernel of the part, or "trend".
+        The kernel of the part, of a mixture what it does in words; or "trend".
     mean : ndarray of shape (m,) or (m, t)
     std : ndarray of shape (m,)
         Latent standard deviation of the part by itself. Parts are correlated: variances do not sum.
+    kernels : tuple of Kernel, default=()
+        That of the part, of a mixture one for each process that has it; none of the trend.
     """
 
     name: str
     mean: np.ndarray
     std: np.ndarray
+    kernels: tuple = ()
 
 
 class Moments(NamedTuple):

@@ -126,19 +126,20 @@ class RegressionPosterior:
         found, C = self.covariance(X)
         return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
 
-    @property
-    def part_names(self):
-        """What `parts` are: kernels, and "trend" if there is one."""
-        return [*map(repr, additive_parts(self.kernel)), *(["trend"] if self.rows.q else [])]
-
     def parts(self, X):
         """[Moments]: f = f₁ + f₂ + … + trend, each with its own posterior variance; the means sum to m(x)."""
-        found = [self._moments(X, kernel, self._no_trend) for kernel in additive_parts(self.kernel)]
-        if not self.rows.q:
-            return found
+        found = [self.part(X, kernel) for kernel in additive_parts(self.kernel)]
+        return [*found, self.trend_part(X)] if self.rows.q else found
+
+    def part(self, X, kernel):
+        """The `Moments` of the part of f with this kernel, one of the summands of k or a sum of some."""
+        return self._moments(X, kernel, self._no_trend)
+
+    def trend_part(self, X):
+        """The `Moments` of h(x)ᵀb."""
         h = self.rows.trend_at(X)
         variance = -self.inverse.explained(np.zeros((self.rows.n, len(X)), order="F"), h)
-        return [*found, clip(h @ self.b, variance, variance, self.rows.n)]
+        return clip(h @ self.b, variance, variance, self.rows.n)
 
     def _moments(self, X, kernel, trend):
         """Moments of the part of f with this kernel and trend."""

@@ -1,6 +1,8 @@
 """A mixture of Gaussian processes whose weights are those of the best left-out densities (stacking)."""
 
 import warnings
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.special import logsumexp, ndtr, ndtri
@@ -8,6 +10,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.inference.regression import RegressionPosterior
+from mercer.inference.summands import grouped
 from mercer.solvers.fitted import left_out
 
 PRIOR = 0.1  # rows that each model is taken to have explained before any is seen
@@ -124,10 +127,41 @@ class Stack:
         stds = np.sqrt([one.variance.ravel() + lam for one, lam in zip(found, noise, strict=True)])
         return scaled(means, stds, self.weights)
 
+    def parts(self, X):
+        """[(kernels, mean, standard deviation)] of f: the summands of the kernels by what they read, and the trend.
+
+        A process without such a summand has 0 there, for certain; the means sum to `mean`.
+        """
+        d, out = self.posteriors[0].rows.d, []
+        for summands in grouped([f.kernel for f in self.posteriors], range(d or 0)):
+            found = {k: self.posteriors[k].part(X, reduce(add, some)) for k, some in summands.items()}
+            out.append((tuple(one for some in summands.values() for one in some), *self._mixed(found)))
+        trends = {k: f.trend_part(X) for k, f in enumerate(self.posteriors) if f.rows.q}
+        return [*out, ((), *self._mixed(trends))] if trends else out
+
+    def _mixed(self, found):
+        """(mean, standard deviation) from {number of a posterior: Moments}; others are 0."""
+        weights, squares = self.weights.sum(axis=1), self.weights @ SCALES**2
+        means = np.zeros((len(weights), len(next(iter(found.values())).mean)))
+        variance = 0.0
+        for k, one in found.items():
+            means[k] = one.mean[:, 0]
+            variance = variance + squares[k] * one.variance.ravel()
+        mean = weights @ means
+        return mean, np.sqrt(variance + weights @ (means - mean) ** 2)
+
 
 def at_scale_one(weights):
     """Weights of models as those of a `Stack`: nothing at other scales."""
     return np.multiply.outer(np.asarray(weights, dtype=float), (SCALES == 1.0).astype(float))
+
+
+def given_weights(weights, k):
+    """Weights of k models as they are given, (k,) or (k, s), as those of a `Stack`, of sum 1."""
+    found = np.asarray(weights, dtype=float)
+    if found.shape not in ((k,), (k, len(SCALES))) or not (found >= 0).all() or not found.sum() > 0:
+        raise ValueError(f"weights must be {k} or {k} x {len(SCALES)} numbers >= 0, got {weights!r:.80}.")
+    return (at_scale_one(found) if found.ndim == 1 else found) / found.sum()
 
 
 def scaled(means, stds, weights):

@@ -7,9 +7,11 @@ import numpy as np
 
 from mercer._parameters import show
 from mercer._tiles import EVERYTHING
-from mercer.kernels.algebra import Composite, FromParts
+from mercer.kernels.algebra import Composite, FromParts, Product, Scaled, Sum
 from mercer.kernels.base import as_collection, as_vectors, result_dtype
+from mercer.kernels.dot import Constant
 from mercer.kernels.slopes import differences
+from mercer.kernels.standardised import Standardised
 
 
 class Compared(Composite):
@@ -305,6 +307,43 @@ class Columns(FromParts):
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.on({show(self.columns)})"
+
+
+def columns_read(kernel, every=()):
+    """The columns that k(x, z) depends on, by number or by name: ``every`` one where the kernel does not choose.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    every : sequence, default=()
+        All columns that there are, for numbers to count in; empty for objects.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> from mercer.kernels.inputs import columns_read
+    >>> columns_read(2.0 * Gaussian().on([0, 2]) * Linear().on(1), range(4)), columns_read(Linear(), range(4))
+    ([0, 2, 1], [0, 1, 2, 3])
+    """
+    if isinstance(kernel, Columns):
+        return columns_read(kernel.kernel, _places(kernel.columns, every))
+    if isinstance(kernel, Constant):
+        return []
+    if not isinstance(kernel, Sum | Product | Scaled | Standardised | Normalised):
+        return list(every)  # other kernels may show their parts something else than columns of x
+    return list(dict.fromkeys(name for _, part in kernel.named_parts() for name in columns_read(part, every)))
+
+
+def _places(columns, every):
+    """Some of the columns; numbers as they are where it is not known which there are."""
+    if isinstance(columns, slice):
+        return list(every)[columns]
+    wanted = [columns] if isinstance(columns, str) or np.ndim(columns) == 0 else list(columns)
+    return [one if isinstance(one, str) or not len(every) else every[one] for one in wanted]
 
 
 def as_named(kernel, X):

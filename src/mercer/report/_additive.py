@@ -1,79 +1,103 @@
-"""What each additive part of the kernel of a process does: a curve along the one column that it reads."""
+"""What each additive part of the kernel does: how far it moves the prediction, and a curve along what it reads."""
 
 import numpy as np
 
-from mercer.kernels import Columns, Scaled, Standardised
-from mercer.kernels.algebra import additive_parts
-from mercer.report._factors import NUMBER, put
+from mercer.kernels.inputs import columns_read
+from mercer.report._factors import LEVELS, TEXT, all_columns, put
 from mercer.report._html import show
 from mercer.report.charts import along, axis, chart
 from mercer.selection.judging import quietly
 
-PARTS, PLACES = 6, 240  # that are drawn, and places of each curve
+ROWS = 200  # over which a part moves the prediction
+PARTS, PLACES, SHOWN_LEVELS = 6, 240, 10  # that are drawn, places of each curve, and levels of a category
 LETTERS = 70  # of a title
+ROUNDING = 1e-9  # of the largest part: a trend that moves no more is a constant
 
 
 def parts_of(case, words):
-    """[{words, name, x, mean, low, high, …}]: the posterior of each part that reads one column of numbers.
+    """{moves: [{words, size}], parts: [{words, name, x, mean, low, high, …}]}, where the kernel has two parts or more.
+
+    A size is the standard deviation over the rows of the mean of a part; a part that reads one column of numbers, or
+    one category, has a curve.
 
     Parameters
     ----------
     case : Case
     words : callable
-        (case, kernel) ↦ the kernel in words.
+        (case, *kernels) ↦ what they do together.
     """
-    kernels = additive_parts(case.kernel)
-    exact = case.model.decomposes and not case.model.fit_report_.get("approximation")
-    if len(kernels) < 2 or not exact or not case.vectors or case.pairwise:
-        return []
-    known = {factor.columns[0]: factor for factor in case.factors if factor.kind == NUMBER and len(factor.columns) == 1}
-    found = []
-    for number, kernel in enumerate(kernels):
-        factor = known.get(_column(kernel, case.X.shape[1]))
-        if factor is not None and len(found) < PARTS:
-            found.append(_curve(case, number, factor, words(case, kernel)))
+    found: dict = {"moves": [], "parts": []}
+    if not case.model.decomposes or case.model.fit_report_.get("approximation") or case.pairwise:
+        return found
+    parts = [(number, part.kernels) for number, part in enumerate(_asked(case, case.take([0]))) if part.kernels]
+    if len(parts) < 2 or case.budget.skips("parts of the kernel"):
+        return found
+    told = {number: words(case, *kernels) for number, kernels in parts}
+    at_rows = [float(np.std(case.one(one.mean))) for one in _asked(case, case.take(case.shown(ROWS)))]
+    sizes = [{"words": told.get(number, "the trend"), "size": size} for number, size in enumerate(at_rows)
+             if number in told or size > ROUNDING * max(at_rows)]  # fmt: skip
+    found["moves"] = sorted(sizes, key=lambda one: -one["size"])
+    drawn = [(number, factor) for number, kernels in parts if (factor := _factor(case, kernels[0])) is not None]
+    found["parts"] = _curves(case, drawn[:PARTS], told)
     return found
 
 
-def _column(kernel, d):
-    """The one column that a kernel reads; None where it reads several."""
-    while isinstance(kernel, Scaled | Standardised):
-        kernel = kernel.kernel
-    read = np.atleast_1d(kernel.columns) if isinstance(kernel, Columns) else np.arange(d)
-    return int(read[0]) if len(read) == 1 else None
+def _asked(case, X):
+    """The parts at some rows."""
+    return quietly(case.model.decompose, X)
 
 
-def _curve(case, number, factor, said):
-    """Mean and two deviations of one part; of a season the last values, whose waves would be lost among all."""
-    values, season = np.unique(factor.values[np.isfinite(factor.values)]), "season" in said
+def _factor(case, kernel):
+    """The one column of numbers, or category, that a kernel reads; None where it reads more, or a text."""
+    read = set(columns_read(kernel, all_columns(case)))
+    return next((one for one in case.factors if one.kind != TEXT and set(one.columns) == read), None)
+
+
+def _curves(case, drawn, told):
+    """Curves of the parts along their factors, all from one question: no part reads a factor of another."""
+    seasons = [number for number, _ in drawn if "season" in told[number]]
+    curves = {}
+    for own in ([pair for pair in drawn if (pair[0] in seasons) is season] for season in (False, True)):
+        places = {number: _places(factor, number in seasons) for number, factor in own}
+        Z = case.take(np.zeros(max(map(len, places.values()), default=0), dtype=int))
+        for number, factor in own:
+            Z = put(case, Z, factor, np.pad(places[number], (0, len(Z) - len(places[number])), mode="edge"))
+        parts = _asked(case, Z) if own else []
+        curves |= {number: _curve(case, parts[number], factor, places[number]) for number, factor in own}
+    return [{"words": told[number], **curves[number]} for number, _ in drawn]
+
+
+def _places(factor, season):
+    """Values that a curve goes through; of a season the last ones, whose waves would be lost among all."""
+    if factor.kind == LEVELS:
+        return factor.common_levels(SHOWN_LEVELS)
+    values = np.unique(factor.values[np.isfinite(factor.values)])
     some = np.unique(np.linspace(0, len(values) - 1, min(len(values), PLACES)).round().astype(int))
-    places = values[-PLACES:] if season else values[some]
-    Z = put(case, case.take(np.zeros(len(places), dtype=int)), factor, places)
-    part = quietly(case.model.decompose, Z)[number]
-    mean, std = case.one(part.mean), case.one(part.std)
-    return {
-        "words": said,
-        "name": factor.name,
-        "dates": factor.dates,
-        "last": len(places) if season and len(places) < len(values) else None,
-        "x": factor.shown(places),
-        "mean": mean,
-        "low": mean - 2.0 * std,
-        "high": mean + 2.0 * std,
-    }
+    return values[-PLACES:] if season else values[some]
+
+
+def _curve(case, part, factor, places):
+    """Mean and two deviations of one part at the first places that were asked for."""
+    mean, std = (case.one(values)[: len(places)] for values in (part.mean, part.std))
+    out = {"name": factor.name, "mean": mean, "low": mean - 2.0 * std, "high": mean + 2.0 * std}
+    if factor.kind == LEVELS:
+        return {**out, "x": np.arange(len(places)), "levels": [factor.levels[k] for k in places],
+                "more": len(factor.levels) - len(places), "last": None}  # fmt: skip
+    first = factor.values.min() == places[0]
+    return {**out, "x": factor.shown(places), "dates": factor.dates, "last": None if first else len(places)}
 
 
 def part_charts(s):
-    """A chart for each part."""
+    """A chart for each part that has a curve."""
     out = []
     for j, one in enumerate(s["selection"].get("parts") or []):
-        x, marks, _ = along(one, one["x"], one["mean"], "±2 posterior deviations", "part")
+        x, marks, note = along(one, one["x"], one["mean"], "±2 posterior deviations", "part")
         title = one["words"][:1].upper() + one["words"][1:]
         title = title if len(title) <= LETTERS else f"{title[: LETTERS - 1]}…"
         out.append(chart(
             f"part-{j}", title, "What this part adds to the prediction; all parts and a constant sum to it.", x,
             axis("added", [one["low"], one["high"]]), marks,
             f"It adds from {show(min(one['mean']))} to {show(max(one['mean']))}.",
-            f"The last {one['last']} values of {one['name']}." if one["last"] else None,
+            f"The last {one['last']} values of {one['name']}." if one["last"] else note,
         ))  # fmt: skip
     return out

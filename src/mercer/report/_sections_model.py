@@ -35,11 +35,20 @@ def selection(s):
     hyper += [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
     inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
     return section(
-        "selection", title, *words, panels(figures(part_charts(s))), panels(shown),
+        "selection", title, *words, panels(_moves(sel), figures(part_charts(s))), panels(shown),
         folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
         *_choices.landmarks(s),
         *_choices.local(s),
     )  # fmt: skip
+
+
+def _moves(sel):
+    """How far each part of the kernel moves the prediction."""
+    sizes = sel.get("moves") or []
+    top = max([one["size"] for one in sizes] + [1e-300])
+    rows = [[el("span", one["words"]), one["size"], bar(one["size"] / top)] for one in sizes]
+    head = ["part", "standard deviation over the rows", ""]
+    return table("How far each part moves the prediction", head, rows, classes="wide") if rows else None
 
 
 def _hyper(chosen):

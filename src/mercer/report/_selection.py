@@ -5,6 +5,7 @@ from itertools import islice
 
 import numpy as np
 
+from mercer.kernels import Columns, Product, Scaled, Sum
 from mercer.report._additive import parts_of
 from mercer.report._data import landmarks_section, local_section
 from mercer.report._factors import labels
@@ -13,7 +14,7 @@ from mercer.report.findings import missing, plain, short
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
 from mercer.selection.kernels_search.columns import in_units
-from mercer.selection.kernels_search.words import in_words
+from mercer.selection.kernels_search.words import together, without_ranks
 from mercer.selection.shown import is_error, place, scaled, short_names
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
@@ -24,7 +25,6 @@ DIRECTIONS = 400
 FACTORS = np.geomspace(0.25, 4.0, 17)  # of all length scales, for the surface
 LAMS, REACH = 25, 18.0
 COUNTED = re.compile(r"all \d+ columns")  # of X: a category is several of them
-RANKED = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # by length scale: on the page importance ranks columns
 LEFT, RIGHT = 1e3, 1e2  # how far the curves go beyond the choices
 
 
@@ -36,7 +36,7 @@ def selection_section(case):
         "path": None,
         "surface": None,
         "candidates": _candidates(case),
-        "parts": plain(parts_of(case, words)),
+        **plain(parts_of(case, words)),
     }
     if not model.linear:
         out["path"] = missing(_why_not(model))
@@ -122,7 +122,7 @@ def _chosen(case):
         out |= {
             "criterion": search.criterion,
             "status": search.status,
-            "message": RANKED.sub("", search.message),
+            "message": without_ranks(search.message),
             "value": search.value,
             "lam_at_bound": next((edge[name] for name in ("lam", "noise") if name in edge), None),
             "at_bound": [[called[name], value] for name, value in edge.items() if name in called][:HYPER],
@@ -144,20 +144,29 @@ def _candidates(case):
 
 
 def _all_words(case):
-    """The kernel in words; of a mixture how many there are, and the heaviest. None of kernels of objects."""
-    if not case.vectors:
-        return None
+    """The kernel in words; of a mixture how many there are, and the heaviest."""
     said, count = words(case, case.kernel), len(_mixed(case.model))
     return said if count < 2 else f"a mixture of {count} kernels, first of all {said}"
 
 
-def words(case, kernel):
-    """A kernel in words, periods in the units of the reader; as an expression where its inputs are no vectors."""
-    if not case.vectors:
-        return short(rounded(repr(kernel)), LETTERS)
-    scale = np.array([(case.units or {}).get(j, (0.0, 1.0))[1] for j in range(len(case.names))])
-    said = in_words(in_units(kernel, np.zeros(len(scale)), scale), case.names)
-    return short(rounded(COUNTED.sub("all columns", RANKED.sub("", said))), LETTERS)
+def words(case, *kernels):
+    """A kernel in words, periods in the units of the reader; or what several do that read the same columns."""
+    said = together([_in_units(case, kernel) for kernel in kernels], case.names if case.vectors else None)
+    return short(rounded(COUNTED.sub("all columns", said)), LETTERS)
+
+
+def _in_units(case, kernel):
+    """A kernel with its periods in the units of the reader."""
+    if not case.vectors and isinstance(kernel, Sum | Product):
+        return type(kernel)(_in_units(case, kernel.left), _in_units(case, kernel.right))
+    if not case.vectors and isinstance(kernel, Scaled):
+        return _in_units(case, kernel.kernel)
+    read = range(len(case.names)) if case.vectors else kernel.named_columns()
+    scale = np.array([(case.units or {}).get(one, (0.0, 1.0))[1] for one in read])
+    if case.vectors:
+        return in_units(kernel, np.zeros(len(scale)), scale)
+    whole = (scale == 1.0).all() or not isinstance(kernel, Columns)
+    return kernel if whole else in_units(kernel.kernel, np.zeros(len(scale)), scale).on(kernel.columns)
 
 
 def _tried(case):

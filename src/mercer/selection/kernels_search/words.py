@@ -1,5 +1,6 @@
 """A kernel expression in the words of its parts."""
 
+import re
 from math import comb
 
 import numpy as np
@@ -10,27 +11,37 @@ from mercer.kernels import (
     Categorical,
     Columns,
     Constant,
+    Cosine,
+    EdgeHistogram,
     Exponential,
+    Gappy,
     Gaussian,
     Laplacian,
     Linear,
+    LocalAlignment,
     Matern32,
     Matern52,
+    Mismatch,
     Normalised,
+    Ordinal,
     Periodic,
     Polynomial,
     Product,
     RadialOf,
+    RandomWalk,
     RationalQuadratic,
     Scaled,
     ShortestPath,
     Spectrum,
     Standardised,
+    Subsequence,
     TanimotoOf,
+    VertexHistogram,
     WeightedDegree,
     WeisfeilerLehman,
 )
 from mercer.kernels.algebra import additive_parts
+from mercer.kernels.inputs import columns_read
 
 KINDS = {
     Gaussian: "a very smooth function",
@@ -40,7 +51,15 @@ KINDS = {
     Laplacian: "a rough function",
     RationalQuadratic: "a function that is smooth on several scales",
 }
+COUNTED = {
+    ShortestPath: "how far nodes are apart",
+    VertexHistogram: "how often nodes occur",
+    EdgeHistogram: "how often edges occur",
+    RandomWalk: "how often walks occur",
+    LocalAlignment: "how well pieces match those of others",
+}
 LEVEL = " = "  # between a column and its level in the name of an indicator
+RANKED = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # columns by their lengths
 MOST = 3  # columns that are named
 FAR = 8.0  # times the shortest length: a column that hardly matters
 
@@ -70,6 +89,39 @@ def in_words(kernel, names=None, unit=None):
     return ", plus ".join(_part(part, _Place(names, unit)) for part in additive_parts(kernel))
 
 
+def together(kernels, names=None):
+    """What several summands that read the same columns do together, in a few words.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+    names : list of str, default=None
+        Of the columns; None is x0, x1, …
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> from mercer.selection.kernels_search.words import together
+    >>> together([Gaussian(1.0).on(0), Linear().on(0)], ["rain", "soil"])
+    'a function of rain'
+    """
+    said = list(dict.fromkeys(without_ranks(in_words(kernel, names)) for kernel in kernels))
+    if len(said) == 1 or "season" in said[0]:
+        return said[0]
+    every = range(len(names)) if names is not None else ()
+    columns = sorted(columns_read(kernels[0], every)) or sorted(every)
+    return f"a function of {(_Place(names, None).on(columns) if columns else _Place(names, None)).all()}"
+
+
+def without_ranks(said):
+    """Words without the columns of the shortest lengths: importance ranks columns, too, and in another way."""
+    return RANKED.sub("", said)
+
+
 class _Place:
     """Which columns a part reads, by name, and the unit of each."""
 
@@ -80,8 +132,14 @@ class _Place:
         """The same for a part of the columns, by number, or by name in a table."""
         if isinstance(np.ravel(columns)[0], str):
             return _Place([str(name) for name in np.ravel(columns)], None, part=True)
-        columns = [int(j) for j in np.atleast_1d(columns)]
+        columns = [int(j) for j in self._numbers(columns)]
         return _Place(self.names, self.unit, columns if self.columns is None else [self.columns[j] for j in columns])
+
+    def _numbers(self, columns):
+        """Columns by number."""
+        if isinstance(columns, slice):
+            return range(len(self.names or range(columns.stop or 0)))[columns]
+        return np.atleast_1d(columns)
 
     def name(self, j):
         j = j if self.columns is None else self.columns[j]
@@ -94,16 +152,16 @@ class _Place:
         if self.columns is None and len(self.names) == 1:
             return self.names[0]
         every = range(len(self.names if self.columns is None else self.columns))
-        if len(every) > 2 and len(every) == len(self.names or ()) and not self.part:
-            return f"all {len(every)} columns"
         named = list(dict.fromkeys(self.name(j).partition(LEVEL)[0] if len(every) > 2 else self.name(j) for j in every))
-        return " and ".join(named) if len(named) <= 2 else f"{len(named)} columns"
+        whole = len(every) == len(self.names or ()) and not self.part
+        return " and ".join(named) if len(named) <= 2 else f"{'all ' if whole else ''}{len(named)} columns"
 
     def category(self):
         """The column of a table whose levels these columns are, each an indicator; None where they are not."""
-        if self.names is None or self.columns is None or len(self.columns) < 2:
+        count = 0 if self.names is None else len(self.names if self.columns is None else self.columns)
+        if count < 2:
             return None
-        cut = [self.name(j).partition(LEVEL) for j in range(len(self.columns))]
+        cut = [self.name(j).partition(LEVEL) for j in range(count)]
         return cut[0][0] if len({name for name, _, _ in cut}) == 1 and all(level for _, _, level in cut) else None
 
     def lengths(self, length):
@@ -116,40 +174,46 @@ class _Place:
 
 
 def _part(kernel, place):
-    """One additive part."""
+    """One additive part; as an expression where that has no words."""
     kernel, place = _inside(kernel, place)
     if isinstance(kernel, Product):
         return _product(kernel, place)
+    if place.category() is not None or isinstance(kernel, Categorical):
+        return f"a value for each {place.category() or place.all()}"
     if isinstance(kernel, Linear):
         return f"a line in {place.all()}"
     if isinstance(kernel, Polynomial):
-        return (
-            f"a line in {place.all()}"
-            if kernel.degree == 1
-            else f"a polynomial of degree {kernel.degree} in {place.all()}"
-        )
-    if isinstance(kernel, Periodic):
-        return f"a season of period {_number(kernel.period)} in {place.all()}"
+        what = "a line" if kernel.degree == 1 else f"a polynomial of degree {kernel.degree}"
+        return f"{what} in {place.all()}"
+    if isinstance(kernel, Periodic | Cosine):
+        wave = ", a single wave" if isinstance(kernel, Cosine) else ""
+        return f"a season of period {_number(kernel.period)} in {place.all()}{wave}"
     if isinstance(kernel, Constant):
         return "a constant"
     if isinstance(kernel, Anova):
         return f"{_orders(kernel, place)}{_relevant(kernel.length_scale, place)}"
     if type(kernel) in KINDS:
         return f"{KINDS[type(kernel)]} of {place.all()}{_relevant(kernel.length_scale, place)}"
-    if isinstance(kernel, Categorical):
-        return f"a value for each {place.all()}"
+    if isinstance(kernel, Ordinal):
+        return f"a value for each {place.all()}, like that of the next level"
     if isinstance(kernel, RadialOf) and type(kernel.radial) in KINDS:
-        return f"{KINDS[type(kernel.radial)]} of {_counted(kernel.base, place)}"
+        return f"{KINDS[type(kernel.radial)]} of {_counted(kernel.base, place) or repr(kernel.base)}"
     counted = _counted(kernel, place)
     how = "a function of" if isinstance(kernel, TanimotoOf) else "a line in"
     return repr(kernel) if counted is None else f"{how} {counted}"
 
 
 def _counted(kernel, place):
-    """What a kernel on texts, molecules or graphs counts in each; its expression where that has no words."""
+    """What a kernel on texts, molecules or graphs counts in each; None where that has no words."""
     while isinstance(kernel, Normalised | TanimotoOf):
         kernel = kernel.kernel if isinstance(kernel, Normalised) else kernel.base
     where = "" if place.names is None else f" in {place.all()}"
+    if isinstance(kernel, Mismatch):
+        return f"how often pieces of {kernel.k} letters, up to {kernel.m} of them changed, occur{where}"
+    if isinstance(kernel, Gappy):
+        return f"how often pieces of {kernel.k} letters, up to {kernel.gaps} others between them, occur{where}"
+    if isinstance(kernel, Subsequence):
+        return f"how often {kernel.length} letters occur one after the other, near or far{where}"
     if isinstance(kernel, Spectrum | WeightedDegree):
         most = int(np.max(kernel.k))
         every = isinstance(kernel, WeightedDegree) or np.size(kernel.k) > 1
@@ -160,7 +224,8 @@ def _counted(kernel, place):
     if isinstance(kernel, WeisfeilerLehman):
         beside = f" with what is {_away(kernel.h, 'edge')}" if kernel.h else ""
         return f"how often nodes occur{beside}{where}"
-    return f"how far nodes are apart{where}" if isinstance(kernel, ShortestPath) else None
+    said = next((said for kind, said in COUNTED.items() if isinstance(kernel, kind)), None)
+    return said and f"{said}{where}"
 
 
 def _away(count, what):

@@ -1,0 +1,53 @@
+"""Which summands of several kernels read the same: the same columns, and of seasons the same period."""
+
+import numpy as np
+
+from mercer.kernels import Cosine, Periodic
+from mercer.kernels.algebra import additive_parts
+from mercer.kernels.inputs import columns_read
+
+NEAR = 0.1  # of its logarithm: periods that are one
+
+
+def grouped(kernels, every=()):
+    """[{number of a kernel: its summands}]: those of all kernels that read the same, in the order of the kernels.
+
+    A line and a smooth function of a column read the same: how much of their sum is which, each kernel says in another
+    way. A season is apart from both.
+
+    Parameters
+    ----------
+    kernels : list of Kernel
+    every : sequence, default=()
+        All columns that there are; empty for objects.
+
+    Examples
+    --------
+    >>> from mercer.inference.summands import grouped
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> first, second = Gaussian(1.0).on(0) + Linear().on(1), Linear().on(0)
+    >>> grouped([first, second], range(2))
+    [{0: [Gaussian(1.0).on(0)], 1: [Linear().on(0)]}, {0: [Linear().on(1)]}]
+    """
+    found: list = []  # (columns, period, {number: summands})
+    for k, kernel in enumerate(kernels):
+        for part in additive_parts(kernel):
+            columns, period = frozenset(columns_read(part, every)), period_of(part)
+            same = (one for own, other, one in found if own == columns and _near(period, other))
+            home = next(same, None)
+            if home is None:
+                found.append((columns, period, home := {}))
+            home.setdefault(k, []).append(part)
+    return [one for _, _, one in found]
+
+
+def period_of(kernel):
+    """The period of a season, the first where there are several; None of other kernels."""
+    if isinstance(kernel, Periodic | Cosine):
+        return float(np.ravel(kernel.period)[0])
+    return next((p for _, part in kernel.named_parts() if (p := period_of(part)) is not None), None)
+
+
+def _near(one, other):
+    """Whether two periods are one, or neither is there."""
+    return one is other if one is None or other is None else abs(np.log(one / other)) < NEAR
