@@ -48,6 +48,24 @@ def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
         model.log_marginal_likelihood()
 
 
+def test_neighbours_are_doubled_while_rows_left_out_gain(rng):
+    X = rng.uniform(-2, 2, (500, 2))
+    F, fits = np.sin(2 * X[:, 0]) + X[:, 1], {}
+    for noise in (0.0, 1.0):
+        y = F + noise * rng.logistic(size=500) > 0
+        options = {"criterion": None, "approximation": Neighbours()}
+        fits[noise] = GaussianProcessClassifier(400.0 * Gaussian(2.0 + noise), **options).fit(X, y)
+    said = fits[0.0].fit_report_["approximation"]
+    tried = dict(map(tuple, said["tried"]))
+    assert said["k"] > 64 and said["k"] in tried and tried[128] > 0.98 * tried[64]
+    assert "Neighbours tried (log density of rows left out): 64 (" in said["words"]
+    assert -tried[said["k"]] == pytest.approx(fits[0.0].fit_report_["loo_log_loss"], rel=1e-9)  # all 500 are left out
+    assert fits[0.0].plan_.neighbours == 64 and "up to 256" in str(fits[0.0].plan_)
+    assert fits[1.0].fit_report_["approximation"]["k"] == 64
+    given = GaussianProcessClassifier(Gaussian(), criterion=None, approximation=Neighbours(8)).fit(X, y)
+    assert given.fit_report_["approximation"]["tried"] == []
+
+
 def test_what_cannot_be_and_what_must_not_break(rng):
     X, y = problem(rng, 40)
     fixed = {"kernel": Gaussian(1.0), "criterion": None}
