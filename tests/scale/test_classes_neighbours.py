@@ -48,6 +48,25 @@ def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
         model.log_marginal_likelihood()
 
 
+def test_neighbours_are_doubled_while_rows_left_out_gain(rng, monkeypatch):
+    monkeypatch.setattr("mercer.gram.neighbours.FIRST", 8)
+    monkeypatch.setattr("mercer.gram.neighbours.MOST", 32)
+    X = rng.uniform(-2, 2, (300, 2))
+    smooth = np.sin(2 * X[:, 0]) + X[:, 1] > 0
+    options = {"criterion": None, "approximation": Neighbours()}
+    model = GaussianProcessClassifier(100.0 * Gaussian(2.0), **options).fit(X, smooth)
+    said = model.fit_report_["approximation"]
+    tried = dict(map(tuple, said["tried"]))
+    assert said["k"] > 8 and said["k"] in tried and tried[16] > 0.98 * tried[8]
+    assert "Neighbours tried (log density of rows left out): 8 (" in said["words"]
+    assert -tried[said["k"]] == pytest.approx(model.fit_report_["loo_log_loss"], rel=1e-9)  # all rows are left out
+    assert model.plan_.neighbours == 8 and "up to 32" in str(model.plan_)
+    rough = GaussianProcessClassifier(Gaussian(0.01), trend=None, **options).fit(X, smooth)  # nobody is near
+    assert rough.fit_report_["approximation"]["k"] == 8
+    given = GaussianProcessClassifier(Gaussian(), criterion=None, approximation=Neighbours(8)).fit(X, smooth)
+    assert given.fit_report_["approximation"]["tried"] == []
+
+
 def test_what_cannot_be_and_what_must_not_break(rng):
     X, y = problem(rng, 40)
     fixed = {"kernel": Gaussian(1.0), "criterion": None}

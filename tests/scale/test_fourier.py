@@ -1,5 +1,7 @@
 """Fourier: sums of waves, the kernel that they make, and the mean, variance and evidence of the exact process."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -177,7 +179,8 @@ def test_search_by_the_evidence_of_all_rows(rng):
     assert exact.log_marginal_likelihood_value_ - 0.2 < there == pytest.approx(-found.value * 250, abs=1e-3)
     assert found.lam == pytest.approx(exact.lam_, rel=0.05) and found.status == "ok"
     rough = 1.0 * Exponential(0.01)
-    assert search_waves(rough, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free) is None
+    refused = search_waves(rough, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
+    assert refused.status == "too_many_waves" and np.isnan(refused.value)
 
 
 def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
@@ -327,3 +330,40 @@ def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng, monkeypatc
     monkeypatch.setattr("mercer.selection.wave_search.GRIDS", 1)
     cut = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
     assert found.status == "ok" and cut.status == "edge" and "last grid of waves" in cut.message
+
+
+def test_a_search_that_needs_too_many_waves_says_so(rng, monkeypatch):
+    X = np.linspace(0, 40, 400)[:, None]
+    rows = Rows(X, np.sin(2 * X) + 0.1 * rng.standard_normal((400, 1)))
+    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
+    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
+    start, names = 1.0 * Gaussian(2.0), "mercer.selection.wave_search.MOST"
+    found = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
+    first = Waves(start, *box_of(start, rows, 0.1), 1e-4, slack=1.5).count
+    monkeypatch.setattr(names, first)  # the first grid, and no finer one
+    cut = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
+    assert found.status == "ok" and cut.status == "too_many_waves" and found.value < cut.value < np.inf
+    assert "best point so far" in cut.message and f"{first} are allowed. Use a larger eps" in cut.message
+    monkeypatch.setattr(names, 10)
+    none = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
+    assert none.status == "too_many_waves" and "was not climbed" in none.message
+    assert np.isnan(none.value) and none.kernel == start and none.evaluations == 0
+
+
+@pytest.mark.parametrize("how", [Fourier(), "auto"], ids=["asked", "auto"])
+def test_a_fit_whose_search_had_too_many_waves(rng, monkeypatch, how):
+    monkeypatch.setattr("mercer.selection.wave_search.MOST", 10)
+    monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
+    monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
+    monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
+    monkeypatch.setattr("mercer.estimators._large_neighbours.SUBSET", 200)
+    X = rng.uniform(0, 10, (400, 1))
+    model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(400))
+    said = model.fit_report_["selection"]
+    assert "hyper-parameters are those of neighbours" in said["message"] and "10 are allowed" in said["message"]
+    asked = not isinstance(how, str)  # "auto" has promised no waves
+    assert said["status"] == ("too_many_waves" if asked else "ok")
+    assert asked == any("10 are allowed" in str(one.message) for one in caught)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import GaussianProcessRegressor, Landmarks, Neighbours
+from mercer import Fourier, GaussianProcessRegressor, Landmarks, Neighbours
+from mercer._clock import Clock
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.neighbours_kept import KeptNeighbours
+from mercer.inference.neighbours_kept import KeptNeighbours, enough_neighbours
 from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
 from mercer.selection import LOO, Evidence
 
@@ -40,7 +41,8 @@ def test_learns_predicts_and_says_how_well(learnt, rng):
     assert "of 1500 rows left out" in said["words"] and "from 12" in said["words"]
     latent = model.predict(Z, return_std=True)[1]
     np.testing.assert_allclose(std**2 - latent**2, model.noise_, rtol=1e-10)
-    ends = model.predict_interval(Z, 0.8, method="conformal", normalise=True)
+    ends = model.predict_interval(Z, 0.8)
+    np.testing.assert_array_equal(ends, model.predict_interval(Z, 0.8, method="conformal", normalise=True))
     assert 0.76 < np.mean((ends[:, 0] <= target) & (target <= ends[:, 1])) < 0.84
 
 
@@ -204,6 +206,62 @@ def test_recalibration_leaves_rows_left_out_as_they_would_be_again(rng, landmark
     new = rng.uniform(0, 10, (5, 2))
     for a, b in zip(there.posterior.moments(new), again.posterior.moments(new), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8)
+
+
+def test_intervals_hold_what_they_say_where_errors_have_heavy_tails(rng):
+    X, Z = rng.uniform(0, 6, (4000, 1)), rng.uniform(0, 6, (4000, 1))
+    y, target = (np.sin(P[:, 0]) + 0.1 * rng.standard_t(2.5, len(P)) for P in (X, Z))
+    model = GaussianProcessRegressor(1.0 * Matern32(1.0), approximation=Neighbours(16), starts=1).fit(X, y)
+
+    def inside(ends):
+        return np.mean((ends[:, 0] <= target) & (target <= ends[:, 1]))
+
+    assert inside(model.predict_interval(Z, 0.9, method="gaussian")) > 0.925  # a deviation of few large errors
+    for coverage in (0.5, 0.9, 0.99):
+        assert abs(inside(model.predict_interval(Z, coverage)) - coverage) < 0.025
+    mean, std = model.predict(Z[:5], return_std=True)
+    latent, rare = model.predict_interval(Z[:5], noisy=False), model.predict_interval(Z[:5], 0.99999)
+    np.testing.assert_allclose(latent[:, 1] - mean, 1.6448536 * std, rtol=1e-6)
+    np.testing.assert_array_equal(rare, model.predict_interval(Z[:5], 0.99999, method="gaussian"))  # of 4 000 rows
+
+
+@pytest.mark.parametrize("how", [Neighbours(300), Fourier(1e-8)], ids=["neighbours", "waves"])
+def test_of_several_copies_one_is_left_out_and_the_others_stay(rng, how):
+    X = rng.uniform(0, 6, (40, 1))[rng.integers(0, 40, 90)]
+    y, weight = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(90), rng.uniform(0.5, 2.0, 90)
+    weight[7] = 0.0
+    options = {"kernel": 2.0 * Gaussian(1.5), "noise": 0.09, "criterion": None, "trend": None}
+    exact, near = (
+        GaussianProcessRegressor(**options, approximation=one).fit(X, y, sample_weight=weight) for one in (None, how)
+    )
+    np.testing.assert_allclose(near.loo_residuals_, exact.loo_residuals_, atol=1e-5)
+    kept, std = near.neighbours_, exact.left_out().std
+    np.testing.assert_allclose(np.sqrt(kept.variance), std[kept.index], rtol=1e-4)
+
+
+def test_neighbours_are_doubled_while_rows_left_out_gain(rng):
+    X = rng.uniform(0, 6, (600, 2))
+    fits = {}
+    for noise in (1e-6, 0.25):
+        y = np.sin(X[:, 0]) * np.cos(X[:, 1]) + np.sqrt(noise) * rng.standard_normal(600)
+        options = {"criterion": None, "approximation": Neighbours()}
+        fits[noise] = GaussianProcessRegressor(Gaussian(1.0), noise, **options).fit(X, y)
+    said = fits[1e-6].fit_report_["approximation"]
+    assert said["k"] > 64 and [k for k, _ in said["tried"]][:2] == [64, 128]
+    assert said["tried"][1][1] > said["tried"][0][1] + 0.02 and "Neighbours tried" in said["words"]
+    assert said["log_density"] == pytest.approx(
+        dict(map(tuple, said["tried"]))[said["k"]], abs=0.01
+    )  # but for the trend
+    assert fits[0.25].fit_report_["approximation"]["k"] == 64
+    assert fixed().fit(X, y).fit_report_["approximation"]["tried"] == []  # a k that is given is not tried
+
+
+def test_no_more_neighbours_than_there_is_time_for():
+    class Spent(Clock):
+        def fits(self, seconds):
+            return False
+
+    assert enough_neighbours(lambda k: np.full(3, -1.0 / k), 8, 64, Spent()) == (8, [[8, -0.125]])
 
 
 def test_few_inputs_do_not_copy_all_rows(rng, monkeypatch):

@@ -286,6 +286,11 @@ class LinearEstimator(KernelRegressor):
         ends = uncertainty.split(some.residuals * some.unit, f.reshape(len(f), -1), coverage, **options)
         return self._shaped(ends)
 
+    def _calibrates(self, coverage):
+        """Whether rows left out by neighbours or waves say how far a share of new targets reaches."""
+        left = self.__dict__["neighbours_"].residuals if "neighbours_" in self.__dict__ else ()
+        return 0 < coverage < 1 and (len(left) + 1) * (1.0 - coverage) >= 1.0
+
     def _from_held_rows(self, X, coverage, normalise):
         """Split conformal from the rows that a fit on landmarks has not seen."""
         residuals, scale, new = self.__dict__["landmarks_"].split(X, normalise)

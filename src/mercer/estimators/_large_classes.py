@@ -18,6 +18,7 @@ from mercer.gram import take
 from mercer.gram.landmarks import Landmarks
 from mercer.inference.links import LINKS
 from mercer.inference.neighbours_classes import NeighbourClasses
+from mercer.inference.neighbours_kept import GAIN, enough_neighbours, said_tried
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.classes import LandmarkClasses, with_constant
@@ -25,7 +26,7 @@ from mercer.solvers.plan_landmarks import plan_landmarks, preferred
 from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
 from mercer.sources import Arrays
 
-TRIED = 512  # rows left out for each length factor
+TRIED = 512  # rows left out for each length factor, and for each number of neighbours
 FEWER = 256  # landmarks that a length factor is tried with
 FACTORS = (1.0, math.sqrt(0.5), math.sqrt(2.0), 0.5, 2.0)
 STRETCHED = 0.4  # of the time that is left after a search on a subset
@@ -41,7 +42,7 @@ def plan_large(estimator, n, d, functions, exact):
         why = preferred(exact(), n, **options) if estimator.inference == "laplace" else ""
         how = Landmarks() if why else None
     if how is None or not isinstance(how.check(), Landmarks):
-        return None if how is None else plan_neighbours(n, d, how.first, memory=estimator.memory)
+        return None if how is None else plan_neighbours(n, d, how.first, most=how.most, memory=estimator.memory)
     return plan_landmarks(n, d, how.m if how.given is None else len(how.given), targets=functions, why=why, **options)
 
 
@@ -63,11 +64,9 @@ def fit_classes(estimator, rows, kernels):
     model = class_model(estimator, some, classes, False)  # as all rows are fitted: one class against the rest
     estimator.selection_ = learnt(estimator, model, kernels, some)
     kernel = kernels[0] if estimator.selection_ is None else estimator.selection_.kernel
-    order = np.random.default_rng(how.random_state + 1).permutation(rows.n)
     if estimator.selection_ is not None and rows.n > SUBSET:
-        kernel = _stretched(way, kernel, np.sort(order[:TRIED]))
-        estimator.selection_.kernel = kernel
-    _publish(estimator, rows, way, way.at(kernel), np.sort(order[:JUDGED]))
+        kernel = estimator.selection_.kernel = _stretched(way, kernel)
+    _publish(estimator, rows, way, way.at(kernel))
 
 
 class _Way:
@@ -80,6 +79,15 @@ class _Way:
         self.mean = known_mean(estimator.trend) or 0.0, constant
         if estimator.inference != "laplace":
             raise ValueError("a classifier by neighbours or on landmarks has inference='laplace'.")
+        self._order = np.random.default_rng(how.random_state + 1).permutation(rows.n)
+
+    def some(self, count):
+        """Points that are left out."""
+        return np.sort(self._order[:count])
+
+    def own(self, prob, index):
+        """Log P of the class that each of some points has."""
+        return np.log(np.maximum(prob[np.arange(len(index)), self.number[index]], 1e-300))
 
 
 class _Near(_Way):
@@ -93,9 +101,14 @@ class _Near(_Way):
             raise ValueError("a classifier by neighbours has no landmarks.")
 
     def at(self, kernel, fewer=False):
-        """Return the posterior with a kernel."""
+        """Return the posterior with a kernel, by the first k, or by as many as rows left out gain by."""
         common = self.number, self.rows.weights(), self.classes, self.estimator.link, *self.mean
-        return NeighbourClasses(kernel, self.rows.X, *common, self.how.first)
+        f = NeighbourClasses(kernel, self.rows.X, *common, self.how.first)
+        if not fewer:
+            own, most = self.some(TRIED), min(self.how.most, self.rows.n - 1)
+            options = {"clock": self.estimator._clock, "least": lambda here: -GAIN * here.mean()}
+            f.k, self.tried = enough_neighbours(lambda k: self.own(f.left_out(own, k), own), f.k, most, **options)
+        return f
 
     def left_out(self, f, index):
         """P(class) of some rows without them."""
@@ -107,8 +120,8 @@ class _Near(_Way):
 
     def said(self, f):
         """Return what the report says of it, with words to begin with."""
-        words = f"local: Laplace's approximation within the {f.k} nearest rows of each input."
-        return {"kind": "neighbours", "k": f.k, "verdict": "local", "words": words}
+        words = f"local: Laplace's approximation within the {f.k} nearest rows of each input.{said_tried(self.tried)}"
+        return {"kind": "neighbours", "k": f.k, "verdict": "local", "tried": self.tried, "words": words}
 
 
 class _OnLandmarks(_Way):
@@ -159,21 +172,21 @@ class _OnLandmarks(_Way):
         return said_enough(f.info["chosen"], points, flat, candidates, self.rows.n, f.info["seconds"])
 
 
-def _stretched(way, kernel, rows):
+def _stretched(way, kernel):
     """The kernel with all length scales times the factor of the least log loss of rows left out."""
-    free = lengths_of(kernel.names)
+    free, rows = lengths_of(kernel.names), way.some(TRIED)
     tried, clock = {}, way.estimator._clock.part(STRETCHED)
     for factor in FACTORS if free.any() and clock.fits(2.0 * way.trial) else ():  # one alone says nothing
         if not clock.fits(clock.seconds / max(len(tried), 1)):
             break
         one = kernel.with_theta(np.clip(kernel.theta + free * math.log(factor), *kernel.theta_bounds.T))
-        own = way.left_out(way.at(one, fewer=True), rows)[np.arange(len(rows)), way.number[rows]]
-        tried[factor] = -float(np.log(np.maximum(own, 1e-300)).mean()), one
+        tried[factor] = -float(way.own(way.left_out(way.at(one, fewer=True), rows), rows).mean()), one
     return min(tried.values(), key=lambda pair: pair[0])[1] if tried else kernel
 
 
-def _publish(estimator, rows, way, f, judged):
+def _publish(estimator, rows, way, f):
     """Set the public attributes."""
+    judged = way.some(JUDGED)
     number, weight = way.number[judged], rows.weights()[judged]
     prob = way.left_out(f, judged)
     estimator.temperature_ = best_temperature(prob, number, weight) if estimator.temperature else 1.0

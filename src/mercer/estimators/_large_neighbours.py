@@ -15,7 +15,7 @@ from mercer.gram.landmarks import drawn
 from mercer.gram.neighbours import Neighbours
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.neighbours_kept import KeptNeighbours, enough, mean_square
+from mercer.inference.neighbours_kept import KeptNeighbours, enough_rows, mean_square
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
@@ -99,9 +99,10 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
                 kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
         if not lam >= 0:
             raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
-        f = _by_waves(estimator, kernel, rows, lam, precisions)
-        f = _by_neighbours(kernel, rows, lam, precisions, how) if f is None else f
-        kept = KeptNeighbours.of(f, how.random_state, flat)
+        f, tried = _by_waves(estimator, kernel, rows, lam, precisions), ()
+        if f is None:
+            f, tried = _by_neighbours(estimator, kernel, rows, lam, precisions)
+        kept = KeptNeighbours.of(f, how.random_state, flat, tried)
         if how.recalibrate and criterion is not None and estimator.optimize == "all":
             kept = _recalibrated(f, kept)
         publish(estimator, kept, precisions)
@@ -127,12 +128,13 @@ def _by_waves(estimator, kernel, rows, lam, precisions):
     return None if why else f
 
 
-def _by_neighbours(kernel, rows, lam, precisions, how):
-    """The posterior by neighbours, by as many as rows left out gain by."""
-    basis, criterion = _global_part(kernel, rows, how), learning.evidence_of(precisions)
-    f = NeighbourPosterior.fit(kernel, rows, lam, how.first, how.random_state, criterion, basis)
-    k = enough(f, how.random_state, how.most)
-    return f if k == f.k else NeighbourPosterior.fit(kernel, rows, lam, k, how.random_state, criterion, basis)
+def _by_neighbours(estimator, kernel, rows, lam, precisions):
+    """(the posterior by neighbours, by as many as rows left out gain by; the k that were tried)."""
+    how, criterion = _how(estimator), learning.evidence_of(precisions)
+    basis, seed = _global_part(kernel, rows, how), how.random_state
+    f = NeighbourPosterior.fit(kernel, rows, lam, how.first, seed, criterion, basis)
+    k, tried = enough_rows(f, seed, how.most, estimator._clock)
+    return f if k == f.k else NeighbourPosterior.fit(kernel, rows, lam, k, seed, criterion, basis), tried
 
 
 def _alive(kernel, kernels, lam, variance):
@@ -170,13 +172,19 @@ def _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, star
 
 
 def _all_rows(estimator, found, rows, criterion, options):
-    """The `SearchResult` after the evidence of all rows by waves, where these are not too many."""
+    """The `SearchResult` after the evidence of all rows by waves; that of neighbours, with why, where there is none.
+
+    "auto" goes on by neighbours then, for which theirs is as good: no reason to warn.
+    """
     eps, clock = _waves(estimator).first, estimator._search_clock()
     more = search_waves(found.kernel, rows, found.lam, eps, criterion, clock=clock, **options)
-    if more is None or not np.isfinite(more.value):
-        return found
-    more.history = [*found.history, *more.history]
-    return more
+    if np.isfinite(more.value):
+        more.history = [*found.history, *more.history]
+        return more
+    if found.status == "ok" and not isinstance(estimator.approximation, str):
+        found.status = more.status
+    found.message = f"hyper-parameters are those of neighbours: {more.message} {found.message}".rstrip()
+    return found
 
 
 def _global_part(kernel, rows, how):

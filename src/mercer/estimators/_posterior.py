@@ -138,7 +138,7 @@ class PosteriorEstimator(LinearEstimator):
         return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self._flat, C)
 
     @over_partitions
-    def predict_interval(self, X, coverage=0.9, *, method="gaussian", noisy=True, **options):
+    def predict_interval(self, X, coverage=0.9, *, method="auto", noisy=True, **options):
         """[m(x) − z s(x), m(x) + z s(x)], z the normal quantile: holds a new target with probability ``coverage``.
 
         Parameters
@@ -146,9 +146,10 @@ class PosteriorEstimator(LinearEstimator):
         X : array-like of shape (m, d), or a sequence of objects
         coverage : float, default=0.9
             The share of new targets that are to lie inside.
-        method : {"gaussian", "conformal", "jackknife+", "cv+", "left-out", "split"}, default="gaussian"
+        method : {"auto", "gaussian", "conformal", "jackknife+", "cv+", "left-out", "split"}, default="auto"
             "gaussian" believes the model. The others do not, and are those of `KernelRidge.predict_interval`, at the
-            hyper-parameters of the fit.
+            hyper-parameters of the fit. "auto" is "gaussian"; by neighbours or waves, for a new y, z is the quantile of
+            the rows left out: "conformal" with ``normalise=True``, unless these are too few for the coverage.
         noisy : bool or array-like of shape (m,), default=True
             Whether the interval is for a new y (or for one with these noise variances), or for f(x) itself.
         **options
@@ -166,7 +167,9 @@ class PosteriorEstimator(LinearEstimator):
         >>> model.predict_interval([[0.0]], 0.9).shape
         (1, 2)
         """
-        if method != "gaussian":
+        if method == "auto" and noisy is True and self._calibrates(coverage):
+            method, options = "conformal", {"normalise": True} | options
+        if method not in ("auto", "gaussian"):
             if noisy is not True:
                 raise ValueError(f'method={method!r} is for a new y; noisy={noisy!r} goes with method="gaussian".')
             return super().predict_interval(X, coverage, method=method, **options)

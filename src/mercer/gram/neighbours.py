@@ -32,7 +32,7 @@ class Neighbours:
     ----------
     k : int or "auto", default="auto"
         How many. Smooth kernels with little noise need more: "auto" learns with 64, and doubles them up to 256 while
-        rows left out become more likely by that. A classifier stays with 64.
+        rows left out become more likely by that.
     landmarks : int, Landmarks or None, default=None
         With it f = g + r: m landmarks carry the global part g, and neighbours the rest r, whose kernel is
         k(x, z) − aₓᵀa_z. For gaps and for inputs far outside, which neighbours alone see from one side.

@@ -83,9 +83,9 @@ class NeighbourClasses(OneAgainstRest):
         own = len(used) + np.arange(len(X))
         return self._told(index, own, joined(take(self.points, used), X), self.number[used], self.weight[used])
 
-    def left_out(self, rows):
-        """P(class) of some of the points, each from its k nearest others."""
-        index = self.near.others(rows, min(self.k, len(self.points) - 1))
+    def left_out(self, rows, k=None):
+        """P(class) of some of the points, each from its k nearest others; None is the k of the fit."""
+        index = self.near.others(rows, min(self.k if k is None else k, len(self.points) - 1))
         return self._classes(*self._told(index, rows, self.points, self.number, self.weight))
 
     def _told(self, index, own, X, number, weight):

@@ -3,14 +3,18 @@
 import numpy as np
 from scipy.special import ndtri
 
+from mercer._clock import FOREVER, Clock
 from mercer._state import check
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import LOG_2PI, NeighbourPosterior, OrderedRows
 
-LEFT_OUT = 2048  # rows: the standard error of a coverage of 90 % is 0.7 %
+LEFT_OUT = 8192  # rows: the standard error of a coverage of 90 % is 0.3 %
+TRIED = 2048  # of them, for how many neighbours are enough
 LEVEL = 0.9
 NEAR = 0.02  # of a coverage that is called right
 GAIN = 0.02  # nats of a row that twice as many neighbours gain: below, there are enough
+SURE = 2.0  # and standard errors of the gain
+AHEAD = 40.0  # times a trial: the next, of twice as many neighbours, and what is left out in the end
 FIELDS = {
     "posterior": (NeighbourPosterior, FourierPosterior),
     "index": "int s", "residuals": "float s t", "variance": "float s", "report": dict,
@@ -43,20 +47,20 @@ class KeptNeighbours:
         self.report, self.flat, self._fewer = report, flat, None
 
     @classmethod
-    def of(cls, posterior, seed, flat):
-        """Return what is kept of a posterior."""
-        some, half = _drawn(posterior.rows.n, seed), max(1, posterior.k // 2)
-        residuals, variance = posterior.left_out(some)
-        fewer = posterior.left_out(some, half) if half < posterior.k and posterior.local else None
-        index = posterior.rows.first()[posterior.ordered.order[some]]
-        self = cls(posterior, index, residuals, variance, _report(posterior, residuals, variance, fewer, None), flat)
+    def of(cls, posterior, seed, flat, tried=()):
+        """Return what is kept of a posterior; ``tried`` are the numbers of neighbours that were."""
+        own, half = some_rows(posterior.rows, seed), max(1, posterior.k // 2)
+        residuals, variance = left_out(posterior, own)
+        fewer = left_out(posterior, own, half) if half < posterior.k and posterior.local else None
+        said = _report(posterior, residuals, variance, fewer, None, list(tried))
+        self = cls(posterior, posterior.rows.used[own], residuals, variance, said, flat)
         self._fewer = fewer
         return self
 
     def rescaled(self, posterior, c):
         """Return what is kept of the posterior with all variances times c: residuals stay what they are."""
         fewer, variance = None if self._fewer is None else (self._fewer[0], c * self._fewer[1]), c * self.variance
-        said = _report(posterior, self.residuals, variance, fewer, c)
+        said = _report(posterior, self.residuals, variance, fewer, c, self.report["tried"])
         return type(self)(posterior, self.index, self.residuals, variance, said, self.flat)
 
     def state(self):
@@ -92,21 +96,78 @@ class KeptNeighbours:
         return float("nan")
 
 
-def enough(posterior, seed, most):
-    """The k up to ``most``, doubled from that of a posterior while rows left out gain by it."""
-    k, some, here = posterior.k, _drawn(posterior.rows.n, seed), None
-    while 2 * k <= min(most, posterior.rows.n - 1):
-        here = density(*posterior.left_out(some, k)).mean() if here is None else here
-        there = density(*posterior.left_out(some, 2 * k)).mean()
-        if not there - here > GAIN:
+def enough_neighbours(densities, k, most, clock=FOREVER, least=lambda densities: GAIN):
+    """(k, [[k, mean log density], …] of those tried): doubled, up to ``most``, while rows left out gain by it.
+
+    Parameters
+    ----------
+    densities : callable
+        k ↦ log density of each of some rows, left out and told by their k nearest others.
+    k, most : int
+    clock : Clock, default=FOREVER
+        What does not fit is not tried.
+    least : callable, default=0.02
+        (densities of k) ↦ what twice as many must gain, of the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inference.neighbours_kept import enough_neighbours
+    >>> enough_neighbours(lambda k: np.full(9, -1.0 / k), 8, 64)
+    (32, [[8, -0.125], [16, -0.0625], [32, -0.03125], [64, -0.015625]])
+    """
+    here, tried = None, []
+    while 2 * k <= most:
+        if here is None:
+            timed, here = Clock(), densities(k)
+            tried.append([k, float(here.mean())])
+        if not clock.fits(AHEAD * timed.seconds):
+            break
+        timed, there = Clock(), densities(2 * k)
+        tried.append([2 * k, float(there.mean())])
+        gain = there - here
+        if not gain.mean() > max(least(here), SURE * float(gain.std()) / np.sqrt(len(gain))):
             break
         k, here = 2 * k, there
-    return k
+    return k, tried
 
 
-def _drawn(n, seed):
-    """Places of the rows that are left out."""
-    return np.sort(np.random.default_rng(seed + 1).permutation(n)[:LEFT_OUT])
+def enough_rows(posterior, seed, most, clock):
+    """`enough_neighbours` of the rows of a posterior."""
+    own = some_rows(posterior.rows, seed, TRIED)
+    most = min(most, posterior.rows.n - 1)
+    return enough_neighbours(lambda k: density(*left_out(posterior, own, k)), posterior.k, most, clock)
+
+
+def said_tried(tried):
+    """Words about the k that were tried; none where there was one."""
+    if not tried:
+        return ""
+    return f" Neighbours tried (log density of rows left out): {', '.join(f'{k} ({value:.4g})' for k, value in tried)}."
+
+
+def some_rows(rows, seed, most=LEFT_OUT):
+    """Those of the rows used that are left out."""
+    return np.sort(np.random.default_rng(seed + 1).permutation(len(rows.index))[:most])
+
+
+def left_out(posterior, own, k=None):
+    """(yᵣ − f₋ᵣ(xᵣ), variance of yᵣ) of some rows: where one of several copies leaves, the others stay.
+
+    A point with share s of its weight in row r, told by the other points as N(m, v) with noise g, is told by the copies
+    too: with h = v/(v(1 − s) + g) and e = yᵣ − ȳ the residual is (ȳ − m) + e − h((1 − s)(ȳ − m) − s e), the variance
+    g(h + 1/s). New rows have copies among the old as often as these.
+    """
+    rows = posterior.rows
+    order, point = posterior.ordered.order, rows.index[own]
+    residuals, variance = posterior.left_out(np.argsort(order)[point], k)
+    if not rows.merged or not posterior.lam > 0:
+        return residuals, variance
+    share, noise = rows.shares()[own], posterior.lam / rows.weights()[point]
+    v, rest = np.maximum(variance - noise, 0.0), rows.row_y[own] - rows.y[point]
+    h = v / (v * (1.0 - share) + noise)
+    told = h[:, None] * ((1.0 - share)[:, None] * residuals - share[:, None] * rest)
+    return residuals + rest - told, noise * (h + 1.0 / share)
 
 
 def density(residuals, variance):
@@ -120,7 +181,7 @@ def mean_square(residuals, variance):
     return float(np.mean(residuals**2 / variance[:, None]))
 
 
-def _report(posterior, residuals, variance, fewer, factor):
+def _report(posterior, residuals, variance, fewer, factor, tried):
     """The numbers, the verdict and the words; ``fewer`` as half the neighbours leave them."""
     k, here, fewer = posterior.k, density(residuals, variance), None if fewer is None else density(*fewer)
     inside = np.abs(residuals) <= ndtri((1.0 + LEVEL) / 2.0) * np.sqrt(variance)[:, None]
@@ -130,6 +191,7 @@ def _report(posterior, residuals, variance, fewer, factor):
         "k": k, "landmarks": 0 if posterior.points is None else len(posterior.points),
         "rows_left_out": count, "coverage": covered, "mean_square": mean_square(residuals, variance),
         "recalibrated": factor, "log_density": float(here.mean()), "rmse": float(np.sqrt(np.mean(residuals**2))),
+        "tried": tried,
     }  # fmt: skip
     right = abs(covered - LEVEL) <= NEAR + 2.0 * np.sqrt(LEVEL * (1 - LEVEL) / max(count, 1))
     few = fewer is not None and posterior.rows.n > k and float((here - fewer).mean()) > GAIN
@@ -144,8 +206,8 @@ def _report(posterior, residuals, variance, fewer, factor):
     if few:
         words += f": more would help, {posterior.more.format(2 * k)}"
     if not right:
-        words += '; predict_interval(X, method="conformal", normalise=True) has the coverage of the rows left out'
-    return said | posterior.about(words + ".")
+        words += "; predict_interval(X) has the coverage of the rows left out"
+    return said | posterior.about(f"{words}.{said_tried(tried)}")
 
 
 def left_out_near(kernel, rows, b, count, k):

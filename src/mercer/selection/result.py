@@ -50,8 +50,9 @@ class SearchResult:
         The criterion there, on all rows.
     status : str
         "ok"; "at_bound"; "flat"; "constant" (nothing of y is left beside the trend); "time_budget", "stopped" (the best
-        point so far is returned); "edge" (length scales still moved on the last grid of waves); or the status of the
-        rule where λ alone was chosen on a path. Where no trial could be evaluated there is an error and no result.
+        point so far is returned); "edge" (length scales still moved on the last grid of waves); "too_many_waves" (the
+        next grid would have been too large); or the status of the rule where λ alone was chosen on a path. Where no
+        trial could be evaluated there is an error and no result.
     message : str
         How the search ended, in words.
     criterion : str

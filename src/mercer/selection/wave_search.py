@@ -48,8 +48,9 @@ def search_waves(
 
     Returns
     -------
-    SearchResult or None
-        None where it begins with more than 2¹⁵ waves.
+    SearchResult
+        With status "too_many_waves" where the next grid would have more than 2¹⁵: the best point so far, which is the
+        start, without a value, if that was the first grid.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def search_waves(
     """
     record, gain = Record(clock, callback), max(GAIN, NATS / rows.n)
     z, box = within(kernel, lam, box, free)
-    place, status, value, B = (*box_of(kernel, rows, lam), eps), "ok", np.nan, None
+    place, status, value, B, why = (*box_of(kernel, rows, lam), eps), "ok", np.nan, None, ""
     try:
         for _ in range(GRIDS):
             level = _OnGrid(kernel, z, rows, place, criterion, (names, prior), record)
@@ -84,9 +85,13 @@ def search_waves(
             status = "edge"
     except Stop as stop:
         status = stop.status
-    except TooManyWaves:
-        status = "ok" if record.history else None
-    return None if status is None else result(kernel, z, value, status, names, box, record, rows.n, rows.n)
+    except TooManyWaves as error:
+        status = "too_many_waves"
+        why = "length scales went to where a grid is too large, and the best point so far is kept"
+        why = f"{why if record.history else 'the evidence of all rows was not climbed'}: {error} "
+    found = result(kernel, z, value, status, names, box, record, rows.n, rows.n)
+    found.message = (why + found.message).rstrip()
+    return found
 
 
 class _OnGrid(Densities):
