@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _tiles
+from mercer.kernels.objects.counts import mix
 
 WAYS = ("rpcholesky", "uniform")
 
@@ -123,7 +124,4 @@ def row_hash(start, stop, seed):
     >>> bool((row_hash(0, 9, 1)[4:] == row_hash(4, 9, 1)).all())
     True
     """
-    x = np.arange(start, stop, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (2 * int(seed) + 1) % 2**64)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the mixing of splitmix64
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return mix(np.arange(start, stop, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15 * 2 * int(seed) % 2**64))

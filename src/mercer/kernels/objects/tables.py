@@ -6,7 +6,7 @@ Data frames are read by duck typing (``columns``, ``[name]``, ``to_numpy``), so 
 import numpy as np
 
 from mercer._state import check
-from mercer.kernels.objects.collection import Objects
+from mercer.kernels.objects.collection import Objects, structure
 
 EXACT = (
     2**53
@@ -166,7 +166,7 @@ class Table:
             Whether to validate again what another kernel of the same class has read.
         """
         made = self._store.made
-        key = names, tuple(_classes(kernel))
+        key = names, structure(kernel)
         if key not in made or (check and self._index is None):
             try:
                 made[key] = kernel.validate(self._store.raw(names, kernel.domain == "vectors", whole))
@@ -366,13 +366,6 @@ def _rows(values, index):
     if index is None:
         return values
     return [values[i] for i in index] if isinstance(values, list) else values[index]
-
-
-def _classes(kernel):
-    """Names of the classes of a tree of kernels, in order."""
-    yield type(kernel).__name__
-    for _, part in kernel.named_parts():
-        yield from _classes(part)
 
 
 def _listed(names):
