@@ -367,16 +367,6 @@ class NormalEquations:
             T[:, 0] += self.whitened(centre)
         return np.tril(self._factor(lam).lower), T, self._hh
 
-    def variance(self, lam, k, prior, h=None, centre=0.0):
-        """v(x) = k(x, x) − ‖a‖² + λ aᵀ(S + λI)⁻¹a, and what the trend adds: never below 0, for the columns of k."""
-        a = self.whitened(k)
-        left = np.maximum(prior - np.einsum("ij,ij->j", a, a), 0.0)
-        if h is not None and self.q:
-            a = a - self.whitened(np.reshape(centre, (-1, 1))) - self._ah @ (self._hh @ h)
-        half = self._factor(lam).half(a)
-        v = left + lam * np.einsum("ij,ij->j", half, half)
-        return v + lam * np.einsum("qj,qj->j", h, self._hh @ h) if h is not None and self.q else v
-
 
 def _pseudo_inverse(A):
     """A⁻¹ of a small positive semi-definite matrix; directions that are not there are left out."""
