@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._state import check
 from mercer.gram.base import joined, take
-from mercer.gram.groundwork import duplicate_groups, merge_points, merge_rows
+from mercer.gram.groundwork import duplicate_groups, merge_points, merge_rows, power_of_two
 from mercer.gram.matrices import ScaledGram, TiledGram
 
 FIELDS = {
@@ -289,21 +289,6 @@ def constant(X):
            [1.]])
     """
     return np.ones((len(X), 1))
-
-
-def power_of_two(y):
-    """A power of two near the largest |y| of each column: dividing by it is exact, and nothing overflows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram.rows import power_of_two
-    >>> power_of_two(np.array([[3.0, 0.0], [-5.0, 0.0]]))
-    array([8., 2.])
-    """
-    largest = np.abs(y).max(axis=0, initial=0.0)
-    exponent = np.frexp(np.where(largest > 0, largest, 1.0))[1]
-    return np.ldexp(1.0, np.clip(exponent, -1000, 1000))
 
 
 def safe_unit(y):
