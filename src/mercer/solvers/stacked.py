@@ -36,8 +36,8 @@ def roots(S):
     return (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])[..., ::-1]
 
 
-def least_norm(S, b, cut=1e-10):
-    """The shortest x with S x = b for a small symmetric S; eigenvalues below ``cut`` of the largest count as 0.
+def least_norm(S, b):
+    """The shortest x with S x = b for a small symmetric S; eigenvalues below 1e-10 of the largest count as 0.
 
     Examples
     --------
@@ -47,5 +47,5 @@ def least_norm(S, b, cut=1e-10):
     array([ 0.5, -0.5])
     """
     values, vectors = np.linalg.eigh(S)
-    kept = np.abs(values) > cut * np.abs(values).max(initial=0.0)
+    kept = np.abs(values) > 1e-10 * np.abs(values).max(initial=0.0)
     return vectors[:, kept] @ ((vectors[:, kept].T @ b) / values[kept])

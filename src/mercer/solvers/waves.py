@@ -97,7 +97,6 @@ class IteratedWaves(WaveSystem):
         D².
     lam : float
     probes : int, default=8
-    seed : int, default=0
 
     Examples
     --------
@@ -109,8 +108,8 @@ class IteratedWaves(WaveSystem):
     True
     """
 
-    def __init__(self, T, D2, lam, probes=PROBES, seed=0):
-        self._T, self._D, self._lam, self._probes, self._seed = T, np.sqrt(D2)[:, None], lam, probes, seed
+    def __init__(self, T, D2, lam, probes=PROBES):
+        self._T, self._D, self._lam, self._probes = T, np.sqrt(D2)[:, None], lam, probes
         self._diagonal = D2 * float(T.sums[tuple(2 * j for j in T.J)].real) + lam
         self._strong = np.argsort(-D2, kind="stable")[:STRONG]
         D = self._D[self._strong]
@@ -137,7 +136,7 @@ class IteratedWaves(WaveSystem):
 
     def traced(self):
         strong, others = self._strong, np.delete(self._diagonal, self._strong)
-        Z = 2.0 * np.random.default_rng(self._seed).integers(0, 2, (len(self._diagonal), self._probes)) - 1.0
+        Z = 2.0 * np.random.default_rng(0).integers(0, 2, (len(self._diagonal), self._probes)) - 1.0
         B = np.sqrt(self._diagonal)[:, None] * Z
         B[strong] = np.tril(self._factor.lower) @ Z[strong]
         X, logs = lanczos(self, self.precondition, B, PROBED, STEPS)
