@@ -199,14 +199,7 @@ class Trend:
 
 
 def make_trend(trend, X):
-    """Return the `Trend` for None, "constant", "linear" or a basis, with the centre and units of the rows X.
-
-    Examples
-    --------
-    >>> from mercer.gram.groundwork import make_trend
-    >>> make_trend("constant", ["a", "b"])(["c"])
-    array([[1.]])
-    """
+    """Return the `Trend` for None, "constant", "linear" or a basis, with the centre and units of the rows X."""
     if trend is None:
         return None
     if isinstance(trend, Features):

@@ -79,17 +79,7 @@ class Landmarks:
 
 
 def fill(kernel, X, Z, out, centre=None):
-    """Write k(X, Z), less a centre of each column, into ``out``, by tiles in this thread: what a leaf of a pass does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram.landmarks import fill
-    >>> from mercer.kernels import Linear
-    >>> fill(Linear(), np.array([[1.0], [2.0]]), np.array([[3.0]]), np.empty((2, 1)))
-    array([[3.],
-           [6.]])
-    """
+    """Write k(X, Z), less a centre of each column, into ``out``, by tiles in this thread: what a leaf does."""
     tile = kernel.prepare(X, Z).tile
     for i0, i1 in _tiles.spans(len(X), _tiles.ROWS):
         for j0, j1 in _tiles.spans(len(Z), _tiles.COLUMNS):
@@ -102,14 +92,7 @@ def fill(kernel, X, Z, out, centre=None):
 
 
 def drawn(n, size, seed):
-    """``size`` of the rows 0, …, n − 1, those whose hash is smallest, sorted: the same in every process and order.
-
-    Examples
-    --------
-    >>> from mercer.gram.landmarks import drawn
-    >>> drawn(10, 3, 0).tolist() == drawn(10, 3, 0).tolist(), len(drawn(10, 30, 0))
-    (True, 10)
-    """
+    """``size`` of the rows 0, …, n − 1, those whose hash is smallest, sorted: the same in every process and order."""
     if size >= n:
         return np.arange(n)
     return np.sort(np.argpartition(row_hash(0, n, seed), size)[:size])

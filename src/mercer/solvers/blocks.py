@@ -50,19 +50,6 @@ def by_blocks(K, lam, B, columns, goal, clock, last=None):
     clock : Clock
     last : float, default=None
         Seconds that the end takes; None is four passes as long as these steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer._clock import FOREVER
-    >>> from mercer.gram import TiledGram
-    >>> from mercer.kernels import Exponential
-    >>> from mercer.solvers.blocks import by_blocks
-    >>> X = np.linspace(0, 9, 500)[:, None]
-    >>> K = TiledGram(Exponential(1.0), X)
-    >>> found = by_blocks(K, 1e-2, np.sin(X), 1, 1e-4, FOREVER)
-    >>> bool(np.sqrt(np.mean((np.sin(X) - K @ found.X - 1e-2 * found.X) ** 2)) < 1.1e-4)
-    True
     """
     n, size = len(B), min(len(B), max(LEAST, min(len(B) // SHARE, LARGEST)))
     X, R, rng, course = np.zeros_like(B), B.copy(), np.random.default_rng(0), []

@@ -10,42 +10,18 @@ def solve_each(A, B):
     ----------
     A : ndarray of shape (..., c, c)
     B : ndarray of shape (..., c, k), or (c,) for a single A
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.stacked import solve_each
-    >>> solve_each(np.array([[[2.0]], [[4.0]]]), np.ones((2, 1, 1))).ravel()
-    array([0.5 , 0.25])
     """
     return np.linalg.solve(A, B)
 
 
 def roots(S):
-    """R with S = R Rᵀ for each of a stack of small symmetric matrices, the largest direction first; below 0 is 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.stacked import roots
-    >>> abs(roots(np.diag([1.0, 4.0])[None]))[0]
-    array([[0., 1.],
-           [2., 0.]])
-    """
+    """R with S = R Rᵀ for each of a stack of small symmetric matrices, the largest direction first; below 0 is 0."""
     values, vectors = np.linalg.eigh(S)
     return (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])[..., ::-1]
 
 
 def least_norm(S, b):
-    """The shortest x with S x = b for a small symmetric S; eigenvalues below 1e-10 of the largest count as 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.stacked import least_norm
-    >>> least_norm(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([1.0, -1.0]))
-    array([ 0.5, -0.5])
-    """
+    """The shortest x with S x = b for a small symmetric S; eigenvalues below 1e-10 of the largest count as 0."""
     values, vectors = np.linalg.eigh(S)
     kept = np.abs(values) > 1e-10 * np.abs(values).max(initial=0.0)
     return vectors[:, kept] @ ((vectors[:, kept].T @ b) / values[kept])
