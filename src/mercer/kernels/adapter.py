@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._parameters import show
 from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
+from mercer.kernels.objects.collection import end_to_end
 from mercer.kernels.objects.doors import Pairwise, same_inputs
 
 GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
@@ -162,7 +163,7 @@ class SklearnKernel(Kernel):
                 if same_inputs(A, B):
                     _, block = self._inner()(A, eval_gradient=True)
                 else:
-                    _, D = self._inner()(_stacked(A, B), eval_gradient=True)
+                    _, D = self._inner()(end_to_end(A, B), eval_gradient=True)
                     block = D[: len(A), len(A) :]
                 total += np.einsum("ij,ijp->p", W[i : i + side, j : j + side], block)
         return total
@@ -225,13 +226,6 @@ def _refuse_noise(kernel, X):
             f"{pairs[i]:.6g} by kernel(X, Z). Noise is not a kernel: leave it out of yours, and use lam / noise of the "
             "estimator; in mercer.compat add a WhiteKernel, or give alpha for each row."
         )
-
-
-def _stacked(A, B):
-    """One collection of the inputs of A, then those of B."""
-    if isinstance(A, np.ndarray):
-        return np.concatenate([A, B])
-    return [*A, *B]
 
 
 def adapted(obj):

@@ -6,7 +6,7 @@ Data frames are read by duck typing (``columns``, ``[name]``, ``to_numpy``), so 
 import numpy as np
 
 from mercer._state import check
-from mercer.kernels.objects.collection import Objects, structure
+from mercer.kernels.objects.collection import Objects, end_to_end, structure
 
 EXACT = (
     2**53
@@ -121,7 +121,7 @@ class Table:
     def joined(self, other):
         """A new table: these rows, then those of the other one; the columns that were read here."""
         columns = {
-            name: _end_to_end(mine, _rows(other._store.column(name), other._index))
+            name: end_to_end(mine, _rows(other._store.column(name), other._index))
             for name, mine in self._read().items()
         }
         return Table._of(_Store(self._store.names, columns, len(self) + len(other)))
@@ -372,10 +372,3 @@ def _listed(names):
     """Names for a message, at most ten of them."""
     shown = ", ".join(map(repr, list(names)[:10]))
     return f"{shown}, … ({len(names)} in all)" if len(names) > 10 else shown
-
-
-def _end_to_end(a, b):
-    """Two columns as one."""
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.concatenate([a, b])
-    return [*a, *b]
