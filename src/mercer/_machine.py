@@ -32,12 +32,6 @@ def available_memory():
     -------
     Memory
         ``bytes`` and ``source``; bytes is None where nothing can be found out.
-
-    Examples
-    --------
-    >>> from mercer._machine import available_memory
-    >>> available_memory().bytes > 0
-    True
     """
     found = [_meminfo(), *_cgroup_memory(), _address_space()]
     found = [memory for memory in found if memory is not None] or [_psutil()]
@@ -62,14 +56,6 @@ def check_memory(needed, what, limit=None, alternatives=OPTIONS):
     ------
     NotEnoughMemory
         With needed and available GB, who sets the limit, and the alternatives.
-
-    Examples
-    --------
-    >>> from mercer._machine import check_memory
-    >>> check_memory(8e9, "Cholesky", limit=1e9)
-    Traceback (most recent call last):
-    ...
-    mercer.exceptions.NotEnoughMemory: Cholesky needs 8.0 GB, but 1.0 GB is available (the limit given). ...
     """
     refuse_beyond(within(limit, needed), needed, what, alternatives)
 
@@ -98,14 +84,7 @@ def gigabytes(number):
 
 
 def cores():
-    """The cores this process may use: affinity, and the CPU quota of its cgroup.
-
-    Examples
-    --------
-    >>> from mercer._machine import cores
-    >>> cores() >= 1
-    True
-    """
+    """The cores this process may use: affinity, and the CPU quota of its cgroup."""
     try:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux

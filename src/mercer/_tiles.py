@@ -207,7 +207,8 @@ def _decided(function):
     return decided
 
 
-def _result_dtype(X):
+def result_dtype(X):
+    """float32 for a float32 array, else float64."""
     return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
 
 
@@ -221,7 +222,7 @@ def evaluate(kernel, X, Z, symmetric, *, lower=False, out=None):
             symmetrise(K)
         return K
     if out is None:
-        out = np.empty((m, n), dtype=_result_dtype(X))
+        out = np.empty((m, n), dtype=result_dtype(X))
     tiles = _lower_tiles(n) if symmetric else _all_tiles(m, n)
     tile = kernel.prepare(X, Z).tile
 

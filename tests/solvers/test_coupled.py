@@ -8,7 +8,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import DenseGram
 from mercer.kernels import Gaussian
 from mercer.solvers.coupled import Coupled
-from mercer.solvers.stacked import least_norm, roots, solve_each
+from mercer.solvers.small import least_norm, roots, solve_each
 
 N, C = 12, 3
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 
 from mercer.compat._base import same_columns
-from mercer.gram import DenseGram, TiledGram, apply, take
+from mercer.gram import DenseGram, TiledGram, apply
 from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Pairwise, Polynomial, Precomputed, Scaled
 
 SMALLEST = 1.0 / np.finfo(np.float64).max  # γ down to which 1/γ is finite
@@ -192,9 +192,4 @@ def blocks(X, width):
 def rows_of(X, index):
     """Rows of an array, a sparse array, a data frame or a list; X itself where they are all."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if len(index) == n:
-        return X
-    if sp.issparse(X) or isinstance(X, np.ndarray):
-        return (X.tocsr() if sp.issparse(X) else X)[index]
-    # the items of a data frame are its columns
-    return _safe_indexing(X, index) if hasattr(X, "shape") else take(list(X), index)
+    return X if len(index) == n else _safe_indexing(X.tocsr() if sp.issparse(X) else X, index)

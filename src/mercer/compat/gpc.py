@@ -233,16 +233,14 @@ class GaussianProcessClassifier(RowsMixin, ClassifierMixin, Compatible):
         float, or (float, ndarray of shape (p,))
         """
         check_is_fitted(self)
-        if theta is None:
-            if eval_gradient:
-                raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
-        theta, problems = np.asarray(theta, dtype=float), self._problems()
+        problems = self._problems()
         if len(problems) == 1:
             return problems[0].log_marginal_likelihood(theta, eval_gradient, clone_kernel)
+        if theta is None and not eval_gradient:
+            return self.log_marginal_likelihood_value_
         if eval_gradient:
             raise NotImplementedError("Gradient of log-marginal-likelihood not implemented for multi-class GPC.")
-        p = problems[0].kernel_.n_dims
+        theta, p = np.asarray(theta, dtype=float), problems[0].kernel_.n_dims
         if theta.shape not in ((p,), (p * len(problems),)):
             raise ValueError(
                 f"Shape of theta must be either {p} or {p * len(problems)}. Obtained theta with shape {theta.shape[0]}."

@@ -139,7 +139,6 @@ class Cached(Stored):
         self.row_in = np.full(capacity, -1)
         self.used = np.zeros(capacity, dtype=np.int64)
         self.clock = 0
-        self.evaluated = 0
 
     def _slots(self, index):
         """Where the rows stand in the buffer; missing ones take the place of those not used for longest."""
@@ -154,7 +153,6 @@ class Cached(Stored):
             self.row_in[order], self.slot_of[missing], self.used[order] = missing, order, self.clock
             for k in range(0, missing.size, CHUNK):
                 self.M[order[k : k + CHUNK]] = self.K.rows(missing[k : k + CHUNK])
-            self.evaluated += missing.size
         return self.slot_of[index]
 
     def add(self, index, coef, g):

@@ -7,7 +7,7 @@ from mercer._machine import check_memory
 from mercer.dual.newton import Certified, store
 from mercer.inference.softmax import Softmax
 from mercer.solvers.coupled import Coupled
-from mercer.solvers.stacked import least_norm
+from mercer.solvers.small import least_norm
 
 FLOOR = 1e-12  # of a probability, in the curvature: below, a step is a little shorter
 

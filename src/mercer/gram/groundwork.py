@@ -199,18 +199,11 @@ class Trend:
 
 
 def make_trend(trend, X):
-    """Return the `Trend` for None, "constant", "linear" or a basis, with the centre and units of the rows X.
-
-    Examples
-    --------
-    >>> from mercer.gram.groundwork import make_trend
-    >>> make_trend("constant", ["a", "b"])(["c"])
-    array([[1.]])
-    """
+    """Return the `Trend` for None, "constant", "linear" or a basis, with the centre and units of the rows X."""
     if trend is None:
         return None
     if isinstance(trend, Features):
-        made = Trend(basis=trend, unit=_powers_of_two(Trend(basis=trend)(X)))
+        made = Trend(basis=trend, unit=power_of_two(Trend(basis=trend)(X)))
     elif trend == "constant":
         return Trend()
     else:
@@ -223,7 +216,7 @@ def make_trend(trend, X):
                 'constant; leave the column out, or use trend="constant".'
             )
         centre = X.mean(axis=0)
-        made = Trend(centre=centre, unit=_powers_of_two(X - centre))
+        made = Trend(centre=centre, unit=power_of_two(X - centre))
     H = made(X)
     if not np.isfinite(H).all():
         raise ValueError(f"trend: row {int(np.argwhere(~np.isfinite(H))[0][0])} of its features is not finite.")
@@ -234,7 +227,16 @@ def make_trend(trend, X):
     return made
 
 
-def _powers_of_two(H):
-    """The next power of two above the largest entry of each column; 1 where that is 0 or not finite."""
-    size = np.abs(H).max(axis=0, initial=0.0)
-    return np.ldexp(1.0, np.frexp(np.where((size > 0) & np.isfinite(size), size, 0.5))[1])
+def power_of_two(y):
+    """A power of two near the largest |y| of each column: dividing by it is exact, and nothing overflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram.rows import power_of_two
+    >>> power_of_two(np.array([[3.0, 0.0], [-5.0, 0.0]]))
+    array([8., 2.])
+    """
+    largest = np.abs(y).max(axis=0, initial=0.0)
+    exponent = np.frexp(np.where((largest > 0) & np.isfinite(largest), largest, 1.0))[1]
+    return np.ldexp(1.0, np.clip(exponent, -1000, 1000))

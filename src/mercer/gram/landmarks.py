@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _tiles
+from mercer.kernels.objects.counts import mix
 
 WAYS = ("rpcholesky", "uniform")
 
@@ -78,17 +79,7 @@ class Landmarks:
 
 
 def fill(kernel, X, Z, out, centre=None):
-    """Write k(X, Z), less a centre of each column, into ``out``, by tiles in this thread: what a leaf of a pass does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram.landmarks import fill
-    >>> from mercer.kernels import Linear
-    >>> fill(Linear(), np.array([[1.0], [2.0]]), np.array([[3.0]]), np.empty((2, 1)))
-    array([[3.],
-           [6.]])
-    """
+    """Write k(X, Z), less a centre of each column, into ``out``, by tiles in this thread: what a leaf does."""
     tile = kernel.prepare(X, Z).tile
     for i0, i1 in _tiles.spans(len(X), _tiles.ROWS):
         for j0, j1 in _tiles.spans(len(Z), _tiles.COLUMNS):
@@ -101,14 +92,7 @@ def fill(kernel, X, Z, out, centre=None):
 
 
 def drawn(n, size, seed):
-    """``size`` of the rows 0, …, n − 1, those whose hash is smallest, sorted: the same in every process and order.
-
-    Examples
-    --------
-    >>> from mercer.gram.landmarks import drawn
-    >>> drawn(10, 3, 0).tolist() == drawn(10, 3, 0).tolist(), len(drawn(10, 30, 0))
-    (True, 10)
-    """
+    """``size`` of the rows 0, …, n − 1, those whose hash is smallest, sorted: the same in every process and order."""
     if size >= n:
         return np.arange(n)
     return np.sort(np.argpartition(row_hash(0, n, seed), size)[:size])
@@ -123,7 +107,4 @@ def row_hash(start, stop, seed):
     >>> bool((row_hash(0, 9, 1)[4:] == row_hash(4, 9, 1)).all())
     True
     """
-    x = np.arange(start, stop, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (2 * int(seed) + 1) % 2**64)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the mixing of splitmix64
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return mix(np.arange(start, stop, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15 * 2 * int(seed) % 2**64))

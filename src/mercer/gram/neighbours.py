@@ -232,15 +232,6 @@ class Clouds:
     X : collection
     index : ndarray of int of shape (b, m)
         The inputs of each cloud; −1 is any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram.neighbours import Clouds
-    >>> from mercer.kernels import Linear
-    >>> Clouds(Linear(), np.array([[1.0], [2.0], [3.0]]), np.array([[0, 2]])).matrices()
-    array([[[1., 3.],
-            [3., 9.]]])
     """
 
     def __init__(self, kernel, X, index):

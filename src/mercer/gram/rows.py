@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._state import check
 from mercer.gram.base import joined, take
-from mercer.gram.groundwork import duplicate_groups, merge_points, merge_rows
+from mercer.gram.groundwork import duplicate_groups, merge_points, merge_rows, power_of_two
 from mercer.gram.matrices import ScaledGram, TiledGram
 
 FIELDS = {
@@ -194,17 +194,7 @@ class Rows:
         return other
 
     def extended(self, X, y, weight=None, merge=True):
-        """Return these rows and further ones. The points that are there stay in their places, new ones come after.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer.gram import Rows
-        >>> rows = Rows(np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]]))
-        >>> more = rows.extended(np.array([[5.0], [0.0]]), np.array([[9.0], [3.0]]))
-        >>> more.X.ravel(), more.y.ravel(), more.index
-        (array([0., 1., 5.]), array([2., 2., 9.]), array([0, 1, 2, 0]))
-        """
+        """Return these rows and further ones. The points that are there stay in their places, new ones come after."""
         weight, y = np.ones(len(y)) if weight is None else weight, y / self.unit
         used = np.flatnonzero(weight > 0)
         try:
@@ -219,17 +209,7 @@ class Rows:
         )  # fmt: skip
 
     def without(self, gone):
-        """(rows, points): the rows given that are not marked in ``gone``, and which of the points stay, in their order.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer.gram import Rows
-        >>> rows = Rows(np.array([[0.0], [1.0], [0.0]]), np.array([[1.0], [2.0], [3.0]]))
-        >>> left, points = rows.without(np.array([False, True, True]))
-        >>> left.X.ravel(), left.y.ravel(), points
-        (array([0.]), array([1.]), array([0]))
-        """
+        """(rows, points): the rows given that are not marked in ``gone``, and which points stay, in their order."""
         stay = ~gone[self.used]
         points, index = np.unique(self.index[stay], return_inverse=True)
         number = np.cumsum(~gone) - 1
@@ -279,31 +259,8 @@ class Rows:
 
 
 def constant(X):
-    """h(x) = 1: the intercept as a trend.
-
-    Examples
-    --------
-    >>> from mercer.gram.rows import constant
-    >>> constant(["a", "b"])
-    array([[1.],
-           [1.]])
-    """
+    """h(x) = 1: the intercept as a trend."""
     return np.ones((len(X), 1))
-
-
-def power_of_two(y):
-    """A power of two near the largest |y| of each column: dividing by it is exact, and nothing overflows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram.rows import power_of_two
-    >>> power_of_two(np.array([[3.0, 0.0], [-5.0, 0.0]]))
-    array([8., 2.])
-    """
-    largest = np.abs(y).max(axis=0, initial=0.0)
-    exponent = np.frexp(np.where(largest > 0, largest, 1.0))[1]
-    return np.ldexp(1.0, np.clip(exponent, -1000, 1000))
 
 
 def safe_unit(y):

@@ -8,7 +8,7 @@ from mercer.inference.laplace import laplace
 from mercer.inference.mode import LATE
 from mercer.inference.sites import SitePosterior
 from mercer.solvers.coupled import site_inverse
-from mercer.solvers.stacked import solve_each
+from mercer.solvers.small import solve_each
 
 DAMPING = (1.0, 0.05)  # the first, and the least, share of a new site that is taken over
 CALM = 1.5  # a change larger than this many times the last one is answered by more damping, and by forgetting

@@ -9,7 +9,7 @@ from mercer._state import check
 from mercer._threads import few_threads
 from mercer.inference.mode import Mode
 from mercer.solvers.coupled import Coupled
-from mercer.solvers.stacked import roots, solve_each
+from mercer.solvers.small import roots, solve_each
 from mercer.solvers.symmetric import combine
 
 POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more

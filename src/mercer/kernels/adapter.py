@@ -4,14 +4,14 @@ scikit-learn's kernels are imported only by a user who has one.
 """
 
 import inspect
-import operator
 import sys
 
 import numpy as np
 
 from mercer._parameters import show
 from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
-from mercer.kernels.objects.doors import Pairwise
+from mercer.kernels.objects.collection import end_to_end
+from mercer.kernels.objects.doors import Pairwise, same_inputs
 
 GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
 TRIED = 3  # rows on which a user's kernel is asked twice, for noise of its own
@@ -160,10 +160,10 @@ class SklearnKernel(Kernel):
         for i in range(0, len(X), side):
             for j in range(0, len(Z), side):
                 A, B = X[i : i + side], Z[j : j + side]
-                if _same_rows(A, B):
+                if same_inputs(A, B):
                     _, block = self._inner()(A, eval_gradient=True)
                 else:
-                    _, D = self._inner()(_stacked(A, B), eval_gradient=True)
+                    _, D = self._inner()(end_to_end(A, B), eval_gradient=True)
                     block = D[: len(A), len(A) :]
                 total += np.einsum("ij,ijp->p", W[i : i + side, j : j + side], block)
         return total
@@ -226,20 +226,6 @@ def _refuse_noise(kernel, X):
             f"{pairs[i]:.6g} by kernel(X, Z). Noise is not a kernel: leave it out of yours, and use lam / noise of the "
             "estimator; in mercer.compat add a WhiteKernel, or give alpha for each row."
         )
-
-
-def _same_rows(A, B):
-    """Whether two collections are the same rows in memory."""
-    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
-        return A.__array_interface__ == B.__array_interface__
-    return len(A) == len(B) and all(map(operator.is_, A, B))
-
-
-def _stacked(A, B):
-    """One collection of the inputs of A, then those of B."""
-    if isinstance(A, np.ndarray):
-        return np.concatenate([A, B])
-    return [*A, *B]
 
 
 def adapted(obj):

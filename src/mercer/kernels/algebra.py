@@ -6,6 +6,7 @@ At the end the amplitude of an expression, and its additive parts.
 
 import copy
 import numbers
+from abc import abstractmethod
 
 import numpy as np
 
@@ -65,6 +66,29 @@ class Composite(Kernel):
 
 class FromParts(PreparedKernel, Composite):
     """A composite whose values and contractions are made of those of its parts: a subclass writes ``prepare``."""
+
+
+class Moved(FromParts):
+    """k(p(x), p(z)) for a function p of the inputs: a subclass writes ``_inside(X)``, which is p of a collection."""
+
+    parts = ("kernel",)
+
+    @abstractmethod
+    def _inside(self, X):
+        """p(X), as k reads it."""
+
+    def prepare(self, X, Z, keep=False):
+        """k on p(X) and p(Z), which are computed once."""
+        A = self._inside(X)
+        return self.kernel.prepare(A, A if Z is X else self._inside(Z), keep)
+
+    def diag(self, X):
+        """k(p(x), p(x))."""
+        return self.kernel.diag(self._inside(X))
+
+    def metric(self, X):
+        """That of k at p(x)."""
+        return self.kernel.metric(self._inside(X))
 
 
 class Sum(FromParts):

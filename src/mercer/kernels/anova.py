@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.kernels import distance
-from mercer.kernels.base import PreparedKernel
+from mercer.kernels.base import PreparedKernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial_base import LENGTH_BOUNDS
 
@@ -11,7 +11,7 @@ ENTRIES = 2**16  # of pairs times columns that are worked on at once: half a meg
 ROOT3 = float(np.sqrt(3.0))
 
 
-class Anova(PreparedKernel):
+class Anova(UnitDiagonal, PreparedKernel):
     """∏ⱼ (1 + a φ(|xⱼ − zⱼ|/ℓⱼ))/(1 + a): a function of each column, of each pair of columns, and so on, added up.
 
     Multiplied out, it is the sum over all sets S of columns of a^|S| ∏_{j in S} φⱼ. With a small strength a the model
@@ -40,20 +40,11 @@ class Anova(PreparedKernel):
 
     def __init__(
         self, length_scale=1.0, strength=1.0, profile="matern32", *, length_scale_bounds=None, strength_bounds=None
-    ):
-        self.length_scale = length_scale
-        self.strength = strength
-        self.profile = profile
-        self.length_scale_bounds = length_scale_bounds
-        self.strength_bounds = strength_bounds
+    ): ...
 
     def prepare(self, X, Z, keep=False):
         """Tiles and contractions; both collections are scaled once."""
         return _PreparedAnova(self, X, Z)
-
-    def diag(self, X):
-        """k(x, x) = 1."""
-        return np.ones(len(X), dtype=X.dtype)
 
     def _dx(self, X, Z):
         """k a φ′(δⱼ) sign(δⱼ)/(ℓⱼ(1 + aφⱼ)),  δ = (x − z)/ℓ."""

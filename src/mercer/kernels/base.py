@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from mercer import _tiles
 from mercer._parameters import Parametrised, call_repr, parameter_names, same
-from mercer._tiles import EVERYTHING
+from mercer._tiles import EVERYTHING, result_dtype
 from mercer.kernels.hyper import HyperParameters
 from mercer.kernels.prepared import Prepared, part_of
 from mercer.kernels.slopes import InputSlopes
@@ -255,6 +255,14 @@ class PreparedKernel(Kernel):
         return self.prepare(X, Z).weighted(EVERYTHING, EVERYTHING, W)
 
 
+class UnitDiagonal(Kernel):
+    """A kernel with k(x, x) = 1."""
+
+    def diag(self, X):
+        """k(x, x) = 1."""
+        return np.ones(len(X), dtype=result_dtype(X))
+
+
 def _later(module):
     """A module of kernels, imported when an operator or a method is used: it is built from what is here."""
     return importlib.import_module(f"mercer.kernels.{module}")
@@ -325,11 +333,6 @@ def refuse_nat(values, what):
         rows = np.flatnonzero(np.isnat(np.asarray(values)).reshape(len(values), -1).any(axis=1))
         if rows.size:
             raise ValueError(f"{what} contains NaT, no date: row {rows[0]} ({rows.size} such rows). Drop them first.")
-
-
-def result_dtype(X):
-    """float32 for a float32 array, else float64."""
-    return X.dtype if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.dtype(np.float64)
 
 
 def as_vectors(X, who):

@@ -236,12 +236,5 @@ def _checked(name, bounds, size):
 
 
 def lengths_of(names):
-    """Which of some hyper-parameters are length scales, as a mask.
-
-    Examples
-    --------
-    >>> from mercer.kernels.hyper import lengths_of
-    >>> lengths_of(["scale", "kernel__length_scale[0]", "lam"])
-    array([False,  True, False])
-    """
+    """Which of some hyper-parameters are length scales, as a mask."""
     return np.array([name.split("__")[-1].startswith("length_scale") for name in names], dtype=bool)

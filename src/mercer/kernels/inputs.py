@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._parameters import show
 from mercer._tiles import EVERYTHING
-from mercer.kernels.algebra import Composite, FromParts, Product, Scaled, Sum
+from mercer.kernels.algebra import Composite, Moved, Product, Scaled, Sum
 from mercer.kernels.base import as_collection, as_vectors, result_dtype
 from mercer.kernels.dot import Constant
 from mercer.kernels.slopes import differences
@@ -156,7 +156,7 @@ class Warped(Composite):
         return f"{self.kernel._repr_operand(4)}.warp({show(self.function)})"
 
 
-class Transformed(FromParts):
+class Transformed(Moved):
     """k(g(x), g(z)) for any function g of a collection.
 
     Parameters
@@ -174,7 +174,6 @@ class Transformed(FromParts):
     """
 
     domain = "objects"
-    parts = ("kernel",)
     stationary = False
 
     def __init__(self, kernel, function): ...
@@ -194,24 +193,11 @@ class Transformed(FromParts):
             raise ValueError(f"Transformed: function must return {len(X)} inputs for {len(X)}, got {len(G)}.")
         return G
 
-    def prepare(self, X, Z, keep=False):
-        """k on g(X) and g(Z), which are computed once."""
-        G = self._inside(X)
-        return self.kernel.prepare(G, G if Z is X else self._inside(Z), keep)
-
-    def diag(self, X):
-        """k(g(x), g(x))."""
-        return self.kernel.diag(self._inside(X))
-
-    def metric(self, X):
-        """That of k at g(x)."""
-        return self.kernel.metric(self._inside(X))
-
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.transform({show(self.function)})"
 
 
-class Columns(FromParts):
+class Columns(Moved):
     """k on some columns of x and z.
 
     By number on arrays, by name on data frames (pandas, polars) and dicts of columns. Columns by name may hold
@@ -233,8 +219,6 @@ class Columns(FromParts):
     array([[1.   , 0.223],
            [0.223, 1.   ]])
     """
-
-    parts = ("kernel",)
 
     def __init__(self, kernel, columns): ...
 
@@ -261,10 +245,10 @@ class Columns(FromParts):
                 if not named and X.ndim != 2:
                     raise
         X = tables.as_table(X, "Columns", names)
-        self._chosen(X, check=True)
+        self._inside(X, check=True)
         return X
 
-    def _chosen(self, X, check=False):
+    def _inside(self, X, check=False):
         """The columns of X."""
         if not isinstance(X, np.ndarray):
             whole = bool(self.kernel.named_columns())
@@ -285,23 +269,10 @@ class Columns(FromParts):
             raise ValueError(f"Columns: X has {X.shape[1]} columns, of which {columns} chooses none.")
         return chosen
 
-    def prepare(self, X, Z, keep=False):
-        """k on the chosen columns, which are copied once."""
-        A = self._chosen(X)
-        return self.kernel.prepare(A, A if Z is X else self._chosen(Z), keep)
-
-    def diag(self, X):
-        """k at the chosen columns."""
-        return self.kernel.diag(self._chosen(X))
-
-    def metric(self, X):
-        """That of k on the chosen columns."""
-        return self.kernel.metric(self._chosen(X))
-
     def _dx(self, X, Z):
         out = np.zeros((len(X), len(Z), X.shape[1]))
         columns = self._numbered(np.arange(X.shape[1])[None])[0]
-        slopes = self.kernel.dx(self._chosen(X), self._chosen(Z))
+        slopes = self.kernel.dx(self._inside(X), self._inside(Z))
         np.add.at(out, (slice(None), slice(None), columns), slopes)  # a column may be chosen twice
         return out
 

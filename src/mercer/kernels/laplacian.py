@@ -4,12 +4,12 @@ import numpy as np
 
 from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
-from mercer.kernels.base import PreparedKernel
+from mercer.kernels.base import PreparedKernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial_base import LENGTH_BOUNDS
 
 
-class Laplacian(PreparedKernel):
+class Laplacian(UnitDiagonal, PreparedKernel):
     """exp(−Σⱼ |xⱼ − zⱼ|/ℓⱼ), on the sum norm.
 
     Parameters
@@ -35,10 +35,6 @@ class Laplacian(PreparedKernel):
     def prepare(self, X, Z, keep=False):
         """Tiles and contractions; both collections are scaled once."""
         return _PreparedLaplacian(self, X, Z, keep)
-
-    def diag(self, X):
-        """k(x, x) = 1."""
-        return np.ones(len(X), dtype=X.dtype)
 
     def metric(self, X):
         """x/ℓ, by the sum norm."""

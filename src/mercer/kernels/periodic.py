@@ -6,12 +6,12 @@ The phase is x modulo p, and the remainder of two floats is exact: no digit is l
 import numpy as np
 
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel, PreparedKernel
+from mercer.kernels.base import PreparedKernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial import Gaussian
 
 
-class Periodic(PreparedKernel):
+class Periodic(UnitDiagonal, PreparedKernel):
     """exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/p)/ℓⱼ²): repeats exactly, with any shape inside one period.
 
     It is the Gaussian kernel on u(x) = (cos 2πx/p, sin 2πx/p), since ‖u(x) − u(z)‖ = 2 |sin(π(x − z)/p)|.
@@ -45,10 +45,6 @@ class Periodic(PreparedKernel):
     def prepare(self, X, Z, keep=False):
         """The Gaussian kernel on the circle."""
         return _PreparedPeriodic(self, X, Z, keep)
-
-    def diag(self, X):
-        """k(x, x) = 1."""
-        return np.ones(len(X), dtype=X.dtype)
 
     def _dx(self, X, Z):
         """−k 2π sin(2πδⱼ/p)/(p ℓⱼ²)."""
@@ -98,7 +94,7 @@ class _PreparedPeriodic(Prepared):
         return np.add.reduce(sine_part - cosine_part, axis=0)
 
 
-class Cosine(Kernel):
+class Cosine(UnitDiagonal):
     """cos(2π Σⱼ (xⱼ − zⱼ)/pⱼ): a single wave, of rank two in any dimension.
 
     It is the inner product of (cos 2πt, sin 2πt), t = Σⱼ xⱼ/pⱼ, hence positive semi-definite. The cosine of the
@@ -131,10 +127,6 @@ class Cosine(Kernel):
 
     def _tile(self, X, Z):
         return (self._wave(X) @ self._wave(Z).T).astype(X.dtype, copy=False)
-
-    def diag(self, X):
-        """k(x, x) = 1."""
-        return np.ones(len(X), dtype=X.dtype)
 
     def _grad(self, X, Z, W):
         """∂k/∂pⱼ = sin(2πτ) 2π δⱼ/pⱼ²,  τ = Σⱼ δⱼ/pⱼ."""

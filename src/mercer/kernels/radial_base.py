@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
 
 LENGTH_BOUNDS = (1e-5, 1e5)
@@ -49,7 +49,7 @@ def _shortcut(kernel):
     return found.loop, found.both if getattr(kernel.dphi, "__func__", None) is found.dphi else None
 
 
-class Radial(Kernel):
+class Radial(UnitDiagonal):
     """k(x, z) = φ(s),  s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ².
 
     A subclass writes ``phi`` and ``dphi``; both get a fresh array of s and may overwrite it. One with further
@@ -98,10 +98,6 @@ class Radial(Kernel):
     def tiles(self, X, Z):
         """t(i, j) = φ(s) for the inputs X[i] and Z[j]; both are scaled once."""
         return RadialPrepared(self, X, Z).tile
-
-    def diag(self, X):
-        """φ(0) = 1."""
-        return np.ones(len(X), dtype=X.dtype)
 
     def waves(self, d):
         """(1, ν, ℓ) where ν is known."""

@@ -3,12 +3,12 @@
 import numpy as np
 
 from mercer._parameters import show
-from mercer.kernels.algebra import FromParts
+from mercer.kernels.algebra import Moved
 
 EARTH = 6371.0  # km
 
 
-class Sphere(FromParts):
+class Sphere(Moved):
     """k(p(x), p(z)),  p = R (cos φ cos ψ, cos φ sin ψ, sin φ) of latitude φ and longitude ψ: by the chord.
 
     The first two columns are latitude and longitude in degrees; columns after them (a height, a time) stay as they are.
@@ -42,12 +42,9 @@ class Sphere(FromParts):
     True
     """
 
-    parts = ("kernel",)
     stationary = False  # a shift of degrees turns nothing
 
-    def __init__(self, kernel, radius=EARTH):
-        self.kernel = kernel
-        self.radius = radius
+    def __init__(self, kernel, radius=EARTH): ...
 
     def _angles(self, X):
         """(φ, ψ) in radians, checked."""
@@ -69,19 +66,6 @@ class Sphere(FromParts):
         across = np.cos(lat)
         places = self.radius * np.column_stack([across * np.cos(lon), across * np.sin(lon), np.sin(lat)])
         return np.ascontiguousarray(np.hstack([places, X[:, 2:]]).astype(X.dtype, copy=False))
-
-    def prepare(self, X, Z, keep=False):
-        """k on both collections in space, which are computed once."""
-        A = self._inside(X)
-        return self.kernel.prepare(A, A if Z is X else self._inside(Z), keep)
-
-    def diag(self, X):
-        """k(p(x), p(x))."""
-        return self.kernel.diag(self._inside(X))
-
-    def metric(self, X):
-        """That of k in space."""
-        return self.kernel.metric(self._inside(X))
 
     def in_space(self, X):
         """Points in space."""

@@ -3,10 +3,10 @@
 import numpy as np
 
 from mercer._parameters import show
-from mercer.kernels.algebra import FromParts
+from mercer.kernels.algebra import Moved
 
 
-class Standardised(FromParts):
+class Standardised(Moved):
     """k((x − m)/s, (z − m)/s): one length scale can then serve columns of different units, and lines begin at m.
 
     Parameters
@@ -26,12 +26,7 @@ class Standardised(FromParts):
     array([[0.607, 0.607]])
     """
 
-    parts = ("kernel",)
-
-    def __init__(self, kernel, centre=0.0, scale=1.0):
-        self.kernel = kernel
-        self.centre = centre
-        self.scale = scale
+    def __init__(self, kernel, centre=0.0, scale=1.0): ...
 
     def _inside(self, X):
         """(X − m)/s, in X's dtype."""
@@ -42,19 +37,6 @@ class Standardised(FromParts):
         if not (scale > 0).all():
             raise ValueError(f"Standardised: scale must be positive, got {self.scale!r:.80}.")
         return np.ascontiguousarray(((X - self.centre) / scale).astype(X.dtype, copy=False))
-
-    def prepare(self, X, Z, keep=False):
-        """k on both collections in the new unit, which are computed once."""
-        A = self._inside(X)
-        return self.kernel.prepare(A, A if Z is X else self._inside(Z), keep)
-
-    def diag(self, X):
-        """k at (x − m)/s."""
-        return self.kernel.diag(self._inside(X))
-
-    def metric(self, X):
-        """That of k at (x − m)/s."""
-        return self.kernel.metric(self._inside(X))
 
     def _dx(self, X, Z):
         return self.kernel.dx(self._inside(X), self._inside(Z)) / np.asarray(self.scale, dtype=float)

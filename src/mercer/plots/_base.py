@@ -85,10 +85,10 @@ def name_of(X, column, given):
     return str(X.columns[column]) if given is None and hasattr(X, "columns") else given or "x"
 
 
-def grid_over(x):
-    """Places over the range of x, and a little beyond."""
-    margin = MARGIN * np.ptp(x) or 1.0
-    return np.linspace(x.min() - margin, x.max() + margin, GRID)
+def grid_over(x, size=GRID, margin=MARGIN):
+    """Places over the range of x, and a little beyond: a share ``margin`` of it."""
+    beyond = margin * np.ptp(x) or 1.0
+    return np.linspace(x.min() - beyond, x.max() + beyond, size)
 
 
 def is_fitted(estimator):

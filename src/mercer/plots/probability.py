@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import CYCLE, DASHES, INK, Display, like, title
+from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, like, title
 
 GRID, MARGIN = 301, 0.08
 PLANE, FEWER = 121, 81  # points of each axis of a plane: with two classes, and with more, which cost more
@@ -77,7 +77,7 @@ class ProbabilityDisplay(Display):
         if names is None:
             names = [str(c) for c in X.columns] if hasattr(X, "columns") else ["x"] if d == 1 else ["x₁", "x₂"]
         size = GRID if d == 1 else PLANE if len(estimator.classes_) == 2 else FEWER
-        grid = tuple(_axis(column, size) for column in rows.T)
+        grid = tuple(grid_over(column, size, MARGIN) for column in rows.T)
         points = np.stack([axis.ravel() for axis in np.meshgrid(*grid, indexing="ij")], axis=1)
         new = like(X, points)
         prob = np.asarray(estimator.predict_proba(new))
@@ -99,25 +99,17 @@ class ProbabilityDisplay(Display):
             ax.legend(frameon=len(self.grid) == 2, fontsize=9, loc="best")
         return self
 
-    def _shown(self):
-        """Numbers of the classes that get a curve: the second of two, else all."""
-        return [1] if len(self.classes) == 2 else range(len(self.classes))
-
     def _curves(self, ax):
         x = self.grid[0]
         if self.band is not None:
             ax.fill_between(x, *self.band, color=CYCLE[1], alpha=0.18, linewidth=0, label="σ(mean ± 2 std of f)")
-        for c in self._shown():
+        for c in [1] if len(self.classes) == 2 else range(len(self.classes)):
             colour, dashes = CYCLE[c % len(CYCLE)], DASHES[0 if len(self.classes) == 2 else c % len(DASHES)]
             (line,) = ax.plot(x, self.prob[:, c], color=colour, linestyle=dashes, linewidth=2.2,
                               label=f"P({self.classes[c]})")  # fmt: skip
             self.lines_.append(line)
-        for c in range(len(self.classes)) if self.y is not None else ():
-            mine = self.X[self.y == self.classes[c], 0]
-            height = (0.0 if c == 0 else 1.0) if len(self.classes) == 2 else -0.03 - 0.04 * c
-            self.points_.append(ax.scatter(mine, np.full(len(mine), height), s=26, color=CYCLE[c % len(CYCLE)],
-                                           marker=MARKERS[c % len(MARKERS)], edgecolor="white", linewidth=0.5, zorder=3,
-                                           label=f"{self.classes[c]}: {len(mine)} rows"))  # fmt: skip
+        heights = [0.0, 1.0] if len(self.classes) == 2 else [-0.03 - 0.04 * c for c in range(len(self.classes))]
+        self._rows(ax, 26, lambda mine, c: (mine[:, 0], np.full(len(mine), heights[c])))
         ax.set(xlabel=self.names[0], ylabel="probability", xlim=(x[0], x[-1]))
         ax.set_ylim(min(-0.04, -0.05 - 0.04 * (len(self.classes) - 1) if len(self.classes) > 2 else -0.04), 1.04)
         title(ax, "Probability of each class" if len(self.classes) > 2 else f"Probability of {self.classes[1]}")
@@ -139,22 +131,21 @@ class ProbabilityDisplay(Display):
             extent = (a[0], a[-1], b[0], b[-1])
             self.shades_ = ax.imshow(np.swapaxes(np.clip(picture, 0, 1), 0, 1), origin="lower", extent=extent,
                                      aspect="auto", interpolation="bilinear")  # fmt: skip
-            self.boundary_ = [_contour(ax, a, b, _lead(self.prob, c), [0.0]) for c in range(len(self.classes))]
+            others = [np.delete(self.prob, c, axis=2).max(axis=2) for c in range(len(self.classes))]
+            leads = self.prob - np.stack(others, axis=2)  # how far each class is above the best other one
+            self.boundary_ = [_contour(ax, a, b, leads[:, :, c], [0.0]) for c in range(len(self.classes))]
             title(ax, "Probability of each class, and the likeliest")
-        for c in range(len(self.classes)) if self.y is not None else ():
-            mine = self.X[self.y == self.classes[c]]
-            self.points_.append(ax.scatter(*mine.T, s=26 if len(self.X) <= 300 else 9, color=CYCLE[c % len(CYCLE)],
-                                           marker=MARKERS[c % len(MARKERS)], edgecolor="white", linewidth=0.6, zorder=3,
-                                           label=f"{self.classes[c]}: {len(mine)} rows"))  # fmt: skip
+        self._rows(ax, 26 if len(self.X) <= 300 else 9, lambda mine, c: mine.T)
         ax.grid(False)
         ax.set(xlabel=self.names[0], ylabel=self.names[1], xlim=(a[0], a[-1]), ylim=(b[0], b[-1]))
 
-
-def _axis(column, size):
-    """A grid a little wider than the data."""
-    low, high = column.min(), column.max()
-    margin = MARGIN * (high - low) if high > low else 1.0
-    return np.linspace(low - margin, high + margin, size)
+    def _rows(self, ax, size, places):
+        """Draw the rows of each class, c, at the places (x, y) of them."""
+        for c in range(len(self.classes)) if self.y is not None else ():
+            mine = self.X[self.y == self.classes[c]]
+            self.points_.append(ax.scatter(*places(mine, c), s=size, color=CYCLE[c % len(CYCLE)],
+                                           marker=MARKERS[c % len(MARKERS)], edgecolor="white", linewidth=0.6, zorder=3,
+                                           label=f"{self.classes[c]}: {len(mine)} rows"))  # fmt: skip
 
 
 def _band(estimator, points):
@@ -166,11 +157,6 @@ def _band(estimator, points):
     mean, std = estimator.predict_latent(points)
     link = LINKS[estimator.link]()
     return link.prob(mean - 2.0 * std), link.prob(mean + 2.0 * std)
-
-
-def _lead(prob, c):
-    """How far the probability of class c is above that of the best other one."""
-    return prob[:, :, c] - np.delete(prob, c, axis=2).max(axis=2)
 
 
 def _contour(ax, a, b, values, levels):

@@ -120,13 +120,5 @@ class LandmarkClasses(OneAgainstRest):
 
 
 def with_constant(kernel, constant):
-    """K + c: the kernel of a function with an unknown constant in it.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.primal.classes import with_constant
-    >>> with_constant(Gaussian(), 2.0)([[0.0]], [[0.0]])
-    array([[3.]])
-    """
+    """K + c: the kernel of a function with an unknown constant in it."""
     return kernel + Constant(constant) if constant else kernel

@@ -143,16 +143,10 @@ def norm(fit):
 
 
 def variance(fit, X):
-    """Latent v(x) on landmarks, never below 0; by blocks of rows."""
-    design = fit.design
-    out, step = np.empty(len(X)), max(1, 2**22 // max(design.m, 1))
-    for i in range(0, len(X), step):
-        part = X[i : i + step]
-        k = np.asarray(design.kernel(part, design.points), dtype=float)
-        h = None if not design.q else design.trend(part).T
-        prior = np.asarray(design.kernel.diag(part), dtype=float)
-        out[i : i + step] = fit.normal.variance(fit.lam, k.T, prior, h, design.centre)
-    return out
+    """Latent v(x) on landmarks, never below 0."""
+    from mercer.primal.posterior import LandmarkPosterior  # loads what a process needs, and a ridge regression does not
+
+    return LandmarkPosterior.of(fit).variance(X)
 
 
 def after_change(found, n):

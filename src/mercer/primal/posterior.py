@@ -71,14 +71,18 @@ class LandmarkPosterior:
 
     def moments(self, X):
         """(m(x), v(x)) as `Moments`."""
-        mean, variance = self.mean(X), np.empty(len(X))
-        prior, step = np.asarray(self.kernel.diag(X), dtype=float), max(1, ENTRIES // len(self.L))
+        return Moments(self.mean(X), self.variance(X))
+
+    def variance(self, X):
+        """v(x), never below 0; by blocks of rows."""
+        variance, prior = np.empty(len(X)), np.asarray(self.kernel.diag(X), dtype=float)
+        step = max(1, ENTRIES // len(self.L))
         for i in range(0, len(X), step):
             a, half, h = self._halves(X[i : i + step])
             unseen = np.maximum(prior[i : i + step] - np.einsum("ij,ij->j", a, a), 0.0)
             known = np.einsum("ij,ij->j", half, half) + np.einsum("iq,iq->i", h @ self.hh, h)
             variance[i : i + step] = unseen + self.lam * known
-        return Moments(mean, variance)
+        return variance
 
     def covariance(self, X):
         """(Moments, c(x, x′)) for all pairs of rows of X."""

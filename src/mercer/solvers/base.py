@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._parameters import call_repr
+from mercer._parameters import Parametrised, call_repr
 from mercer.gram import ScaledGram
 from mercer.solvers.engine.lapack import combine
 
 EVERYTHING = frozenset({"diag", "logdet", "dense"})
 
 
-class Solver(BaseEstimator, ABC):
+class Solver(Parametrised, BaseEstimator, ABC):
     """λ ↦ (K + λI)⁻¹: how it is inverted. Configuration only; ``__init__`` only stores.
 
     A subclass writes ``resolvent(K, H)`` and, if it needs other than one n × n array of float64, ``memory``.

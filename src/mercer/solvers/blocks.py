@@ -32,7 +32,7 @@ class Blocks(NamedTuple):
     cut: bool
 
 
-def by_blocks(K, lam, B, columns, goal, clock, seed=0, last=None):
+def by_blocks(K, lam, B, columns, goal, clock, last=None):
     """`Blocks` with (K + λI) X = B, until the rms of what is left of the first columns is below a goal.
 
     A step draws rows b, solves (K_bb + λI) s = r_b, and takes (K + λI)_{:b} s from the residuals r: in the norm of
@@ -48,26 +48,11 @@ def by_blocks(K, lam, B, columns, goal, clock, seed=0, last=None):
         How many of them the goal is about.
     goal : float
     clock : Clock
-    seed : int, default=0
-        Of the rows of each block.
     last : float, default=None
         Seconds that the end takes; None is four passes as long as these steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer._clock import FOREVER
-    >>> from mercer.gram import TiledGram
-    >>> from mercer.kernels import Exponential
-    >>> from mercer.solvers.blocks import by_blocks
-    >>> X = np.linspace(0, 9, 500)[:, None]
-    >>> K = TiledGram(Exponential(1.0), X)
-    >>> found = by_blocks(K, 1e-2, np.sin(X), 1, 1e-4, FOREVER)
-    >>> bool(np.sqrt(np.mean((np.sin(X) - K @ found.X - 1e-2 * found.X) ** 2)) < 1.1e-4)
-    True
     """
     n, size = len(B), min(len(B), max(LEAST, min(len(B) // SHARE, LARGEST)))
-    X, R, rng, course = np.zeros_like(B), B.copy(), np.random.default_rng(seed), []
+    X, R, rng, course = np.zeros_like(B), B.copy(), np.random.default_rng(0), []
     steps, seconds, cut = 0, 0.0, False
     while _worth(course, goal) and not cut:
         order = rng.permutation(n)

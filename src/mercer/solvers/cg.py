@@ -55,12 +55,7 @@ class CG(Solver):
     True
     """
 
-    def __init__(self, tol=1e-8, max_iter=None, rank="auto", block="auto", random_state=0):
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rank = rank
-        self.block = block
-        self.random_state = random_state
+    def __init__(self, tol=1e-8, max_iter=None, rank="auto", block="auto", random_state=0): ...
 
     gives = frozenset()
     iterative = True

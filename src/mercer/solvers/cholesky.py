@@ -43,8 +43,7 @@ class Cholesky(Solver):
     0.6931
     """
 
-    def __init__(self, jitter="auto"):
-        self.jitter = jitter
+    def __init__(self, jitter="auto"): ...
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹, a factorisation for each λ."""

@@ -16,16 +16,7 @@ WEAK = 1e-8  # of D: below, K E = I − D⁻¹E has lost its digits
 
 
 def site_inverse(K, s):
-    """B⁻¹ of B = I + s K s: no eigenvalue of B is below 1, and nothing is added to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram import DenseGram
-    >>> from mercer.solvers.coupled import site_inverse
-    >>> site_inverse(DenseGram.from_matrix(np.eye(2)), np.ones(2)).diag()
-    array([0.5, 0.5])
-    """
+    """B⁻¹ of B = I + s K s: no eigenvalue of B is below 1, and nothing is added to it."""
     try:
         return as_it_is(ScaledGram(K, s), 1.0)
     except NotPositiveDefinite as error:

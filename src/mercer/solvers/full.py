@@ -141,20 +141,6 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False, s
         Whether it begins by blocks of rows; conjugate gradients go on from there where these are too slow.
     seconds : float, default=0.0
         Of a product, as far as is known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer._clock import FOREVER
-    >>> from mercer.gram import TiledGram
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.solvers.full import ByLandmarks, solve_all
-    >>> X = np.linspace(0, 9, 40)[:, None]
-    >>> K, y, H = TiledGram(Gaussian(1.0), X), np.sin(X), np.ones((40, 1))
-    >>> M = ByLandmarks(Gaussian(1.0), X, X[::4], np.linalg.cholesky(Gaussian(1.0)(X[::4])), 0.1)
-    >>> found = solve_all(K, K, 0.1, y, H, np.zeros((1, 1)), M, 1e-4, FOREVER)
-    >>> found.rms < 1e-4, bool(abs(found.alpha.sum()) < 1e-9)
-    (True, True)
     """
     t, alpha, V, r, best, passes = y.shape[1], np.zeros_like(y), None, y - H @ b, None, 0.0
     steps = _Steps(rough, lam, precondition, clock, seconds)

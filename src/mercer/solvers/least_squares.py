@@ -75,16 +75,7 @@ class WeightedFit(NamedTuple):
 
 
 def weighted_fit(design, y, weight, penalty):
-    """min Σ wᵢ (yᵢ − φᵢᵀθ)² + θᵀΛθ as a `WeightedFit`; G = (ΦᵀWΦ + Λ)⁻¹.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.least_squares import weighted_fit
-    >>> found = weighted_fit(np.ones((4, 1)), np.array([[1.0], [2.0], [3.0], [6.0]]), np.ones(4), np.zeros(1))
-    >>> found.theta.ravel().round(6), round(float(found.free), 6), found.covariance.ravel().round(6)  # the mean
-    (array([3.]), 3.0, array([0.25]))
-    """
+    """min Σ wᵢ (yᵢ − φᵢᵀθ)² + θᵀΛθ as a `WeightedFit`; G = (ΦᵀWΦ + Λ)⁻¹."""
     root = np.sqrt(weight)[:, None]
     A = root * design
     theta, leverage, inverse, info = least_squares(A, root * y, penalty)

@@ -44,9 +44,7 @@ class Mixed(Solver):
     True
     """
 
-    def __init__(self, tol=1e-11, max_iter=100):
-        self.tol = tol
-        self.max_iter = max_iter
+    def __init__(self, tol=1e-11, max_iter=100): ...
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹, a float32 factorisation for each λ; a trial of a search needs all of it, in float64."""

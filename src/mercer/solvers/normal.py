@@ -25,34 +25,12 @@ DIRECT = 2500  # landmarks beyond which a factor for each λ is quicker than one
 
 
 def add_square(C, F):
-    """Lower triangle of C ← C + FᵀF, without the GIL.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.normal import add_square
-    >>> C = np.zeros((2, 2))
-    >>> add_square(C, np.array([[1.0, 2.0]]))
-    >>> C
-    array([[1., 0.],
-           [2., 4.]])
-    """
+    """Lower triangle of C ← C + FᵀF, without the GIL."""
     blas(F.dtype.name).add_transposed_square(C, F)
 
 
 def add_lower(C, D):
-    """Lower triangle of C ← C + D, by rows that stay in the cache.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.normal import add_lower
-    >>> C = np.zeros((2, 2))
-    >>> add_lower(C, np.ones((2, 2)))
-    >>> np.tril(C)
-    array([[1., 0.],
-           [1., 1.]])
-    """
+    """Lower triangle of C ← C + D, by rows that stay in the cache."""
     for i in range(0, len(C), STRIP):
         C[i : i + STRIP, : i + STRIP] += D[i : i + STRIP, : i + STRIP]
 
@@ -62,15 +40,6 @@ def whiten_first(F, L, b):
 
     What is left is small where the first landmarks explain much. So sums of it keep, in float32, the digits that a sum
     of the k themselves would lose in its largest directions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.normal import whiten_first
-    >>> F = np.array([[2.0, 3.0]])
-    >>> whiten_first(F, np.array([[2.0, 0.0], [1.0, 1.0]]), 1)
-    >>> F
-    array([[1., 2.]])
     """
     lib, m = blas(F.dtype.name), len(L)
     lib.divide_right(F[:, :b], L[:b, :b])
@@ -85,28 +54,12 @@ def landmark_factor(K):
 
 
 def whiten(L, B):
-    """L⁻¹ B of a lower triangle.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.normal import whiten
-    >>> whiten(np.array([[2.0]]), np.array([[4.0]]))
-    array([[2.]])
-    """
+    """L⁻¹ B of a lower triangle."""
     return solve_triangular(L, B, lower=True, check_finite=False)
 
 
 def unwhiten(L, B):
-    """L⁻ᵀ B of a lower triangle.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.normal import unwhiten
-    >>> unwhiten(np.array([[2.0]]), np.array([[4.0]]))
-    array([[2.]])
-    """
+    """L⁻ᵀ B of a lower triangle."""
     return solve_triangular(L, B, lower=True, trans="T", check_finite=False)
 
 
@@ -366,16 +319,6 @@ class NormalEquations:
         if self.q:
             T[:, 0] += self.whitened(centre)
         return np.tril(self._factor(lam).lower), T, self._hh
-
-    def variance(self, lam, k, prior, h=None, centre=0.0):
-        """v(x) = k(x, x) − ‖a‖² + λ aᵀ(S + λI)⁻¹a, and what the trend adds: never below 0, for the columns of k."""
-        a = self.whitened(k)
-        left = np.maximum(prior - np.einsum("ij,ij->j", a, a), 0.0)
-        if h is not None and self.q:
-            a = a - self.whitened(np.reshape(centre, (-1, 1))) - self._ah @ (self._hh @ h)
-        half = self._factor(lam).half(a)
-        v = left + lam * np.einsum("ij,ij->j", half, half)
-        return v + lam * np.einsum("qj,qj->j", h, self._hh @ h) if h is not None and self.q else v
 
 
 def _pseudo_inverse(A):

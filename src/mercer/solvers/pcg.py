@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer.gram.rows import power_of_two
 from mercer.solvers.base import column_norms
 
 ROUNDS = 4  # restarts from the true residual; each has to pay
@@ -45,7 +46,7 @@ def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False, going=None
     going : callable, default=None
         Asked before each product but the first: False ends the iteration where it is.
     """
-    norm, scale = _power_of_two(np.array([norm])), _power_of_two(B)
+    norm, scale = power_of_two(np.array([norm])), power_of_two(B)
     A, M, B = (lambda V: product(V) / norm), (lambda R: precondition(R) * norm), B / scale
     length, unit = column_norms(B), np.finfo(float).eps / 2
     tol, going = np.broadcast_to(tol, length.shape), going or _on
@@ -108,10 +109,3 @@ def _round(A, M, R, X, target, max_iter, proceed):
         rz = np.einsum("ij,ij->j", R, Z)
         P = Z + np.maximum(beta, 0.0) * P
     return out, count, negative
-
-
-def _power_of_two(B):
-    """A power of two near the largest |b| of each column: dividing by it is exact, and no square overflows."""
-    largest = np.abs(B).max(axis=0, initial=0.0)
-    exponent = np.frexp(np.where((largest > 0) & np.isfinite(largest), largest, 1.0))[1]
-    return np.ldexp(1.0, np.clip(exponent, -1000, 1000))

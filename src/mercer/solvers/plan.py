@@ -219,12 +219,6 @@ def plan_arrays(
 
     ``operations`` are those of the fit, n³/3 unless told; a search before it has as many for each evaluation. A fit
     that is predicted to take longer than ``time_budget`` is refused, too.
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan import plan_arrays
-    >>> plan_arrays("pivoted", 1000, 3).memory_bytes
-    24000000.0
     """
     n, need = whole_number(n), arrays * 8.0 * float(n) ** 2
     free = _machine.within(memory, need)
@@ -239,14 +233,7 @@ def plan_arrays(
 
 
 def plan_features(n, m, memory=None, time_budget=None, binding=True):
-    """The plan of least squares on m explicit features, by QR: five arrays of n × m; refused, if ``binding``, beyond.
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan import plan_features
-    >>> plan_features(1000, 5).memory_bytes
-    200000.0
-    """
+    """The plan of least squares on m explicit features, by QR: five arrays n × m; refused, if ``binding``, beyond."""
     n = whole_number(n)
     reason = f"{m} features are explicit: no n × n array is needed."
     work = {"float64": QR * float(n) * m * m}

@@ -22,14 +22,7 @@ LABELS = 0.1  # as hard as this C are labels: few rows are free
 
 
 def factors_steps(n, memory=None):
-    """Whether Newton's steps factor matrices: few rows, and K and a factor of the rows that are curved fit.
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan_iterations import factors_steps
-    >>> factors_steps(1000), factors_steps(1000, memory=1e7), factors_steps(5000)
-    (True, False, False)
-    """
+    """Whether Newton's steps factor matrices: few rows, and K and a factor of the rows that are curved fit."""
     return n <= FACTOR_UP_TO and _fits(16.0 * n**2, memory)
 
 
@@ -46,12 +39,6 @@ def plan_smooth(n, *, memory=None, direct=None, classes=0, folds=False, left_out
         Functions that a softmax joins.
     folds, left_out : bool, default=False
         Whether λ is chosen by folds, or by approximate leave-one-out.
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan_iterations import plan_smooth
-    >>> plan_smooth(1000).gram, plan_smooth(100_000).gram
-    ('dense', 'tiled')
     """
     n = whole_number(n)
 
@@ -84,12 +71,6 @@ def plan_dual(n, *, memory=None, tol=1e-3, double=False, folds=False, hard=1.0, 
     hard : float, default=1.0
         C, in units of y's spread over the amplitude of the kernel: more takes longer.
     compiled : bool, default=True
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan_iterations import plan_dual
-    >>> plan_dual(3000).memory_bytes, plan_dual(3000, memory=1e7).gram
-    (72000000.0, 'tiled')
     """
     n = whole_number(n)
     size = 8.0 if double or n <= EXACT or tol < FINE else 4.0

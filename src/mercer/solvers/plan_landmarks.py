@@ -44,13 +44,6 @@ def plan_landmarks(
         Where the tasks of a pass run elsewhere: what each of them has.
     solve : bool, default=False
         Whether all rows are solved for afterwards.
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan_landmarks import plan_landmarks
-    >>> plan = plan_landmarks(10**6, 10, 1000, memory=4e9)
-    >>> plan.gram, plan.landmarks, plan.memory_bytes < 2e9
-    ('landmarks', 1000, True)
     """
     budget = AUTO if time_budget is None else time_budget
     reasons = [why] if why else []

@@ -19,13 +19,6 @@ def plan_neighbours(n, d, k, *, m=0, most=0, memory=None, targets=1, learnt=True
     """`Plan` of a fit by k neighbours, or as many as ``most`` where it takes them, with m landmarks for a global part.
 
     With ``waves`` the mean is a sum of these: how many there are is known when the length scales are.
-
-    Examples
-    --------
-    >>> from mercer.solvers.plan_neighbours import plan_neighbours
-    >>> plan = plan_neighbours(10**6, 3, 64)
-    >>> plan.gram, plan.neighbours, plan.memory_bytes < 2e9
-    ('neighbours', 64, True)
     """
     k, columns, most = min(k, n), d or 10, min(max(k, most), n)
     systems = min(FITTED if not m else n + FITTED, 3 * n + FITTED)

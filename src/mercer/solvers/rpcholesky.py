@@ -37,17 +37,6 @@ def random_pivots(K, m, rng, *, order=None, tol=TOLERANCE, dtype=np.float64):
         In the order of their choice.
     left : ndarray of shape (n,)
         k(x, x) − ‖L⁻¹k(x)‖².
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram import TiledGram
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.solvers.rpcholesky import random_pivots
-    >>> K = TiledGram(Gaussian(), np.array([[0.0], [0.0], [3.0]]))
-    >>> pivots, left = random_pivots(K, 3, np.random.default_rng(0))
-    >>> len(pivots), bool(left.max() < 1e-12)
-    (2, True)
     """
     with one_blas_thread():  # threads of BLAS would wait on the cores that evaluate K
         return _drawn(K, min(m, K.n), rng, order, tol, dtype)

@@ -24,14 +24,7 @@ class Rates(NamedTuple):
 
 @cache
 def rates():
-    """The `Rates` of this machine.
-
-    Examples
-    --------
-    >>> from mercer.solvers.speed import rates
-    >>> rates().float64 > 1e8, rates() is rates()
-    (True, True)
-    """
+    """The `Rates` of this machine."""
     A = np.asfortranarray(np.eye(ORDER) * ORDER + 1.0)
     x = np.linspace(-3.0, 0.0, NUMBERS)
     with one_blas_thread():

@@ -9,16 +9,7 @@ PASS = 64  # rows of a matrix that are scaled at once
 
 
 def scale_both(A, s):
-    """A ← S A S with S = diag(s), in place; returns it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.symmetric import scale_both
-    >>> scale_both(np.ones((2, 2)), np.array([1.0, 2.0]))
-    array([[1., 2.],
-           [2., 4.]])
-    """
+    """A ← S A S with S = diag(s), in place; returns it."""
     if len(A) <= ONE_CALL:
         A *= s
         A *= s[:, None]

@@ -8,7 +8,7 @@ LOOK_AT = 500  # points in the subsample
 TRIALS = 300  # small eigenvalue problems in the search for a small set
 
 
-def negative_witness(K, hint=None, random_state=0):
+def negative_witness(K, hint=None):
     """(I, K[I, I], e) with e < 0 the smallest eigenvalue of K[I, I], and I as small as was found; or None.
 
     A pair with kᵢⱼ² > kᵢᵢ kⱼⱼ is looked for first. Else the eigenvector of the smallest eigenvalue (of a subsample of
@@ -21,7 +21,6 @@ def negative_witness(K, hint=None, random_state=0):
         Only its diagonal and a few hundred rows are read.
     hint : ndarray of shape (n,), default=None
         A vector u with uᵀKu < 0: its heaviest points join the subsample.
-    random_state : int, default=0
 
     Returns
     -------
@@ -42,7 +41,7 @@ def negative_witness(K, hint=None, random_state=0):
     if K.n and diagonal.min() < 0:
         i = int(np.argmin(diagonal))
         return np.array([i]), np.array([[diagonal[i]]]), float(diagonal[i])
-    index = _subsample(K.n, hint, random_state)
+    index = _subsample(K.n, hint)
     S = K.rows(index)[:, index]
     S = (S + S.T) / 2
     if not S.size or not np.isfinite(S).all():
@@ -61,12 +60,12 @@ def negative_witness(K, hint=None, random_state=0):
     return index[chosen][order], matrix, _smallest(matrix)
 
 
-def _subsample(n, hint, random_state):
+def _subsample(n, hint):
     """At most LOOK_AT indices: half of them the heaviest of the hint, the rest at random."""
     if n <= LOOK_AT:
         return np.arange(n)
     heavy = np.argsort(-np.abs(hint))[: LOOK_AT // 2] if hint is not None else np.zeros(0, dtype=int)
-    rest = np.random.default_rng(random_state).permutation(np.setdiff1d(np.arange(n), heavy))
+    rest = np.random.default_rng(0).permutation(np.setdiff1d(np.arange(n), heavy))
     return np.concatenate([heavy, rest[: LOOK_AT - len(heavy)]])
 
 

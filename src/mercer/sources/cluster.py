@@ -52,14 +52,7 @@ class Later:
 
 
 def is_dask(X):
-    """Whether X is a collection of Dask, by its protocol: nothing is imported to find out.
-
-    Examples
-    --------
-    >>> from mercer.sources.cluster import is_dask
-    >>> is_dask([1.0]), is_dask("rows/*.parquet")
-    (False, False)
-    """
+    """Whether X is a collection of Dask, by its protocol: nothing is imported to find out."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "__dask_keys__")
 
 

@@ -73,28 +73,14 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
 
 
 def tasks(n):
-    """[(start, stop)]: at most 256 runs of whole leaves, as even as they can be; of n alone.
-
-    Examples
-    --------
-    >>> from mercer.sources.passes import tasks
-    >>> tasks(2500)
-    [(0, 2048), (2048, 2500)]
-    """
+    """[(start, stop)]: at most 256 runs of whole leaves, as even as they can be; of n alone."""
     leaves = -(-n // LEAF)
     size = max(-(-leaves // TASKS), min(leaves // FEW, LEAVES), 1) * LEAF
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def subtrees(done, count, parts):
-    """Yield (first, last, level): the tasks [done, count) as whole subtrees of the fixed tree, some ``parts`` of them.
-
-    Examples
-    --------
-    >>> from mercer.sources.passes import subtrees
-    >>> list(subtrees(0, 11, 3)), list(subtrees(3, 8, 2))
-    ([(0, 4, 2), (4, 8, 2), (8, 10, 1), (10, 11, 0)], [(3, 4, 0), (4, 8, 2)])
-    """
+    """Yield (first, last, level): the tasks [done, count) as whole subtrees of the fixed tree, about ``parts``."""
     most = max(0, (-(-count // parts) - 1).bit_length())
     while done < count:
         level = most if done == 0 else min(most, (done & -done).bit_length() - 1)

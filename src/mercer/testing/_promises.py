@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
+from mercer.gram import take
 from mercer.kernels import Laplacian, Radial, SklearnKernel, parse_kernel
 from mercer.kernels.adapter import is_sklearns_own, sklearn_parts
 from mercer.kernels.parse import kernel_classes
@@ -62,7 +63,7 @@ def check_kernel(kernel, X=None, *, random_state=0):
     if len(X) < 3:
         raise ValueError(f"check_kernel needs at least 3 inputs, got {len(X)}.")
     if len(X) > MOST_INPUTS:
-        X = _take(X, np.sort(rng.choice(len(X), MOST_INPUTS, replace=False)))
+        X = take(X, np.sort(rng.choice(len(X), MOST_INPUTS, replace=False)))
     rows = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     X = X.astype(np.float64) if rows else X
     for check in (*ALWAYS, *(ON_ROWS if rows else ())):
@@ -119,9 +120,9 @@ def _tiles(kernel, X, rng):
 def _same_on_both_sides(kernel, X, rng):
     """k(X) is k(X, X), also when the second X is another object; equal inputs are treated equally."""
     K = kernel(X)
-    again = kernel(X, _take(X, np.arange(len(X))))
+    again = kernel(X, take(X, np.arange(len(X))))
     _close(again, K, _size(K), 1e-10, kernel, "k(X) is k(X, X)", "k(X) differs from k(X, copy of X)")
-    twice = kernel(_take(X, [0, 0, 1]))
+    twice = kernel(take(X, [0, 0, 1]))
     what = f"two equal inputs have {twice[0, 2]} and {twice[1, 2]} with a third"
     _close(twice[0], twice[1], _size(K), 1e-10, kernel, "equal inputs", what)
 
@@ -234,7 +235,8 @@ def _text(kernel, X, rng):
     shipped = kernel_classes()
     for node in _nodes(kernel):
         own = [node] if type(node).__name__ not in shipped else []
-        own += [part for part in sklearn_parts(node.kernel) if not is_sklearns_own(part)] if _is_sklearn(node) else []
+        if isinstance(node, SklearnKernel):
+            own += [part for part in sklearn_parts(node.kernel) if not is_sklearns_own(part)]
         names |= {type(thing).__name__: type(thing) for thing in own}
     again = parse_kernel(repr(kernel), names)
     _require(again == kernel, kernel, "repr", f"reads back as {again!r}, which is not equal")
@@ -306,11 +308,6 @@ def _size(K):
     return float(np.abs(K).max(initial=0.0))
 
 
-def _take(X, index):
-    """X[index] for an array, a list, or a collection that can be indexed by an array."""
-    return [X[i] for i in index] if isinstance(X, list) else X[np.asarray(index)]
-
-
 def _fingerprint(X, W):
     """Something that changes when the contents of X or W do."""
     try:
@@ -324,10 +321,6 @@ def _nodes(kernel):
     yield kernel
     for _, part in kernel.named_parts():
         yield from _nodes(part)
-
-
-def _is_sklearn(kernel):
-    return isinstance(kernel, SklearnKernel)
 
 
 def _functions(kernel):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mercer import _threads, _tiles
 from mercer.kernels.algebra import Composite
-from mercer.kernels.objects.collection import as_objects
+from mercer.kernels.objects.collection import as_objects, structure
 
 BLOCK = 1024  # members of one side whose values with as many of the other are held at once
 
@@ -61,11 +61,6 @@ class Members:
         )
 
 
-def structure(kernel):
-    """The classes of a kernel tree: what the collection that it validates depends on, θ left aside."""
-    return type(kernel).__name__, kernel.domain, *(structure(part) for _, part in kernel.named_parts())
-
-
 class Lifted(Composite):
     """A kernel on bags from a kernel ``base`` on members."""
 
@@ -88,6 +83,19 @@ class Lifted(Composite):
         X = as_objects(X, type(self).__name__)
         return X.prepared((self._read.__func__.__qualname__, structure(self.base)), self._read)
 
+    def _both(self, X, Z):
+        """`Members` of X and of Z; different numbers of columns are refused."""
+        A = self._members(X)
+        B = A if Z is X else self._members(Z)
+        x, z = A.flat, B.flat
+        arrays = isinstance(x, np.ndarray) and isinstance(z, np.ndarray) and x.ndim == z.ndim == 2
+        if arrays and len(x) and len(z) and x.shape[1] != z.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: the members in X have {x.shape[1]} columns and those in Z {z.shape[1]}; they "
+                "must agree."
+            )
+        return A, B
+
     def validate(self, X):
         """X as `Objects`, the members of every bag checked by the base kernel."""
         X = as_objects(X, type(self).__name__)
@@ -100,9 +108,7 @@ class MeanOfPairs(Lifted):
 
     def tiles(self, X, Z):
         """Weighted sums of blocks of the base kernel."""
-        whole_X = self._members(X)
-        whole_Z = whole_X if Z is X else self._members(Z)
-        _same_columns(self, whole_X.flat, whole_Z.flat)
+        whole_X, whole_Z = self._both(X, Z)
 
         def tile(i, j):
             mirrored = Z is X and i.indices(len(X)) == j.indices(len(X))
@@ -153,16 +159,6 @@ class MeanOfPairs(Lifted):
             with _tiles.part_of(len(A.weights) * len(B.weights)):  # the work is in the pairs of members
                 _threads.run(work, len(tasks))
         return partial.sum(axis=0)
-
-
-def _same_columns(kernel, flat_X, flat_Z):
-    """Refuse members with different numbers of columns."""
-    both = isinstance(flat_X, np.ndarray) and isinstance(flat_Z, np.ndarray) and flat_X.ndim == flat_Z.ndim == 2
-    if both and len(flat_X) and len(flat_Z) and flat_X.shape[1] != flat_Z.shape[1]:
-        raise ValueError(
-            f"{type(kernel).__name__}: the members in X have {flat_X.shape[1]} columns and those in Z "
-            f"{flat_Z.shape[1]}; they must agree."
-        )
 
 
 # ---------------------------------------------------------------------- reading bags
@@ -270,9 +266,7 @@ class BestMatch(Lifted):
 
     def tiles(self, X, Z):
         """The two means of maxima, pair of bags by pair of bags."""
-        whole_X = self._members(X)
-        whole_Z = whole_X if Z is X else self._members(Z)
-        _same_columns(self, whole_X.flat, whole_Z.flat)
+        whole_X, whole_Z = self._both(X, Z)
 
         def tile(i, j):
             A, B = whole_X[i], whole_Z[j]

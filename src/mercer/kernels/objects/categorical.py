@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
+from mercer.kernels.base import UnitDiagonal, as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.tables import Table, as_table, is_frame, is_missing
 
 BOUNDS = (0.03, 1e5)  # exp(−1/0.03) = 3e-15: there the categories have nothing in common
 
 
-class Categorical(Kernel):
+class Categorical(UnitDiagonal):
     """exp(−Σⱼ [xⱼ ≠ zⱼ]/ℓⱼ): 1 for equal categories, e^(−1/ℓ) for different ones, multiplied over the columns.
 
     A weighted Hamming distance. ℓ → 0 is the indicator [x = z], where each category has a function of its own; ℓ → ∞
@@ -82,10 +82,6 @@ class Categorical(Kernel):
 
         return tile
 
-    def diag(self, X):
-        """k(x, x) = 1."""
-        return np.ones(len(X), dtype=result_dtype(X))
-
     def _grad(self, X, Z, W):
         """∂k/∂ℓⱼ = k [xⱼ ≠ zⱼ]/ℓⱼ²."""
         A, B = _matched(X, Z)
@@ -100,7 +96,7 @@ class Categorical(Kernel):
         return np.zeros((len(X), len(Z), X.shape[1]))
 
 
-class Ordinal(Kernel):
+class Ordinal(UnitDiagonal):
     """exp(−Σₛ 1/ℓₛ) over the steps s between two levels of an ordered scale: neighbours are alike.
 
     The levels lie on a line at distances 1/ℓₛ, and k is the exponential kernel on it. With one length scale all steps
@@ -183,10 +179,6 @@ class Ordinal(Kernel):
         b = a if Z is X else self._ranks(Z)
         small = np.exp(-np.abs(line[:, None] - line)).astype(result_dtype(X))
         return lambda i, j: small[a[i][:, None], b[j]]
-
-    def diag(self, X):
-        """k(x, x) = 1."""
-        return np.ones(len(X), dtype=result_dtype(X))
 
     def _grad(self, X, Z, W):
         """∂k/∂ℓₛ = k [step s lies between x and z]/ℓₛ²."""

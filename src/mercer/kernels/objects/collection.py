@@ -90,6 +90,18 @@ def as_objects(X, who):
     return X if isinstance(X, Objects) else Objects(as_collection(X, who))
 
 
+def end_to_end(A, B):
+    """The inputs of A, then those of B: arrays as one, else a list."""
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
+        return np.concatenate([A, B])
+    return [*A, *B]
+
+
+def structure(kernel):
+    """The classes of a kernel tree: what the collection that it validates depends on, θ left aside."""
+    return type(kernel).__name__, kernel.domain, *(structure(part) for _, part in kernel.named_parts())
+
+
 class ObjectKernel(Kernel):
     """A kernel on objects. A subclass writes ``_read(items)``: what it makes of raw items, with one row for each."""
 

@@ -1,5 +1,6 @@
 """Doors for what a user already has: a function of two inputs, or the matrix itself."""
 
+import operator
 import reprlib
 
 import numpy as np
@@ -61,7 +62,7 @@ class Pairwise(Kernel):
         m, n = len(X), len(Z)
         K = np.empty((m, n), dtype=result_dtype(X))
         # A tile on the diagonal of a symmetric matrix ends with its own rows: that square is evaluated by half.
-        mirrored = n >= m > 0 and _same_inputs(X, Z if n == m else Z[n - m :])
+        mirrored = n >= m > 0 and same_inputs(X, Z if n == m else Z[n - m :])
         left = n - m if mirrored else n
         for i in range(m):
             for j in range(left + i + 1 if mirrored else left):
@@ -93,16 +94,12 @@ def _pair(x, z):
     return f"x = {reprlib.repr(x)}, z = {reprlib.repr(z)}"
 
 
-def _same_inputs(A, B):
+def same_inputs(A, B):
     """Whether two collections hold the same inputs in the same order, by identity: cheap, and never wrong when true."""
-    if A is B:
-        return True
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
-        same = A.shape == B.shape and A.strides == B.strides and A.dtype == B.dtype
-        return same and A.__array_interface__["data"] == B.__array_interface__["data"]
-    if isinstance(A, list) and isinstance(B, list):
-        return len(A) == len(B) and all(a is b for a, b in zip(A, B, strict=True))
-    return False
+        return A.__array_interface__ == B.__array_interface__
+    lists = isinstance(A, list) and isinstance(B, list)
+    return lists and len(A) == len(B) and all(map(operator.is_, A, B))
 
 
 class MatrixRows:

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._state import check
-from mercer.kernels.base import Kernel, as_vectors, result_dtype
+from mercer.kernels.base import UnitDiagonal, as_vectors
 from mercer.kernels.inputs import Compared
 
 
@@ -42,7 +42,7 @@ class SparseRows:
         return f"SparseRows({self.matrix.shape[0]} rows, {self.matrix.shape[1]} columns)"
 
 
-class CountRows(Kernel):
+class CountRows(UnitDiagonal):
     """A kernel on rows of numbers, dense or sparse (any scipy.sparse format)."""
 
     domain = "objects"  # so that sparse matrices come through; dense ones are checked as vectors are
@@ -77,10 +77,6 @@ class CountRows(Kernel):
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"{type(self).__name__}: X has {A.shape[1]} columns and Z {B.shape[1]}; they must agree.")
         return A, B
-
-    def diag(self, X):
-        """1: every row is most similar to itself, one without counts too."""
-        return np.ones(len(X), dtype=result_dtype(X))
 
 
 def _squares(A):

@@ -6,7 +6,7 @@ Data frames are read by duck typing (``columns``, ``[name]``, ``to_numpy``), so 
 import numpy as np
 
 from mercer._state import check
-from mercer.kernels.objects.collection import Objects
+from mercer.kernels.objects.collection import Objects, end_to_end, structure
 
 EXACT = (
     2**53
@@ -121,7 +121,7 @@ class Table:
     def joined(self, other):
         """A new table: these rows, then those of the other one; the columns that were read here."""
         columns = {
-            name: _end_to_end(mine, _rows(other._store.column(name), other._index))
+            name: end_to_end(mine, _rows(other._store.column(name), other._index))
             for name, mine in self._read().items()
         }
         return Table._of(_Store(self._store.names, columns, len(self) + len(other)))
@@ -166,7 +166,7 @@ class Table:
             Whether to validate again what another kernel of the same class has read.
         """
         made = self._store.made
-        key = names, tuple(_classes(kernel))
+        key = names, structure(kernel)
         if key not in made or (check and self._index is None):
             try:
                 made[key] = kernel.validate(self._store.raw(names, kernel.domain == "vectors", whole))
@@ -368,21 +368,7 @@ def _rows(values, index):
     return [values[i] for i in index] if isinstance(values, list) else values[index]
 
 
-def _classes(kernel):
-    """Names of the classes of a tree of kernels, in order."""
-    yield type(kernel).__name__
-    for _, part in kernel.named_parts():
-        yield from _classes(part)
-
-
 def _listed(names):
     """Names for a message, at most ten of them."""
     shown = ", ".join(map(repr, list(names)[:10]))
     return f"{shown}, … ({len(names)} in all)" if len(names) > 10 else shown
-
-
-def _end_to_end(a, b):
-    """Two columns as one."""
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.concatenate([a, b])
-    return [*a, *b]

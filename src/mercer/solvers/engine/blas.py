@@ -134,10 +134,10 @@ class Blas:
         k, n = B.shape
         self._trsm(b"R", b"U", b"N", b"N", _int(n), _int(k), self._one, _data(L), _rows(L), _data(B), _rows(B))
 
-    def multiply_right(self, B, M, *, transposed=False):
-        """B ← B M, or B Mᵀ when transposed, for a lower triangle M."""
-        (m, k), trans = B.shape, b"T" if transposed else b"N"
-        self._trmm(b"L", b"U", trans, b"N", _int(k), _int(m), self._one, _data(M), _rows(M), _data(B), _rows(B))
+    def multiply_right(self, B, M):
+        """B ← B M for a lower triangle M."""
+        m, k = B.shape
+        self._trmm(b"L", b"U", b"N", b"N", _int(k), _int(m), self._one, _data(M), _rows(M), _data(B), _rows(B))
 
     def multiply_left(self, M, B, *, transposed=False, sign=1):
         """B ← ±M B, or ±Mᵀ B when transposed, for a lower triangle M."""
