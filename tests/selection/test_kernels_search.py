@@ -40,8 +40,8 @@ from mercer.kernels import (
 from mercer.selection import GCV, LOO, kernels_search, search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
 from mercer.selection.kernels_search.columns import in_units, time_column, unit_of
-from mercer.selection.kernels_search.periods import periods, seasons
 from mercer.selection.kernels_search.objects import stand_in, text_kind
+from mercer.selection.kernels_search.periods import periods, seasons
 from mercer.selection.kernels_search.vectors import VectorSearch
 from mercer.selection.kernels_search.words import in_words, together
 from mercer.selection.search.objective import Record

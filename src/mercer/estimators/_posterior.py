@@ -25,13 +25,9 @@ class PosteriorEstimator(LinearEstimator):
     ``_fit`` sets both, and ``_publish`` the public attributes.
     """
 
-    state_fields = {
-        **LinearEstimator.state_fields,
-        "posterior": RegressionPosterior,
-        "mixture": (PosteriorMixture, None),
-    }
-    probabilistic, interval_method = True, "gaussian"
-    decomposes = True
+    state_fields = LinearEstimator.state_fields | {
+        "posterior": RegressionPosterior, "mixture": (PosteriorMixture, None)}  # fmt: skip
+    probabilistic, decomposes, interval_method = True, True, "gaussian"
 
     @property
     def correlated(self):

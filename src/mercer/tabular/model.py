@@ -17,8 +17,8 @@ from mercer.tabular.cells import listed, meant, numbered
 from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
 from mercer.tabular.forecast import drawn, numbers_in
 from mercer.tabular.kernels import automatic, listen, on_columns, prepared
-from mercer.tabular.objects import check_readable, found_in
-from mercer.tabular.reads import GRAPH, STRING, check_reads, objects_of
+from mercer.tabular.objects import check_readable, read_as_is
+from mercer.tabular.reads import GRAPH, STRING
 from mercer.tabular.recipe import Recipe
 from mercer.uncertainty import split
 
@@ -119,7 +119,9 @@ class TableModel(KernelEstimator):
         table = frame[rows].drop(target)
         with numbered(rows), warnings.catch_warnings():
             recipe = Recipe() if self.recipe is None else clone(self.recipe)
-            recipe = recipe.fit(table, objects=self._objects(table, target), written=written)
+            recipe = recipe.fit(
+                table, objects=read_as_is(self.estimator.kernel, recipe, table, target), written=written
+            )
             estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
@@ -376,16 +378,6 @@ class TableModel(KernelEstimator):
         return self
 
     # --------------------------------------------------------------------------------------- fitting
-    def _objects(self, table, target):
-        """{column: kind} of what the kernel reads as it is; of "auto", of what a search can read."""
-        if automatic(self.estimator):
-            recipe = Recipe() if self.recipe is None else self.recipe
-            return found_in(table, {*recipe.ignore, *recipe.categorical, *recipe.numeric})
-        if not isinstance(self.estimator.kernel, Kernel):
-            return {}
-        check_reads(self.estimator.kernel, table, target)
-        return objects_of(self.estimator.kernel)
-
     def _chosen(self, estimator, X, y, rng, notes, listener):
         """(fitted estimator, how it chose): with many rows the choice is made on some of them."""
         rows, how = np.arange(len(y)), ""

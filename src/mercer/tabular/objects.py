@@ -6,11 +6,11 @@ import re
 import numpy as np
 
 from mercer.exceptions import DataError
-from mercer.kernels import AtomEnvironments, Graph, Table
+from mercer.kernels import AtomEnvironments, Graph, Kernel, Table
 from mercer.selection.kernels_search.objects import text_kind
 from mercer.tabular.cells import BadRows, count, listed
 from mercer.tabular.columns import GONE, as_floats, as_texts, is_text, why_ignored
-from mercer.tabular.reads import CATEGORY, GRAPH, NUMBER, STRING
+from mercer.tabular.reads import CATEGORY, GRAPH, NUMBER, STRING, check_reads, objects_of
 
 MOST_KNOWN = 10_000  # categories that are remembered, to tell new ones
 MOST_NODES = 100_000  # of a graph in a cell
@@ -78,6 +78,16 @@ def _read(column, kind):
     if kind == STRING and len(gone) == len(texts):
         raise DataError(f"column {column.name!r} is missing in all rows; the kernel reads it.")
     return (_graphs(texts, column.name) if kind == GRAPH else texts), len(gone)
+
+
+def read_as_is(kernel, recipe, table, target):
+    """{column: kind} of what a kernel reads as it is; of "auto", of what a search can read."""
+    if isinstance(kernel, str) and kernel == "auto":
+        return found_in(table, {*recipe.ignore, *recipe.categorical, *recipe.numeric})
+    if not isinstance(kernel, Kernel):
+        return {}
+    check_reads(kernel, table, target)
+    return objects_of(kernel)
 
 
 def found_in(frame, settled=()):
