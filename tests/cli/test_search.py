@@ -139,6 +139,41 @@ def test_a_transform_of_the_target(run, tmp_path, options):
     assert code == 0 and "the transformed target" in err and (ends > 0).all()
 
 
+def test_a_transformed_target_is_judged_in_folds(run, tmp_path):
+    x = np.linspace(0, 3, 40)
+    table = tmp_path / "t.csv"
+    pl.DataFrame({"x": np.random.default_rng(0).permutation(x), "y": np.exp(x)}).write_csv(table)
+    code, out, _ = run("fit", table, "-t", "y", "--target-transform", "log", "--quick", "--folds", "3", "--json")
+    assert code == 0 and len(json.loads(out)["score"]["scores"]) == 3
+
+
+def test_a_long_series_is_continued(run, tmp_path):
+    t = np.arange(6500)
+    y = 5 * np.sin(2 * np.pi * t / 24) + 0.3 * np.random.default_rng(0).standard_normal(6500)
+    table = tmp_path / "t.csv"
+    pl.DataFrame({"hour": t, "load": y}).write_csv(table)
+    code, out, _ = run(
+        "fit",
+        table,
+        "-t",
+        "load",
+        "--forecast",
+        "48",
+        "--no-score",
+        "--time-budget",
+        "10s",
+        "--max-rows",
+        "900",
+        "--json",
+    )
+    found = json.loads(out)
+    assert code == 0 and found["forecast"]["hour"][0] == 6500 and "the last 450" in " ".join(found["notes"])
+    later = 5 * np.sin(2 * np.pi * np.arange(6500, 6548) / 24)
+    assert np.sqrt(np.mean((np.array(found["forecast"]["prediction"]) - later) ** 2)) < 0.5
+    code, out, _ = run("fit", table, "-t", "load", "--dry-run", "--json")
+    assert code == 0 and "series along 'hour'" in out and "landmarks" not in out
+
+
 x = np.random.default_rng(0).standard_normal(40)
 BAD = {
     "constant target": ({"a": x, "y": np.full(40, 3.0)}, 0, "the model is that constant"),

@@ -287,6 +287,41 @@ def test_labels_that_say_nothing(model):
         model.fit(X, np.zeros(12, dtype=int))
 
 
+class TestSeasonsThatRepeat:
+    """Days and weeks of hours are seasons; waves that a random walk happens to have are none."""
+
+    t = np.arange(1500.0)
+
+    def hours(self):
+        day, night = np.sin(2 * np.pi * self.t / 24), self.t // 24 % 7 >= 5
+        return np.where(night, 0.3, 1.0) * day + 0.2 * np.random.default_rng(0).standard_normal(1500)
+
+    def test_a_week_follows_its_day(self):
+        assert [round(p, 2) for p in seasons(self.t, self.hours())] == [24.0, 168.0]
+
+    def test_missing_rows_do_not_matter(self):
+        kept = np.random.default_rng(1).uniform(size=1500) < 0.9
+        assert [round(p, 1) for p in seasons(self.t[kept], self.hours()[kept])] == [24.0, 168.0]
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_random_walk_has_none(self, seed):
+        assert seasons(self.t, np.cumsum(np.random.default_rng(seed).standard_normal(1500))) == []
+
+    def test_two_cycles_must_be_alike(self):
+        slow = np.sin(2 * np.pi * self.t / 700)
+        assert [600 < p < 750 for p in seasons(self.t, slow)] == [True]
+        assert seasons(self.t, slow + 3.0 * np.cumsum(np.random.default_rng(0).standard_normal(1500)) / 40) == []
+
+    def test_a_forecast_of_days_and_weeks(self):
+        y = self.hours()
+        model = GaussianProcessRegressor("auto", time_budget=20).fit(self.t[:800, None], y[:800])
+        mean, std = model.predict(self.t[800:968, None], return_std=True, noisy=True)
+        error = y[800:968] - mean
+        week = y[800:968] - y[632:800]  # what was a week before
+        assert np.mean(error**2) < 0.7 * np.mean(week**2)
+        assert 0.8 < np.mean(np.abs(error) < 1.645 * std) <= 1.0
+
+
 # ------------------------------------------------------------------------------------------------ texts, graphs, tables
 @pytest.fixture(scope="module")
 def sequences():

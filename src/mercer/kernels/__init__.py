@@ -5,7 +5,7 @@ from mercer.kernels.algebra import Composite, Product, Scaled, Sum
 from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, as_kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
-from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm, Spline
+from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
 from mercer.kernels.inputs import Columns, Normalised, Transformed, Warped
 from mercer.kernels.laplacian import Laplacian
 from mercer.kernels.objects.alignment import LocalAlignment, Subsequence
@@ -37,7 +37,7 @@ __all__ = [
     "Matern32", "Matern52", "MatrixRows", "MeanEmbedding", "MinMax", "Mismatch", "Normalised", "Ordinal", "Pairwise",
     "Periodic", "Polynomial", "PolynomialBasis", "PolynomialOf", "Power", "Precomputed", "Product", "QuadraticForm",
     "Radial", "RadialOf", "RandomWalk", "RationalQuadratic", "Scaled", "ShortestPath", "SigmoidBasis",
-    "SklearnKernel", "SlicedWasserstein", "Spectrum", "Sphere", "Spline", "Standardised", "Subsequence", "Sum", "Table",
+    "SklearnKernel", "SlicedWasserstein", "Spectrum", "Sphere", "Standardised", "Subsequence", "Sum", "Table",
     "Tanimoto", "TanimotoOf", "Transformed", "TransportKernel", "VertexHistogram", "Warped", "WeightedDegree",
     "WeisfeilerLehman", "as_kernel", "parse_kernel",
 ]  # fmt: skip

@@ -114,37 +114,6 @@ class Polynomial(Kernel):
         return (p * (X @ Z.T + self._at_least_zero("offset")) ** (p - 1))[:, :, None] * Z
 
 
-class Spline(Kernel):
-    """k(x, z) = Σⱼ a²(3b − a)/6 with a ≤ b of |xⱼ| and |zⱼ|, where their signs agree: cubic splines, straight beyond 0.
-
-    The process is an integrated Wiener process to both sides of 0, where it and its slope are 0: a trend that goes on
-    as a line from the last rows, ever less sure. With a line and a constant beside it the mean is a smoothing spline.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Spline
-    >>> Spline()([[1.0], [-1.0]], [[2.0]])
-    array([[0.83333333],
-           [0.        ]])
-    """
-
-    def _tile(self, X, Z):
-        K = np.zeros((len(X), len(Z)))
-        for x, z in zip(X.T, Z.T, strict=True):
-            a, b = np.minimum(np.abs(x)[:, None], np.abs(z)), np.maximum(np.abs(x)[:, None], np.abs(z))
-            K += np.where(np.sign(x)[:, None] * np.sign(z) > 0, a * a * (3.0 * b - a) / 6.0, 0.0)
-        return K
-
-    def diag(self, X):
-        """Σⱼ |xⱼ|³/3."""
-        return np.sum(np.abs(X) ** 3, axis=1) / 3.0
-
-    def _dx(self, X, Z):
-        x, z = X[:, None, :], Z[None, :, :]
-        a = np.minimum(np.abs(x), np.abs(z))
-        return np.where(np.sign(x) * np.sign(z) > 0, np.sign(x) * (a * np.abs(z) - 0.5 * a * a), 0.0)
-
-
 class QuadraticForm(Kernel):
     """k(x, z) = xᵀAz, A symmetric and positive semi-definite.
 

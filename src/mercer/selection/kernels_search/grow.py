@@ -17,7 +17,6 @@ from mercer.kernels import (
     Periodic,
     Polynomial,
     RationalQuadratic,
-    Spline,
 )
 from mercer.selection.kernels_search.candidate import Candidate
 
@@ -82,8 +81,7 @@ def parts_along(j, d, found, gap, span, variance):
         return float(share * variance) * (kernel if d == 1 else kernel.on([j]))
 
     parts = {
-        "bending trend": along(0.1, Polynomial(2)),
-        "moving trend": along(0.1, Spline()),  # a stationary one would fall back to the mean ahead
+        "bending trend": along(0.1, Polynomial(2)),  # a stationary one would fall back to the mean ahead
         "irregular": along(0.1, RationalQuadratic(10.0 * gap)),
         "rough": along(0.1, Matern32(5.0 * gap)),
         "short memory": along(0.1, Exponential(5.0 * gap)),

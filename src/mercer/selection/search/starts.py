@@ -58,7 +58,7 @@ class _Pairs:
     def on(self, kernel):
         """What the part of a `Columns` sees: the columns of the same pairs, or the pairs of that part of a table."""
         if isinstance(self.X, Table):
-            return _Pairs(kernel._chosen(self.X), self.i, self.j, self.share)
+            return _Pairs(kernel._inside(self.X), self.i, self.j, self.share)
         other = copy.copy(self)
         other._typical = {}
         if self.differences is not None:
