@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from mercer.kernels.algebra import Scaled
+from mercer.kernels.algebra import Moved, Scaled
 from mercer.kernels.inputs import Columns, Transformed
 from mercer.kernels.objects.tables import Table
 
@@ -42,7 +42,8 @@ class _Pairs:
     """|x − z| and the shares of pairs (i, j) of different rows; nothing is known of objects."""
 
     def __init__(self, X, i, j, share):
-        self.X, self.i, self.j, self.share, self.differences, self._typical = X, i, j, share, None, {}
+        self.X, self.i, self.j, self.given, self.share = X, i, j, share, share
+        self.differences, self._typical = None, {}
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
             differences = np.abs(X[i] - X[j])
             apart = differences.any(axis=1)
@@ -56,11 +57,12 @@ class _Pairs:
         return self._typical[size]
 
     def on(self, kernel):
-        """What the part of a `Columns` sees: the columns of the same pairs, or the pairs of that part of a table."""
-        if isinstance(self.X, Table):
-            return _Pairs(kernel._inside(self.X), self.i, self.j, self.share)
+        """What the part of a kernel that moves its inputs sees: the same pairs there; of columns those that differ."""
+        inside = kernel._inside(self.X)
+        if isinstance(self.X, Table) or not isinstance(kernel, Columns):
+            return _Pairs(inside, self.i, self.j, self.given)
         other = copy.copy(self)
-        other._typical = {}
+        other.X, other._typical = inside, {}
         if self.differences is not None:
             other.differences = kernel._numbered(self.differences)
         return other
@@ -76,7 +78,7 @@ def _set(kernel, pairs, factor):
         value = pairs.typical(np.size(kernel.length_scale)) * factor
         value = np.clip(value, *free["length_scale"].T)
         other.length_scale = float(value[0]) if np.ndim(kernel.length_scale) == 0 else value
-    if isinstance(kernel, Columns):
+    if isinstance(kernel, Moved):
         pairs = pairs.on(kernel)
     for name, part in kernel.named_parts():
         setattr(other, name, _set(part, pairs, factor))
