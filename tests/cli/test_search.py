@@ -167,7 +167,7 @@ def test_a_long_series_is_continued(run, tmp_path):
         "--json",
     )
     found = json.loads(out)
-    assert code == 0 and found["forecast"]["hour"][0] == 6500 and "the last 450" in " ".join(found["notes"])
+    assert code == 0 and found["forecast"]["hour"][0] == 6500 and "the last of a series" in " ".join(found["notes"])
     later = 5 * np.sin(2 * np.pi * np.arange(6500, 6548) / 24)
     assert np.sqrt(np.mean((np.array(found["forecast"]["prediction"]) - later) ** 2)) < 0.5
     code, out, _ = run("fit", table, "-t", "load", "--dry-run", "--json")

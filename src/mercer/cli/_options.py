@@ -147,7 +147,7 @@ AUTO = "auto"  # the kernel that a search over expressions finds
 # Models with the log densities that can compare kernels.
 SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo"), "gpc": ("evidence",)}
 MOST_SEARCHED, MOST_LABELS = 6000, 600  # rows up to which kernels are searched for where nothing is said
-MOST_SERIES = 3000  # the same of a series, of which the last rows and some before them are taken
+MOST_SERIES = 3000  # the same of a series: its last rows
 LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
 

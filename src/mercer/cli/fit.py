@@ -66,6 +66,8 @@ def run(settings):
         reading, order = _in_time(settings, reading)
         test = _read_test(settings, session, reading, strings_of(kernel, settings.target))
         model, facts = _model(settings, reading.frame, kernel, budget)
+        if facts["newest_first"]:
+            reading, order = reading._replace(frame=reading.frame.reverse()), order[::-1]
         facts |= {"file": settings.data, "sha256": reading.sha256, "reading": reading.notes, "order": order}
         if settings.dry_run:
             return dry_run(settings, facts)
@@ -121,7 +123,7 @@ def _model(settings, frame, kernel, budget):
     from mercer.tabular import TableModel
     from mercer.tabular.cells import numbered
     from mercer.tabular.columns import usable_rows
-    from mercer.tabular.forecast import series_along
+    from mercer.tabular.forecast import newest_first, series_along
 
     notes = []
     name = model_name(settings, frame[settings.target], notes)
@@ -137,6 +139,7 @@ def _model(settings, frame, kernel, budget):
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
     series = None if labels else series_along(recipe, frame[rows].drop(settings.target))
+    backwards = series is not None and newest_first(recipe, frame[rows].drop(settings.target))
     budget.series = series is not None
     _check_forecast(settings, recipe, series)
     if settings.group is not None:
@@ -164,6 +167,7 @@ def _model(settings, frame, kernel, budget):
         "criterion": criterion,
         "searched": (budget.search, budget.folds) if budget.searching else None,
         "series": series,
+        "newest_first": backwards,
         "rows": frame.height,
         "target_rows": len(rows),
         "features": len(recipe.feature_names_),
@@ -267,6 +271,8 @@ def _fit(model, reading, session):
 
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
+    import numpy as np
+
     from mercer.tabular import score
     from mercer.tabular.cells import numbered
     from mercer.tabular.forecast import forward_folds
@@ -288,12 +294,16 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     outer = folds
     if settings.group is not None:
         outer = _group_folds(settings, frame[fitted.rows_[rows]], folds, notes)
+    table, thinned = frame[fitted.rows_[rows]], facts["series"] is not None and _of_series(fitted)
     if facts["series"] is not None:
-        outer = forward_folds(len(rows), folds)
+        # Of a long series each fold has its own last rows, and the later half of those of the fit are judged.
+        table = frame if thinned else table
+        outer = forward_folds(facts["target_rows"] if thinned else len(rows), folds, len(rows) // (2 * folds))
     options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
     try:
-        with numbered(fitted.rows_[rows]):
-            found = score(model, frame[fitted.rows_[rows]], fitted=fitted, time_budget=budget.folds, **options)
+        with numbered(np.arange(frame.height) if thinned else fitted.rows_[rows]):
+            found = score(model, table, fitted=fitted, time_budget=budget.folds, **options)
+            found = found.take(fitted.rows_) if thinned and found is not None else found
     except ValueError as error:  # of some rows: the model on all of them is there, and is kept
         notes.append(f"not judged by cross-validation, as a fit without some of the rows failed: {error}")
         return None
@@ -311,6 +321,13 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
             f"the time budget was spent after {done} of {found.planned} folds: the score is of {_these(done)}."
         )
     return found, rows
+
+
+def _of_series(fitted):
+    """Whether the rows of the fit are some of a series, drawn as `TableModel` draws them."""
+    from mercer.tabular.forecast import OF_SERIES
+
+    return any(OF_SERIES in note for note in fitted.notes_)
 
 
 def _group_folds(settings, frame, folds, notes):

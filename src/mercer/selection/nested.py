@@ -275,6 +275,15 @@ class NestedResult:
         stated = {name: _spread(vars(self)[name], rows, n) for name in ("probabilities", "deviations")}
         return replace(self, predictions=predictions, target=target, folds=folds, **stated)
 
+    def take(self, rows):
+        """Return the result for these rows alone, in their order."""
+        place = np.full(len(self.predictions), -1)
+        place[rows] = np.arange(len(rows))
+        kept = [tuple(place[part][place[part] >= 0] for part in fold) for fold in self.folds]
+        names = ("predictions", "target", "probabilities", "deviations")
+        parts = {name: None if vars(self)[name] is None else vars(self)[name][rows] for name in names}
+        return replace(self, folds=kept, **parts)
+
     @property
     def forward(self):
         """Whether each fold was predicted from rows before it, as the future of a series is."""

@@ -15,6 +15,7 @@ from mercer.tabular.recipe import Recipe
 DAY = 86_400_000_000  # microseconds
 SHORTEST = 28  # days of a month
 DIGITS = 6  # of a step
+OF_SERIES = "the last of a series"
 
 
 def rows_ahead(model, count):
@@ -86,6 +87,13 @@ def series_along(recipe, table):
     return None if j is None else recipe.feature_names_[j]
 
 
+def newest_first(recipe, table):
+    """Whether rows that are a series go back in time."""
+    X = _quietly(recipe, table)
+    j = time_column(X)
+    return bool(X[0, j] > X[-1, j])
+
+
 def _quietly(recipe, table):
     """X of a table that the recipe was fitted on, from which it does not differ."""
     with warnings.catch_warnings():
@@ -99,7 +107,7 @@ def numbers_in(table, recipe=None, written=None):
 
 
 def drawn(X, most, rng, ordered=True):
-    """(rows, how): so many rows of X at random; of a series its last ones, and as many of those before, evenly.
+    """(rows, how): so many rows of X at random; of a series its last ones.
 
     Parameters
     ----------
@@ -114,25 +122,19 @@ def drawn(X, most, rng, ordered=True):
     --------
     >>> import numpy as np
     >>> from mercer.tabular.forecast import drawn
-    >>> rows, how = drawn(np.arange(100.0)[:, None], 10, np.random.default_rng(0))
-    >>> rows[-5:], bool(rows[0] < 19)
-    (array([95, 96, 97, 98, 99]), True)
+    >>> drawn(np.arange(100.0)[:, None], 5, np.random.default_rng(0))
+    (array([95, 96, 97, 98, 99]), 'the last of a series')
     """
-    n, vectors = len(X), isinstance(X, np.ndarray) and X.ndim == 2
-    j = time_column(X) if ordered and vectors else None
+    j = time_column(X) if ordered and isinstance(X, np.ndarray) and X.ndim == 2 else None
     if j is None:
-        return np.sort(rng.choice(n, most, replace=False)), "drawn at random"
-    near = most // 2
-    edges = np.linspace(0, n - near, most - near + 1)
-    back = np.floor(edges[:-1] + np.diff(edges) * rng.uniform(size=most - near)).astype(int)
-    order = np.argsort(X[:, j], kind="stable")
-    how = f"of a series the last {near:,} and as many of those before, evenly"
-    return np.sort(order[np.concatenate([back, np.arange(n - near, n)])]), how
+        return np.sort(rng.choice(len(X), most, replace=False)), "drawn at random"
+    return np.sort(np.argsort(X[:, j], kind="stable")[-most:]), OF_SERIES
 
 
-def forward_folds(n, folds):
-    """Folds of the later half of n rows, each predicted from all that was before it."""
-    return TimeSeriesSplit(folds, test_size=max(n // (2 * folds), 1))
+def forward_folds(n, folds, most=None):
+    """Folds of the later half of n rows, of at most so many rows, each predicted from all that was before it."""
+    size = max(n // (2 * folds), 1)
+    return TimeSeriesSplit(folds, test_size=size if most is None else min(size, most))
 
 
 def _numbers(values, ahead):

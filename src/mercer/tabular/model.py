@@ -39,10 +39,10 @@ class TableModel(KernelEstimator):
     target : str, default=None
         Name of the column to be predicted; None is the last one.
     search_rows : int, default=2000
-        Most rows on which hyper-parameters are chosen. With more, they are chosen on so many, drawn at random, and the
-        model is fitted on all rows with them; λ means the same for any number of rows.
+        Most rows on which hyper-parameters are chosen. With more, they are chosen on so many, drawn in the same way;
+        the model is fitted on all rows with them; λ means the same for any number of rows.
     fit_rows : int, default=None
-        Most rows on which the model is fitted, drawn at random, or of a series half of them its last ones; None is all.
+        Most rows on which the model is fitted, drawn at random, or of a series its last ones; None is all.
     optimize : {"all", "lam"}, default="all"
         For losses whose length scales a ridge regression chooses (`SVR`, `KernelMachine`): whether it does, or the
         kernel stays.

@@ -33,8 +33,9 @@ def search_kernels(
 
     Families (linear, Gaussian, Matérn, rational quadratic, Laplacian, sums of main effects and interactions) begin with
     one length scale for all columns; from there with one for each, drawn towards each other; the best also with a line.
-    Where the rows are a series along a column, trends, irregular parts and seasons are added while they pay, with
-    periods found in the data. All is done on some hundred rows, and the best are carried on to all of them.
+    Where the rows are a series along a column, a trend, irregular parts and the seasons that repeat in the data are
+    tried together, left out and added while that pays. All is done on some hundred rows, and the best are carried on to
+    all of them.
 
     Parameters
     ----------

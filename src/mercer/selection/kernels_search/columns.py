@@ -55,20 +55,16 @@ def _moved(kernel, name, factor):
 
 
 def time_column(X):
-    """The column along which the rows are a series: in its order, at even steps; None if there is none.
-
-    Steps are those of the later half: of the rows before it some may have been left out.
-    """
+    """The column along which the rows are a series: in its order, at even steps; None if there is none."""
     if len(X) < LEAST_SERIES:
         return None
     for j, column in enumerate(X.T):
         gaps = np.diff(column)
         if (gaps > 0).all() or (gaps < 0).all():
-            gaps = np.abs(gaps) if gaps[0] > 0 else np.abs(gaps)[::-1]
-            late = slice(len(gaps) // 2, None)
-            times = gaps / np.median(gaps[late])
-            even = (np.abs(times - np.round(times)) < 0.25) & (times > 0.5)  # a weekend is three days
-            usual, near = np.mean((even & (times < 1.5))[late]), np.mean((even & (times < MULTIPLE + 0.25))[late])
-            if usual >= USUAL and near >= EVEN and np.mean(even) >= EVEN:
+            gaps = np.abs(gaps)
+            times = gaps / np.median(gaps)
+            even = np.abs(times - np.round(times)) < 0.25  # a weekend is three days, a missing row two steps
+            usual = np.mean(even & (np.round(times) == 1.0))
+            if usual >= USUAL and np.mean(even & (np.round(times) >= 1.0) & (times < MULTIPLE + 0.25)) >= EVEN:
                 return j
     return None

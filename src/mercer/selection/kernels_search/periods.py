@@ -46,8 +46,8 @@ def seasons(t, y, most=3):
 
 
 def step_of(t):
-    """The usual distance between neighbours of the later half, without gaps where rows are missing."""
-    gaps = np.diff(t[len(t) // 2 :])
+    """The usual distance between neighbours, without gaps where rows are missing."""
+    gaps = np.diff(t)
     usual = np.median(gaps)
     return float(np.mean(gaps[np.abs(gaps - usual) <= 0.25 * usual]))
 

@@ -60,6 +60,7 @@ COUNTED = {
 }
 LEVEL = " = "  # between a column and its level in the name of an indicator
 RANKED = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # columns by their lengths
+SEASON = "a season of period"
 MOST = 3  # columns that are named
 FAR = 8.0  # times the shortest length: a column that hardly matters
 
@@ -84,9 +85,21 @@ def in_words(kernel, names=None, unit=None):
     >>> from mercer.kernels import Gaussian, Linear, Periodic
     >>> from mercer.selection.kernels_search.words import in_words
     >>> print(in_words(2.0 * Linear() + 1.0 * (Periodic(1.0, 12.0) * Gaussian(90.0)), ["month"]))
-    a line in month, plus a season of period 12 in month whose shape changes slowly
+    a trend, straight in month, plus a season of period 12 in month whose shape changes slowly
     """
-    return ", plus ".join(_part(part, _Place(names, unit)) for part in additive_parts(kernel))
+    said = [_part(part, _Place(names, unit)) for part in additive_parts(kernel)]
+    return ", plus ".join(_in_time(said) if any(SEASON in text for text in said) else said)
+
+
+def _in_time(said):
+    """The parts of a series: a line or a parabola beside a season in the same column is a trend."""
+    trends = {"a line": "a trend, straight", "a polynomial of degree 2": "a trend, bending"}
+    found = []
+    for text in said:
+        what, _, column = text.partition(" in ")
+        trend = any(SEASON in other and f" in {column}" in other for other in said)
+        found.append(f"{trends[what]} in {column}" if trend and what in trends else text)
+    return found
 
 
 def together(kernels, names=None):
@@ -187,7 +200,7 @@ def _part(kernel, place):
         return f"{what} in {place.all()}"
     if isinstance(kernel, Periodic | Cosine):
         wave = ", a single wave" if isinstance(kernel, Cosine) else ""
-        return f"a season of period {_number(kernel.period)} in {place.all()}{wave}"
+        return f"{SEASON} {_number(kernel.period)} in {place.all()}{wave}"
     if isinstance(kernel, Constant):
         return "a constant"
     if isinstance(kernel, Anova):
