@@ -49,7 +49,7 @@ def solved(grown, kernel, rows, clock, free):
     rms, passes = made.rms * unit, made.info["passes"]
     if rms > proof.CERTIFIED * error and not math.hypot(rms, error) < loo:  # errors of predictions, both
         return _stays(found, f"{passes} passes over all rows came no nearer to the exact fit ({rms:.3g})"), fit.lam
-    _tell(found, made, rms, error, rows.n)
+    _tell(found, made, rms, error, rows.n, clock)
     if lam != fit.lam:
         found["words"] += f" λ is {lam:.3g} for all rows; landmarks alone like {fit.lam:.3g} better."
     return made, lam
@@ -79,12 +79,14 @@ def _stays(found, why):
     proof.told(found, warn)
 
 
-def _tell(found, made, rms, error, n):
+def _tell(found, made, rms, error, n, clock):
     """Write into the certificate how near the solution is."""
     verdict, relative = "solved" if rms <= proof.CERTIFIED * error else "not solved", rms / error if error else math.inf
     words = f"{verdict}: {made.info['passes']} passes over {n} points by {made.info['method']}. The exact fit is "
     words += f"within {rms:.3g} (rms over the rows; "
     words += f"{relative:.2g} of the error of predictions, about {error:.3g}); that of "
     words += f"{found['m']} landmarks was known to be within {found['distance']:.3g}."
-    words += "" if verdict == "solved" else " The time budget ended before it was a tenth."
+    if verdict != "solved":
+        why = "The time budget ended" if clock.limited else f"{made.info['passes']} passes were not enough"
+        words += f" {why} before it was {proof.CERTIFIED:g} of it."
     found |= {"verdict": verdict, "words": words, "distance": rms, "distance_relative": relative, **made.info}
