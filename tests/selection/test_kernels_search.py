@@ -313,7 +313,7 @@ class TestSeasonsThatRepeat:
 
     def test_a_forecast_of_days_and_weeks(self):
         y = self.hours()
-        model = GaussianProcessRegressor("auto", time_budget=20).fit(self.t[:800, None], y[:800])
+        model = GaussianProcessRegressor("auto", time_budget=6).fit(self.t[:800, None], y[:800])
         mean, std = model.predict(self.t[800:968, None], return_std=True, noisy=True)
         error = y[800:968] - mean
         week = y[800:968] - y[632:800]  # what was a week before
