@@ -123,7 +123,7 @@ def _model(settings, frame, kernel, budget):
     from mercer.tabular import TableModel
     from mercer.tabular.cells import numbered
     from mercer.tabular.columns import usable_rows
-    from mercer.tabular.forecast import newest_first, series_along
+    from mercer.tabular.forecast import series_along
 
     notes = []
     name = model_name(settings, frame[settings.target], notes)
@@ -138,8 +138,8 @@ def _model(settings, frame, kernel, budget):
         check_kernel(kernel, recipe, frame[rows])
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
-    series = None if labels else series_along(recipe, frame[rows].drop(settings.target))
-    backwards = series is not None and newest_first(recipe, frame[rows].drop(settings.target))
+    along = None if labels else series_along(recipe, frame[rows].drop(settings.target))
+    series, backwards = along or (None, False)
     budget.series = series is not None
     _check_forecast(settings, recipe, series)
     if settings.group is not None:
@@ -167,6 +167,7 @@ def _model(settings, frame, kernel, budget):
         "criterion": criterion,
         "searched": (budget.search, budget.folds) if budget.searching else None,
         "series": series,
+        "even": along is not None,
         "newest_first": backwards,
         "rows": frame.height,
         "target_rows": len(rows),
@@ -294,10 +295,11 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     outer = folds
     if settings.group is not None:
         outer = _group_folds(settings, frame[fitted.rows_[rows]], folds, notes)
-    table, thinned = frame[fitted.rows_[rows]], facts["series"] is not None and _of_series(fitted)
-    if facts["series"] is not None:
-        # Of a long series each fold has its own last rows, and the later half of those of the fit are judged.
-        table = frame if thinned else table
+    ordered = facts["series"] is not None
+    thinned = ordered and facts["even"] and len(fitted.rows_) < facts["target_rows"]
+    rows = np.arange(len(fitted.rows_)) if thinned else rows
+    table = frame if thinned else frame[fitted.rows_[rows]]
+    if ordered:  # of a long series each fold has its own last rows, and the later half of those of the fit are judged
         outer = forward_folds(facts["target_rows"] if thinned else len(rows), folds, len(rows) // (2 * folds))
     options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
     try:
@@ -321,13 +323,6 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
             f"the time budget was spent after {done} of {found.planned} folds: the score is of {_these(done)}."
         )
     return found, rows
-
-
-def _of_series(fitted):
-    """Whether the rows of the fit are some of a series, drawn as `TableModel` draws them."""
-    from mercer.tabular.forecast import OF_SERIES
-
-    return any(OF_SERIES in note for note in fitted.notes_)
 
 
 def _group_folds(settings, frame, folds, notes):

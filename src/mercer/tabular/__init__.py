@@ -10,7 +10,7 @@ from mercer.exceptions import DataError, DataWarning
 from mercer.selection import nested_cv
 from mercer.tabular.cells import numbered
 from mercer.tabular.columns import as_frame
-from mercer.tabular.forecast import forward_folds, newest_first, rows_ahead, series_along
+from mercer.tabular.forecast import forward_folds, rows_ahead, series_along
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
 from mercer.tabular.reading import Reading, read, read_table
@@ -75,11 +75,11 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     rows, y, inputs = model.rows_of(frame)
     whole = clone(model).fit(frame) if fitted is None else fitted
     known = clone(model).set_params(recipe=whole.recipe_.frozen())
-    numbers = isinstance(outer, int) and not is_classifier(model)
-    if numbers and series_along(whole.recipe_, inputs[rows]) is not None:
-        if newest_first(whole.recipe_, inputs[rows]):
-            rows, y = rows[::-1], y[::-1]
-        outer = forward_folds(len(rows), outer)
+    if isinstance(outer, int) and not is_classifier(model):
+        along = series_along(whole.recipe_, inputs[rows])
+        if along is not None:
+            rows, y = (rows[::-1], y[::-1]) if along[1] else (rows, y)
+            outer = forward_folds(len(rows), outer)
     with numbered(rows):
         found = _judged(known, inputs[rows], y, outer, fitted=whole, **options)
     return found if found is None else found.spread(rows, len(frame))

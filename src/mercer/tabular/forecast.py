@@ -15,7 +15,6 @@ from mercer.tabular.recipe import Recipe
 DAY = 86_400_000_000  # microseconds
 SHORTEST = 28  # days of a month
 DIGITS = 6  # of a step
-OF_SERIES = "the last of a series"
 
 
 def rows_ahead(model, count):
@@ -66,7 +65,7 @@ def rows_ahead(model, count):
 
 
 def series_along(recipe, table):
-    """Return the name of the column along which rows are a series: in its order, at even steps; None if there is none.
+    """Return (the column along which rows are a series, whether the newest is first); None if they are none.
 
     Parameters
     ----------
@@ -81,17 +80,11 @@ def series_along(recipe, table):
     >>> from mercer.tabular.forecast import series_along
     >>> table = pl.DataFrame({"year": range(1950, 1980), "rain": [i * i % 7 for i in range(30)]})
     >>> series_along(Recipe().fit(table), table)
-    'year'
+    ('year', False)
     """
-    j = None if recipe.has_objects else time_column(_quietly(recipe, table))
-    return None if j is None else recipe.feature_names_[j]
-
-
-def newest_first(recipe, table):
-    """Whether rows that are a series go back in time."""
-    X = _quietly(recipe, table)
-    j = time_column(X)
-    return bool(X[0, j] > X[-1, j])
+    X = None if recipe.has_objects else _quietly(recipe, table)
+    j = None if X is None else time_column(X)
+    return None if j is None else (recipe.feature_names_[j], bool(X[0, j] > X[-1, j]))
 
 
 def _quietly(recipe, table):
@@ -128,7 +121,7 @@ def drawn(X, most, rng, ordered=True):
     j = time_column(X) if ordered and isinstance(X, np.ndarray) and X.ndim == 2 else None
     if j is None:
         return np.sort(rng.choice(len(X), most, replace=False)), "drawn at random"
-    return np.sort(np.argsort(X[:, j], kind="stable")[-most:]), OF_SERIES
+    return np.sort(np.argsort(X[:, j], kind="stable")[-most:]), "the last of a series"
 
 
 def forward_folds(n, folds, most=None):
