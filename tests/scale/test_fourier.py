@@ -16,7 +16,7 @@ from mercer.inference.waves import WaveInverse, WaveSums
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
 from mercer.selection import Evidence
-from mercer.selection.wave_search import search_waves
+from mercer.selection.wave_search import SLACK, search_waves
 from mercer.solvers import Cholesky, Span
 from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import FactoredWaves, IteratedWaves, lanczos
@@ -166,6 +166,21 @@ def test_the_page_says_what_is_known_of_waves_and_neighbours(rng, tmp_path):
         write(found, tmp_path / f"{name}.html")
         text = (tmp_path / f"{name}.html").read_text("utf-8")
         assert f"<h3>{name}</h3>" in text and "within their 90" in text
+
+
+def test_what_waves_leave_of_a_trend_is_right_though_an_iteration_ends_early(rng, monkeypatch):
+    X = rng.uniform(0, 3, (3000, 2))
+    y = np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((3000, 1))
+    rows = Rows(X, y, np.full(3000, 300.0), trend=lambda X: np.column_stack([np.ones(len(X)), X[:, 0]]))
+    waves = Waves(2.5 * Matern32(1.5), np.zeros(2), np.full(2, 3.0), 1e-2)  # nearly all of a trend is in their span
+    sums = WaveSums(waves, rows)
+    exact = WaveInverse(sums, waves.D2, 0.01, 0.0)
+    monkeypatch.setattr("mercer.solvers.waves.FEW", 0)
+    monkeypatch.setattr("mercer.solvers.waves.STRONG", 50)
+    found = WaveInverse(sums, waves.D2, 0.01, 1e-4)
+    assert found.solved.steps > 0 and exact.solved.steps == 0
+    np.testing.assert_allclose(found.L, exact.L, rtol=0.02, atol=0.02)
+    assert found.quad == pytest.approx(exact.quad, rel=1e-2)
 
 
 def test_search_by_the_evidence_of_all_rows(rng):
@@ -339,7 +354,7 @@ def test_a_search_that_needs_too_many_waves_says_so(rng, monkeypatch):
     options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
     start, names = 1.0 * Gaussian(2.0), "mercer.selection.wave_search.MOST"
     found = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
-    first = Waves(start, *box_of(start, rows, 0.1), 1e-4, slack=1.5).count
+    first = Waves(start, *box_of(start, rows, 0.1), 1e-4, slack=SLACK).count
     monkeypatch.setattr(names, first)  # the first grid, and no finer one
     cut = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
     assert found.status == "ok" and cut.status == "too_many_waves" and found.value < cut.value < np.inf

@@ -18,6 +18,7 @@ TREE_ALSO = 8  # and up to these, where there are more rows than
 TREE_FROM = 300_000
 FIRST, MOST = 64, 256  # neighbours that "auto" begins with, and ends with
 ENTRIES = 2**22  # of a block of distances without compiled loops: 32 MB
+LEAF = 40  # rows of a leaf of a tree
 SPARE = 16  # neighbours asked for beyond those expected, where some come too late in the order
 
 
@@ -138,8 +139,8 @@ class NearestRows:
         loops = _tiles.loops(len(upto) * self.n if self.U is not None else 0, "neighbourhoods.nearest")
         if self.tree:
             jobs = [(level, part) for level, rows in self._levels(upto) for part in _parts(rows, QUERIES)]
-            for level in {level for level, _ in jobs}:
-                self._tree(level)
+            new = sorted({level for level, _ in jobs} - self._trees.keys(), reverse=True)
+            _threads.run(lambda i, worker: self._tree(new[i]), len(new))
         else:
             size = 32 if loops is not None and self.U is not None else max(1, ENTRIES // max(self.n, 1))
             jobs = [(None, part) for part in _parts(np.arange(len(upto)), size)]
@@ -167,7 +168,8 @@ class NearestRows:
         if size not in self._trees:
             from scipy.spatial import cKDTree
 
-            self._trees[size] = cKDTree(self.U[:size])
+            # split in the middle of a box, not at a median: built in less than half the time, as quick to ask
+            self._trees[size] = cKDTree(self.U[:size], LEAF, compact_nodes=False, balanced_tree=False)
         return self._trees[size]
 
     def _in_tree(self, size, at, k, upto, own):

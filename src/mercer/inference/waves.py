@@ -4,6 +4,7 @@ import numpy as np
 
 from mercer.gram import Rows
 from mercer.gram.fourier import Waves
+from mercer.solvers.base import column_norms
 from mercer.solvers.least_squares import least_squares
 from mercer.solvers.normal import whiten
 from mercer.solvers.projected import Span
@@ -11,6 +12,7 @@ from mercer.solvers.small import factor
 from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import system
 
+PERCENT = 0.01  # that HᵀK̃⁻¹H may be off
 BLOCK = 2**21  # rows whose waves are summed at once: of all of them copies take more memory than the rows
 
 
@@ -29,6 +31,8 @@ class WaveSums:
     G : ndarray of shape (q + t, q + t)
     plain : ndarray of shape (q, t)
         The trend by least squares, taken out of y so that an offset costs no digits.
+    weight : float
+        Of all rows.
     """
 
     def __init__(self, waves: Waves, rows: Rows):
@@ -37,7 +41,7 @@ class WaveSums:
         self.plain = least_squares(H, rows.scaled(rows.y), np.zeros(rows.q))[0] if rows.q else np.zeros((0, rows.t))
         self.trend_logdet, width = Span(H).logdet if rows.q else 0.0, rows.q + rows.t
         self.B, self.G = np.zeros((waves.count, width)), np.zeros((width, width))
-        self.T = squares(waves, rows)
+        self.T, self.weight = squares(waves, rows), float(rows.weights().sum())
         for part, u, w in _blocks(waves, rows):
             both = np.hstack([rows.H[part], rows.y[part] - rows.H[part] @ self.plain])
             self.B += np.column_stack([waves.adjoint(u, w * column) for column in both.T])
@@ -55,6 +59,16 @@ def _blocks(waves, rows):
         part = slice(i, i + BLOCK)
         u = waves.angles(rows.X[part])
         yield part, u, np.ones(len(u)) if rows.weight is None else rows.weight[part]
+
+
+def _trend_tol(sums, D2, lam, b, tol):
+    """Tolerances with which each hᵀK̃⁻¹h, all that waves leave of a trend, is right to a percent.
+
+    It is at least hᵀWh/(Σw ΣD² + λ), and ‖r‖²/λ² is the most that a residual r can add.
+    """
+    least = np.diagonal(sums.G)[: sums.q] / (sums.weight * D2.sum() + lam)
+    length = np.maximum(column_norms(b[:, : sums.q]), np.finfo(float).tiny)
+    return np.minimum(tol, lam * np.sqrt(PERCENT * least) / length)
 
 
 class WaveInverse:
@@ -86,9 +100,9 @@ class WaveInverse:
         self.n, self.q, self.lam, self._t, self._waves = sums.n, sums.q, lam, sums.t, len(D2)
         D, q = np.sqrt(D2)[:, None], sums.q
         self.system = system(sums.T, D2, lam)
-        self.solved = self.system.solve(D * sums.B, tol)
-        x = self.solved.X
-        G = (sums.G - (D * sums.B).T @ x) / lam
+        b = D * sums.B
+        self.solved = self.system.solve(b, np.append(_trend_tol(sums, D2, lam, b, tol), np.full(sums.t, tol)))
+        x, G = self.solved.X, (sums.G - self.solved.inner) / lam
         made = factor(G[:q, :q]) if q else None
         b = made.solve(np.ascontiguousarray(G[:q, q:])) if q else np.zeros((0, sums.t))
         self.L, self._trend_logdet = (np.tril(made.lower) if q else np.zeros((0, 0))), sums.trend_logdet
