@@ -186,14 +186,14 @@ class Waves:
         X, width = self._in_space(X), MARGIN * (self.high - self.low)
         return np.all((X >= self.low - width) & (X <= self.high + width), axis=1)
 
-    def sums(self, u, weight):
-        """Σ w exp(−i k·u) for |k| <= 2J: what a `mercer.solvers.toeplitz.Convolution` is made of."""
-        return to_waves(u, weight, [2 * j for j in self.J])
+    def sums(self, u, C):
+        """Σ c exp(−i k·u) of each column for |k| <= 2J: what a `mercer.solvers.toeplitz.Convolution` is made of."""
+        return to_waves(u, C, [2 * j for j in self.J])
 
-    def adjoint(self, u, c):
-        """Φᵀc of shape (M,), without D."""
-        F = to_waves(u, c, self.J)
-        return (F.real + F.imag).ravel()
+    def adjoint(self, sums):
+        """ΦᵀC of shape (M, columns), without D, of what ``sums`` returned."""
+        F = sums[(slice(None), *(slice(j, -j) for j in self.J))]
+        return (F.real + F.imag).reshape(len(F), -1).T
 
     def at(self, u, v):
         """Φ v, without D."""

@@ -7,6 +7,8 @@ from itertools import product
 import numpy as np
 from scipy import fft
 
+from mercer.gram.rows import power_of_two
+
 WIDTH = 12  # grid points that a window covers in each direction: about ten digits
 BLOCK = 2**16  # points whose windows are made at once, at least
 OVER = 2  # grid points for each wave
@@ -21,32 +23,40 @@ def library():
         return None
 
 
-def to_waves(u, c, J, own=False):
-    """Fₖ = Σᵢ cᵢ exp(−i k·uᵢ) for all |k| <= J, of shape (2J₁ + 1, …): the first kind.
+def to_waves(u, C, J, own=False):
+    """Fₖ = Σᵢ cᵢ exp(−i k·uᵢ) of each column c of C for all |k| <= J, of shape (columns, 2J₁ + 1, …): the first kind.
+
+    The library transforms two real columns as the real and the imaginary part of one, of like size.
 
     Parameters
     ----------
     u : ndarray of shape (n, d)
         In [−π, π).
-    c : ndarray of shape (n,)
+    C : ndarray of shape (n, columns)
         Real.
     J : sequence of int
         Highest wave in each direction.
     own : bool, default=False
         Whether gridding is used in any case.
     """
-    lib, shape = (None if own else library()), tuple(2 * j + 1 for j in J)
+    lib, shape, count = (None if own else library()), tuple(2 * j + 1 for j in J), C.shape[1]
     if lib is not None:
-        call = getattr(lib, f"nufft{len(J)}d1")
+        call, both = getattr(lib, f"nufft{len(J)}d1"), np.zeros((-(-count // 2), len(u)), dtype=complex)
+        scale = power_of_two(C)
+        both.real, both.imag[: count // 2] = (C[:, ::2] / scale[::2]).T, (C[:, 1::2] / scale[1::2]).T
         # on one thread: several add to one grid in any order, and the last bits would differ from run to run
-        return call(*np.ascontiguousarray(u.T), c.astype(complex), shape, isign=-1, eps=1e-12, nthreads=1)
+        F = call(*np.ascontiguousarray(u.T), both, shape, isign=-1, eps=1e-12, nthreads=1).reshape(-1, *shape)
+        mirrored = np.flip(F, tuple(range(1, F.ndim))).conj()
+        parts = np.stack([0.5 * (F + mirrored), -0.5j * (F - mirrored)], axis=1)
+        return parts.reshape(-1, *shape)[:count] * scale.reshape(-1, *np.ones(len(J), dtype=int))
     sizes = _sizes(J)
-    flat = np.zeros(int(np.prod(sizes)))
-    for part in _blocks(len(u), flat.size):
+    flat = np.zeros((count, int(np.prod(sizes))))
+    for part in _blocks(len(u), flat.shape[1]):
         for place, weight in _spread(u[part], sizes):
-            flat += np.bincount(place, weight * c[part], minlength=flat.size)
-    whole = fft.fftn(flat.reshape(sizes))
-    return _cut(whole, J) / _window_of(J, sizes)
+            for grid, column in zip(flat, C[part].T, strict=True):
+                grid += np.bincount(place, weight * column, minlength=len(grid))
+    axes = tuple(range(1, len(sizes) + 1))
+    return _cut(fft.fftn(flat.reshape(-1, *sizes), axes=axes), J) / _window_of(J, sizes)
 
 
 def from_waves(u, F, own=False):
@@ -103,7 +113,7 @@ def _spread(u, sizes):
 
 
 def _cut(whole, J):
-    return whole[np.ix_(*(np.arange(-j, j + 1) for j in J))]
+    return whole[np.ix_(np.arange(len(whole)), *(np.arange(-j, j + 1) for j in J))]
 
 
 def _window_of(J, sizes):

@@ -215,8 +215,8 @@ def _refined(kernel, rows, lam, how, box, most, clock):
         found, mean = _at(waves, rows, lam, how, some)
         apart = float(np.sqrt(np.mean((mean - before) ** 2)))
         report |= {"distance": apart, "fewer": fewer, "near": apart <= enough}
-    solved = found.solved
-    report |= {"waves": waves.count, "steps": solved.steps, "converged": solved.converged, "residual": solved.residual}
+    solved, residual = found.solved, float(found.solved.residual[rows.q :].max())
+    report |= {"waves": waves.count, "steps": solved.steps, "converged": solved.converged, "residual": residual}
     return eps, found, report
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer import _threads
 from mercer.gram import Rows
 from mercer.gram.fourier import Waves
 from mercer.solvers.base import column_norms
@@ -13,6 +14,7 @@ from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import system
 
 PERCENT = 0.01  # that HᵀK̃⁻¹H may be off
+SMALL = 1e-2  # of the iteration for what is left of a column that is a wave
 BLOCK = 2**21  # rows whose waves are summed at once: of all of them copies take more memory than the rows
 
 
@@ -29,6 +31,8 @@ class WaveSums:
     T : Convolution
     B : ndarray of shape (M, q + t)
     G : ndarray of shape (q + t, q + t)
+    C : ndarray of shape (M, q + t)
+        Coefficients of the columns that are waves, as those of ones are: a constant is the wave of frequency 0.
     plain : ndarray of shape (q, t)
         The trend by least squares, taken out of y so that an offset costs no digits.
     weight : float
@@ -40,17 +44,21 @@ class WaveSums:
         H = rows.scaled(rows.H)
         self.plain = least_squares(H, rows.scaled(rows.y), np.zeros(rows.q))[0] if rows.q else np.zeros((0, rows.t))
         self.trend_logdet, width = Span(H).logdet if rows.q else 0.0, rows.q + rows.t
-        self.B, self.G = np.zeros((waves.count, width)), np.zeros((width, width))
-        self.T, self.weight = squares(waves, rows), float(rows.weights().sum())
+        self.weight, self.G, one = float(rows.weights().sum()), np.zeros((width, width)), (rows.H == 1.0).all(axis=0)
+        F, kept = np.zeros(()), np.append(~one, np.ones(rows.t, dtype=bool))
         for part, u, w in _blocks(waves, rows):
             both = np.hstack([rows.H[part], rows.y[part] - rows.H[part] @ self.plain])
-            self.B += np.column_stack([waves.adjoint(u, w * column) for column in both.T])
             self.G += both.T @ (w[:, None] * both)
+            F = F + _sums(waves, u, w[:, None] * np.column_stack([np.ones(len(u)), both[:, kept]]))
+        # a column of ones, as a constant trend is, has the sums of the weights
+        self.T, self.B = Convolution(F[0]), waves.adjoint(F[np.where(kept, np.cumsum(kept), 0)])
+        self.C = np.zeros_like(self.B)
+        self.C[waves.count // 2, ~kept] = 1.0
 
 
 def squares(waves, rows):
     """ΦᵀWΦ of some rows, as a `mercer.solvers.toeplitz.Convolution`."""
-    return Convolution(sum(waves.sums(u, w) for _, u, w in _blocks(waves, rows)))
+    return Convolution(sum(_sums(waves, u, w[:, None])[0] for _, u, w in _blocks(waves, rows)))
 
 
 def _blocks(waves, rows):
@@ -61,14 +69,16 @@ def _blocks(waves, rows):
         yield part, u, np.ones(len(u)) if rows.weight is None else rows.weight[part]
 
 
-def _trend_tol(sums, D2, lam, b, tol):
-    """Tolerances with which each hᵀK̃⁻¹h, all that waves leave of a trend, is right to a percent.
+def _sums(waves, u, C):
+    """``waves.sums`` in two threads; which rows each has is fixed, so that the last bits do not depend on the cores."""
+    found, half = [None, None], len(u) // 2
 
-    It is at least hᵀWh/(Σw ΣD² + λ), and ‖r‖²/λ² is the most that a residual r can add.
-    """
-    least = np.diagonal(sums.G)[: sums.q] / (sums.weight * D2.sum() + lam)
-    length = np.maximum(column_norms(b[:, : sums.q]), np.finfo(float).tiny)
-    return np.minimum(tol, lam * np.sqrt(PERCENT * least) / length)
+    def work(i, worker):
+        part = slice(half, None) if i else slice(half)
+        found[i] = waves.sums(u[part], C[part])
+
+    _threads.run(work, 2)
+    return found[0] + found[1]
 
 
 class WaveInverse:
@@ -100,9 +110,7 @@ class WaveInverse:
         self.n, self.q, self.lam, self._t, self._waves = sums.n, sums.q, lam, sums.t, len(D2)
         D, q = np.sqrt(D2)[:, None], sums.q
         self.system = system(sums.T, D2, lam)
-        b = D * sums.B
-        self.solved = self.system.solve(b, np.append(_trend_tol(sums, D2, lam, b, tol), np.full(sums.t, tol)))
-        x, G = self.solved.X, (sums.G - self.solved.inner) / lam
+        x, G = self._solved(sums, D, tol)
         made = factor(G[:q, :q]) if q else None
         b = made.solve(np.ascontiguousarray(G[:q, q:])) if q else np.zeros((0, sums.t))
         self.L, self._trend_logdet = (np.tril(made.lower) if q else np.zeros((0, 0))), sums.trend_logdet
@@ -110,6 +118,25 @@ class WaveInverse:
         self._xh, self._xy = x[:, :q], x[:, q:] - x[:, :q] @ b
         self.coef = D * np.hstack([self._xh, self._xy])
         self._found = None
+
+    def _solved(self, sums, D, tol):
+        """(A⁻¹B, [H y]ᵀK̃⁻¹[H y]) for B = DΦᵀW[H y].
+
+        Of a trend waves leave little: hᵀWh − bᵀA⁻¹b is the difference of numbers n times as large. Where h = Φc is a
+        wave itself, x = c/D − λA⁻¹c/D, hᵀK̃⁻¹h = ‖c/D‖² − λ(c/D)ᵀA⁻¹c/D and hᵀK̃⁻¹y = (c/D)ᵀA⁻¹b of y lose nothing.
+        """
+        X0, known, lam = sums.C / D, sums.C.any(axis=0), self.lam
+        R = np.where(known, -lam * X0, D * sums.B)
+        self.solved = self.system.solve(R, self._tolerances(sums, R, known, D, tol))
+        S = np.where(known | known[:, None], lam * X0.T @ X0, sums.G)
+        return X0 + self.solved.X, (S - self.solved.inner) / lam
+
+    def _tolerances(self, sums, R, known, D, tol):
+        """Of each column: hᵀK̃⁻¹h is at least hᵀWh/(Σw ΣD² + λ), and a residual r adds at most ‖r‖²/λ² to it."""
+        least = np.diagonal(sums.G) / (sums.weight * float((D**2).sum()) + self.lam)
+        trend = self.lam * np.sqrt(PERCENT * least) / np.maximum(column_norms(R), np.finfo(float).tiny)
+        trend = np.minimum(np.where(known, SMALL, tol), trend)
+        return np.where(np.arange(len(trend)) < self.q, trend, tol)
 
     def _traced(self):
         """(log det A, the diagonal of A⁻¹)."""

@@ -18,7 +18,7 @@ PROBED = 1e-2  # what the residual of a probe may be: less than probes differ by
 
 
 class WaveSolution(NamedTuple):
-    """X = A⁻¹B, BᵀA⁻¹B, steps of the iteration, whether it ended well, and the largest residual relative to its column.
+    """X = A⁻¹B, BᵀA⁻¹B, steps of the iteration, whether it ended well, residuals relative to their columns.
 
     BᵀA⁻¹B is BᵀX + XᵀB − XᵀAX, off by RᵀA⁻¹R for a residual R: never too large, however early an iteration ends.
     """
@@ -27,7 +27,7 @@ class WaveSolution(NamedTuple):
     inner: np.ndarray
     steps: int
     converged: bool
-    residual: float
+    residual: np.ndarray
 
 
 class WaveSystem(ABC):
@@ -67,7 +67,9 @@ class FactoredWaves(WaveSystem):
 
     def solve(self, B, tol):
         half = self.half(np.ascontiguousarray(B))
-        return WaveSolution(self._factor.solve(np.ascontiguousarray(B)) / self._c, half.T @ half, 0, True, 0.0)
+        return WaveSolution(
+            self._factor.solve(np.ascontiguousarray(B)) / self._c, half.T @ half, 0, True, np.zeros(B.shape[1])
+        )
 
     def half(self, B):
         """L⁻¹B."""
@@ -117,8 +119,8 @@ class IteratedWaves(WaveSystem):
         norm = float(self._diagonal.max())
         found = pcg(self, self.precondition, B, tol=tol, max_iter=STEPS, norm=norm)
         X, both = found.X, B.T @ found.X
-        inner, residual = both + both.T - X.T @ self(X), float(found.residual.max(initial=0.0))
-        return WaveSolution(X, inner, found.iterations, bool(found.converged.all()), residual)
+        inner = both + both.T - X.T @ self(X)
+        return WaveSolution(X, inner, found.iterations, bool(found.converged.all()), found.residual)
 
     def traced(self):
         strong, others = self._strong, np.delete(self._diagonal, self._strong)
