@@ -90,7 +90,7 @@ def read_as_is(kernel, recipe, table, target):
     return objects_of(kernel)
 
 
-def found_in(frame, settled):
+def found_in(frame, settled=()):
     """{column: "string" or "graph"} of texts that a search over kernels reads: sequences, molecules, graphs as JSON.
 
     Only of columns that would say nothing as categories, whose every cell can be read, and that are not ``settled``.
