@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from mercer import load
-from mercer.cli import _large_predict, large
+from mercer.cli import large, predict
 from mercer.selection import judging
 
 
@@ -26,7 +26,7 @@ def rows():
 @pytest.fixture
 def folder(tmp_path, rows, monkeypatch):
     monkeypatch.setattr(large, "LEAST", 500)
-    monkeypatch.setattr(_large_predict, "LEAST", 500)
+    monkeypatch.setattr(predict, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.pages.BATCH", 512)
     monkeypatch.setattr(large, "SEARCHED", 200)
     simple = judging.simple_models

@@ -248,19 +248,19 @@ def test_dates_out_of_range_are_told_as_dates():
 
 
 # ------------------------------------------------------------------------------------------------- some rows
-def test_refit_keeps_the_columns_and_learns_the_moments():
+def test_a_frozen_recipe_keeps_the_columns_and_learns_the_moments():
     n = 30
     cells = {"x": np.arange(n, dtype=float), "w": np.eye(n)[3], "c": ["a", "b", "c"] * 10}
     frame = pl.DataFrame(cells | {"m": [None, *range(1, n)]})
     recipe = Recipe().fit(frame)
     part = frame[10:20]
-    again = recipe.refit(part)
+    again = recipe.frozen().fit(part)
     assert again.feature_names_ == recipe.feature_names_
     X = again.transform(part)
     np.testing.assert_allclose(X[:, 0], (part["x"].to_numpy() - 14.5) / part["x"].to_numpy().std())
     np.testing.assert_array_equal(X[:, 1], 0.0)  # constant in these rows
     assert recipe.columns_[0]["centre"] == 14.5 - 0.0  # the mean of 0 to 29: the recipe itself is as it was
-    empty = recipe.refit(frame[:1])
+    empty = recipe.frozen().fit(frame[:1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert np.isfinite(empty.transform(frame)).all()

@@ -37,7 +37,24 @@ def main(arguments=None):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the numbers
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    return run(arguments)
+    try:
+        code = _command(arguments) or DONE
+        sys.stdout.flush()
+        return code
+    except (KeyboardInterrupt, Interrupted) as end:
+        written = getattr(end, "written", ())
+        what = f"{', '.join(written)} had been written" if written else "nothing was written"
+        print(f"\ninterrupted: {what}.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # who read our output has had enough
+        _close_output()
+        return DONE
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        code, text = meaning(error)
+        print(f"error: {text}", file=sys.stderr)
+        return code
 
 
 class Usage(Exception):
@@ -122,29 +139,6 @@ def _again():
 DONE, FAILED, USAGE, DATA, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-def run(arguments):
-    """Run the command of the arguments; return the exit code."""
-    debug = "--debug" in arguments
-    try:
-        code = _command(arguments) or DONE
-        sys.stdout.flush()
-        return code
-    except (KeyboardInterrupt, Interrupted) as end:
-        written = getattr(end, "written", ())
-        what = f"{', '.join(written)} had been written" if written else "nothing was written"
-        print(f"\ninterrupted: {what}.", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # who read our output has had enough
-        _close_output()
-        return DONE
-    except Exception as error:
-        if debug:
-            raise
-        code, text = meaning(error)
-        print(f"error: {text}", file=sys.stderr)
-        return code
-
-
 def _close_output():
     """Send what is left in the buffer nowhere: flushing it at exit would fail again."""
     with contextlib.suppress(OSError, ValueError):  # a stream without a file, as in tests
@@ -159,7 +153,7 @@ def _command(arguments):
         _app.parser().print_help()
         return USAGE
     try:
-        return _app.run(list(arguments))
+        return _app.run(arguments)
     except SystemExit as end:  # --help and --version, which have said what they had to
         return end.code
 
@@ -172,10 +166,9 @@ def meaning(error):
     if isinstance(error, ImportError):
         ours = (error.name or "").split(".")[0] == "mercer"  # a fault inside asks for no package
         return FAILED, text if ours or "mercer[" in text else f"{text}; install mercer[cli]"
-    from mercer import exceptions
+    from mercer.exceptions import DataError, ModelFileError
 
-    broken = tuple(cls for cls in (exceptions.DataError, getattr(exceptions, "ModelFileError", None)) if cls)
-    if isinstance(error, broken):
+    if isinstance(error, DataError | ModelFileError):
         return DATA, text
     if isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError):
         return USAGE, text

@@ -2,7 +2,12 @@
 
 import re
 
+import numpy as np
+
 from mercer.cli._session import figures, table
+from mercer.cli.evaluate import words
+from mercer.kernels import Columns, Kernel, Normalised, Product, Scaled, Standardised, Sum
+from mercer.selection.kernels_search.words import without_ranks
 from mercer.tabular.cells import count
 
 MOST = 12  # columns that are listed
@@ -66,8 +71,6 @@ def page(result, said=()):
     if result["score"]:
         parts.append(_score(result["score"]))
     if result["test"]:
-        from mercer.cli.evaluate import words
-
         parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
     if result.get("forecast"):
         parts.append(_forecast(result["forecast"]))
@@ -179,8 +182,6 @@ def _searched(listed, kernel):
 
 def _plainly(one):
     """A kernel in words; importance ranks columns, below."""
-    from mercer.selection.kernels_search.words import without_ranks
-
     return without_ranks(one["words"])
 
 
@@ -191,10 +192,6 @@ def _short(kernel):
 
 def shape(kernel):
     """The expression without its numbers; […] are lengths for each column."""
-    import numpy as np
-
-    from mercer.kernels import Columns, Kernel, Normalised, Product, Scaled, Standardised, Sum
-
     if isinstance(kernel, Sum | Product):
         return f"{shape(kernel.left)} {'+' if isinstance(kernel, Sum) else '*'} {shape(kernel.right)}"
     if isinstance(kernel, Scaled | Columns | Standardised):

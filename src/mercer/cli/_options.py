@@ -2,9 +2,20 @@
 
 import re
 
+import numpy as np
+
+from mercer import estimators
 from mercer.cli import Usage
 from mercer.cli._app import CRITERIA, MODELS, TARGETS
+from mercer.exceptions import DataError
+from mercer.kernels import parse_kernel
+from mercer.selection.judging import quietly
+from mercer.solvers import choose
+from mercer.tabular import TableModel, objects_of, placed
 from mercer.tabular.cells import meant
+from mercer.tabular.columns import as_texts, check_mixed, is_text
+from mercer.tabular.objects import check_readable, found_in
+from mercer.tabular.reads import check_reads
 
 SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 BYTES = {"": 1.0, "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2.0**10, "mib": 2.0**20}
@@ -109,8 +120,6 @@ class Budget:
     # ------------------------------------------------------------------------------------------------ rows
     def rows(self, name, n, d, folds):
         """(most rows to fit on or None, plan, rows of the search, notes): what is predicted to fit into the time."""
-        from mercer.solvers import choose
-        from mercer.tabular import TableModel
 
         def plan(rows):
             return choose("auto", rows, d, memory=self.memory, inverse=name != "ridge", binding=False)[1]
@@ -155,8 +164,6 @@ def read_kernel(text):
     """The kernel of an expression; None of None, and "auto" as it is."""
     if text is None or text.strip() == AUTO:
         return text and AUTO
-    from mercer.kernels import parse_kernel
-
     try:
         return parse_kernel(text)
     except (TypeError, ValueError) as error:
@@ -170,8 +177,6 @@ def strings_of(kernel, target):
     """Columns that a kernel reads as strings: to be read from the file as they stand."""
     if kernel is None or kernel == AUTO:
         return ()
-    from mercer.tabular import objects_of
-
     try:
         if target in kernel.named_columns():
             raise Usage(f"--kernel: the kernel reads column {target!r}, which is the target")
@@ -184,15 +189,10 @@ def kernel_objects(kernel, frame, settings):
     """{column: kind} of what a kernel, or a search for one, reads as it is, checked to be columns of the table."""
     target = settings.target
     if kernel == AUTO:
-        from mercer.tabular.objects import found_in
-
         said = {*(settings.ignore or ()), *(settings.categorical or ()), *(settings.numeric or ()), settings.id}
         return found_in(frame.drop(target), said | {settings.group})
     if kernel is None:
         return {}
-    from mercer.tabular import objects_of
-    from mercer.tabular.reads import check_reads
-
     try:
         check_reads(kernel, frame, target)
         return objects_of(kernel)
@@ -204,13 +204,6 @@ def check_kernel(kernel, recipe, frame):
     """Refuse a kernel that cannot read the columns, and columns that a kernel on objects cannot read."""
     if kernel is None or kernel == AUTO:
         return
-    import warnings
-
-    import numpy as np
-
-    from mercer.tabular import placed
-    from mercer.tabular.objects import check_readable
-
     names = recipe.feature_names_
     try:
         kernel = placed(kernel, recipe)
@@ -220,15 +213,11 @@ def check_kernel(kernel, recipe, frame):
         raise Usage(f"--kernel: {error} (columns of the model: {', '.join(names[:12])})") from None
     if not recipe.has_objects:
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a table does not differ from itself
-        X, few = recipe.transform(frame), recipe.transform(frame[:2])
+    X, few = (quietly(recipe.transform, part) for part in (frame, frame[:2]))  # a table does not differ from itself
     try:
         check_readable(kernel, X)
         kernel(kernel.validate(few))
     except (TypeError, ValueError) as error:
-        from mercer.exceptions import DataError
-
         if isinstance(error, DataError):
             raise
         raise Usage(f"--kernel: {error}") from None
@@ -250,8 +239,6 @@ TITLES = {
 
 def model_name(settings, column, notes):
     """The name of the model: for "auto", one for numbers or one for labels, as the target is."""
-    from mercer.tabular.columns import check_mixed, is_text
-
     name = settings.model
     if name not in MODELS:
         raise Usage(f"--model: there is no model {name!r}{meant(name, MODELS)} There are {', '.join(MODELS)}")
@@ -273,8 +260,6 @@ def model_name(settings, column, notes):
 
 def _labels(column, numbers):
     """What labels a target is, in words; None of numbers. Two ``numbers`` are two classes, if each is in some rows."""
-    from mercer.tabular.columns import as_texts, is_text
-
     if is_text(column):
         return None if column.null_count() == len(column) else "text"
     if str(column.dtype) == "Boolean":
@@ -340,8 +325,6 @@ def criterion_name(settings, name, kernel=None):
 
 def kind_of(name):
     """The class of a model of the command line."""
-    from mercer import estimators
-
     classes = {
         "ridge": "KernelRidge",
         "gp": "GaussianProcessRegressor",

@@ -5,9 +5,15 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
+
+import mercer
+from mercer._atomic import replacing
 from mercer.cli import _fit_text
 from mercer.cli._options import LABELS
 from mercer.cli._session import plain
+from mercer.selection.kernels_search.found import words_of
+from mercer.tabular.columns import as_texts
 
 MOST_SCORED = 6000  # rows of the cross-validation and of the page
 EACH_ROW = ("predictions", "probabilities", "deviations")  # of scores
@@ -16,8 +22,6 @@ RANKED = 400  # rows that say what matters, without a page
 
 def some_rows(n, seed):
     """The rows that judge a model, and that its report is about: all, or 6,000 drawn at random."""
-    import numpy as np
-
     every = np.arange(n)
     return every if n <= MOST_SCORED else np.sort(np.random.default_rng(seed).choice(every, MOST_SCORED, replace=False))
 
@@ -49,8 +53,6 @@ def result_of(settings, fitted, scored, facts, budget, frame):
 
 def described(settings, fitted, facts, score, used):
     """What is known of a fit without its page, as plain values; ``used`` is the number of rows of the fit."""
-    import mercer
-
     estimator, recipe = fitted.estimator_, fitted.recipe_
     return {
         "schema": "mercer.fit/1",
@@ -97,8 +99,6 @@ def _candidates(found, report):
 
     Of a mixture, with the weight that a kernel has in it.
     """
-    from mercer.selection.kernels_search.found import words_of
-
     listed = [] if found is None else found.candidates
     score = [one.value + 0.5 * one.kernel.n_theta for one in listed]
     return [
@@ -110,8 +110,6 @@ def _candidates(found, report):
 
 def _findings(settings, fitted, scores, result, frame, order, budget):
     """What the report says, from the rows of the fit; None if nobody asks for it."""
-    from mercer.tabular.columns import as_texts
-
     n = len(fitted.rows_)
     some = some_rows(n, settings.seed)
     if len(some) < n and scores:  # left-out predictions of all of them would take five more fits
@@ -142,8 +140,6 @@ def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget, seen
 
 def write_outputs(settings, fitted, result, findings):
     """Write what was asked for, all files or none; return {what: path}."""
-    from mercer._atomic import replacing
-
     written = {"model": settings.output, "report": settings.report}
     settings.written, file = [], {}
     with ExitStack() as stack:  # all are whole before the first is put in its place
@@ -164,7 +160,7 @@ def _save(fitted, settings, result, findings, file):
     """The model file, written beside its place and copied into the open file."""
     from mercer import files
 
-    note = {"command": settings.command, "result": plain(result), "findings": plain(findings.to_dict())}
+    note = {"command": settings.command, "result": plain(result), "findings": findings.to_dict()}
     note["missing"] = [str(word) for word in settings.missing or ()]  # what they meant in the fit they mean later
     with tempfile.TemporaryDirectory(dir=Path(settings.output).parent, prefix=".mercer-") as folder:
         path = Path(folder, "model.mercer")

@@ -1,10 +1,13 @@
 """What a command says while it works: notes, warnings and progress, all on standard error."""
 
+import contextlib
 import json
 import math
 import sys
 import time
 import warnings
+
+from mercer.exceptions import DataWarning
 
 AFTER = 2.0  # seconds before progress is shown
 
@@ -25,9 +28,8 @@ class Session:
     def __enter__(self):
         self._list = self._caught.__enter__()
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", PendingDeprecationWarning)
-        warnings.simplefilter("ignore", FutureWarning)
+        for kind in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", kind)
         return self
 
     def __exit__(self, *exception):
@@ -89,6 +91,14 @@ class Session:
     def _line(text):
         """Rewrite the last line of the terminal."""
         print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def not_of_data():
+    """Within, nothing is said of how a table differs from that of the fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        yield
 
 
 def plain(value):

@@ -1,16 +1,20 @@
 """What the commands share about tables: reading them as the options say, and the model's own columns."""
 
+import gzip
+import io
 import os
 import stat
 import sys
 import tempfile
 from pathlib import Path
 
+from mercer._atomic import replacing
 from mercer.cli import Usage
 from mercer.exceptions import DataError
-from mercer.tabular import read
+from mercer.tabular import Recipe, read
 from mercer.tabular.cells import count, listed, meant
 from mercer.tabular.dialect import check_separator
+from mercer.tabular.reading import no_file
 from mercer.tabular.types import not_there
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
@@ -73,8 +77,6 @@ def check_names(settings, frame, labels=False):
 
 def as_recipe(settings):
     """The recipe that the options describe."""
-    from mercer.tabular import Recipe
-
     names = ("ignore", "categorical", "numeric")
     given = {name: tuple(getattr(settings, name) or ()) for name in names}
     given["ignore"] += tuple(name for name in (getattr(settings, option, None) for option in ("id", "group")) if name)
@@ -84,7 +86,6 @@ def as_recipe(settings):
 def load_model(path):
     """(model, header) of a model file."""
     from mercer import files
-    from mercer.tabular.reading import no_file
 
     if not os.path.exists(path):
         raise no_file(path)
@@ -165,20 +166,15 @@ def check_apart(settings, outputs, inputs):
 
 def write_bytes(data, path, force):
     """Write a file whole or not at all."""
-    from mercer._atomic import replacing
-
     with replacing(path, force) as file:
         file.write(data)
 
 
 def write_table(frame, path, force):
     """Write a table by the ending of its name; ``-`` is CSV on standard output."""
-    import gzip
-    import io
-
     name = str(path).lower()
     if name == "-":
-        sys.stdout.write(_csv(frame, ",").decode())
+        sys.stdout.write(csv_bytes(frame, ",").decode())
         sys.stdout.flush()
         return
     if name.endswith((".parquet", ".pq")):
@@ -186,12 +182,12 @@ def write_table(frame, path, force):
         frame.write_parquet(buffer)
         data = buffer.getvalue()
     else:
-        data = _csv(frame, "\t" if name.removesuffix(".gz").endswith(".tsv") else ",")
+        data = csv_bytes(frame, "\t" if name.removesuffix(".gz").endswith(".tsv") else ",")
         data = gzip.compress(data, mtime=0) if name.endswith(".gz") else data
     write_bytes(data, path, force)
 
 
-def _csv(frame, separator):
+def csv_bytes(frame, separator, header=True):
     """A frame as CSV, its names harmless in a spreadsheet."""
     names = {name: f"'{name}" for name in frame.columns if name.startswith(FORMULA)}
-    return frame.rename(names).write_csv(separator=separator).encode()
+    return frame.rename(names).write_csv(separator=separator, include_header=header).encode()

@@ -1,9 +1,16 @@
 """``mercer compare``: the λ that each rule chooses, as a table and a picture."""
 
+import io
+
+from mercer import KernelRidge
 from mercer.cli import Usage
 from mercer.cli._options import AUTO, FEWEST_FITTED, check_kernel, kernel_objects, read_kernel, strings_of, whole
 from mercer.cli._session import Session, print_json
-from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input
+from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input, write_bytes
+from mercer.selection import compare
+from mercer.tabular import TableModel
+from mercer.tabular.cells import numbered
+from mercer.tabular.columns import usable_rows
 
 MOST = 2000  # rows: one eigen-decomposition
 
@@ -21,7 +28,7 @@ def run(settings):
         check_target(frame, settings.target)
         check_names(settings, frame)
         X, y, kernel, notes = _inputs(settings, frame, kernel, most, session)
-        found = _compare(kernel, X, y)
+        found = compare(kernel, X, y)
         if settings.plot:
             _draw(found, settings)
     if settings.json:
@@ -36,11 +43,6 @@ def run(settings):
 
 def _inputs(settings, frame, kernel, most, session):
     """(X, y, kernel, notes); without a kernel, the one whose length scales leave-one-out chooses."""
-    from mercer import KernelRidge
-    from mercer.tabular import TableModel
-    from mercer.tabular.cells import numbered
-    from mercer.tabular.columns import usable_rows
-
     notes = []
     if kernel is None:
         session.stages(1)
@@ -60,17 +62,8 @@ def _inputs(settings, frame, kernel, most, session):
     return model.inputs(table), model.targets(table)[1], model.estimator_.kernel_, [*model.notes_, *notes]
 
 
-def _compare(kernel, X, y):
-    from mercer.selection import compare
-
-    return compare(kernel, X, y)
-
-
 def _draw(found, settings):
     """The picture, into its file."""
-    import io
-
-    from mercer.cli._tables import write_bytes
     from mercer.plots import SelectionDisplay
 
     figure = SelectionDisplay.from_comparison(found).figure_

@@ -1,7 +1,12 @@
 """``mercer evaluate``: a model judged by a table with the target."""
 
-from mercer.cli._session import Session, figures, print_json, table
+import numpy as np
+from sklearn.base import is_classifier
+
+from mercer.cli._session import Session, figures, not_of_data, print_json, table
 from mercer.cli._tables import load_model, note_of, read_for, say_differences
+from mercer.selection.judging import measure, quietly, root_mean_square
+from mercer.tabular.cells import numbered
 
 COVERAGE = 0.9
 SHARE = 0.5  # of the rows that must have been in the fit for it to be said
@@ -30,10 +35,6 @@ def run(settings):
 
 def _known(model, header, reading):
     """A sentence where rows of the table are those of the fit; None where none are."""
-    import warnings
-
-    import numpy as np
-
     known = note_of(header, "result", "data", "sha256")
     if known == reading.sha256:
         return f"this is the table the model was fitted on: {REMEDY}"
@@ -42,9 +43,7 @@ def _known(model, header, reading):
     points = model.estimator_.points_
     if not isinstance(points, np.ndarray):
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        X = np.ascontiguousarray(model.inputs(reading.frame)) + 0.0
+    X = np.ascontiguousarray(quietly(model.inputs, reading.frame)) + 0.0
     learnt = {row.tobytes() for row in np.ascontiguousarray(points) + 0.0}
     many = sum(row.tobytes() in learnt for row in X)
     if many < SHARE * len(X):  # a few are alike by chance
@@ -54,8 +53,6 @@ def _known(model, header, reading):
 
 def measures(model, frame, session):
     """R², RMSE, MAE and coverage; or accuracy and log loss."""
-    from mercer.tabular.cells import numbered
-
     notes = []
     rows, y = model.targets(frame, notes)
     for note in notes:
@@ -66,11 +63,6 @@ def measures(model, frame, session):
 
 def _measures(model, part, y):
     """The measures on rows that have a target."""
-    import numpy as np
-    from sklearn.base import is_classifier
-
-    from mercer.selection.judging import measure, root_mean_square
-
     found = {"rows": len(y), "target": model.target_}
     if is_classifier(model.estimator_):
         X = model.inputs(part)
@@ -83,24 +75,17 @@ def _measures(model, part, y):
     judged, spread = measure(y, model.predict(part), False), root_mean_square(y - y.mean())
     found |= {"r2": judged["score"] if spread > 0 else None, "rmse": judged["rmse"], "mae": judged["mae"]}
     found["rmse_of_mean"] = spread
-    try:
-        method = model.interval_method
-    except ValueError:
-        return found | {"interval": None}
     ends = quiet_interval(model, part)
     inside = float(np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])))
     width = float(np.mean(ends[:, 1] - ends[:, 0]))
-    return found | {"interval": {"method": method, "nominal": COVERAGE, "coverage": inside, "mean_width": width}}
+    return found | {
+        "interval": {"method": model.interval_method, "nominal": COVERAGE, "coverage": inside, "mean_width": width}
+    }
 
 
 def quiet_interval(model, part, coverage=COVERAGE):
     """Intervals; what is to be said of the table was said by the prediction, of the intervals it is said here."""
-    import warnings
-
-    from mercer.exceptions import DataWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
+    with not_of_data():
         return model.predict_interval(part, coverage)
 
 
@@ -112,10 +97,8 @@ def words(found, name):
                                          ("log loss", f"{found['log_loss']:.4g}")])])  # fmt: skip
     r2 = "–" if found["r2"] is None else f"{found['r2']:.4g}"
     rows = [("R²", r2, ""), ("RMSE", figures(found["rmse"]), f"(the mean: {figures(found['rmse_of_mean'])})")]
-    rows.append(("MAE", figures(found["mae"]), ""))
-    if found["interval"]:
-        one = found["interval"]
-        said = f"(mean width {figures(one['mean_width'])}, {one['method']})"
-        rows.append((f"in {one['nominal']:.0%} intervals", f"{one['coverage']:.1%}", said))
+    one = found["interval"]
+    said = f"(mean width {figures(one['mean_width'])}, {one['method']})"
+    rows += [("MAE", figures(found["mae"]), ""), (f"in {one['nominal']:.0%} intervals", f"{one['coverage']:.1%}", said)]
     width = max(len(row[0]) for row in rows)
     return "\n".join([*lines, *(f"  {a:{width}}  {b:>8}  {c}".rstrip() for a, b, c in rows)])

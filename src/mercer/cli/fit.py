@@ -1,5 +1,9 @@
 """``mercer fit``: read, plan, fit, judge, keep; files are written at the very end, or not at all."""
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
+
 from mercer.cli import Usage, _fit_text, large
 from mercer.cli._options import (
     AUTO,
@@ -19,7 +23,7 @@ from mercer.cli._options import (
     strings_of,
 )
 from mercer.cli._outputs import result_of, some_rows, write_outputs
-from mercer.cli._session import Session, print_json
+from mercer.cli._session import Session, not_of_data, print_json
 from mercer.cli._tables import (
     as_recipe,
     check_apart,
@@ -29,8 +33,15 @@ from mercer.cli._tables import (
     read_input,
     say_differences,
 )
+from mercer.cli.evaluate import measures
+from mercer.cli.plan import plan_dict
+from mercer.cli.predict import rounded
 from mercer.exceptions import DataError
-from mercer.tabular.cells import listed
+from mercer.tabular import TableModel, rows_ahead, score
+from mercer.tabular.cells import listed, numbered
+from mercer.tabular.columns import as_texts, is_text, usable_rows
+from mercer.tabular.forecast import forward_folds, series_along
+from mercer.tabular.kernels import length_scales
 
 LEAST_SCORED = 10  # rows of the cross-validation
 FOLD = 0.5  # of the time of a fold, for its search
@@ -89,8 +100,6 @@ def run(settings):
 
 def _in_time(settings, reading):
     """(the reading with its rows in the order of --time, the number of each row in the file)."""
-    import numpy as np
-
     if settings.time is None:
         return reading, np.arange(reading.frame.height)
     column = reading.frame[settings.time]
@@ -105,8 +114,6 @@ def _in_time(settings, reading):
 
 def _read_test(settings, session, reading, strings):
     """The test table, text where the other one has text, its cells written alike; None if there is none."""
-    from mercer.tabular.columns import is_text
-
     if settings.test is None:
         return None
     texts = tuple(column.name for column in reading.frame.get_columns() if is_text(column))
@@ -118,13 +125,6 @@ def _read_test(settings, session, reading, strings):
 
 def _model(settings, frame, kernel, budget):
     """(unfitted TableModel, facts): what is going to be fitted, and on how many rows."""
-    import numpy as np
-
-    from mercer.tabular import TableModel
-    from mercer.tabular.cells import numbered
-    from mercer.tabular.columns import usable_rows
-    from mercer.tabular.forecast import series_along
-
     notes = []
     name = model_name(settings, frame[settings.target], notes)
     labels = name in LABELS
@@ -200,8 +200,6 @@ def _check_forecast(settings, recipe, series):
 
 def _folds(settings, y, labels, budget, notes):
     """Folds that can judge the model: none of few rows, nor of classes that would be whole in one fold."""
-    import numpy as np
-
     used = min(len(y), budget.most_rows or len(y))
     if settings.no_score or used < LEAST_SCORED:
         return 0
@@ -213,8 +211,6 @@ def _folds(settings, y, labels, budget, notes):
 
 def _check_values(settings, name, y, notes):
     """Refuse targets that the model cannot have, and say what else the values may mean."""
-    import numpy as np
-
     values, target = np.unique(y), settings.target
     if name in LABELS and len(values) > max(2, len(y) / 2):
         raise DataError(
@@ -241,8 +237,6 @@ def _check_values(settings, name, y, notes):
 def dry_run(settings, facts):
     """Print what would be done."""
     if settings.json:
-        from mercer.cli.plan import plan_dict
-
         kept = ("title", "criterion", "rows", "target_rows", "features", "folds")
         found = {key: facts[key] for key in kept} | {"feature_names": facts["recipe"].feature_names_}
         found["notes"] = [*facts["notes"], *facts["recipe"].notes_]
@@ -254,10 +248,6 @@ def dry_run(settings, facts):
 
 def _fit(model, reading, session):
     """The fitted model."""
-    from sklearn.base import clone
-
-    from mercer.tabular.kernels import length_scales
-
     try:
         fitted = clone(model).fit(reading.frame, listener=session.listener, written=reading.written)
     except ValueError as error:
@@ -272,12 +262,6 @@ def _fit(model, reading, session):
 
 def _scores(model, fitted, frame, facts, settings, session, budget):
     """(nested cross-validation, its rows among those of the fit), or None."""
-    import numpy as np
-
-    from mercer.tabular import score
-    from mercer.tabular.cells import numbered
-    from mercer.tabular.forecast import forward_folds
-
     notes, folds = facts["notes"], facts["folds"]
     if fitted.selection_ is not None and fitted.selection_.status == "time_budget":
         notes.append("the search was stopped when its share of the time budget was spent; the best so far is kept.")
@@ -319,19 +303,13 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
         return None
     done = len(found.scores)
     if done < found.planned:
-        notes.append(
-            f"the time budget was spent after {done} of {found.planned} folds: the score is of {_these(done)}."
-        )
+        these = "this one" if done == 1 else f"these {done}"
+        notes.append(f"the time budget was spent after {done} of {found.planned} folds: the score is of {these}.")
     return found, rows
 
 
 def _group_folds(settings, frame, folds, notes):
     """[(train, test), …] with the rows of each group in one fold."""
-    import numpy as np
-    from sklearn.model_selection import GroupKFold
-
-    from mercer.tabular.columns import as_texts
-
     groups = as_texts(frame[settings.group])
     if None in groups:
         raise DataError(f"--group {settings.group}: {groups.count(None):,} cells are missing; fill them")
@@ -342,21 +320,10 @@ def _group_folds(settings, frame, folds, notes):
     return list(GroupKFold(min(folds, many)).split(np.zeros(len(groups)), groups=groups))
 
 
-def _these(done):
-    return "this one" if done == 1 else f"these {done}"
-
-
 def _forecast(fitted, count):
     """{column: values}: the next rows of the series, their predictions and intervals of 90 %."""
-    import warnings
-
-    from mercer.cli.predict import rounded
-    from mercer.exceptions import DataWarning
-    from mercer.tabular import rows_ahead
-
     frame = rows_ahead(fitted, count)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # that they are beyond the rows of the fit
+    with not_of_data():  # that they are beyond the rows of the fit
         mean, ends = fitted.predict(frame), fitted.predict_interval(frame)
     found = rounded({"prediction": mean, "lower": ends[:, 0], "upper": ends[:, 1]}, fitted)
     return frame.to_dict(as_series=False) | {name: values.tolist() for name, values in found.items()}
@@ -364,7 +331,5 @@ def _forecast(fitted, count):
 
 def _test(fitted, frame, session):
     """The measures on the test table."""
-    from mercer.cli.evaluate import measures
-
     say_differences(fitted, frame, session)
     return measures(fitted, frame, session)

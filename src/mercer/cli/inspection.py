@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+from mercer import files
+from mercer.cli import _fit_text
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import check_free
+from mercer.exceptions import DataError, ModelFileError
 
 
 def run(settings):
     """Print what a model file holds; its arrays are not read."""
-    from mercer import files
-
     with Session(settings):
         header = files.read_header(settings.model)
     note = header.get("note") or {}
@@ -24,8 +25,6 @@ def run(settings):
 
 def words(path, header, result):
     """The header as text."""
-    from mercer.cli import _fit_text
-
     rows = [("file", f"{path}, {header['bytes'] / 1e6:.3g} MB, format {header['format']}")]
     rows.append(("holds", header["class"]))
     rows.append(
@@ -42,9 +41,6 @@ def words(path, header, result):
 
 def run_report(settings):
     """Write the page of a model file."""
-    from mercer import files
-    from mercer.exceptions import DataError
-
     output = settings.output or str(Path(settings.model).with_suffix(".html"))
     check_free(output, "--output", settings.force, (".html", ".htm"))
     with Session(settings) as session:
@@ -58,7 +54,6 @@ def run_report(settings):
 
 def _write(values, output, settings):
     """Write the page of findings as a model file holds them: whatever they are, they end in a page or a message."""
-    from mercer.exceptions import ModelFileError
     from mercer.report import Findings, write
 
     try:

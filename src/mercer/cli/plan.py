@@ -1,17 +1,16 @@
 """``mercer plan``: which solver, how much memory, how long; asked before anything is allocated."""
 
+import mercer
 from mercer.cli import Usage
 from mercer.cli._options import bytes_of, whole
 from mercer.cli._session import print_json
+from mercer.estimators.planning import plan
 
 MODELS = {"ridge": "KernelRidge", "gp": "GaussianProcessRegressor"}
 
 
 def run(settings):
     """Print the plan of a fit."""
-    import mercer
-    from mercer.estimators.planning import plan
-
     rows, features = whole(settings.rows, "--rows"), whole(settings.features, "--features")
     if settings.model not in MODELS:
         raise Usage(f"--model {settings.model}: plans are of {' or '.join(MODELS)}.")

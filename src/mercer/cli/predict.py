@@ -1,12 +1,19 @@
-"""``mercer predict``: each row of a table, in its order."""
+"""``mercer predict``: each row of a table, in its order; of a large one batch by batch, written as they are made."""
 
-from mercer.cli import Usage, _large_predict
-from mercer.cli._session import Session
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from mercer._atomic import replacing
+from mercer.cli import Usage
+from mercer.cli._session import Session, not_of_data
 from mercer.cli._tables import (
     ENDINGS,
     check_apart,
     check_free,
     check_target,
+    csv_bytes,
     load_model,
     missing_words,
     note_of,
@@ -14,7 +21,12 @@ from mercer.cli._tables import (
     say_differences,
     write_table,
 )
+from mercer.cli.evaluate import quiet_interval
+from mercer.cli.large import batches_of
+from mercer.tabular import rows_ahead
+from mercer.tabular.cells import numbered
 
+LEAST = 200_000  # rows from which a table is predicted in batches
 DIGITS = 4  # of the deviation of the target, that are written
 METHODS = {
     "gaussian": "from the posterior of the Gaussian process",
@@ -42,10 +54,9 @@ def run(settings):
         if settings.forecast is not None:
             write_table(_ahead(settings, model, session), settings.output, settings.force)
             return _written(settings, settings.forecast, session)
-        pages = _large_predict.pages_of(settings, missing_words(header))
+        pages = _pages(settings, missing_words(header))
         if pages is not None:
-            rows = _large_predict.write(settings, pages, model, keep, (_written_columns, _beside), session)
-            return _written(settings, rows, session)
+            return _written(settings, _in_batches(settings, pages, model, keep, session), session)
         reading = read_for(model, header, settings, session, tuple(dict.fromkeys([*known, *keep])))
         frame = reading.frame
         for name in keep:
@@ -58,16 +69,68 @@ def run(settings):
         return _written(settings, frame.height, session)
 
 
+def _pages(settings, missing):
+    """`Pages` of a table that is large, or of several files; None for one that is read as a whole."""
+    whole = settings.output == "-" or settings.output.lower().endswith(".gz")
+    if whole or settings.skip_lines is not None or settings.sheet is not None:
+        return None
+    return batches_of(settings, LEAST, missing)
+
+
+def _in_batches(settings, pages, model, keep, session):
+    """Write the predictions of all batches to one file, whole or not at all; return how many rows."""
+    import polars as pl
+
+    for name in keep:
+        check_target(pl.DataFrame(schema=pages.names), name, "--keep")
+    for note in pages.notes:
+        session.say(f"note: {note}")
+    text, dates, rows = tuple(model.text_columns_), dict(model.written), 0
+    tick = session.rows("predicted")
+    with replacing(settings.output, settings.force) as file, _appending(file, settings.output) as append:
+        for start, raw in pages:
+            with numbered(range(start, start + raw.height)):
+                frame = pages.typed(raw, text, dates)
+                if not start:
+                    say_differences(model, frame, session, keep)
+                append(_beside(raw.select(keep), _written_columns(settings, model, frame, session)))
+            rows = start + raw.height
+            if tick is not None:
+                tick(rows)
+    return rows
+
+
+@contextmanager
+def _appending(file, path):
+    """What appends batches to a file, by its ending: CSV with the names once, or Parquet with a row group for each."""
+    name = path.lower()
+    if not name.endswith((".parquet", ".pq")):
+        separator, first = "\t" if name.endswith(".tsv") else ",", iter([True])
+        yield lambda frame: file.write(csv_bytes(frame, separator, next(first, False)))
+        return
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise Usage(
+            f"--output {path}: Parquet of a large table is written by pyarrow, which is not installed; a name that "
+            "ends in .csv needs nothing"
+        ) from None
+    opened = []
+    with ExitStack() as stack:
+
+        def append(frame):
+            table = frame.to_arrow()
+            if not opened:
+                opened.append(stack.enter_context(pq.ParquetWriter(file, table.schema)))
+            opened[0].write_table(table.cast(opened[0].schema))
+
+        yield append
+
+
 def _ahead(settings, model, session):
     """The next rows of a series with their predictions; that they are beyond those of the fit need not be said."""
-    import warnings
-
-    from mercer.exceptions import DataWarning
-    from mercer.tabular import rows_ahead
-
     frame = rows_ahead(model, settings.forecast)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
+    with not_of_data():
         return _beside(frame, _written_columns(settings, model, frame, session))
 
 
@@ -87,8 +150,6 @@ def _written(settings, rows, session):
 
 def _columns(settings, model, frame, session):
     """{name: values} of the predictions and what was asked for beside them."""
-    from sklearn.base import is_classifier
-
     estimator, X = model.estimator_, model.inputs(frame)
     if is_classifier(estimator):
         if settings.interval is not None or settings.std:
@@ -96,18 +157,12 @@ def _columns(settings, model, frame, session):
         P = estimator.predict_proba(X)
         found = {"prediction": estimator.predict(X)}
         return found | {f"p({label})": P[:, i] for i, label in enumerate(estimator.classes_)}
-    if settings.std:
-        if not estimator.probabilistic:
-            raise Usage("--std is for Gaussian processes: fit with --model gp, or ask for --interval")
-        mean, std = estimator.predict(X, return_std=True, noisy=True)
-        found = {"prediction": mean, "std": std}
-    else:
-        found = {"prediction": estimator.predict(X)}
+    if settings.std and not estimator.probabilistic:
+        raise Usage("--std is for Gaussian processes: fit with --model gp, or ask for --interval")
+    made = estimator.predict(X, return_std=True, noisy=True) if settings.std else [estimator.predict(X)]
+    found = dict(zip(("prediction", "std"), made, strict=False))
     if settings.interval is not None:
-        from mercer.cli.evaluate import quiet_interval
-
-        method = model.interval_method
-        session.once(f"note: {100 * settings.interval:g}% intervals {METHODS[method]}.")
+        session.once(f"note: {100 * settings.interval:g}% intervals {METHODS[model.interval_method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
     return found
@@ -115,9 +170,6 @@ def _columns(settings, model, frame, session):
 
 def rounded(columns, model):
     """The columns with as many digits as mean something: to a ten-thousandth of the deviation of y, or of 1."""
-    import numpy as np
-    from sklearn.base import is_classifier
-
     spread = 1.0 if is_classifier(model.estimator_) else vars(model).get("target_spread_", 0.0)
     if not 0 < spread < np.inf:
         return columns

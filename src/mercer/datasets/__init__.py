@@ -5,27 +5,16 @@ Every ``load_*`` returns a scikit-learn :class:`~sklearn.utils.Bunch`, or ``(X, 
 Where the numbers come from stands in ``README.md`` of this folder.
 """
 
-from mercer.datasets._read import read
+from mercer.datasets._read import documented, read
 
 __all__ = [
     "load_airpassengers", "load_cars", "load_co2", "load_ethanol", "load_faithful", "load_mcycle", "load_synth",
 ]  # fmt: skip
 
 
+@documented
 def load_cars(*, return_X_y: bool = False, as_frame: bool = False):
     """Stopping distance (ft) against speed (mph): 50 cars of the 1920s, several at the same speed.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas DataFrame and ``target`` as a Series. Needs pandas.
-
-    Returns
-    -------
-    Bunch or tuple of (data, target)
-        With ``data`` (50, 1), ``target`` (50,), ``feature_names``, ``target_name``, ``frame``, ``DESCR``.
 
     Examples
     --------
@@ -39,20 +28,9 @@ def load_cars(*, return_X_y: bool = False, as_frame: bool = False):
     return read("cars", ["speed"], "dist", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@documented
 def load_mcycle(*, return_X_y: bool = False, as_frame: bool = False):
-    """Head acceleration (g) against time (ms) in a simulated motorcycle crash: noise that changes with x.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas DataFrame and ``target`` as a Series. Needs pandas.
-
-    Returns
-    -------
-    Bunch or tuple of (data, target)
-        With ``data`` (133, 1), ``target`` (133,), ``feature_names``, ``target_name``, ``frame``, ``DESCR``.
+    """Head acceleration (g) against time (ms) in a simulated motorcycle crash, 133 rows: noise that changes with x.
 
     Examples
     --------
@@ -64,20 +42,9 @@ def load_mcycle(*, return_X_y: bool = False, as_frame: bool = False):
     return read("mcycle", ["times"], "accel", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@documented
 def load_faithful(*, return_X_y: bool = False, as_frame: bool = False):
-    """Waiting time (min) against the length of the eruption before it (min): the Old Faithful geyser.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas DataFrame and ``target`` as a Series. Needs pandas.
-
-    Returns
-    -------
-    Bunch or tuple of (data, target)
-        With ``data`` (272, 1), ``target`` (272,), ``feature_names``, ``target_name``, ``frame``, ``DESCR``.
+    """Waiting time (min) against the length of the eruption before it (min): 272 of the Old Faithful geyser.
 
     Examples
     --------
@@ -88,20 +55,9 @@ def load_faithful(*, return_X_y: bool = False, as_frame: bool = False):
     return read("faithful", ["eruptions"], "waiting", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@documented
 def load_ethanol(*, return_X_y: bool = False, as_frame: bool = False):
-    """Nitrogen oxides NOx (μg/J) against compression ratio C and richness of the mixture E: two inputs.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas DataFrame and ``target`` as a Series. Needs pandas.
-
-    Returns
-    -------
-    Bunch or tuple of (data, target)
-        With ``data`` (88, 2), ``target`` (88,), ``feature_names``, ``target_name``, ``frame``, ``DESCR``.
+    """Nitrogen oxides NOx (μg/J) against compression ratio C and richness of the mixture E: two inputs, 88 rows.
 
     Examples
     --------
@@ -113,20 +69,9 @@ def load_ethanol(*, return_X_y: bool = False, as_frame: bool = False):
     return read("ethanol", ["C", "E"], "NOx", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@documented
 def load_co2(*, return_X_y: bool = False, as_frame: bool = False):
     """Carbon dioxide (ppm) at Mauna Loa against time (years): every month from 1959 to 1997.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas DataFrame and ``target`` as a Series. Needs pandas.
-
-    Returns
-    -------
-    Bunch or tuple of (data, target)
-        With ``data`` (468, 1), ``target`` (468,), ``feature_names``, ``target_name``, ``frame``, ``DESCR``.
 
     Examples
     --------
@@ -138,20 +83,9 @@ def load_co2(*, return_X_y: bool = False, as_frame: bool = False):
     return read("co2", ["decimal_year"], "co2_ppm", return_X_y=return_X_y, as_frame=as_frame)
 
 
+@documented
 def load_airpassengers(*, return_X_y: bool = False, as_frame: bool = False):
     """Airline passengers (thousands) against time (years): every month from 1949 to 1960.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give ``data`` as a pandas DataFrame and ``target`` as a Series. Needs pandas.
-
-    Returns
-    -------
-    Bunch or tuple of (data, target)
-        With ``data`` (144, 1), ``target`` (144,), ``feature_names``, ``target_name``, ``frame``, ``DESCR``.
 
     Examples
     --------

@@ -1,12 +1,33 @@
 """Reading the bundled CSV files into a Bunch, by the names in their first line."""
 
 import csv
+import inspect
 from importlib.resources import files as resources
 
 import numpy as np
 from sklearn.utils import Bunch
 
 FOLDER = resources("mercer.datasets")
+COMMON = """Parameters
+----------
+return_X_y : bool, default=False
+    Return ``(data, target)`` instead of a Bunch.
+as_frame : bool, default=False
+    Give ``data`` as a pandas DataFrame and ``target`` as a Series. Needs pandas.
+
+Returns
+-------
+Bunch or tuple of (data, target)
+    With ``data`` (n, d), ``target`` (n,), ``feature_names``, ``target_name``, ``frame``, ``DESCR``.
+
+Examples
+"""
+
+
+def documented(load):
+    """The function with what is the same of all of them in its docstring, before its examples."""
+    load.__doc__ = inspect.cleandoc(load.__doc__ or "").replace("Examples\n", COMMON)  # python -OO has none
+    return load
 
 
 def read(name, features, target, *, files=None, classes=False, return_X_y=False, as_frame=False):

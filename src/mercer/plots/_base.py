@@ -5,6 +5,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Parametrised
+from mercer.kernels import Kernel
+from mercer.selection import path
 
 # Okabe and Ito's colours: distinct with any kind of colour vision, and in print.
 BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
@@ -100,23 +102,32 @@ def is_fitted(estimator):
     return True
 
 
-def path_of(estimator, X, y, sample_weight=None, lams=None):
-    """(path, λ) of an estimator's kernel on X and y: of the fitted one, if it is fitted; else λ is None."""
-    from mercer.kernels.base import Kernel
-    from mercer.selection import path
+class PathDisplay(Display):
+    """Base of what ``from_path`` draws of a `Path`."""
 
-    fitted, given = is_fitted(estimator), estimator.get_params(deep=False)
-    kernel = estimator.our_kernel_ if fitted else given.get("kernel")
-    if not isinstance(kernel, Kernel):
-        raise ValueError(f"{type(estimator).__name__} has no single kernel yet (kernel={kernel!r}); fit it first.")
-    lam = estimator.lam_ if fitted else None
-    found = path(
-        kernel,
-        X if kernel.domain == "objects" else np.asarray(X, dtype=float),
-        np.asarray(y, dtype=float),
-        sample_weight=sample_weight,
-        intercept=given.get("trend", True) not in (None, False),
-        criteria=[],
-        lams=lams,
-    )
-    return found, lam if isinstance(lam, float) else None
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None, **options):
+        """Draw the same of an estimator's kernel on X and y, and mark the λ of the model if it is fitted.
+
+        Parameters
+        ----------
+        estimator : KernelRidge
+        X, y, sample_weight
+            The rows that it was, or will be, fitted on.
+        ax : Axes, default=None
+        **options
+            Of ``from_path``.
+
+        Returns
+        -------
+        Display
+        """
+        fitted, given = is_fitted(estimator), estimator.get_params(deep=False)
+        kernel = estimator.our_kernel_ if fitted else given.get("kernel")
+        if not isinstance(kernel, Kernel):
+            raise ValueError(f"{type(estimator).__name__} has no single kernel yet (kernel={kernel!r}); fit it first.")
+        X, y = X if kernel.domain == "objects" else np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+        trend = given.get("trend", True) not in (None, False)
+        found = path(kernel, X, y, sample_weight=sample_weight, intercept=trend, criteria=[])
+        lam = estimator.lam_ if fitted and isinstance(estimator.lam_, float) else None
+        return cls.from_path(found, lam=lam, ax=ax, **options)

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.plots._base import BLUE, GREEN, INK, ORANGE, Display, number, plain_ticks, title
+from mercer.selection.judging import quietly
 
 POINTS, SPAN = 25, 3.0  # along each axis; half of the range, in standard errors
 DEFAULT_ERROR = 0.7  # in log units, where there is none
@@ -177,14 +178,10 @@ def _axis(centre, variance, points, given):
 
 def _evidence(estimator, theta):
     """log p(y), or −inf where it cannot be evaluated."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the condition at points that nobody chose
-        try:
-            return float(estimator.log_marginal_likelihood(theta))
-        except np.linalg.LinAlgError:
-            return -np.inf
+    try:
+        return float(quietly(estimator.log_marginal_likelihood, theta))  # of the condition at points that nobody chose
+    except np.linalg.LinAlgError:
+        return -np.inf
 
 
 def _ellipse(centre, covariance):

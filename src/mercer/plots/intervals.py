@@ -92,15 +92,14 @@ class IntervalDisplay(Display):
         prediction, interval = predicted(X)
         x = single_input(X)
         if x is None:
-            display = cls.from_predictions(prediction, interval, y, coverage=coverage, y_name=y_name, plot=False)
-            return display.plot(ax)
+            return cls.from_predictions(prediction, interval, y, coverage=coverage, y_name=y_name, ax=ax)
         grid = grid_over(x)
         f, band = predicted(like(X, grid[:, None]))
         return cls(prediction=f, lower=band[:, 0], upper=band[:, 1], coverage=coverage, grid=grid, x=x, y=y,
                    inside=_inside(y, interval), x_name=name_of(X, 0, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
     @classmethod
-    def from_predictions(cls, prediction, interval, y=None, *, coverage, y_name="y", ax=None, plot=True):
+    def from_predictions(cls, prediction, interval, y=None, *, coverage, y_name="y", ax=None):
         """Draw predictions with intervals, one bar for each row, ordered by prediction.
 
         Parameters
@@ -115,8 +114,6 @@ class IntervalDisplay(Display):
         y_name : str, default="y"
             Name with unit for the axis.
         ax : Axes, default=None
-        plot : bool, default=True
-            Whether to draw at once.
 
         Returns
         -------
@@ -128,9 +125,8 @@ class IntervalDisplay(Display):
         order = np.argsort(prediction, kind="stable")
         y = None if y is None else np.asarray(y, dtype=float)[order]
         interval = interval[order]
-        display = cls(prediction=prediction[order], lower=interval[:, 0], upper=interval[:, 1], coverage=coverage, y=y,
-                      inside=None if y is None else _inside(y, interval), y_name=y_name)  # fmt: skip
-        return display.plot(ax) if plot else display
+        return cls(prediction=prediction[order], lower=interval[:, 0], upper=interval[:, 1], coverage=coverage, y=y,
+                   inside=None if y is None else _inside(y, interval), y_name=y_name).plot(ax)  # fmt: skip
 
     def plot(self, ax=None):
         """Draw on ``ax``, or on a new figure; return self."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, Display, number, path_of, plain_ticks, title
+from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, PathDisplay, number, plain_ticks, title
 from mercer.selection import LCurve
 from mercer.selection.shown import place
 
@@ -10,7 +10,7 @@ FLOOR = 1e-8  # residuals below this share of the largest one are rounding, and 
 APART = 0.13  # least distance of two labels, in widths of the picture
 
 
-class LCurveDisplay(Display):
+class LCurveDisplay(PathDisplay):
     """‖f‖ against ‖y − f‖ for all λ, on logarithmic axes, with the corner marked.
 
     How to read: from right to left λ falls; along the flat part the fit improves at no price, along the steep part the
@@ -87,26 +87,6 @@ class LCurveDisplay(Display):
         )
         return display.plot(ax, **line_kwargs)
 
-    @classmethod
-    def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None, **line_kwargs):
-        """Draw the L-curve of an estimator's kernel on X and y, and mark the λ of the model if it is fitted.
-
-        Parameters
-        ----------
-        estimator : KernelRidge
-        X, y, sample_weight
-            The rows that it was, or will be, fitted on.
-        ax : Axes, default=None
-        **line_kwargs
-            For the curve.
-
-        Returns
-        -------
-        LCurveDisplay
-        """
-        path, lam = path_of(estimator, X, y, sample_weight)
-        return cls.from_path(path, lam=lam, ax=ax, **line_kwargs)
-
     def plot(self, ax=None, **line_kwargs):
         """Draw on ``ax``, or on a new figure; return self."""
         ax = self._start(ax)
@@ -149,14 +129,13 @@ def _labels(ax, x, y, lams, avoid):
     """Write λ at whole powers of ten along the curve, far enough from one another and from the marks."""
     if len(x) < 2:
         return []
-    xlog, ylog = np.log10(x), np.log10(y)
-    u = (xlog - xlog.min()) / max(np.ptp(xlog), 1e-12)
-    v = (ylog - ylog.min()) / max(np.ptp(ylog), 1e-12)
-    places = []
-    for a, b in avoid:
-        if min(a, b) > 0:
-            places.append(((np.log10(a) - xlog.min()) / max(np.ptp(xlog), 1e-12),
-                           (np.log10(b) - ylog.min()) / max(np.ptp(ylog), 1e-12)))  # fmt: skip
+
+    def share(values, of):
+        """Where values are on the log axis of others, from 0 to 1."""
+        return (np.log10(values) - np.log10(of).min()) / max(np.ptp(np.log10(of)), 1e-12)
+
+    u, v = share(x, x), share(y, y)
+    places = [(share(a, x), share(b, y)) for a, b in avoid if min(a, b) > 0]
     out = []
     for power in range(int(np.ceil(np.log10(lams[0]) - 1e-9)), int(np.floor(np.log10(lams[-1]) + 1e-9)) + 1):
         i = int(np.argmin(np.abs(np.log10(lams) - power)))

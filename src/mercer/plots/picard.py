@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREEN, INK, ORANGE, Display, number, path_of, title
+from mercer.plots._base import BLUE, GREEN, INK, ORANGE, PathDisplay, number, title
 
 ROUNDING = 1e-17  # relative to the largest: below it a logarithmic axis would show nothing but rounding
 
 
-class PicardDisplay(Display):
+class PicardDisplay(PathDisplay):
     """eᵢ, |uᵢᵀy| and |uᵢᵀy|/√eᵢ against i: the eigenvalues of K, what of y lies along each, and the price in norm.
 
     How to read: as long as |uᵢᵀy| falls, those directions hold signal; where it levels off only noise is left, and the
@@ -64,24 +64,6 @@ class PicardDisplay(Display):
         """
         size = np.sqrt(np.mean(path.coefficients**2, axis=1))
         return cls(eigenvalues=path.eigenvalues, coefficients=size, lam=lam, matrix=path.matrix is not None).plot(ax)
-
-    @classmethod
-    def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None):
-        """Draw the Picard plot of an estimator's kernel on X and y, and mark the λ of the model if it is fitted.
-
-        Parameters
-        ----------
-        estimator : KernelRidge
-        X, y, sample_weight
-            The rows that it was, or will be, fitted on.
-        ax : Axes, default=None
-
-        Returns
-        -------
-        PicardDisplay
-        """
-        path, lam = path_of(estimator, X, y, sample_weight, lams=[1.0])
-        return cls.from_path(path, lam=lam, ax=ax)
 
     @property
     def ratio(self):

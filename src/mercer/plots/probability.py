@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer.inference.links import LINKS
 from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, like, title
 
 GRID, MARGIN = 301, 0.08
@@ -152,8 +153,6 @@ def _band(estimator, points):
     """σ(m − 2s), σ(m + 2s) of the latent function, if the estimator has one."""
     if not hasattr(estimator, "predict_latent"):
         return None
-    from mercer.inference.links import LINKS
-
     mean, std = estimator.predict_latent(points)
     link = LINKS[estimator.link]()
     return link.prob(mean - 2.0 * std), link.prob(mean + 2.0 * std)

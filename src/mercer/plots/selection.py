@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, Display, number, path_of, title
+from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, PathDisplay, number, title
 from mercer.selection import compare
 from mercer.selection.shown import is_error, scaled, short_names
 
@@ -11,7 +11,7 @@ ROW = 0.11  # height of a rule's row, where the curves have 1
 TOP = 1.12
 
 
-class SelectionDisplay(Display):
+class SelectionDisplay(PathDisplay):
     """Every criterion against λ, scaled to 0 at its best; below, the λ each rule chooses.
 
     How to read: a curve is 0 at its best λ and 1 at the right end of the picture, the stiffest model shown (errors on a
@@ -91,7 +91,7 @@ class SelectionDisplay(Display):
         ----------
         path : Path
         rules : list of Rule, default=None
-            None is the criteria the path was made with.
+            None is the criteria the path was made with, or all that `compare` asks if there were none.
         lam : float, default=None
             λ of a model to mark.
         ax : Axes, default=None
@@ -100,26 +100,7 @@ class SelectionDisplay(Display):
         -------
         SelectionDisplay
         """
-        return cls.from_comparison(compare(path, rules=path.criteria if rules is None else rules), lam=lam, ax=ax)
-
-    @classmethod
-    def from_estimator(cls, estimator, X, y, *, rules=None, sample_weight=None, ax=None):
-        """Draw what every rule chooses for an estimator's kernel on X and y, and the λ of the model if it is fitted.
-
-        Parameters
-        ----------
-        estimator : KernelRidge
-        X, y, sample_weight
-            The rows that it was, or will be, fitted on.
-        rules : list of Rule, default=None
-            None is all that `compare` asks.
-        ax : Axes, default=None
-
-        Returns
-        -------
-        SelectionDisplay
-        """
-        path, lam = path_of(estimator, X, y, sample_weight)
+        rules = path.criteria or None if rules is None else rules
         return cls.from_comparison(compare(path, rules=rules), lam=lam, ax=ax)
 
     def plot(self, ax=None):

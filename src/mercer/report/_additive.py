@@ -6,6 +6,7 @@ from mercer.kernels.inputs import columns_read
 from mercer.report._factors import LEVELS, TEXT, all_columns, put
 from mercer.report._html import show
 from mercer.report.charts import along, axis, chart
+from mercer.report.findings import spread
 from mercer.selection.judging import quietly
 
 ROWS = 200  # over which a part moves the prediction
@@ -18,33 +19,24 @@ def parts_of(case, words):
     """{moves: [{words, size}], parts: [{words, name, x, mean, low, high, …}]}, where the kernel has two parts or more.
 
     A size is the standard deviation over the rows of the mean of a part; a part that reads one column of numbers, or
-    one category, has a curve.
-
-    Parameters
-    ----------
-    case : Case
-    words : callable
-        (case, *kernels) ↦ what they do together.
+    one category, has a curve. ``words`` of the case and some kernels says what they do together.
     """
     found: dict = {"moves": [], "parts": []}
     if not case.model.decomposes or case.model.fit_report_.get("approximation") or case.pairwise:
         return found
-    parts = [(number, part.kernels) for number, part in enumerate(_asked(case, case.take([0]))) if part.kernels]
+    first = quietly(case.model.decompose, case.take([0]))
+    parts = [(number, part.kernels) for number, part in enumerate(first) if part.kernels]
     if len(parts) < 2 or case.budget.skips("parts of the kernel"):
         return found
     told = {number: words(case, *kernels) for number, kernels in parts}
-    at_rows = [float(np.std(case.one(one.mean))) for one in _asked(case, case.take(case.shown(ROWS)))]
+    some = quietly(case.model.decompose, case.take(case.shown(ROWS)))
+    at_rows = [float(np.std(case.one(one.mean))) for one in some]
     sizes = [{"words": told.get(number, "the trend"), "size": size} for number, size in enumerate(at_rows)
              if number in told or size > ROUNDING * max(at_rows)]  # fmt: skip
     found["moves"] = sorted(sizes, key=lambda one: -one["size"])
     drawn = [(number, factor) for number, kernels in parts if (factor := _factor(case, kernels[0])) is not None]
     found["parts"] = _curves(case, drawn[:PARTS], told)
     return found
-
-
-def _asked(case, X):
-    """The parts at some rows."""
-    return quietly(case.model.decompose, X)
 
 
 def _factor(case, kernel):
@@ -62,7 +54,7 @@ def _curves(case, drawn, told):
         Z = case.take(np.zeros(max(map(len, places.values()), default=0), dtype=int))
         for number, factor in own:
             Z = put(case, Z, factor, np.pad(places[number], (0, len(Z) - len(places[number])), mode="edge"))
-        parts = _asked(case, Z) if own else []
+        parts = quietly(case.model.decompose, Z) if own else []
         curves |= {number: _curve(case, parts[number], factor, places[number]) for number, factor in own}
     return [{"words": told[number], **curves[number]} for number, _ in drawn]
 
@@ -72,19 +64,15 @@ def _places(factor, season):
     if factor.kind == LEVELS:
         return factor.common_levels(SHOWN_LEVELS)
     values = np.unique(factor.values[np.isfinite(factor.values)])
-    some = np.unique(np.linspace(0, len(values) - 1, min(len(values), PLACES)).round().astype(int))
-    return values[-PLACES:] if season else values[some]
+    return values[-PLACES:] if season else values[spread(len(values), PLACES)]
 
 
 def _curve(case, part, factor, places):
     """Mean and two deviations of one part at the first places that were asked for."""
     mean, std = (case.one(values)[: len(places)] for values in (part.mean, part.std))
-    out = {"name": factor.name, "mean": mean, "low": mean - 2.0 * std, "high": mean + 2.0 * std}
-    if factor.kind == LEVELS:
-        return {**out, "x": np.arange(len(places)), "levels": [factor.levels[k] for k in places],
-                "more": len(factor.levels) - len(places), "last": None}  # fmt: skip
-    first = factor.values.min() == places[0]
-    return {**out, "x": factor.shown(places), "dates": factor.dates, "last": None if first else len(places)}
+    whole = factor.kind == LEVELS or factor.values.min() == places[0]
+    return {"name": factor.name, "mean": mean, "low": mean - 2.0 * std, "high": mean + 2.0 * std,
+            **factor.along(places), "last": None if whole else len(places)}  # fmt: skip
 
 
 def part_charts(s):

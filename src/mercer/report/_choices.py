@@ -132,7 +132,7 @@ def _surface(surface):
 
 
 # -------------------------------------------------------------------------------------------- landmarks
-NUMBERS = {
+CERTIFICATE = {
     "distance": "distance from the exact fit, at most (rms over the rows)",
     "distance_relative": "the same beside the leave-one-out error",
     "trace_missing": "part of the trace of K that landmarks miss",
@@ -144,7 +144,7 @@ def landmarks(s):
     found = s.get("landmarks")
     if not found:
         return []
-    rows = [[label, found[name]] for name, label in NUMBERS.items() if found.get(name) is not None]
+    rows = [[label, found[name]] for name, label in CERTIFICATE.items() if found.get(name) is not None]
     if found["dimension"]:
         rows.append(["effective dimension", " to ".join(show(value) for value in found["dimension"])])
     told = table("The certificate", ["what", "value"], rows)
@@ -154,7 +154,7 @@ def landmarks(s):
     return [el("h3", "Landmarks"), el("p", found["words"]), panels(figures(_curve(found), "h4"), told, made)]
 
 
-LOCAL = {
+LOCAL_NUMBERS = {
     "k": "neighbours", "waves": "waves",
     "distance": "change of the mean from the grid before (rms)", "rows_left_out": "rows left out",
     "coverage": "of these within their 90 % intervals", "mean_square": "mean of their squared z-scores",
@@ -167,7 +167,7 @@ def local(s):
     found = s.get("local")
     if not found:
         return []
-    rows = [[LOCAL[name], value] for name, value in found["numbers"].items()]
+    rows = [[LOCAL_NUMBERS[name], value] for name, value in found["numbers"].items()]
     return [el("h3", found["kind"]), el("p", found["words"]), table("What is known of it", ["what", "value"], rows)]
 
 

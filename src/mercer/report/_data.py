@@ -3,9 +3,13 @@
 import platform
 
 import numpy as np
+import scipy
+import sklearn
 from scipy.stats import rankdata
 
+import mercer
 from mercer.report._case import counted, data_hash
+from mercer.report._choices import CERTIFICATE, LOCAL_NUMBERS
 from mercer.report._factors import LEVELS, NUMBER, TEXT
 from mercer.report.findings import TEXT as TEXT_LENGTH
 from mercer.report.findings import all_short, plain, short
@@ -17,8 +21,6 @@ ENOUGH = 20  # rows from which a perfect order is no chance
 ENTRIES = 60  # of the fit report
 ITEMS = 12
 LOCAL = {"neighbours": "Neighbours", "fourier": "Waves"}
-LOCAL_NUMBERS = ("k", "waves", "distance", "rows_left_out", "coverage", "mean_square", "rmse", "log_density")
-CERTIFICATE = ("distance", "distance_relative", "trace_missing")  # of a fit on landmarks
 
 
 def data_section(case, notes):
@@ -152,11 +154,6 @@ def local_section(model):
 
 def reproduce_section(case, command):
     """Command, the estimator as a call, versions, seed and the hash of the data."""
-    import scipy
-    import sklearn
-
-    import mercer
-
     model = case.model
     return {
         "command": None if command is None else plain(str(command)),

@@ -51,9 +51,9 @@ def values(case, X):
     return found if found.ndim == 1 else found[:, 0]
 
 
-def _answers(case, X):
-    """All that is predicted, one column for each class where there are several."""
-    return quietly(case.model.predict_proba, X) if several(case) else values(case, X)[:, None]
+def answers(case, X):
+    """What is predicted: a number, the probability of the second of two classes, or that of each of several."""
+    return quietly(case.model.predict_proba, X) if several(case) else values(case, X)
 
 
 def importance(case):
@@ -61,14 +61,14 @@ def importance(case):
     repeats = REPEATS if len(case.factors) <= WIDE else 1
     count = int(SHUFFLED_ENTRIES / (case.fitted_rows * repeats * max(len(case.factors), 1)))
     rows = case.shown(min(max(count, LEAST_SHUFFLED), SHUFFLED))
-    base = _answers(case, case.take(rows))
+    base = answers(case, case.take(rows)).reshape(len(rows), -1)
     unit = float(np.abs(base).max()) or 1.0
     scale = float(np.sqrt(np.sum((base / unit).var(axis=0)))) or 1.0
     rng = np.random.default_rng(0)
     X, order = case.take(np.tile(rows, repeats)), np.concatenate([rng.permutation(len(rows)) for _ in range(repeats)])
     rise = np.zeros(len(case.factors))
     for j, factor in enumerate(case.factors):
-        moved = _answers(case, shuffled(case, X, factor, order)).reshape(repeats, *base.shape) - base
+        moved = answers(case, shuffled(case, X, factor, order)).reshape(repeats, *base.shape) - base
         rise[j] = np.mean(np.sqrt(np.mean(np.sum((moved / unit) ** 2, axis=2), axis=1))) / scale
     return rise
 
@@ -112,19 +112,15 @@ def pairs_section(case, moving):
     """H of the pairs among the strongest factors, and the surface of the pair that interacts most."""
     if len(moving) < 2:
         return missing("There is only one column that varies: no pair to look at.")
-    skipped = case.budget.skips("effects of pairs of columns")
-    if skipped:
+    if skipped := case.budget.skips("effects of pairs of columns"):
         return skipped
     found = _interactions(case, moving[:STRONGEST])
     if not found:
         return missing("The interaction of columns takes too long for this model, and is left out.")
-    found.sort(key=lambda one: -one["strength"])
-    best = found[0]
-    first, second = best.pop("factors")
-    for one in found[1:]:
-        one.pop("factors")
+    found.sort(key=lambda one: -one[1]["strength"])
+    (first, second), _ = found[0]
     return {
-        "listed": found,
+        "listed": [one for _, one in found],
         "rows": min(_averaged(case), case.n),
         "surface": _surface(case, first, second),
     }
@@ -136,26 +132,25 @@ def _averaged(case):
 
 
 def _interactions(case, factors):
-    """[{names, H, strength}] of the pairs that were done within the time."""
+    """[(factors, {names, H, strength})] of the pairs that were done within the time."""
     index, clock = case.shown(_averaged(case)), Clock(min(case.budget.left, LIMIT))
     base = values(case, case.take(index))
     scale = float(base.std())
     unit = float(np.abs(base).max()) or 1.0
     if not scale > SMALL * unit:
         return []
-    alone = [_at_rows(case, (factor,), index) for factor in factors]
+    alone = {factor: _at_rows(case, (factor,), index) for factor in factors}
     found = []
-    for a, b in combinations(range(len(factors)), 2):
+    for two in combinations(factors, 2):
         if clock.spent:
             break
-        both = _at_rows(case, (factors[a], factors[b]), index)
-        rest = both - alone[a] - alone[b]
+        both = _at_rows(case, two, index)
+        rest = both - sum(alone[factor] for factor in two)
         strength = float(np.sqrt(np.mean((rest / scale) ** 2)))
         joint = float(np.sqrt(np.mean((both / scale) ** 2)))
         h = strength / joint if joint > 1e-6 else 0.0
-        names = [factors[a].name, factors[b].name]
-        found.append({"names": names, "H": min(h, 1.0) if np.isfinite(h) else None, "strength": strength,
-                      "factors": (factors[a], factors[b])})  # fmt: skip
+        h = min(h, 1.0) if np.isfinite(h) else None
+        found.append((two, {"names": [factor.name for factor in two], "H": h, "strength": strength}))
     return found
 
 
@@ -194,20 +189,13 @@ def _surface(case, first, second):
     z = np.array([_averages(case, (first, second), np.array([x, np.full(len(x), b)]), index) for b in y])
     near = _near(first, second, x, y)
     return {
-        "x": _axis(first, x),
-        "y": _axis(second, y),
+        "x": {"name": first.name, **first.along(x, "values")},
+        "y": {"name": second.name, **second.along(y, "values")},
         "z": np.where(near, z, np.nan),
         "low": float(z[near].min()),
         "high": float(z[near].max()),
         "hidden": float(1.0 - near.mean()),
     }
-
-
-def _axis(factor, places):
-    """Name and values of a side."""
-    if factor.kind == LEVELS:
-        return {"name": factor.name, "values": np.arange(len(places)), "levels": [factor.levels[k] for k in places]}
-    return {"name": factor.name, "values": factor.shown(places), "levels": None, "dates": factor.dates}
 
 
 def _near(first, second, x, y):
@@ -245,8 +233,7 @@ def effects_section(case, left):
     if not factors:
         kind = "a matrix of kernel values" if case.pairwise else "whole objects"
         return missing(f"The inputs are {kind}, not columns: there is no importance and no partial dependence.")
-    skipped = case.budget.skips("effects of the columns")
-    if skipped:
+    if skipped := case.budget.skips("effects of the columns"):
         return skipped
     rows = [{"name": factors[j].name, "kind": factors[j].kind, "rise": float(case.importance[j])}
             for j in case.order[:COLUMNS]]  # fmt: skip
@@ -345,9 +332,5 @@ def dependence(case, factor):
     else:
         f = values(case, Z).reshape(shape)
         mean, (down, up) = f.mean(axis=1), np.quantile(f, [0.1, 0.9], axis=1)
-    out = {"name": factor.name, "mean": mean, "low": down, "high": up}
-    out |= {} if each is None else {"each": each.T}
-    if factor.kind == NUMBER:
-        return {**out, "x": factor.shown(places), "dates": factor.dates}
-    return {**out, "x": np.arange(len(places)), "levels": [factor.levels[k] for k in places],
-            "more": len(factor.levels) - len(places)}  # fmt: skip
+    out = {"name": factor.name, "mean": mean, "low": down, "high": up, **factor.along(places)}
+    return out if each is None else out | {"each": each.T}

@@ -1,11 +1,12 @@
 """What a reader calls a column: a number, a category in one or several columns of X, or a text."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer.kernels import Categorical, Columns, Table, Transformed
+from mercer.kernels.inputs import columns_read
 from mercer.report._html import day, number
 from mercer.report.findings import all_short, short
 
@@ -115,6 +116,13 @@ class Factor:
         """Whether it has more than one value."""
         return self.kind != TEXT and np.ptp(self.values) > 0
 
+    def along(self, places, at="x"):
+        """What an axis needs to know of some of its values, or of the numbers of some levels."""
+        if self.kind == LEVELS:
+            levels = [self.levels[k] for k in places]
+            return {at: np.arange(len(places)), "levels": levels, "more": len(self.levels) - len(places)}
+        return {at: self.shown(places), "levels": None, "dates": self.dates}
+
     def common_levels(self, limit, rows=slice(None)):
         """The commonest levels of some rows, in their order."""
         counts = np.bincount(self.values[rows], minlength=len(self.levels))
@@ -129,30 +137,25 @@ def find_factors(case, units=None):
     if case.vectors:
         found = _of_numbers(case)
     else:
-        table = is_table(case.X)
-        array = isinstance(case.X, np.ndarray) and case.X.ndim == 2
-        places = _read(case.kernel, case.X) if table or array else []
+        table, array = isinstance(case.X, Table), isinstance(case.X, np.ndarray) and case.X.ndim == 2
+        every = all_columns(case) if table or array else []
+        read = set(columns_read(case.kernel, every))
+        places = [place for place in every if place in read]
         labels = all_short(places) if table else [case.names[place] for place in places]
-        codes = _categorical(case.kernel, case.X) if places else set()
+        codes = {place for part, columns, _ in nodes(case.kernel, every) if isinstance(part, Categorical)
+                 for place in columns or ()}  # fmt: skip
         found = [_of_values(label, place, column_of(case.X, place), place in codes)
                  for label, place in zip(labels, places, strict=True)]  # fmt: skip
     return [_in_units(factor, (units or {}).get(factor.columns[0])) for factor in found]
-
-
-def is_table(X):
-    """Whether X is a table with named columns."""
-    return isinstance(X, Table)
 
 
 def _in_units(factor, unit):
     """A factor with the centre and the scale that a reader knows it by."""
     if unit is None or factor.kind == TEXT or (factor.kind == LEVELS and len(factor.columns) > 1):
         return factor
-    own = {"centre": float(unit[0]), "scale": float(unit[1]), "dates": len(unit) > 2 and unit[2] == "date"}
-    made = Factor(**{**factor.__dict__, **own})
-    if factor.kind == LEVELS and factor.states is not None:
-        made = Factor(**{**made.__dict__, "levels": [number(float(made.shown(v))) for v in factor.states]})
-    return made
+    made = replace(factor, centre=float(unit[0]), scale=float(unit[1]), dates=len(unit) > 2 and unit[2] == "date")
+    levels = [number(float(made.shown(v))) for v in factor.states] if factor.kind == LEVELS else None
+    return replace(made, levels=levels)
 
 
 def _of_numbers(case):
@@ -210,7 +213,7 @@ def _of_values(name, place, values, category):
 
 def column_of(X, place):
     """The values of one column."""
-    return X[place] if is_table(X) else X[:, place]
+    return X[place] if isinstance(X, Table) else X[:, place]
 
 
 # ------------------------------------------------------------------------------------- what a kernel reads
@@ -225,37 +228,16 @@ def nodes(kernel, columns, prefix=""):
 
 
 def _chosen(wanted, columns):
-    """Some of the columns, by number or by name; None where they are not there."""
-    try:
-        if isinstance(wanted, slice):
-            return columns[wanted]
-        wanted = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
-        return [one if isinstance(one, str) else columns[one] for one in wanted]
-    except (IndexError, TypeError):
-        return None
+    """Some of the columns, by number or by name; numbers as they are where it is not known which there are."""
+    if isinstance(wanted, slice):
+        return columns[wanted]
+    wanted = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
+    return [one if isinstance(one, str) or not columns else columns[one] for one in wanted]
 
 
 def all_columns(case):
     """Every column of X, as the kernel knows it: names of a table, numbers of an array."""
-    return list(case.X.columns) if is_table(case.X) else list(range(len(case.names)))
-
-
-def _read(kernel, X):
-    """The columns that a kernel reads, in the order of X; all where it does not choose."""
-    every = list(X.columns) if is_table(X) else list(range(X.shape[1]))
-    named = set(kernel.named_columns())
-    leaves = [columns for part, columns, _ in nodes(kernel, every) if not part.named_parts()]
-    if named or not any(columns is None or columns == every for columns in leaves):
-        used = named | {place for columns in leaves for place in columns or ()}
-        return [place for place in every if place in used]
-    return every
-
-
-def _categorical(kernel, X):
-    """The columns that are categories to the kernel."""
-    every = list(X.columns) if is_table(X) else list(range(X.shape[1]))
-    parts = [columns for part, columns, _ in nodes(kernel, every) if isinstance(part, Categorical)]
-    return {place for columns in parts for place in columns or ()}
+    return list(case.X.columns) if isinstance(case.X, Table) else list(range(len(case.names)))
 
 
 # ------------------------------------------------------------------------------------------------ changing
@@ -263,7 +245,7 @@ def put(case, X, factor, value):
     """Copy of some rows with one factor at one value: a number, or the number of a level; or at one for each row."""
     places = np.broadcast_to(value, len(X))
     state = [factor.states[k] for k in places] if factor.kind == LEVELS else places.copy()
-    if is_table(X):
+    if isinstance(X, Table):
         return _replaced(case, X, factor, state)
     Z = X.copy()
     Z[:, factor.columns] = np.reshape(state, (len(X), -1))
@@ -272,7 +254,7 @@ def put(case, X, factor, value):
 
 def shuffled(case, X, factor, order):
     """Copy of some rows with one factor taken from other rows."""
-    if is_table(X):
+    if isinstance(X, Table):
         values = X[factor.columns[0]]
         return _replaced(case, X, factor, [values[i] for i in order])
     Z = X.copy()

@@ -205,7 +205,6 @@ def fit_charts(s):
         return []
     measured, predicted = np.array(fit["measured"], dtype=float), np.array(fit["predicted"], dtype=float)
     r = measured - predicted
-    note = None if fit["shown"] == fit["rows"] else f"{fit['shown']} of {fit['rows']} rows are drawn."
     z = fit["quantiles"]
     largest = float(np.nanmax(np.abs(np.array(z["residual"], dtype=float))))
     normal = axis("", [z["normal"], z["residual"]])
@@ -213,7 +212,7 @@ def fit_charts(s):
         chart("residuals", "Residuals", "A cloud without a shape around 0 is what a good model leaves over.",
               axis("predicted, row left out", [predicted]), axis("measured − predicted", [r]),
               [rule(y=0.0), points(predicted, r, "rows", text=fit["labels"])],
-              f"Half of the residuals are within ±{show(float(np.median(np.abs(r))))} of 0.", note),
+              f"Half of the residuals are within ±{show(float(np.median(np.abs(r))))} of 0.", _drawn(fit)),
         chart("normal", "Are the residuals normal?", "On the line they are; a steep end says that there are outliers.",
               {**normal, "label": "normal distribution, deviations"}, {**normal, "label": "residual, deviations"},
               [rule(diagonal=True, name="normal"), points(z["normal"], z["residual"], "residuals", "orange")],
@@ -225,21 +224,20 @@ def first_chart(s):
     """Predicted against measured, or the ROC curve: the picture of how good the model is."""
     fit = s["fit"]
     if s["task"] == "classification":
-        return _roc(s, SMALL)
-    note = None if fit["shown"] == fit["rows"] else f"{fit['shown']} of {fit['rows']} rows are drawn."
-    return [predicted_chart("fit", "Predicted and measured", fit, note, SMALL)]
-
-
-def predicted_chart(key, title, fit, note=None, size=SIZE):
-    """Measured against predicted."""
+        return _roc(s)
     both = axis("", [fit["measured"], fit["predicted"]])
-    return chart(
-        key, title, "On the line the prediction is right; above it, too small.",
+    return [chart(
+        "fit", "Predicted and measured", "On the line the prediction is right; above it, too small.",
         {**both, "label": "predicted, row left out"}, {**both, "label": "measured"},
         [rule(diagonal=True, name="prediction = measurement"),
          points(fit["predicted"], fit["measured"], "rows", text=fit["labels"])],
-        f"The root mean square difference is {show(fit['rmse'])}.", note, size,
-    )  # fmt: skip
+        f"The root mean square difference is {show(fit['rmse'])}.", _drawn(fit), SMALL,
+    )]  # fmt: skip
+
+
+def _drawn(fit):
+    """How many rows are drawn, where these are not all."""
+    return None if fit["shown"] == fit["rows"] else f"{fit['shown']} of {fit['rows']} rows are drawn."
 
 
 def column_charts(s):
@@ -261,7 +259,7 @@ def column_charts(s):
     return out
 
 
-def _roc(s, size=SIZE):
+def _roc(s):
     """True against false positives."""
     roc = s["fit"]["roc"]
     if roc is None:
@@ -270,7 +268,7 @@ def _roc(s, size=SIZE):
         "roc", "ROC curve", "The further the curve is above the line, the better the two classes are told apart.",
         axis("false positives, share", [[0.0, 1.0]]), axis("true positives, share", [[0.0, 1.0]]),
         [rule(diagonal=True, name="chance"), line(roc["false"], roc["true"], "model, rows left out")],
-        f"The area under the curve is {roc['area']:.3f}.", size=size,
+        f"The area under the curve is {roc['area']:.3f}.", size=SMALL,
     )]  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
+from scipy.stats import f as fisher
+from scipy.stats import kruskal, rankdata
 
 from mercer.report._factors import LEVELS, NUMBER
-from mercer.report.findings import short
+from mercer.report.findings import short, spread
 from mercer.selection.judging import measure, part, root_mean_square
 
 LISTED = 100  # targets of the table
@@ -57,7 +58,6 @@ def fit_section(case, left, stated):
         "predicted": predicted[shown],
         "labels": [case.label(i) for i in shown],
         "rmse": root_mean_square(r[known], part(case.weight, known)),
-        "deviation": _deviation(r[known]),
         "quantiles": _normal_quantiles(r[known]),
         "tests": {},
         "by_column": [],
@@ -69,16 +69,11 @@ def fit_section(case, left, stated):
     return out
 
 
-def _deviation(r):
-    """A standard deviation that outliers do not move."""
-    return float(1.4826 * np.median(np.abs(r - np.median(r))))
-
-
 def _normal_quantiles(r):
     """Residuals in order, in standard deviations, against those of a normal distribution; at most 100."""
     n = len(r)
     order = np.sort(r / (root_mean_square(r) or 1.0))
-    pick = np.unique(np.linspace(0, n - 1, min(n, 100)).round().astype(int))
+    pick = spread(n, 100)
     return {"normal": ndtri((pick + 0.5) / n), "residual": order[pick]}
 
 
@@ -97,9 +92,8 @@ def _along(factor, known, r):
     quartiles = np.array([np.quantile(r[part], [0.25, 0.5, 0.75]) for part in parts])
     out = {"name": factor.name, "low": quartiles[:, 0], "middle": quartiles[:, 1], "high": quartiles[:, 2]}
     if factor.kind == LEVELS:
-        return {**out, "centre": np.arange(len(parts)), "levels": [factor.levels[k] for k in drawn],
-                "more": len(values) - len(drawn)}  # fmt: skip
-    return {**out, "centre": factor.shown([np.median(x[part]) for part in parts]), "dates": factor.dates}
+        return {**out, **factor.along(drawn, "centre"), "more": len(values) - len(drawn)}
+    return {**out, **factor.along([np.median(x[part]) for part in parts], "centre")}
 
 
 # -------------------------------------------------------------------------------- what should not be there
@@ -120,8 +114,6 @@ def _structure(case, r, known):
 
 def _trend(name, x, e):
     """Share of the variance of the residuals that a cubic in one column explains, and how likely by chance."""
-    from scipy.stats import f as fisher
-
     t = (rankdata(x) - 1) / (len(x) - 1) * 2 - 1  # ranks: one far row does not decide; equal values share one
     A = np.column_stack([t, t**2, t**3])
     A, s, _ = np.linalg.svd(A - A.mean(axis=0), full_matrices=False)
@@ -136,8 +128,6 @@ def _trend(name, x, e):
 
 def _spread(name, x, e, tests):
     """Whether |e| differs between parts of the rows along x, by ranks, and the size in the worst part over the best."""
-    from scipy.stats import kruskal
-
     parts = np.array_split(np.argsort(x, kind="stable"), min(5, len(x) // 6))
     sizes = np.sqrt([np.mean(e[part] ** 2) for part in parts])
     p = float(kruskal(*[np.abs(e[part]) for part in parts]).pvalue) if np.ptp(np.abs(e)) > 0 else 1.0
@@ -179,6 +169,6 @@ def _labels(case, predicted, stated):
         from sklearn.metrics import roc_auc_score, roc_curve
 
         false, true, _ = roc_curve(positive, score)
-        pick = np.unique(np.linspace(0, len(false) - 1, min(len(false), 200)).round().astype(int))
+        pick = spread(len(false), 200)
         out["roc"] = {"false": false[pick], "true": true[pick], "area": float(roc_auc_score(positive, score))}
     return out

@@ -88,22 +88,11 @@ def last_doubling(learning):
     sizes, error, spread = learning["sizes"], learning["error"], learning["spread"]
     half = sizes[-1] / 2
     below = max((k for k, size in enumerate(sizes[:-1]) if size <= half), default=0)
-    a, b = sizes[below], sizes[below + 1]
-    t = min(max((math.log(half) - math.log(a)) / (math.log(b) - math.log(a)), 0.0), 1.0)
-    before = (1 - t) * error[below] + t * error[below + 1]
+    before = float(np.interp(math.log(half), np.log(sizes), error))
     if not before > 0:
         return 0.0, False
     noise = math.hypot(spread[below], spread[-1])
-    return (before - error[-1]) / before, before - error[-1] > noise
-
-
-def size_text(count):
-    """Bytes as a person writes them."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
-        count /= 1024
-    return None
+    return (before - error[-1]) / before, bool(before - error[-1] > noise)
 
 
 class Safe(str):
@@ -166,6 +155,12 @@ def table(caption, head, rows, classes=None, hidden=False):
     # A region that scrolls by itself is reached by the keyboard too.
     kind = f"scroll {classes}" if classes else "scroll"
     return el("div", made, class_=kind, tabindex="0", role="region", aria_label=caption)
+
+
+def filled(head, rows):
+    """(head, rows) without the columns in which no row has anything."""
+    kept = [j for j in range(len(head)) if any(row[j] not in (None, "") for row in rows)]
+    return [head[j] for j in kept], [[row[j] for j in kept] for row in rows]
 
 
 def _is_number(cell):

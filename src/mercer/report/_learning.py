@@ -115,8 +115,7 @@ def learning_section(case, alone):
         return missing(f"The fit had {case.fitted_rows} other rows: a curve of these {case.n} tells nothing of it.")
     if case.pairwise and case.n > ROWS:
         return missing(f"A matrix of kernel values is not sampled; the learning curve is drawn up to {ROWS} rows.")
-    skipped = case.budget.skips("learning curve")
-    if skipped:
+    if skipped := case.budget.skips("learning curve"):
         return skipped
     rows = case.shown(ROWS)
     sizes, errors, spreads, why = _curve(case, rows)
@@ -130,7 +129,6 @@ def learning_section(case, alone):
         "sizes": sizes,
         "error": np.array(errors),
         "spread": np.array(spreads),
-        "complete": len(sizes) == SIZES,
         "all_but_one": _error(case, case.y, alone.predicted, np.arange(case.n)) if whole else None,
         "floor": _floor(case),
     }
@@ -160,17 +158,9 @@ def _curve(case, rows):
         weights = np.array([weight for _, weight in found])
         values = np.array([value for value, _ in found])
         sizes.append(int(size))
-        errors.append(_pooled(case, values, weights))
+        errors.append((average if case.classes is not None else root_mean_square)(values, weights))
         spreads.append(root_mean_square(values - values.mean()) / float(np.sqrt(len(values))))
     return sizes, errors, spreads, why
-
-
-def _pooled(case, values, weights):
-    """One error of all folds: the root of the mean square, or the mean share."""
-    unit = float(values.max()) or 1.0
-    if case.classes is not None:
-        return average(values, weights)
-    return unit * float(np.sqrt(average((values / unit) ** 2, weights)))
 
 
 def _one(case, train, test):

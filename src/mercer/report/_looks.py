@@ -45,7 +45,7 @@ def conflicting_duplicates(s):
     yield f"{text}, which no function of these columns can explain."
 
 
-@check("M103", remedy.leave_out("They cannot matter."))
+@check("M103")
 def constant_columns(s):
     """Columns with one value."""
     columns = [*s["data"]["features"], *s["data"].get("categories", ())]
@@ -54,7 +54,7 @@ def constant_columns(s):
         yield f"{listed(names)} {'has' if len(names) == 1 else 'have'} one value only."
 
 
-@check("M104", remedy.leave_out("Is this column known when a prediction is needed? If not, it must not be used."))
+@check("M104")
 def leak(s):
     """A column that is the target."""
     found = s["data"]["leak"]
@@ -74,7 +74,7 @@ def alone(s):
         )
 
 
-@check("M106", remedy.RARE)
+@check("M106")
 def rare_class(s):
     """A class with hardly any rows."""
     target = s["data"]["target"]
@@ -173,7 +173,7 @@ def changing_spread(s):
         )
 
 
-@check("M205", remedy.ORDERED)
+@check("M205")
 def ordered_residuals(s):
     """Residuals follow the order of the rows."""
     found = None if s["scores"].get("forward") else s["fit"]["tests"].get("order")  # errors of one forecast are alike
@@ -310,7 +310,7 @@ def too_smooth(s):
         yield f"The fit has {dof:.2f} effective degrees of freedom: it is almost a constant."
 
 
-@check("M406", remedy.CHOOSE)
+@check("M406")
 def lam_not_chosen(s):
     """λ was given, and another one is clearly better."""
     path = s["selection"]["path"] or {}
@@ -320,7 +320,7 @@ def lam_not_chosen(s):
         yield f"The leave-one-out error at λ = {ours} is {path['loss']:.2f} times that at λ = {theirs}."
 
 
-@check("M407", remedy.leave_out("These columns are constant or nearly so."))
+@check("M407")
 def unseen_parameters(s):
     """The criterion does not see a parameter."""
     flat = s["selection"]["chosen"].get("flat") or []
@@ -329,7 +329,7 @@ def unseen_parameters(s):
 
 
 # -------------------------------------------------------------------------------------------- numerics
-@check("M501", remedy.ROUGHER)
+@check("M501")
 def near_singular(s):
     """The system was near singular, or was repaired."""
     report = s["numerics"]["entries"]
@@ -354,7 +354,7 @@ def not_converged(s):
         yield "The iteration did not reach its tolerance."
 
 
-@check("M504", remedy.MORE_TIME)
+@check("M504")
 def search_ended(s):
     """A search that had more to try."""
     chosen = s["selection"]["chosen"]
@@ -372,7 +372,7 @@ def not_feasible(s):
 
 
 # ------------------------------------------------------------------------------------------------ rows
-@check("M601", remedy.ROBUST)
+@check("M601")
 def outliers(s):
     """Rows that the others do not explain."""
     found = s["rows"]["residuals"]

@@ -1,7 +1,7 @@
 """The first sections of the page: verdict, checks, data, fit and uncertainty."""
 
 from mercer.report import _figures
-from mercer.report._html import day, el, listed, name, show, table
+from mercer.report._html import day, el, filled, listed, name, show, table
 from mercer.report._panels import SIGNS, absent, bar, figures, folded, marked, panels, remark, section
 from mercer.report.checks import CHECKS
 
@@ -224,9 +224,7 @@ def _scores(scores):
         label = el("strong", name(one["name"])) if k == 0 else name(one["name"])
         rows.append([label, one["score"], one.get("error"), one.get("rmse"), one.get("mae")])
     head = ["model", scores["metric"], "±", "RMSE", "mean |error|"]
-    if all(row[3] is None for row in rows):
-        head, rows = head[:3], [row[:3] for row in rows]
-    return table("How good, beside simple models", head, rows)
+    return table("How good, beside simple models", *filled(head, rows))
 
 
 def _confusion(fit_):

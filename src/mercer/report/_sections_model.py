@@ -1,8 +1,9 @@
 """The later sections of the page: what if, the choice of λ and kernel, effects, rows, and how to do it again."""
 
+from mercer._machine import gigabytes
 from mercer.report import _choices, _figures
 from mercer.report._additive import part_charts
-from mercer.report._html import el, fitted_rows, listed, name, percent, rounded, show, size_text, table
+from mercer.report._html import el, filled, fitted_rows, listed, name, percent, rounded, show, table
 from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
 
 LISTED = 8  # columns of the table of importance, before the rest is folded away
@@ -56,9 +57,7 @@ def _hyper(chosen):
     rows = [[name(one["name"]), one["value"], el("span", f"{show(one['low'])} to {show(one['high'])}", class_="keep"),
              one["error"]] for one in chosen["parameters"]]  # fmt: skip
     head = ["hyper-parameter", "value", "bounds", "error of its log"]
-    if all(row[3] is None for row in rows):
-        head, rows = head[:3], [row[:3] for row in rows]
-    return table("Hyper-parameters of the kernel", head, rows) if rows else None
+    return table("Hyper-parameters of the kernel", *filled(head, rows)) if rows else None
 
 
 def _picks(path):
@@ -70,9 +69,7 @@ def _picks(path):
         end = "" if one["status"] == "ok" else one["status"].replace("_", " ")
         rows.append([one["rule"], one["lam"], one["dof"], one.get("loss"), end])
     head = ["rule", "λ", "degrees of freedom", "leave-one-out error, times the least", "where it ended"]
-    if not any(row[4] for row in rows):
-        head, rows = head[:4], [row[:4] for row in rows]
-    return table("The λ that each rule chooses", head, rows)
+    return table("The λ that each rule chooses", *filled(head, rows))
 
 
 def _candidates(listed):
@@ -207,7 +204,7 @@ def _with_unit(key, value):
     """A value of a report as text; bytes and seconds as a person writes them."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         if "memory" in key or key.endswith("bytes"):
-            return size_text(value)
+            return gigabytes(value)
         if "seconds" in key:
             return f"{show(float(value))} s"
     return _words(value)

@@ -10,7 +10,7 @@ from mercer.report._additive import parts_of
 from mercer.report._data import landmarks_section, local_section
 from mercer.report._factors import labels
 from mercer.report._html import rounded
-from mercer.report.findings import missing, plain, short
+from mercer.report.findings import missing, plain, short, spread
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
 from mercer.selection.kernels_search.columns import in_units
@@ -184,34 +184,35 @@ def _path(found, lam, rows, n):
     names = short_names(comparison.choices)
     low, high = _view(found, comparison, lam)
     inside = np.flatnonzero((found.lams >= low) & (found.lams <= high))
-    pick = inside[np.unique(np.linspace(0, len(inside) - 1, min(len(inside), CURVE)).round().astype(int))]
+    pick = inside[spread(len(inside), CURVE)]
     residual, norm = found.table["residual"], found.table["norm"]
     seen = np.flatnonzero((residual > 1e-8 * residual.max()) & (norm > 0))
-    seen = seen[np.unique(np.linspace(0, len(seen) - 1, min(len(seen), CURVE)).round().astype(int))]
-    e = found.eigenvalues
+    seen = seen[spread(len(seen), CURVE)]
+    e, best = found.eigenvalues, comparison.choices["LOO()"].value
+
+    def about(lam):
+        """What is known of one λ, and its place on the L-curve."""
+        known = {"lam": lam, "dof": found.q + float((e / (e + lam)).sum()), "loss": _times_best(found, lam, best)}
+        return known, place(found, lam) if np.isfinite(lam) else (None, None)
+
     picks = []
     for rule, choice in comparison.choices.items():
-        at = place(found, choice.lam) if np.isfinite(choice.lam) else (None, None)
-        dof = found.q + float((e / (e + choice.lam)).sum())
-        picks.append({"rule": names[rule], "lam": choice.lam, "status": choice.status, "message": choice.message,
-                      "dof": dof, "residual": at[0], "norm": at[1],
-                      "loss": _times_best(found, choice.lam, comparison.choices["LOO()"].value)})  # fmt: skip
+        known, (residual_at, norm_at) = about(choice.lam)
+        told = {"rule": names[rule], "status": choice.status, "message": choice.message}
+        picks.append({**told, **known, "residual": residual_at, "norm": norm_at})
     curves = {names[rule]: scaled(found.table[rule][inside], is_error(rule))[np.searchsorted(inside, pick)]
               for rule in comparison.choices if rule in found.table}  # fmt: skip
-    at = place(found, lam) if np.isfinite(lam) else (None, None)
-    best = comparison.choices["LOO()"]
+    known, at = about(lam)
     return {
+        **known,
         "rows": rows,
         "of": n,
-        "lam": lam,
-        "dof": found.q + float((e / (e + lam)).sum()),
         "at": list(at),
         "lcurve": {"lam": found.lams[seen], "residual": residual[seen], "norm": norm[seen]},
         "curves": {"lam": found.lams[pick], "values": curves},
         "picks": picks,
         "picard": _picard(found),
-        "loss": _times_best(found, lam, best.value),
-    }  # fmt: skip
+    }
 
 
 def _times_best(found, lam, best):
@@ -252,8 +253,7 @@ def _surface(case, lam):
         return missing("The kernel has no free length scale: there is no surface of the evidence to draw.")
     if not (np.isfinite(lam) and lam > 0) or case.pairwise:
         return missing("There is no positive λ to draw a surface around.")
-    skipped = case.budget.skips("evidence surface")
-    if skipped:
+    if skipped := case.budget.skips("evidence surface"):
         return skipped
     rows = case.shown(SURFACE_ROWS)
     data = _rows(case, rows)
@@ -264,8 +264,7 @@ def _surface(case, lam):
     for factor in FACTORS:
         moved = case.kernel.with_theta(theta + lengths * np.log(factor))  # beyond bounds too: they bind the search
         columns.append(_evidence(case, moved, data, lams, criterion))
-        skipped = case.budget.skips("evidence surface")
-        if skipped:
+        if skipped := case.budget.skips("evidence surface"):
             return skipped
     up = "σ², noise variance" if process else "λ", lams
     return _field(case, np.array(columns).T, FACTORS, up, len(rows), criterion.name, lam)
@@ -318,8 +317,7 @@ def _label_surface(case):
             "The surface of the evidence is drawn for a length scale and an amplitude, two classes, and up to "
             f"{SURFACE_ROWS} rows."
         )
-    skipped = case.budget.skips("evidence surface")
-    if skipped:
+    if skipped := case.budget.skips("evidence surface"):
         return skipped
     theta, j = kernel.theta, int(others[0])
     factors, amplitudes = FACTORS[::2], np.geomspace(0.1, 10, 9)

@@ -6,7 +6,7 @@ from scipy.special import ndtr, ndtri
 from mercer.report._case import LEFT_OUT, counted
 from mercer.report._effects import reach, skewed
 from mercer.report.findings import missing
-from mercer.selection.judging import average, fit_part, part, quietly
+from mercer.selection.judging import average, part, quietly
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FOLDS = 5  # parts of the rows, each with intervals from the residuals of the others
@@ -49,17 +49,15 @@ def _own_quantiles(case, left):
     else:
         fitted, new, rows, how = _held_fit(case)
         inside, ends = _asked(fitted, new, case.y[rows])
-    w = part(case.weight, rows)
-    return {
-        "kind": "intervals",
-        "how": f"intervals {what[model.interval_method]}, {how}",
-        "even": False,
-        "rows": len(rows),
-        "equal": counted(w, len(rows)),
-        "levels": list(LEVELS),
-        "coverage": [average(row, w) for row in inside],
-        "width": float(np.median(ends[:, 1] - ends[:, 0])),
-    }
+    how, width = f"intervals {what[model.interval_method]}, {how}", float(np.median(ends[:, 1] - ends[:, 0]))
+    return _coverage("intervals", how, LEVELS, inside, part(case.weight, rows)) | {"even": False, "width": width}
+
+
+def _coverage(kind, how, levels, inside, weight):
+    """The share of the rows that are inside at each level, and how many rows say so."""
+    rows = len(inside[0])
+    return {"kind": kind, "how": how, "rows": rows, "equal": counted(weight, rows), "levels": list(levels),
+            "coverage": [average(row, weight) for row in inside]}  # fmt: skip
 
 
 def _closed(case):
@@ -81,7 +79,7 @@ def _held_fit(case):
     train, test = case.folds()[0]
     train, test = (part if len(part) <= most else np.sort(np.random.default_rng(0).choice(part, most, replace=False))
                    for part, most in ((train, LEARNT), (test, HELD)))  # fmt: skip
-    fitted = fit_part(case.model, case.X, case.Y if case.columns > 1 else case.y, train, case.weight)
+    fitted = case.fit(train)
     how = f"{len(test)} rows held out of a fit on {len(train)} others, kernel and noise held"
     return fitted, case.new(fitted, test, train), test, how
 
@@ -107,16 +105,9 @@ def _reaches(case, left):
         here = parts == k
         for j, level in enumerate(levels):
             inside[j, here] = e[known][here] <= reach(e[known][~here], level)
-    w = part(case.weight, known)
-    return {
-        "kind": "intervals",
-        "how": "predictions ± a quantile of the residuals of rows left out, each fifth of the rows by the others",
-        "rows": len(known),
-        "equal": counted(w, len(known)),
-        "levels": levels,
-        "coverage": [average(row, w) for row in inside],
-        "width": None if reach(e) is None else 2 * reach(e),
-    }
+    how = "predictions ± a quantile of the residuals of rows left out, each fifth of the rows by the others"
+    width = None if reach(e) is None else 2 * reach(e)
+    return _coverage("intervals", how, levels, inside, part(case.weight, known)) | {"width": width}
 
 
 def _what(model):
@@ -134,13 +125,8 @@ def _gaussian(case, e, s, how):
     shown = case.shown()
     shown = shown[known[shown]]
     place = np.cumsum(known) - 1
-    return {
-        "kind": "gaussian",
-        "how": f"the stated deviation of a new measurement, {how}",
-        "rows": len(z),
-        "equal": counted(w, len(z)),
-        "levels": list(LEVELS),
-        "coverage": [average(np.abs(z) <= ndtri((1 + level) / 2), w) for level in LEVELS],
+    inside = [np.abs(z) <= ndtri((1 + level) / 2) for level in LEVELS]
+    return _coverage("gaussian", f"the stated deviation of a new measurement, {how}", LEVELS, inside, w) | {
         "width": float(2 * ndtri(0.95) * np.median(s)),
         "mean_square": average(z**2, w),
         "log_density": average(-0.5 * z**2 - np.log(s) - 0.5 * np.log(2 * np.pi), w),
@@ -162,18 +148,9 @@ def _quantiles(case, every):
     order = np.argsort(stated)
     Q = every[:, order]
     known = np.isfinite(Q).all(axis=1)
-    w = part(case.weight, known)
-    below = [average(case.y[known] <= q, w) for q in Q[known].T]
+    how, below = "share of the rows left out below each quantile", [case.y[known] <= q for q in Q[known].T]
     crossing = float((np.diff(Q[known], axis=1) < 0).any(axis=1).mean()) if Q.shape[1] > 1 else 0.0
-    return {
-        "kind": "quantiles",
-        "how": "share of the rows left out below each quantile",
-        "rows": int(known.sum()),
-        "equal": counted(w, int(known.sum())),
-        "levels": stated[order].tolist(),
-        "coverage": below,
-        "crossing": crossing,
-    }
+    return _coverage("quantiles", how, stated[order].tolist(), below, part(case.weight, known)) | {"crossing": crossing}
 
 
 def _probabilities(case, stated):
@@ -210,5 +187,4 @@ def _probabilities(case, stated):
         "chi_square": float(np.sum(np.divide(mean - found, spread, out=np.zeros_like(mean), where=spread > 0) ** 2)),
         "bins": len(parts),
         "log_loss": -average(np.log(own), part(case.weight, known)),
-        "temperature": case.model.get_params(deep=False).get("temperature"),  # a cure that some models have
     }

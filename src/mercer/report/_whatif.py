@@ -23,7 +23,7 @@ from mercer.kernels import (
     Standardised,
     Sum,
 )
-from mercer.report._effects import AHEAD, COVERAGE, interval, several, skewed, values, what
+from mercer.report._effects import AHEAD, COVERAGE, answers, interval, several, skewed, what
 from mercer.report._factors import LEVELS, NUMBER, put
 from mercer.report.findings import missing
 from mercer.selection.judging import quietly, root_mean_square
@@ -50,14 +50,13 @@ def whatif_section(case, left):
         return missing("Whole objects have no columns to change.")
     if case.classes is not None and not (hasattr(case.model, "predict_proba") and len(case.classes) <= CLASSES):
         return missing(f"There are sliders for numbers, and for the probabilities of up to {CLASSES} classes.")
-    skipped = case.budget.skips("sliders")
-    if skipped:
+    if skipped := case.budget.skips("sliders"):
         return skipped
     start = _typical(case)
     seen = _Places(case, moving, start, TRIED, 1)
-    shown = _answer(case, seen.rows)
+    shown = answers(case, seen.rows)
     own = _own(case, seen.rows, shown)
-    made = own or _stand_in(_Places(case, moving, start, PLACES, 0), lambda X: _linked(case, _answer(case, X)), seen,
+    made = own or _stand_in(_Places(case, moving, start, PLACES, 0), lambda X: _linked(case, answers(case, X)), seen,
                             shown, lambda f: _told(case, f))  # fmt: skip
     error, unit = made.pop("error"), _unit(case, left)
     if own is None and error["usual"] > GOOD * unit:
@@ -75,15 +74,10 @@ def whatif_section(case, left):
         "model": made,
         "width": width,
         "coverage": None if width is None else COVERAGE,
-        "typical": _answer(case, start)[0].tolist(),
+        "typical": answers(case, start)[0].tolist(),
         "low": float(shown.min()),
         "high": float(shown.max()),
     }
-
-
-def _answer(case, X):
-    """What the sliders show: a number, the probability of the second of two classes, or that of each of several."""
-    return quietly(case.model.predict_proba, X) if several(case) else values(case, X)
 
 
 def _linked(case, f):

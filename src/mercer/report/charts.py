@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from mercer.report._html import LARGEST, day, grouped, number, power, show
+from mercer.report.findings import spread
 
 LETTER = 8.7  # how wide a digit is in a picture on a telephone, where letters are largest
 NARROW, WIDE = ".,:;'|!()[] \u202fijlftr", "mwMW<>=+−×…@%&#~"
@@ -14,12 +15,7 @@ GAP, SIDE = 7.0, 70.0  # between two texts, and for the name of a level at the s
 def find_ticks(axis, room=None):
     """([(value, text)], n): ticks of an axis, in units of 10ⁿ where plain numbers would be too long.
 
-    Parameters
-    ----------
-    axis : dict
-        As `charts.axis` makes it; its own ticks, if it has some, are taken as they are.
-    room : float, default=None
-        Length of a level axis, along which texts must not touch; None is an upright one.
+    ``room`` is the length of a level axis, along which texts must not touch; None is an upright one.
     """
     if axis["levels"]:
         names = list(enumerate(axis["levels"]))
@@ -248,22 +244,17 @@ def numbers_of(made):
             head, columns = [*head, f"{one['name'] or 'band'}, low", "high"], [*columns, one["low"], one["high"]]
         else:
             head, columns = [*head, one["name"] or made["y"]["label"]], [*columns, one["y"]]
-    pick = _spread(len(columns[0]), 2 * ROWS if mark["kind"] == "bars" else ROWS)
+    pick = spread(len(columns[0]), 2 * ROWS if mark["kind"] == "bars" else ROWS)
     return head, [[column[i] for column in columns] for i in pick], len(columns[0])
 
 
 def _field(made, mark):
     """The numbers of shaded cells: one row for each of some places up, one column for each of some across."""
-    across, up = _spread(len(mark["x"]), ACROSS), _spread(len(mark["y"]), ROWS)
+    across, up = spread(len(mark["x"]), ACROSS), spread(len(mark["y"]), ROWS)
     x, y = made["x"]["levels"] or mark["x"], made["y"]["levels"] or mark["y"]
     corner = f"{mark['what']}: {made['y']['label']} down, {made['x']['label']} across"
     rows = [[y[j], *(mark["z"][j][i] for i in across)] for j in reversed(up)]
     return [corner, *(show(x[i]) for i in across)], rows, len(mark["y"])
-
-
-def _spread(count, most):
-    """At most so many places of a list, evenly spread, with both ends."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
 
 
 def _clean(values):

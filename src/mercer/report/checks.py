@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mercer.report._html import and_list, listed, percent, show
 from mercer.report._looks import LOOKS
+from mercer.report._remedies import typed
 
 PROBLEM, WARNING, TIP = "problem", "warning", "tip"
 SEVERITIES = (PROBLEM, WARNING, TIP)
@@ -29,8 +30,8 @@ class Check(NamedTuple):
         A few words that name what was found.
     about : str
         What is looked at, and why.
-    remedy : str or callable
-        What to do about it; a callable is given the sections, and knows where the reader is.
+    remedy : callable
+        sections ↦ what to do about it, from where the reader is.
     look : callable
         sections ↦ a sentence with numbers, or None.
 
@@ -45,18 +46,26 @@ class Check(NamedTuple):
     severity: str
     title: str
     about: str
-    remedy: str | Callable
+    remedy: Callable
     look: Callable
 
 
 def _checks():
     """The checks in the order of ``checks.md``, which has all but what is looked at."""
     text = resources.files("mercer.report").joinpath("checks.md").read_text(encoding="utf-8")
-    form = r"### (M\d+)\s+\*\*(.+?)\*\* \((\w+)\)\. (.+?)\s+What to do: (.+?)\s+(?=###|\Z)"
+    form = (
+        r"### (M\d+)\s+\*\*(.+?)\*\* \((\w+)\)\. (.+?)\s+What to do: (.+?)\s+"
+        r"(?:On the command line: (.+?)\s+)?(?=###|\Z)"
+    )
     for code, *told in re.findall(form, text, flags=re.DOTALL):
-        title, severity, about, usual = (" ".join(part.split()).replace("`", "") for part in told)
-        look, remedy = LOOKS[code]
-        yield Check(code, severity, title, about, remedy or usual, look)
+        title, severity, about, usual, line = (" ".join(part.split()).replace("`", "") for part in told)
+        look, own = LOOKS[code]
+        yield Check(code, severity, title, about, _remedy(usual, line or usual, own), look)
+
+
+def _remedy(usual, line, own):
+    """sections ↦ what to do: what depends on the model, else the words for where the reader is."""
+    return lambda s: (own and own(s)) or (line if typed(s) else usual)
 
 
 CHECKS = tuple(_checks())
@@ -70,8 +79,7 @@ def run_checks(sections):
         if text:
             fired.append({
                 "code": check.code, "severity": check.severity, "title": check.title, "text": text,
-                "remedy": check.remedy if isinstance(check.remedy, str) else check.remedy(sections),
-                "about": check.about,
+                "remedy": check.remedy(sections), "about": check.about,
             })  # fmt: skip
     return sorted(fired, key=lambda one: SEVERITIES.index(one["severity"]))
 

@@ -126,6 +126,11 @@ def _bytes(text):
     return len(text.encode(errors="replace")) + 5 * sum(text.count(sign) for sign in "<>&")
 
 
+def spread(count, most):
+    """Numbers of at most so many items of a list, evenly spread, with both ends."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
+
 def missing(why):
     """A section that does not apply, and why in one line."""
     return {"missing": why}

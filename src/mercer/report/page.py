@@ -6,6 +6,7 @@ import re
 from importlib import resources
 from pathlib import Path
 
+from mercer._atomic import replacing
 from mercer.report import _sections as first
 from mercer.report import _sections_model as later
 from mercer.report._html import Safe, el, fitted_rows, script_json, show
@@ -38,8 +39,6 @@ def write(findings, path, force=False):
     ...     write(found, pathlib.Path(folder) / "report.html").stat().st_size < 2**20
     True
     """
-    from mercer._atomic import replacing
-
     path = Path(path)
     if path.exists() and not force:  # before the work is done
         raise FileExistsError(f"{path} is there already; use force=True to replace it.")

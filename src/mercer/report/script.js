@@ -106,13 +106,16 @@ function enliven(plot) {
 // ---------------------------------------------------------------------------------------------- what if
 const sum = (n, term) => { let total = 0; for (let j = 0; j < n; j++) total += term(j); return total; };
 const squared = (l, x, z) => sum(l.length, (j) => ((x[j] - z[j]) / l[j]) ** 2);
-const PROFILES = { matern32: (u) => (1 + Math.sqrt(3) * u) * Math.exp(-Math.sqrt(3) * u), exponential: (u) => Math.exp(-u), gaussian: (u) => Math.exp(-u * u / 2) };
+const PROFILES = {
+  gaussian: (u) => Math.exp(-u * u / 2),
+  exponential: (u) => Math.exp(-u),
+  matern32: (u) => { const r = Math.sqrt(3) * u; return (1 + r) * Math.exp(-r); },
+  matern52: (u) => { const r = Math.sqrt(5) * u; return (1 + r + r * r / 3) * Math.exp(-r); },
+};
+const radial = ([name, profile]) => [name, ({ length_scale: l }) => (x, z) => profile(Math.sqrt(squared(l, x, z)))];
 const dot = (x, z) => sum(x.length, (j) => x[j] * z[j]);
 const LEAVES = {
-  gaussian: ({ length_scale: l }) => (x, z) => Math.exp(-squared(l, x, z) / 2),
-  exponential: ({ length_scale: l }) => (x, z) => Math.exp(-Math.sqrt(squared(l, x, z))),
-  matern32: ({ length_scale: l }) => (x, z) => PROFILES.matern32(Math.sqrt(squared(l, x, z))),
-  matern52: ({ length_scale: l }) => (x, z) => { const r = Math.sqrt(5 * squared(l, x, z)); return (1 + r + r * r / 3) * Math.exp(-r); },
+  ...Object.fromEntries(Object.entries(PROFILES).map(radial)),
   rational: ({ length_scale: l, alpha }) => (x, z) => (1 + squared(l, x, z) / (2 * alpha)) ** -alpha,
   laplacian: ({ length_scale: l }) => (x, z) => Math.exp(-sum(l.length, (j) => Math.abs(x[j] - z[j]) / l[j])),
   periodic: ({ length_scale: l, period: p }) => (x, z) => Math.exp(-2 * sum(l.length, (j) => (Math.sin(Math.PI * (x[j] - z[j]) / p[j]) / l[j]) ** 2)),

@@ -9,7 +9,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from mercer.exceptions import DataError, DataWarning
 from mercer.selection import nested_cv
 from mercer.tabular.cells import numbered
-from mercer.tabular.columns import as_frame
+from mercer.tabular.columns import usable_rows
 from mercer.tabular.forecast import forward_folds, rows_ahead, series_along
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
@@ -71,8 +71,9 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     options = {"random_state": random_state, "listener": listener, "time_budget": time_budget, "baselines": True}
     if not isinstance(model, TableModel):
         return _judged(model, X, np.asarray(y), outer, fitted=fitted, **options)
-    frame = as_frame(X) if y is None else model.joined(X, y)
-    rows, y, inputs = model.rows_of(frame)
+    frame, target = model.table_of(X, y)
+    rows, y = usable_rows(frame, target, is_classifier(model), [])
+    inputs = frame.drop(target)
     whole = clone(model).fit(frame) if fitted is None else fitted
     known = clone(model).set_params(recipe=whole.recipe_.frozen())
     if isinstance(outer, int) and not is_classifier(model):

@@ -76,10 +76,22 @@ KNOWN = {unit for sizes in SIZES.values() for unit in sizes} | set(
 )
 
 
+def between(decimal):
+    """The signs that may stand between thousands."""
+    return GROUPS + ("," if decimal == "." else ".")
+
+
+def as_numbers(column, decimal):
+    """Strings that are all numbers, as floats."""
+    import polars as pl
+
+    plain = column.str.replace_all(rf"[{between(decimal)}\s]", "")
+    return (plain.str.replace(",", ".", literal=True) if decimal == "," else plain).cast(pl.Float64)
+
+
 def digits(decimal):
     """The pattern of a number without its sign, with groups of thousands."""
-    groups = GROUPS + ("," if decimal == "." else ".")
-    whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{groups}]\d{{3}})+)"  # no group of thousands begins with 0
+    whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{between(decimal)}]\d{{3}})+)"  # no group of thousands begins with 0
     return rf"(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][+-]?\d+)?"
 
 
@@ -137,10 +149,8 @@ def measured(column, decimal, notes, styles):
     plain = column.filter(parts["number"].is_not_null()) == parts["number"].drop_nulls()
     if parts["number"].null_count() > column.null_count() or plain.all() or why_not(column, decimal):
         return None
-    groups = GROUPS + ("," if decimal == "." else ".")
-    number = parts["number"].str.replace_all(rf"[{groups}]", "")
-    number = number.str.replace(",", ".", literal=True) if decimal == "," else number
-    values = number.cast(pl.Float64) * pl.select(pl.when(parts["sign"] == "-").then(-1.0).otherwise(1.0)).to_series()
+    sign = pl.select(pl.when(parts["sign"] == "-").then(-1.0).otherwise(1.0)).to_series()
+    values = sign * as_numbers(parts["number"], decimal)
     found = parts["unit"].drop_nulls().value_counts(sort=True, name="n")
     name, units = column.name, found["unit"].to_list()
     wanted = styles.get(name)

@@ -254,23 +254,7 @@ LEAST = 3  # rows with which something can be left out and judged
 
 
 def usable_rows(frame, target, labels, notes, least=LEAST):
-    """(rows, y): the rows whose target is there, and the targets as floats or as texts.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    target : str
-    labels : bool
-        Whether the targets are labels.
-    notes : list
-        Gets a sentence where rows are dropped.
-    least : int
-        Rows that are needed.
-
-    Returns
-    -------
-    ndarray of int, ndarray
-    """
+    """(rows, y): the rows whose target is there, and the targets as floats, or ``labels`` as texts."""
     column = frame[target]
     if labels:
         texts = as_texts(column)

@@ -59,7 +59,7 @@ def without_titles(data, rows, name, skip, notes):
     return b"\n" * lines + data[end + 1 :]
 
 
-def without_footnotes(data, separator, width, rows_of, name, notes):
+def without_footnotes(data, separator, width, name, notes):
     """The bytes without lines of words at the end that are no rows."""
     body, left = data.rstrip(b"\n"), []
     while width > 1 and len(left) < TITLES:

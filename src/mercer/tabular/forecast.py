@@ -1,16 +1,13 @@
 """The rows that come next in a series: the column of time that a model was fitted on, continued at its own step."""
 
-import warnings
-
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import TimeSeriesSplit
 
 from mercer.exceptions import DataError
+from mercer.selection.judging import quietly
 from mercer.selection.kernels_search.columns import time_column
 from mercer.selection.kernels_search.periods import step_of
 from mercer.tabular.cells import listed
-from mercer.tabular.recipe import Recipe
 
 DAY = 86_400_000_000  # microseconds
 SHORTEST = 28  # days of a month
@@ -65,59 +62,14 @@ def rows_ahead(model, count):
 
 
 def series_along(recipe, table):
-    """Return (the column along which rows are a series, whether the newest is first); None if they are none.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Fitted on the table.
-    table : polars.DataFrame
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from mercer.tabular import Recipe
-    >>> from mercer.tabular.forecast import series_along
-    >>> table = pl.DataFrame({"year": range(1950, 1980), "rain": [i * i % 7 for i in range(30)]})
-    >>> series_along(Recipe().fit(table), table)
-    ('year', False)
-    """
-    X = None if recipe.has_objects else _quietly(recipe, table)
+    """(the column along which the rows of a recipe's table are a series, whether the newest is first), or None."""
+    X = None if recipe.has_objects else quietly(recipe.transform, table)
     j = None if X is None else time_column(X)
     return None if j is None else (recipe.feature_names_[j], bool(X[0, j] > X[-1, j]))
 
 
-def _quietly(recipe, table):
-    """X of a table that the recipe was fitted on, from which it does not differ."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return recipe.transform(table)
-
-
-def numbers_in(table, recipe=None, written=None):
-    """X of a table by a recipe that is fitted on it."""
-    return _quietly((Recipe() if recipe is None else clone(recipe)).fit(table, written=written), table)
-
-
-def drawn(X, most, rng, ordered=True):
-    """(rows, how): so many rows of X at random; of a series its last ones.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d), or a sequence of objects
-    most : int
-        How many, fewer than n.
-    rng : Generator
-    ordered : bool, default=True
-        Whether a series is looked for.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.tabular.forecast import drawn
-    >>> drawn(np.arange(100.0)[:, None], 5, np.random.default_rng(0))
-    (array([95, 96, 97, 98, 99]), 'the last of a series')
-    """
+def drawn(X, most, rng, ordered):
+    """(rows, how): so many rows of X at random; where it may be ``ordered``, of a series its last ones."""
     j = time_column(X) if ordered and isinstance(X, np.ndarray) and X.ndim == 2 else None
     if j is None:
         return np.sort(rng.choice(len(X), most, replace=False)), "drawn at random"

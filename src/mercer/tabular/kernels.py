@@ -1,5 +1,8 @@
 """Kernels for tables: the default one, and the length scales of a kernel in the words of the table."""
 
+from functools import reduce
+from operator import mul
+
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
@@ -97,11 +100,17 @@ ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale se
 MOST_SCALES = 50
 
 
+def _sorts(recipe):
+    """(indicators of each category, columns of numbers), as columns of X."""
+    blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
+    used = {i for place in blocks for i in place}
+    return blocks, [i for i in range(len(recipe.feature_names_)) if i not in used]
+
+
 def _each(recipe, n):
     """How many columns of numbers have a length scale of their own in n rows; 0 where one serves them all."""
-    blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
-    plain = len(recipe.feature_names_) - sum(map(len, blocks))
-    return plain if 1 < plain <= MOST_SCALES and n >= ROWS_FOR_EACH * (plain + len(blocks)) else 0
+    blocks, plain = _sorts(recipe)
+    return len(plain) if 1 < len(plain) <= MOST_SCALES and n >= ROWS_FOR_EACH * (len(plain) + len(blocks)) else 0
 
 
 def default_kernel(recipe, n, base=Matern32):
@@ -130,50 +139,32 @@ def default_kernel(recipe, n, base=Matern32):
     >>> default_kernel(Recipe().fit(pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 5.0, 1.0]})), 100)
     Matern32([1.4142135623730951, 1.4142135623730951])
     """
-    blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
-    used = {i for place in blocks for i in place}
-    plain = [i for i in range(len(recipe.feature_names_)) if i not in used]
+    blocks, plain = _sorts(recipe)
     start = float(np.sqrt(max(1, len(plain) + len(blocks))))
     parts = []
     if plain:
         kernel = base(np.full(len(plain), start) if _each(recipe, n) else start)
         parts.append(kernel.on(plain) if blocks else kernel)
-    alone = len(recipe.feature_names_) if not plain and len(blocks) == 1 else 0
+    alone = not plain and len(blocks) == 1
     parts += [Gaussian(start) if alone else Gaussian(start).on(place) for place in blocks]
-    kernel = parts[0]
-    for part in parts[1:]:
-        kernel = kernel * part
-    return kernel
+    return reduce(mul, parts)
 
 
 def length_scales(kernel, recipe):
-    """[(name of a hyper-parameter, column of the table)] of the length scales of a kernel on X.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    recipe : Recipe
-        Fitted: it says which columns of X are numbers and which are indicators.
-
-    Returns
-    -------
-    list of (str, str)
-    """
+    """[(name of a hyper-parameter, column of the table)] of the length scales of a kernel on X."""
     return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "")
 
 
 def _scales(kernel, place, recipe, prefix):
     """The length scales of a kernel on some columns of X."""
-    if isinstance(kernel, Scaled):
-        return _scales(kernel.kernel, place, recipe, f"{prefix}kernel__")
-    if isinstance(kernel, Columns) and isinstance(kernel.columns, list | str):
-        names, columns = recipe.feature_names_, kernel.columns
-        columns = [columns] if isinstance(columns, str) else columns
-        chosen = [names.index(i) if isinstance(i, str) else place[i] for i in columns]
-        return _scales(kernel.kernel, chosen, recipe, f"{prefix}kernel__")
-    if isinstance(kernel, Product | Sum):
-        sides = ("left", "right")
-        return [one for side in sides for one in _scales(getattr(kernel, side), place, recipe, f"{prefix}{side}__")]
+    if isinstance(kernel, Columns) and not isinstance(kernel.columns, slice):
+        names, columns = recipe.feature_names_, np.atleast_1d(kernel.columns).tolist()
+        place = [names.index(i) if isinstance(i, str) else place[i] for i in columns]
+    elif isinstance(kernel, Columns):
+        place = place[kernel.columns]
+    if isinstance(kernel, Columns | Scaled | Product | Sum):
+        parts = kernel.named_parts()
+        return [one for name, part in parts for one in _scales(part, place, recipe, f"{prefix}{name}__")]
     if not isinstance(kernel, Radial | Categorical):
         return []
     if np.ndim(kernel.length_scale) == 0:

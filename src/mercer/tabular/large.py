@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,22 +91,7 @@ class _Seen:
 
 
 def survey(pages, categorical=(), tick=None):
-    """Read all rows once, and return the `Survey` of them.
-
-    Parameters
-    ----------
-    pages : Pages
-    categorical : sequence of str, default=()
-        Columns of categories, whatever they hold.
-    tick : callable, default=None
-        Called with the number of rows after each batch.
-
-    Returns
-    -------
-    Survey
-    """
-    import polars as pl
-
+    """The `Survey` of all rows, read once; ``tick`` is called with the number of rows after each batch."""
     seen = {name: _Seen() for name in pages.names}
     kept, rows, limit = [], 0, np.uint64(2**64 - 1)
     for start, frame in pages:
@@ -121,8 +107,6 @@ def survey(pages, categorical=(), tick=None):
         if tick is not None:
             tick(rows)
     if not rows:
-        from mercer.exceptions import DataError
-
         raise DataError(f"{pages.paths[0]} has columns ({', '.join(pages.names[:4])}) and no rows.")
     index, _, _, frame = _trimmed(kept)[0][0]
     notes, styles = [*pages.notes], {}
@@ -132,7 +116,7 @@ def survey(pages, categorical=(), tick=None):
             f"what the columns are, and their means and deviations, was learnt from {len(index):,} of {rows:,} rows: "
             "some drawn at random, and those with the least, the largest, the first missing and each new value."
         )
-    return Survey(rows, frame.rechunk() if isinstance(frame, pl.DataFrame) else frame, index, styles, notes)
+    return Survey(rows, frame.rechunk(), index, styles, notes)
 
 
 def _trimmed(kept):
@@ -162,37 +146,22 @@ class Numbers(NamedTuple):
     dropped: int
     there: Any = None
 
-    def source(self, classes=None):
+    def source(self, classes):
         """`Source` of the rows to fit; labels as the numbers of their classes."""
         y = self.y if self.there is None else self.there
         if classes is not None:
-            number = ClassNumbers(classes)
+            number = partial(_class_numbers, classes)
             y = number(y) if self.there is None else y.map_blocks(number, dtype=float)
         return as_source(self.X, y)
 
 
-class ClassNumbers:
-    """Labels ↦ the numbers of their classes, as it travels."""
-
-    def __init__(self, classes):
-        self.classes = classes
-
-    def __call__(self, y):
-        return np.searchsorted(self.classes, y).astype(float)
+def _class_numbers(classes, y):
+    """Numbers of the classes of labels."""
+    return np.searchsorted(classes, y).astype(float)
 
 
 class Converter:
-    """frame ↦ (rows with a target, X, y), batch by batch, as a recipe says.
-
-    Parameters
-    ----------
-    pages : Pages
-    found : Survey
-    recipe : Recipe
-        Fitted on ``found.frame`` without the target.
-    target : str
-    labels : bool
-    """
+    """frame ↦ (rows with a target, X, y), batch by batch, as a recipe says that was fitted on ``found.frame``."""
 
     def __init__(self, pages, found, recipe, target, labels):
         self.pages, self.found, self.recipe, self.target, self.labels = pages, found, recipe, target, labels
@@ -219,25 +188,10 @@ class Converter:
 
 
 def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, workers=None):
-    """Read all rows a second time, and return the `Numbers` of a table.
+    """The `Numbers` of a table, all rows of which are read a second time; by workers, if there are some.
 
-    Parameters
-    ----------
-    converter : Converter
-    memory : float, default=None
-        Bytes that may be used; arrays beyond a quarter of them lie in a file, in single precision.
-    folder : str, default=None
-        Where that file is, until the process ends.
-    tick : callable, default=None
-        Called with the number of rows after each batch.
-    held : int
-        Rows that are held out, by the hash of their number; a tenth of all at most.
-    workers : Workers, default=None
-        Who reads instead, each some of the rows, and keeps X.
-
-    Returns
-    -------
-    Numbers
+    An array beyond a quarter of the memory lies in a file in the folder, in single precision. Of the rows so many are
+    held out, by the hash of their number; a tenth at most.
     """
     n = converter.found.rows
     if n < FEWEST:
@@ -251,7 +205,7 @@ def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, worker
     if workers is not None:
         size = max(BATCH, -(-n // PARTS))
         spans = [(start, min(start + size, n)) for start in range(0, n, size)]
-        X, there, rest = workers.made(Portion(converter, aside, single), spans)
+        X, there, rest = workers.made(partial(_portion, converter, aside, np.float32 if single else np.float64), spans)
         y, *out = (np.concatenate([one[i] for one in rest]) for i in range(4))
         return Numbers(X, y, *out, n - len(y) - len(out[1]), there)
     X = _file(shape, folder) if single else np.empty(shape)
@@ -274,28 +228,13 @@ def _apart(batches, aside):
         yield (X[~away], y[~away]), (X[away], y[away], rows[away])
 
 
-class Portion:
-    """(start, stop) ↦ (X, y of the rows to fit; X, y and numbers of those held out): what a worker makes of its rows.
-
-    Parameters
-    ----------
-    converter : Converter
-    aside : ndarray of int
-        Rows that are held out.
-    single : bool
-        Whether X is in single precision, as it would be in a file here.
-    """
-
-    def __init__(self, converter, aside, single):
-        self.converter, self.aside, self.dtype = converter, aside, np.float32 if single else np.float64
-
-    def __call__(self, start, stop):
-        """Return the arrays of the rows [start, stop) of the table."""
-        pages = self.converter.pages
-        pages.check_there()
-        found = [(*kept, *away) for kept, away in _apart(self.converter.of(pages.between(start, stop)), self.aside)]
-        X, *rest = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return X.astype(self.dtype, copy=False), *rest
+def _portion(converter, aside, dtype, start, stop):
+    """(X, y of rows to fit; X, y and numbers of those held out) of the rows [start, stop): what a worker makes."""
+    pages = converter.pages
+    pages.check_there()
+    found = [(*kept, *away) for kept, away in _apart(converter.of(pages.between(start, stop)), aside)]
+    X, *rest = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return X.astype(dtype, copy=False), *rest
 
 
 def _large(shape, memory):
@@ -317,25 +256,8 @@ def _file(shape, folder):
         return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
 
 
-def as_model(estimator, fitted, converter, target, index, notes, spread=1.0):
-    """`TableModel` around an estimator that was fitted on the columns of X.
-
-    Parameters
-    ----------
-    estimator, fitted : estimator
-        Before and after its fit.
-    converter : Converter
-    target : str
-    index : ndarray of int
-        Rows of the table that were held out: the ones that a page shows.
-    notes : list of str
-    spread : float, default=1.0
-        Standard deviation of the target.
-
-    Returns
-    -------
-    TableModel
-    """
+def as_model(estimator, fitted, converter, target, index, notes, spread):
+    """`TableModel` of an estimator before and after its fit on X; ``index`` are the rows held out that a page shows."""
     recipe, model = converter.recipe, TableModel(estimator, target=target)
     model.estimator_, model.selection_, model.recipe_ = fitted, fitted.selection_, recipe
     model.target_, model.rows_, model.left_out_ = target, index, None

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel
+from mercer.selection.judging import quietly
 from mercer.selection.kernels_search import stand_in
 from mercer.selection.kernels_search.found import ENDED, in_columns
 from mercer.tabular.cells import listed, meant, numbered
 from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
-from mercer.tabular.forecast import drawn, numbers_in
+from mercer.tabular.forecast import drawn
 from mercer.tabular.kernels import automatic, listen, on_columns, prepared
 from mercer.tabular.objects import check_readable, read_as_is
 from mercer.tabular.reads import GRAPH, STRING
@@ -106,22 +107,21 @@ class TableModel(KernelEstimator):
         -------
         self
         """
-        frame, notes = as_frame(X) if y is None else self.joined(X, y), []
-        target = self.target_of(frame) if y is None else frame.columns[-1]
+        frame, target = self.table_of(X, y)
+        notes: list = []
         rows, y = usable_rows(frame, target, is_classifier(self.estimator), notes)
-        rng = np.random.default_rng(self.random_state)
+        rng, recipe = np.random.default_rng(self.random_state), Recipe() if self.recipe is None else clone(self.recipe)
         if self.fit_rows is not None and len(rows) > self.fit_rows:
             with numbered(rows):
-                known = numbers_in(frame[rows].drop(target), self.recipe, written)
+                table = frame[rows].drop(target)
+                known = quietly(clone(recipe).fit(table, written=written).transform, table)
             chosen, how = drawn(known, self.fit_rows, rng, not is_classifier(self.estimator))
             notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, {how}.")
             rows, y = rows[chosen], y[chosen]
         table = frame[rows].drop(target)
         with numbered(rows), warnings.catch_warnings():
-            recipe = Recipe() if self.recipe is None else clone(self.recipe)
-            recipe = recipe.fit(
-                table, objects=read_as_is(self.estimator.kernel, recipe, table, target), written=written
-            )
+            objects = read_as_is(self.estimator.kernel, recipe, table, target)
+            recipe = recipe.fit(table, objects=objects, written=written)
             estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
@@ -148,17 +148,20 @@ class TableModel(KernelEstimator):
         self.notes_ = [*recipe.notes_, *notes]
         return self
 
-    def joined(self, X, y):
-        """Return the table of X with y as its last column, named as the target."""
+    def table_of(self, X, y=None):
+        """Return (table with its target, name of the target): of X alone, or with y as its last column."""
         import polars as pl
 
-        name = self.target or getattr(y, "name", None) or "y"
-        return as_frame(X).drop(name, strict=False).with_columns(pl.Series(name, as_values(y)))
-
-    def rows_of(self, frame):
-        """Return (rows, y, X): the rows of a table with a target, the targets, and the table without them."""
-        target = self.target_of(frame)
-        return *usable_rows(frame, target, is_classifier(self.estimator), []), frame.drop(target)
+        if y is not None:
+            target = self.target or getattr(y, "name", None) or "y"
+            return as_frame(X).drop(target, strict=False).with_columns(pl.Series(target, as_values(y))), target
+        frame = as_frame(X)
+        target = frame.columns[-1] if self.target is None else self.target
+        if target not in frame.columns:
+            raise DataError(
+                f"there is no column {target!r}{meant(target, frame.columns)} The table has {listed(frame.columns)}."
+            )
+        return frame, target
 
     def __sklearn_tags__(self):
         tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -236,25 +239,6 @@ class TableModel(KernelEstimator):
         ndarray of shape (n, C)
         """
         return self.estimator_.predict_proba(self.inputs(X))
-
-    def target_of(self, frame):
-        """Return the name of the target in a table.
-
-        Parameters
-        ----------
-        frame : polars.DataFrame
-            Its last column is the target where none was named.
-
-        Returns
-        -------
-        str
-        """
-        target = frame.columns[-1] if self.target is None else self.target
-        if target not in frame.columns:
-            raise DataError(
-                f"there is no column {target!r}{meant(target, frame.columns)} The table has {listed(frame.columns)}."
-            )
-        return target
 
     @property
     def probabilistic(self):

@@ -93,14 +93,7 @@ def read_as_is(kernel, recipe, table, target):
 def found_in(frame, settled=()):
     """{column: "string" or "graph"} of texts that a search over kernels reads: sequences, molecules, graphs as JSON.
 
-    Only of columns that would say nothing as categories, and whose every cell can be read.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Without the target.
-    settled : collection of str
-        Columns of which the user has said what they are.
+    Only of columns that would say nothing as categories, whose every cell can be read, and that are not ``settled``.
     """
     texts = [frame[name] for name in frame.columns if name not in settled and is_text(frame[name])]
     kinds = {column.name: _kind_in(column) for column in texts if why_ignored(column) is not None}

@@ -13,49 +13,20 @@ from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
 from mercer.tabular import dialect
 from mercer.tabular.cells import listed
-from mercer.tabular.reading import text_table
+from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, text_table
 from mercer.tabular.types import decimal_of, typed
 
 BATCH = 1 << 16  # rows of a batch
 HEAD = 1 << 18  # bytes of a CSV file that its dialect is found out from
 TAIL = 1 << 13  # and that are looked at for rows of totals at its end
 WHOLE = 1 << 26  # bytes of a CSV file that is read at once
-PARQUET = b"PAR1"
-OTHERS = (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff", b"\0", b"PK", b"\xd0\xcf", b"BZh", b"\xfd7zX", b"\x28\xb5", b"SQLi")
+OTHERS = (GZIP, b"\xff\xfe", b"\xfe\xff", b"\0", *FOREIGN)
 
 
 class Pages:
-    r"""The rows of a file, folder or glob in the order of the names of the files, as often as they are read.
+    """The rows of a file, folder or glob in the order of the names of the files, as often as they are read.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-    header : bool, default=True
-    separator, decimal : str, default=None
-        Of CSV; None finds out from the first lines.
-    missing : sequence of str, default=()
-        More words for a missing value.
-
-    Attributes
-    ----------
-    paths : list of str
-    names : list of str
-        Of the columns.
-    notes : list of str
-        What was decided, in words.
-    rows : list of int
-        Of the files, once all were read.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from mercer.tabular.pages import Pages
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open(os.path.join(folder, "a.csv"), "w") as file:
-    ...         _ = file.write("x;y\n1,5;2\n3;4\n")
-    ...     pages = Pages(os.path.join(folder, "a.csv"))
-    ...     [(start, pages.typed(frame)["x"].to_list()) for start, frame in pages]
-    [(0, [1.5, 3.0])]
+    ``notes`` say what was decided, ``rows`` how many each file has, once all were read. Options are those of `read`.
     """
 
     def __init__(self, path, *, header=True, separator=None, decimal=None, missing=()):
@@ -160,10 +131,8 @@ class Pages:
         """About how many rows: counted in Parquet; of CSV by its size and the length of its first lines."""
         import polars as pl
 
-        if self.parquet:
+        if self.parquet or self.whole:
             return sum(self._ask(p, lambda frame: int(frame.select(pl.len()).collect().item())) for p in self.paths)
-        if self.whole:
-            return self._ask(self.paths[0], lambda frame: int(frame.select(pl.len()).collect().item()))
         return lines_about(self.paths[0]) * sum(self.sizes) // max(self.sizes[0], 1)
 
     def digest(self):
@@ -237,7 +206,7 @@ def readable(path):
     if not os.path.isfile(path):
         return os.path.isdir(path) or any(sign in path for sign in "*?[")
     with open(path, "rb") as file:
-        return not file.read(4).startswith(OTHERS)
+        return not file.read(max(map(len, OTHERS))).startswith(OTHERS)
 
 
 def lines_about(path):
@@ -274,7 +243,7 @@ def _ends_of(tail, names, separator, name):
 
     said = []
     body = dialect.decode(tail, name, said)
-    body = dialect.without_footnotes(body, separator, len(names), dialect.rows_of, name, said)
+    body = dialect.without_footnotes(body, separator, len(names), name, said)
     rows = [row for _, row in dialect.rows_of(body.decode("utf-8"), separator) if len(row) == len(names)]
     if rows:
         dialect.repaired(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)

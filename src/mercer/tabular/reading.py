@@ -15,7 +15,6 @@ from typing import NamedTuple
 from mercer.exceptions import DataError
 from mercer.tabular import dialect
 from mercer.tabular.cells import count, listed, meant
-from mercer.tabular.dialect import repaired, without_footnotes, without_titles
 from mercer.tabular.types import decimal_of, typed
 
 PARQUET, GZIP, ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
@@ -137,19 +136,14 @@ def read(
     else:
         if data[:4] == ZIP and b"xl/" in data:
             data, separator, decimal = sheet_as_csv(data, name, sheet, notes), ",", "."
-        before, separator = text_table(_text(data, name), name, header, separator, skip_lines, notes)
+        for start, what in FOREIGN.items():
+            if data.startswith(start):
+                raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
+        before, separator = text_table(data, name, header, separator, skip_lines, notes)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
         frame = typed(before, decimal, missing, text, notes, strings, styles)
     styles = {column: styles[column] for column in styles if column in frame.columns}
     return Reading(frame, notes, sha256, styles, before.select(column for column in raw if column in before.columns))
-
-
-def _text(data, name):
-    """The data, if they are not those of another program."""
-    for start, what in FOREIGN.items():
-        if data.startswith(start):
-            raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
-    return data
 
 
 def _say_typed(before, frame, notes):
@@ -219,12 +213,12 @@ def text_table(data, name, header, separator, skip, notes, about_columns=None):
     separator = separator or named or dialect.separator_of(sample)
     dialect.check_separator(separator)
     top = list(islice(dialect.rows_of(sample, separator), dialect.LINES))
-    data = without_titles(data, top, name, skip, notes)
+    data = dialect.without_titles(data, top, name, skip, notes)
     if not data.strip():
         raise DataError(f"{name} has no line after the {skip} that are skipped.")
     sample = dialect.sample_of(data)
     first = next(row for _, row in dialect.rows_of(sample, separator))
-    data = without_footnotes(data, separator, len(first), dialect.rows_of, name, notes)
+    data = dialect.without_footnotes(data, separator, len(first), name, notes)
     if header:
         names = dialect.header_of(first, name, about_columns)
     else:
@@ -238,7 +232,7 @@ def text_table(data, name, header, separator, skip, notes, about_columns=None):
             raise found
     frame = dialect.without_blank_columns(frame, about_columns)
     notes += about_columns
-    return repaired(frame, notes), separator
+    return dialect.repaired(frame, notes), separator
 
 
 def _cells(data, name, header, separator, names):

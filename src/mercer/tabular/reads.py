@@ -102,7 +102,7 @@ def check_reads(kernel, frame, target=None):
         check_column(name, names, target)
     if target in kernel.named_columns():
         check_column(target, names, target)
-    for leaf in _unnamed(kernel):
+    for leaf in _leaves(kernel, named=False):
         if leaf.domain == "objects" and _kind(leaf) in (STRING, GRAPH):
             texts = [name for name in names if is_text(frame[name])]
             _say_how(leaf, sorted(texts, key=lambda name: -frame[name].n_unique()))
@@ -140,26 +140,17 @@ def _on_columns(kernel):
         yield from _on_columns(part)
 
 
-def _leaves(kernel):
-    """The kernels that read the inputs, without those that only combine or transform values."""
+def _leaves(kernel, named=True):
+    """The kernels that read the inputs, and do not only combine others; of ``named`` columns, or without these."""
+    if not named and isinstance(kernel, Columns) and kernel.named_columns():
+        return
     if isinstance(kernel, RadialOf | TanimotoOf):
-        yield from _leaves(kernel.base)
+        yield from _leaves(kernel.base, named)
     elif isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
         for _, part in kernel.named_parts():
-            yield from _leaves(part)
+            yield from _leaves(part, named)
     else:
         yield kernel
-
-
-def _unnamed(kernel):
-    """The leaves that are on no column by name."""
-    if isinstance(kernel, Columns) and kernel.named_columns():
-        return
-    if isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
-        for _, part in kernel.named_parts():
-            yield from _unnamed(part)
-    else:
-        yield from _leaves(kernel)
 
 
 def _kind(leaf):

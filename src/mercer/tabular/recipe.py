@@ -82,7 +82,17 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         return self if "frozen_" in vars(self) else BaseEstimator.__sklearn_clone__(self)
 
     def frozen(self):
-        """Return a copy whose ``fit`` learns means, deviations and medians alone: what the columns are stays."""
+        """Return a copy whose ``fit`` learns means, deviations and medians alone: what the columns are stays.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from mercer.tabular import Recipe
+        >>> frame = pl.DataFrame({"x": [1.0, 2.0, None, 8.0]})
+        >>> again = Recipe().fit(frame).frozen().fit(frame[:2])
+        >>> again.feature_names_, again.columns_[0]["centre"]
+        (['x', 'x (missing)'], 1.5)
+        """
         check_is_fitted(self)
         new = copy.copy(self)
         new.frozen_ = True
@@ -111,7 +121,11 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         frame = as_frame(X)
         names = list(frame.columns)
         if "frozen_" in vars(self):
-            return self.refit(frame)
+            self._check_columns(frame)
+            new = copy.copy(self)
+            del new.frozen_
+            new._learn(frame, self.columns_)
+            return new
         for given in ("ignore", "categorical", "numeric"):
             for name in getattr(self, given):
                 if name not in frame.columns:
@@ -147,35 +161,6 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         if not columns:
             self.notes_.append("there is no column of numbers: the mean is the only simple model to compare with.")
         return self
-
-    def refit(self, frame):
-        """Return a copy with means, standard deviations and medians of another table; what the columns are stays.
-
-        Parameters
-        ----------
-        frame : polars.DataFrame
-            Such as some of the rows of the fit. A column may be constant, or missing in all rows.
-
-        Returns
-        -------
-        Recipe
-            Its ``transform`` gives the same columns of X.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> from mercer.tabular import Recipe
-        >>> frame = pl.DataFrame({"x": [1.0, 2.0, None, 8.0]})
-        >>> again = Recipe().fit(frame).refit(frame[:2])
-        >>> again.feature_names_, again.columns_[0]["centre"]
-        (['x', 'x (missing)'], 1.5)
-        """
-        check_is_fitted(self)
-        self._check_columns(frame)
-        new = copy.copy(self)
-        vars(new).pop("frozen_", None)
-        new._learn(frame, self.columns_)
-        return new
 
     def _learn(self, frame, columns):
         """Fit the transformer of some columns."""
@@ -269,12 +254,11 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
     @property
     def units(self):
         """{column of X: (centre, scale)}: what numbers were standardised with; of days "date" is the third."""
-        numeric = [column for column in self.columns_ if column["role"] == "numeric"]
-        names = [self.feature_names_[self.blocks_[column["name"]][0]] for column in numeric]
-        found = {name: (column["centre"], column["scale"]) for name, column in zip(names, numeric, strict=True)}
-        days = {name: (c["origin"] + c["centre"], c["scale"], "date")
-                for name, c in zip(names, numeric, strict=True) if c["kind"] == "date"}  # fmt: skip
-        return found | days
+        numeric = {self.feature_names_[self.blocks_[c["name"]][0]]: c for c in self.columns_ if c["role"] == "numeric"}
+        return {
+            name: (c["origin"] + c["centre"], c["scale"], *(["date"] if c["kind"] == "date" else []))
+            for name, c in numeric.items()
+        }
 
     @property
     def used(self):

@@ -1,6 +1,6 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
-from mercer.tabular.cells import ABOUT, FRONT, GROUPS, UNIT, count, dates_in, digits, listed, measured
+from mercer.tabular.cells import ABOUT, FRONT, UNIT, as_numbers, between, count, dates_in, digits, listed, measured
 
 ERRORS = ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a spreadsheet: no value was there
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS)
@@ -159,14 +159,9 @@ def plainly(column, notes):
     return column
 
 
-def pattern(decimal):
-    """What a number looks like, with groups of thousands."""
-    return rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$"
-
-
-def is_number(column, decimal="."):
-    """Which cells are numbers; null where a cell is missing."""
-    return column.str.contains(pattern(decimal))
+def is_number(column, decimal):
+    """Which cells are numbers, groups of thousands included; null where a cell is missing."""
+    return column.str.contains(rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$")
 
 
 def numbers_in(column, decimal, notes):
@@ -209,13 +204,9 @@ def converted(column, decimal, notes):
 
     if column.str.contains(INTEGER).all():
         return column.cast(pl.Int64)
-    groups = GROUPS + ("," if decimal == "." else ".")
-    if column.str.contains(rf"\d[{groups}]\d").any():
+    if column.str.contains(rf"\d[{between(decimal)}]\d").any():
         notes.append(f"column {column.name!r}: thousands separators were taken out of its numbers.")
-    plain = column.str.replace_all(rf"[{groups}\s]", "")
-    if decimal == ",":
-        plain = plain.str.replace(",", ".", literal=True)
-    return plain.cast(pl.Float64)
+    return as_numbers(column, decimal)
 
 
 def decimal_of(frame, separator, notes):

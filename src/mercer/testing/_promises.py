@@ -79,14 +79,14 @@ def _shape_and_symmetry(kernel, X, rng):
     """K is a finite array of the right shape, and k(x, z) = k(z, x)."""
     half = len(X) // 2
     there, back = kernel(X[:half], X[half:]), kernel(X[half:], X[:half]).T
-    _require(there.shape == back.shape == (half, len(X) - half), kernel, "shape", f"got {there.shape}, {back.T.shape}")
+    require(there.shape == back.shape == (half, len(X) - half), kernel, f"shape: got {there.shape}, {back.T.shape}")
     i, j = np.unravel_index(np.argmax(np.abs(there - back)), there.shape)
     what = f"k gives {there[i, j]} for inputs {i} and {half + j}, and {back[i, j]} for {half + j} and {i}"
-    _close(there, back, _size(there), 1e-10, kernel, "symmetry", what)
+    close(there, back, kernel, f"symmetry: {what}", 1e-10, _size(there))
     K = kernel(X)
-    _require(K.shape == (len(X), len(X)), kernel, "shape", f"got {K.shape} for {len(X)} inputs")
-    _require(np.isfinite(K).all(), kernel, "finite", f"{np.count_nonzero(~np.isfinite(K))} entries of K are not")
-    _require(np.array_equal(K, K.T), kernel, "symmetry", "k(X) differs from its transpose")
+    require(K.shape == (len(X), len(X)), kernel, f"shape: got {K.shape} for {len(X)} inputs")
+    require(np.isfinite(K).all(), kernel, f"finite: {np.count_nonzero(~np.isfinite(K))} entries of K are not")
+    require(np.array_equal(K, K.T), kernel, "symmetry: k(X) differs from its transpose")
 
 
 def _positive_semidefinite(kernel, X, rng):
@@ -95,14 +95,14 @@ def _positive_semidefinite(kernel, X, rng):
     smallest = np.linalg.eigvalsh(K.astype(float)).min()
     allowed = 10.0 * len(X) * np.finfo(K.dtype).eps * max(np.trace(K), np.finfo(float).tiny)
     what = f"the smallest eigenvalue of K is {smallest:.4g}, below -{allowed:.1g}, which rounding would explain"
-    _require(smallest >= -allowed, kernel, "PSD", what)
+    require(smallest >= -allowed, kernel, f"PSD: {what}")
 
 
 def _diagonal(kernel, X, rng):
     """diag(X) is the diagonal of k(X)."""
     K, d = kernel(X), kernel.diag(X)
-    _require(np.shape(d) == (len(X),), kernel, "diag", f"shape {np.shape(d)}, expected ({len(X)},)")
-    _close(d, np.diagonal(K), _size(K), 1e-12, kernel, "diag", "diag(X) differs from the diagonal of k(X)")
+    require(np.shape(d) == (len(X),), kernel, f"diag: shape {np.shape(d)}, expected ({len(X)},)")
+    close(d, np.diagonal(K), kernel, "diag: diag(X) differs from the diagonal of k(X)", 1e-12, _size(K))
 
 
 def _tiles(kernel, X, rng):
@@ -112,19 +112,19 @@ def _tiles(kernel, X, rng):
     for i0, i1, j0, j1 in ends:
         a, b = slice(i0, i1), slice(j0, j1)
         T, whole = kernel(X[a], X[b]), K[a, b]
-        _require(T.shape == whole.shape, kernel, "tile", f"k(X[{i0}:{i1}], X[{j0}:{j1}]) has shape {T.shape}")
-        _close(T, whole, _size(K), 1e-10, kernel, "tile", f"k(X[{i0}:{i1}], X[{j0}:{j1}]) is not that part of k(X)")
-    _require(np.shape(kernel.diag(X[:0])) == (0,), kernel, "tile", "diag of an empty collection is not empty")
+        require(T.shape == whole.shape, kernel, f"tile: k(X[{i0}:{i1}], X[{j0}:{j1}]) has shape {T.shape}")
+        close(T, whole, kernel, f"tile: k(X[{i0}:{i1}], X[{j0}:{j1}]) is not that part of k(X)", 1e-10, _size(K))
+    require(np.shape(kernel.diag(X[:0])) == (0,), kernel, "tile: diag of an empty collection is not empty")
 
 
 def _same_on_both_sides(kernel, X, rng):
     """k(X) is k(X, X), also when the second X is another object; equal inputs are treated equally."""
     K = kernel(X)
     again = kernel(X, take(X, np.arange(len(X))))
-    _close(again, K, _size(K), 1e-10, kernel, "k(X) is k(X, X)", "k(X) differs from k(X, copy of X)")
+    close(again, K, kernel, "k(X) is k(X, X): k(X) differs from k(X, copy of X)", 1e-10, _size(K))
     twice = kernel(take(X, [0, 0, 1]))
     what = f"two equal inputs have {twice[0, 2]} and {twice[1, 2]} with a third"
-    _close(twice[0], twice[1], _size(K), 1e-10, kernel, "equal inputs", what)
+    close(twice[0], twice[1], kernel, f"equal inputs: {what}", 1e-10, _size(K))
 
 
 def _leaves_inputs_alone(kernel, X, rng):
@@ -134,26 +134,26 @@ def _leaves_inputs_alone(kernel, X, rng):
     kernel(X)
     kernel.diag(X)
     kernel.grad(X, X, W)
-    _require(_fingerprint(X, W) == before, kernel, "inputs", "X or W was changed")
+    require(_fingerprint(X, W) == before, kernel, "inputs: X or W was changed")
 
 
 # ---------------------------------------------------------------------- hyper-parameters
 def _theta(kernel, X, rng):
     """theta, theta_bounds, names, with_theta and fixed fit together."""
     p, theta, bounds = kernel.n_theta, kernel.theta, kernel.theta_bounds
-    _require(theta.shape == (p,), kernel, "theta", f"shape {theta.shape} for n_theta = {p}")
-    _require(bounds.shape == (p, 2), kernel, "theta_bounds", f"shape {bounds.shape} for n_theta = {p}")
-    _require((bounds[:, 0] < bounds[:, 1]).all(), kernel, "theta_bounds", f"not ordered: {bounds.tolist()}")
-    _require(len(kernel.names) == len(set(kernel.names)) == p, kernel, "names", f"{kernel.names} for n_theta = {p}")
+    require(theta.shape == (p,), kernel, f"theta: shape {theta.shape} for n_theta = {p}")
+    require(bounds.shape == (p, 2), kernel, f"theta_bounds: shape {bounds.shape} for n_theta = {p}")
+    require((bounds[:, 0] < bounds[:, 1]).all(), kernel, f"theta_bounds: not ordered: {bounds.tolist()}")
+    require(len(kernel.names) == len(set(kernel.names)) == p, kernel, f"names: {kernel.names} for n_theta = {p}")
     moved = theta + 0.1
     there = kernel.with_theta(moved)
-    _require(np.allclose(there.theta, moved, 0, 1e-12), kernel, "with_theta", f"{there.theta} instead of {moved}")
-    _require(np.array_equal(kernel.theta, theta), kernel, "with_theta", "changed the kernel itself")
+    require(np.allclose(there.theta, moved, 0, 1e-12), kernel, f"with_theta: {there.theta} instead of {moved}")
+    require(np.array_equal(kernel.theta, theta), kernel, "with_theta: changed the kernel itself")
     back, K = there.with_theta(theta), kernel(X)
-    _close(back(X), K, _size(K), 1e-10, kernel, "with_theta", "going there and back changed the values")
+    close(back(X), K, kernel, "with_theta: going there and back changed the values", 1e-10, _size(K))
     still = kernel.fixed()
-    _require(still.n_theta == 0, kernel, "fixed", f"{still.n_theta} hyper-parameters are still free")
-    _close(still(X), K, _size(K), 1e-12, kernel, "fixed", "fixing changed the values")
+    require(still.n_theta == 0, kernel, f"fixed: {still.n_theta} hyper-parameters are still free")
+    close(still(X), K, kernel, "fixed: fixing changed the values", 1e-12, _size(K))
 
 
 def _gradient(kernel, X, rng):
@@ -162,17 +162,17 @@ def _gradient(kernel, X, rng):
     for name, A, B in (("X, X", X, X), ("X, Z", X[:half], X[half - 1 :])):
         W = rng.standard_normal((len(A), len(B)))
         got = kernel.grad(A, B, W)
-        _require(np.shape(got) == (kernel.n_theta,), kernel, "gradient", f"shape {np.shape(got)}")
+        require(np.shape(got) == (kernel.n_theta,), kernel, f"gradient: shape {np.shape(got)}")
         for i in range(kernel.n_theta):
             D = _difference(kernel, i, A, B)
             expected, size = np.sum(W * D), np.sum(np.abs(W * D)) + 1e-4 * np.sum(np.abs(W * kernel(A, B)))
             what = f"∂/∂log {kernel.names[i]} for ({name}) is {got[i]}, differences give {expected}"
-            _require(abs(got[i] - expected) <= 1e-6 * size, kernel, "gradient", what)
+            require(abs(got[i] - expected) <= 1e-6 * size, kernel, f"gradient: {what}")
         total, again = kernel.weighted(A, B, W)
         terms = W * kernel(A, B)
         what = f"the sum of W ∘ k for ({name}) is {total} by weighted, {terms.sum()} by the values"
-        _require(abs(total - terms.sum()) <= 1e-9 * np.abs(terms).sum(), kernel, "weighted", what)
-        _close(again, got, _size(got), 1e-9, kernel, "weighted", f"its gradient for ({name}) is not that of grad")
+        require(abs(total - terms.sum()) <= 1e-9 * np.abs(terms).sum(), kernel, f"weighted: {what}")
+        close(again, got, kernel, f"weighted: its gradient for ({name}) is not that of grad", 1e-9, _size(got))
 
 
 def _gradient_of_tiles(kernel, X, rng):
@@ -185,19 +185,19 @@ def _gradient_of_tiles(kernel, X, rng):
         total, gradient = kernel.weighted(A[a], B[b], part)
         size = _size(gradient) + np.abs(part).sum() * _size(kernel(A, B))
         K = kernel(A[a], B[b])
-        _close(pairs.tile(a, b), K, _size(K), 1e-10, kernel, "prepare", f"its tile is not k {where}")
-        _close(pairs.grad(a, b, part), gradient, size, 1e-10, kernel, "prepare", f"its grad is not grad {where}")
+        close(pairs.tile(a, b), K, kernel, f"prepare: its tile is not k {where}", 1e-10, _size(K))
+        close(pairs.grad(a, b, part), gradient, kernel, f"prepare: its grad is not grad {where}", 1e-10, size)
         found, what = pairs.weighted(a, b, part), f"its weighted is not weighted {where}"
-        _close(np.append(found[1], found[0]), np.append(gradient, total), size, 1e-10, kernel, "prepare", what)
+        close(np.append(found[1], found[0]), np.append(gradient, total), kernel, f"prepare: {what}", 1e-10, size)
     kept, every, K = kernel.prepare(X, X, keep=True), slice(None), kernel(X)
     W = rng.standard_normal((len(X), len(X)))
     kept.tile(every, every)[...] = np.nan  # the caller's own, to be destroyed
     gradient = kernel.grad(X, X, W)
     size = _size(gradient) + np.abs(W).sum() * _size(K)
-    _close(kept.tile(every, every), K, _size(K), 1e-10, kernel, "prepare", "a second tile is not the first")
+    close(kept.tile(every, every), K, kernel, "prepare: a second tile is not the first", 1e-10, _size(K))
     for _ in range(2):
         what = "with keep, its grad is not grad"
-        _close(kept.grad(every, every, W), gradient, size, 1e-10, kernel, "prepare", what)
+        close(kept.grad(every, every, W), gradient, kernel, f"prepare: {what}", 1e-10, size)
 
 
 def _difference(kernel, i, A, B):
@@ -223,8 +223,8 @@ def _copies(kernel, X, rng):
     comparable = all(copy.deepcopy(function) is function for function in _functions(kernel))
     for name, other in copies.items():
         equal = not comparable or (other == kernel and hash(other) == hash(kernel))
-        _require(equal, kernel, name, f"the copy {other!r} is not equal")
-        _require(np.array_equal(other(X), kernel(X)), kernel, name, "the copy gives other numbers")
+        require(equal, kernel, f"{name}: the copy {other!r} is not equal")
+        require(np.array_equal(other(X), kernel(X)), kernel, f"{name}: the copy gives other numbers")
 
 
 def _text(kernel, X, rng):
@@ -239,8 +239,8 @@ def _text(kernel, X, rng):
             own += [part for part in sklearn_parts(node.kernel) if not is_sklearns_own(part)]
         names |= {type(thing).__name__: type(thing) for thing in own}
     again = parse_kernel(repr(kernel), names)
-    _require(again == kernel, kernel, "repr", f"reads back as {again!r}, which is not equal")
-    _require(np.array_equal(again(X), kernel(X)), kernel, "repr", "what it reads back as gives other numbers")
+    require(again == kernel, kernel, f"repr: reads back as {again!r}, which is not equal")
+    require(np.array_equal(again(X), kernel(X)), kernel, "repr: what it reads back as gives other numbers")
 
 
 # ---------------------------------------------------------------------- on rows of floats
@@ -251,7 +251,7 @@ def _translation(kernel, X, rng):
     X = np.round(X * 2**20) / 2**20  # so that X + c is exact, and so are all differences
     K = kernel(X)
     for c in (0.5, -FAR, FAR):
-        _close(kernel(X + c), K, _size(K), 1e-9, kernel, "translation", f"k(X + {c:g}) differs from k(X)")
+        close(kernel(X + c), K, kernel, f"translation: k(X + {c:g}) differs from k(X)", 1e-9, _size(K))
 
 
 def _scale(kernel, X, rng):
@@ -260,15 +260,15 @@ def _scale(kernel, X, rng):
         return
     wider = clone(kernel).set_params(length_scale=4.0 * np.asarray(kernel.length_scale, dtype=float))
     K = kernel(X)
-    _close(wider(4.0 * X), K, _size(K), 1e-12, kernel, "scale", "k with 4 ℓ at 4 X differs from k at X")
+    close(wider(4.0 * X), K, kernel, "scale: k with 4 ℓ at 4 X differs from k at X", 1e-12, _size(K))
 
 
 def _float32(kernel, X, rng):
     """float32 in, float32 out, close to float64."""
     X = X.astype(np.float32)
     single, double = kernel(X), kernel(X.astype(np.float64))
-    _require(single.dtype == np.float32, kernel, "float32", f"k(X) is {single.dtype} for float32 X")
-    _close(single, double, _size(double), 1e-4, kernel, "float32", "far from float64")
+    require(single.dtype == np.float32, kernel, f"float32: k(X) is {single.dtype} for float32 X")
+    close(single, double, kernel, "float32: far from float64", 1e-4, _size(double))
 
 
 def _input_gradient(kernel, X, rng):
@@ -276,13 +276,13 @@ def _input_gradient(kernel, X, rng):
     half = len(X) // 2
     A, B = X[:half], X[half:]
     got = kernel.dx(A, B)
-    _require(got.shape == (*kernel(A, B).shape, X.shape[1]), kernel, "dx", f"shape {got.shape}")
+    require(got.shape == (*kernel(A, B).shape, X.shape[1]), kernel, f"dx: shape {got.shape}")
     size = _size(kernel(A, B))
     expected = differences(lambda rows: np.asarray(kernel(rows, B), dtype=float), A)
-    _close(got, expected, size + _size(expected), 1e-6, kernel, "dx", "∂k/∂x differs from differences")
+    close(got, expected, kernel, "dx: ∂k/∂x differs from differences", 1e-6, size + _size(expected))
     expected = differences(lambda rows: np.asarray(kernel.diag(rows), dtype=float)[:, None], X)[:, 0]
     size = _size(kernel(X)) + _size(expected)
-    _close(kernel.dx_diag(X), expected, size, 1e-6, kernel, "dx_diag", "∂k(x, x)/∂x differs from differences")
+    close(kernel.dx_diag(X), expected, kernel, "dx_diag: ∂k(x, x)/∂x differs from differences", 1e-6, size)
 
 
 ALWAYS = (
@@ -293,16 +293,6 @@ ON_ROWS = (_translation, _scale, _float32, _input_gradient)
 
 
 # ---------------------------------------------------------------------- helpers
-def _require(condition, kernel, name, what):
-    """AssertionError naming kernel and property, unless the condition holds."""
-    require(condition, kernel, f"{name}: {what}")
-
-
-def _close(a, b, size, tolerance, kernel, name, what):
-    """Require |a − b| <= tolerance · size everywhere."""
-    close(a, b, kernel, f"{name}: {what}", tolerance, size)
-
-
 def _size(K):
     """The largest |Kᵢⱼ|."""
     return float(np.abs(K).max(initial=0.0))
