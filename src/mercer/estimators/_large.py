@@ -23,7 +23,9 @@ from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
 from mercer.solvers.plan_landmarks import affordable, plan_landmarks, preferred, stages
-from mercer.sources import Checkpoint, OutOfTime, Without, as_source
+from mercer.sources import OutOfTime, as_source
+from mercer.sources.changed import Without
+from mercer.sources.checkpoint import Checkpoint
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
 HELD = 9  # added to the seed of the rows that are held out

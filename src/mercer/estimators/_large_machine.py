@@ -19,7 +19,8 @@ from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
 from mercer.primal.squared import fit_squared
 from mercer.selection.result import reporter
-from mercer.sources import Arrays, Recoded, distinct
+from mercer.sources import Arrays
+from mercer.sources.changed import Recoded, distinct
 
 SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
 CHOOSING = 0.3  # of the time, for choosing on them, and of the rest for finding out how many landmarks are enough
