@@ -25,9 +25,10 @@ from mercer.kernels import Gaussian
 from mercer.primal.design import Design, choose_landmarks
 from mercer.primal.squared import Sums
 from mercer.solvers.plan_landmarks import plan_landmarks
-from mercer.sources import Arrays, Block, Checkpoint, EngineLost, OutOfTime, Recoded, as_source, distinct
+from mercer.sources import Arrays, Block, EngineLost, OutOfTime, as_source
+from mercer.sources.changed import Recoded, distinct
+from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.engines import Triangle, packed, unpacked
-from mercer.sources.mapped import MappedTable
 from mercer.sources.passes import subtrees
 
 N = 12_000  # so few that no worker loads compiled loops
@@ -316,42 +317,7 @@ def test_the_plan_refuses_what_workers_cannot_hold():
     assert plan_landmarks(10**6, 10, 500, elsewhere=small).landmarks == 500
 
 
-# ------------------------------------------------------------------------------------------------ record batches
-def as_spark(table, groups=None, broken=False):
-    """(run, pick) of an engine that holds a table in partitions of its own, and maps functions over batches of them."""
-    rows = table["row"].to_numpy()
-    order = np.random.default_rng(0).permutation(len(rows))
-
-    def run(task, starts):
-        group = np.searchsorted(starts, rows, side="right")
-        task = cloudpickle.loads(cloudpickle.dumps(task))  # as it travels
-        for partition in range(5):
-            mine = order[group[order] % 5 == partition]
-            mine = mine[:-1] if broken else mine
-            yield from task(iter(table.take(mine).to_batches(max_chunksize=1000)))
-
-    return run, lambda index: table.take(np.flatnonzero(np.isin(rows, index)))
-
-
-def test_a_function_of_record_batches_is_enough(data):
-    import pyarrow as pa
-
-    frame = frame_of(data)
-    order = np.random.default_rng(1).permutation(N)
-    table = pa.table({"row": order} | {name: frame[name].to_numpy()[order] for name in frame})
-    source = MappedTable(N, table.column_names, "y", *as_spark(table), weight="w")
-    np.testing.assert_array_equal(source.take([5, 3, 5]).X, data[0][[5, 3, 5]])
-    np.testing.assert_array_equal(next(source.leaves(4000, 5000, 1000)).X, data[0][4000:5000])
-    plain = model().fit(*data)
-    there = model().fit(source, "y")
-    np.testing.assert_array_equal(there.dual_coef_, plain.dual_coef_)
-    assert there.fit_report_["engine"] == "record batches"
-    with pytest.raises(ValueError, match="rows .* are summed together, and .* no group may be spread"):
-        sums(MappedTable(N, table.column_names, "y", *as_spark(table, broken=True)))
-    with pytest.raises(ValueError, match="6 of 6 groups did not come back"):
-        sums(MappedTable(N, table.column_names, "y", lambda task, starts: [], as_spark(table)[1]))
-
-
+# ------------------------------------------------------------------------------------------------ other targets
 class Signs:
     """±1 for the sign of y."""
 

@@ -21,7 +21,8 @@ from distributed.chaos import KillWorker
 from mercer import KernelRidge, Landmarks
 from mercer.exceptions import NotEnoughMemory
 from mercer.kernels import Gaussian
-from mercer.sources import Arrays, Checkpoint, EngineLost, as_source, map_reduce
+from mercer.sources import Arrays, EngineLost, as_source, map_reduce
+from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.engines import added
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]

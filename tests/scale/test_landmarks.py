@@ -25,7 +25,8 @@ from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import speed
 from mercer.solvers.normal import NormalEquations, add_square, landmark_factor
 from mercer.solvers.rpcholesky import random_pivots
-from mercer.sources import Arrays, Checkpoint
+from mercer.sources import Arrays
+from mercer.sources.checkpoint import Checkpoint
 
 
 def problem(rng, n=400, d=2, t=1, noise=0.2):

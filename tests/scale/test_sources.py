@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from mercer.exceptions import DataError
-from mercer.sources import Arrays, Checkpoint, OutOfTime, as_source, map_reduce
+from mercer.sources import Arrays, OutOfTime, as_source, map_reduce
+from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.passes import tasks
 
 
@@ -153,7 +154,8 @@ def test_a_pass_goes_on_where_it_was_interrupted(rng, tmp_path):
 KILLED = """
     import os, signal, sys
     import numpy as np
-    from mercer.sources import Arrays, Checkpoint, map_reduce
+    from mercer.sources import Arrays, map_reduce
+    from mercer.sources.checkpoint import Checkpoint
     X = np.random.default_rng(0).standard_normal((40_000, 3))
     def leaf(sums, block):
         sums[0][:] += block.X.T @ np.sin(block.X)

@@ -14,25 +14,7 @@ SOLVER = Cholesky(jitter=None)
 
 
 class Covariance:
-    """θ ↦ (k, d): a scikit-learn kernel as a kernel of ours and a noise variance for each row.
-
-    Parameters
-    ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel
-    X : collection
-        The rows it is used on; only their number of columns matters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-    >>> from mercer.compat._covariance import Covariance
-    >>> k = Covariance(2.0 * RBF(0.5) + WhiteKernel(0.1), np.zeros((3, 1)))
-    >>> k.kernel(k.theta)
-    2.0 * Gaussian(0.5)
-    >>> k.noise(k.theta, np.zeros((3, 1))).round(6)
-    array([0.1, 0.1, 0.1])
-    """
+    """θ ↦ (k, d): a scikit-learn kernel as one of ours, and a noise variance for each row; of X the columns matter."""
 
     def __init__(self, kernel, X):
         columns = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else None
@@ -60,13 +42,7 @@ class Covariance:
         return self.part.noisy(np.asarray(theta, dtype=float), X)[0]
 
     def gram(self, theta, X, alpha=0.0):
-        """K + diag(α + d) of the rows X at θ, as a `NoisyGram`.
-
-        Raises
-        ------
-        NotPositiveDefinite
-            If a hyper-parameter is 0 or not finite in float64; a search turns back from there.
-        """
+        """K + diag(α + d) of the rows X at θ, as a `NoisyGram`; a search turns back where exp(θ) is no float64."""
         theta = self.check_theta(theta)
         ours = np.asarray(self.part.factor) * theta[self.part.index] if self.part.index else theta
         with np.errstate(over="ignore", under="ignore"):
@@ -122,13 +98,7 @@ class NoisyGram(Gram):
 
 
 def inverted(K, whole=False):
-    """K⁻¹ by its Cholesky factor; nothing is added to the diagonal or told, as scikit-learn does neither.
-
-    Raises
-    ------
-    NotPositiveDefinite
-        If the matrix cannot be factored.
-    """
+    """K⁻¹ by its Cholesky factor; nothing is added to the diagonal or told, as scikit-learn does neither."""
     return SOLVER.resolvent(K).trial(0.0, whole)
 
 
@@ -139,19 +109,16 @@ def log_density(Kinv, y):
 
 
 def log_evidence(covariance, theta, X, y, alpha, gradient):
-    """log N(y; 0, K + diag(α + d)), summed over the columns of y, and its derivative with respect to θ.
-
-    Raises
-    ------
-    NotPositiveDefinite
-        If the matrix cannot be factored.
-    """
-    K = covariance.gram(theta, X, alpha)
-    with few_threads(K.n), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if not gradient:
-            return log_density(inverted(K), y)
-        value, W = Evidence().value_and_adjoint(inverted(K, whole=True), y)
-        return np.float64(-value), -covariance.pull(K, W)
+    """log N(y; 0, K + diag(α + d)), summed over the columns of y, and its gradient in θ; −∞ and 0 without a factor."""
+    try:
+        K = covariance.gram(theta, X, alpha)
+        with few_threads(K.n), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if not gradient:
+                return log_density(inverted(K), y)
+            value, W = Evidence().value_and_adjoint(inverted(K, whole=True), y)
+            return np.float64(-value), -covariance.pull(K, W)
+    except np.linalg.LinAlgError:
+        return (-np.inf, np.zeros(len(theta))) if gradient else -np.inf
 
 
 class RowsMixin:

@@ -19,25 +19,7 @@ ENTRIES = 2**22  # of a block of rows of a whole matrix, or of sparse rows that 
 
 
 def by_name(name, gamma, degree, coef0):
-    """The kernel that scikit-learn means by a name, as ours; None where we have no kernel for it.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS``.
-    gamma, degree, coef0 : float
-        γ of exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁) and (γxᵀz + c)ᵖ; p; c.
-
-    Examples
-    --------
-    >>> from mercer.compat._kernels import by_name
-    >>> by_name("rbf", 0.5, None, None)
-    Gaussian(1.0)
-    >>> by_name("poly", 2.0, 3, 1.0)
-    8.0 * Polynomial(3, 0.5)
-    >>> by_name("sigmoid", 1.0, None, 0.0) is None
-    True
-    """
+    """The kernel that scikit-learn means by a name, as ours; None where we have no kernel for it."""
     if name == "linear":
         return Linear()
     if name == "cosine":
@@ -61,6 +43,7 @@ class Tiles:
     """A kernel of ours on rows of numbers; sparse rows are made dense, at prediction a block at a time."""
 
     kernel: Kernel
+    tiled = True  # by a kernel of ours, which is positive semi-definite
 
     def part(self, X, keep):
         """Some of the training rows."""
@@ -90,6 +73,7 @@ class Whole:
 
     function: object
     at_once: bool = False  # whether the function must see all new rows in one call
+    tiled = False
 
     def gram(self, X):
         """K of the training rows, as a `Gram`."""
@@ -101,14 +85,12 @@ class Whole:
         return np.concatenate([matrix(self.function(part, Z)) @ coef for part in parts])
 
     def part(self, X, keep):
-        """Some of the training rows; of a given matrix their columns, too."""
-        if isinstance(self.function, Given) and len(keep) < len(X):
-            return X[np.ix_(keep, keep)]
+        """Some of the training rows."""
         return rows_of(X, keep)
 
     def as_kernel(self):
         """Return the kernel as one of ours."""
-        return Precomputed() if isinstance(self.function, Given) else Pairwise(OfRows(self.function))
+        return Pairwise(OfRows(self.function))
 
 
 @dataclass(frozen=True)
@@ -137,11 +119,23 @@ class Named:
         return pairwise_kernels(X, Z, metric=self.metric, filter_params=not callable(self.metric), **self.params)
 
 
-class Given:
+def _given(X, Z):
+    return X
+
+
+@dataclass(frozen=True)
+class Given(Whole):
     """K(X, Z) is X: the matrix itself was given."""
 
-    def __call__(self, X, Z):
-        return X
+    function: object = _given
+
+    def part(self, X, keep):
+        """Some of the training rows, and their columns."""
+        return X[np.ix_(keep, keep)] if len(keep) < len(X) else X
+
+    def as_kernel(self):
+        """Return the kernel as one of ours."""
+        return Precomputed()
 
 
 def is_wide(X, shape=None):

@@ -14,19 +14,8 @@ WORSE = 10.0  # what a failed trial is worth beyond the worst finite one, so tha
 def learn(model, objective, rows, report):
     """Set the θ of ``model.kernel_`` to the best of some descents, and return the value there; None if nothing is open.
 
-    They begin at the kernel's own θ, and at θ drawn uniformly from its log bounds.
-
-    Parameters
-    ----------
-    model : estimator
-        With ``kernel_``, ``optimizer``, ``n_restarts_optimizer`` and ``random_state``. An optimizer that is a function
-        is called as ``optimizer(objective, theta, bounds=bounds)`` and returns (θ, value).
-    objective : callable
-        ``objective(theta, eval_gradient=True)`` returns the value, and the gradient if asked.
-    rows : int
-        n.
-    report : dict
-        Gets ``evaluations``, ``failed_evaluations`` and ``restarts``.
+    They begin at the kernel's own θ, and at θ drawn uniformly from its log bounds. An optimizer that is a function is
+    called as ``optimizer(objective, theta, bounds=bounds)``, and returns (θ, value); the report gets counts.
     """
     kernel, optimizer, restarts = model.kernel_, model.optimizer, model.n_restarts_optimizer
     if optimizer is None or not kernel.n_dims:

@@ -11,12 +11,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mercer._warn import warn
 from mercer.compat._base import Compatible, numbers, validate_data
-from mercer.compat._kernels import Given, Tiles, Whole, is_wide, route
+from mercer.compat._kernels import Given, Whole, is_wide, route
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport
 from mercer.estimators.svm_fit import fit_target, solver_of, spread
 from mercer.estimators.validation import refuse_extreme
-from mercer.kernels import Linear
 from mercer.solvers.witness import negative_witness
 
 UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
@@ -76,7 +75,7 @@ class SupportVectors(RegressorMixin, Compatible):
             form = {"accept_sparse": "csr", "accept_large_sparse": False}
             X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, **form)
             y = y.astype(np.float64)
-        weight, keep = self._weights(sample_weight, X, len(y))
+        weight, keep = self._weights(sample_weight, len(y))
         self._gamma = self._resolve_gamma(X)
         self._route = self._make_route(is_wide(X))
         K = self._route.gram(self._route.part(X, keep))
@@ -85,7 +84,7 @@ class SupportVectors(RegressorMixin, Compatible):
             self._warn(K)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(y),)
 
-    def _weights(self, sample_weight, X, n):
+    def _weights(self, sample_weight, n):
         """(w of the rows that count, which they are)."""
         weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if weight.shape != (n,):
@@ -114,7 +113,7 @@ class SupportVectors(RegressorMixin, Compatible):
         if callable(self.kernel):
             return Whole(self.kernel, at_once=True)
         if self.kernel == "precomputed":
-            return Whole(Given())
+            return Given()
         return route(self.kernel, wide, self._gamma, self.degree, self.coef0)
 
     def _learnt(self, rows):
@@ -186,7 +185,7 @@ class SupportVectors(RegressorMixin, Compatible):
     def _warn(self, K):
         """Say that the solution is not one, and whether K is to blame."""
         report, why = self.fit_report_, ""
-        if isinstance(self._route, Whole):
+        if not self._route.tiled:
             witness = negative_witness(K)
             if witness is not None:
                 report["lowest_eigenvalue"] = witness[2]
@@ -239,7 +238,7 @@ class SupportVectors(RegressorMixin, Compatible):
         X = validate_data(self, X, dtype=np.float64, order="C", accept_sparse=sparse, reset=False)
         if self.kernel == "precomputed":
             return self._by_matrix(X)
-        if isinstance(self._route, Tiles) and type(self._route.kernel) is Linear:
+        if self.kernel == "linear":
             coef = self.coef_
             f = X @ (coef.toarray() if sp.issparse(coef) else coef).T
             return f[:, 0] + self.intercept_[0]

@@ -78,15 +78,7 @@ class Part:
 
 
 def translate(kernel, columns, first=0):
-    """`Part` of a scikit-learn kernel whose first free hyper-parameter is θ[first].
-
-    Parameters
-    ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel
-    columns : int or None
-        Columns of X; None for objects.
-    first : int, default=0
-    """
+    """`Part` of a scikit-learn kernel whose first free hyper-parameter is θ[first]; ``columns`` is None for objects."""
     own = is_sklearns_own(kernel)
     if own and isinstance(kernel, gp.WhiteKernel):
         return _white(kernel, first)

@@ -1,7 +1,5 @@
 """KernelRidge with scikit-learn's arguments."""
 
-from numbers import Real
-
 import numpy as np
 from sklearn import kernel_ridge
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -9,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from mercer._warn import warn
 from mercer.compat._base import Compatible, validate_data
-from mercer.compat._kernels import Given, Named, Tiles, Whole, is_wide, route
+from mercer.compat._kernels import Given, Named, Whole, is_wide, route
 from mercer.estimators import FitReport
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
@@ -108,8 +106,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         n, flat = len(y), y.ndim == 1
         y = y.reshape(n, -1).astype(np.float64)
         alpha = self._alphas(y.shape[1])
-        if isinstance(sample_weight, Real):
-            sample_weight = np.full(n, float(sample_weight))
         weight = check_weight(sample_weight, n)
         keep = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         self._route = self._make_route(X)  # of X its shape alone
@@ -123,7 +119,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
             rows=n,
             dropped_rows=n - len(keep),
         )
-        coef[keep] = self._solve(K, y[keep], alpha, s, X.shape[1] if isinstance(self._route, Tiles) else None)
+        coef[keep] = self._solve(K, y[keep], alpha, s, X.shape[1] if self._route.tiled else None)
         self.dual_coef_ = coef[:, 0] if flat else coef
         self.X_fit_ = X
 
@@ -145,7 +141,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         if callable(self.kernel):
             return Whole(Named(self.kernel, dict(self.kernel_params or {})))
         if self.kernel == "precomputed":
-            return Whole(Given())
+            return Given()
         default = 1.0 if self.kernel == "chi2" else 1.0 / X.shape[1]
         gamma = default if self.gamma is None else self.gamma
         return route(self.kernel, is_wide(X), gamma, self.degree, self.coef0)
@@ -162,7 +158,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         solver = Cholesky(jitter=None)  # where it fails there is least squares
         if K.n > SMALL:
             planned, plan = choose("auto", K.n, d, targets=y.shape[1])
-            solver = solver if type(planned) is Cholesky else planned
+            solver = solver if plan.solver == "cholesky" else planned
             self.fit_report_["reasons"] = list(plan.reasons)
         resolvent, coef = solver.resolvent(K), np.empty_like(y)
         for lam in np.unique(alpha):

@@ -19,22 +19,9 @@ ROUNDING = 1e-12  # of Cᵀα, relative to Σ|α|
 def newton_step(store, programme, a, g, budget, *, enter=None, patient=True, total=None):
     """One Newton step on the free rows, α and g in place; the objective never grows, unless a sum has to be restored.
 
-    Parameters
-    ----------
-    store, programme, a, g, budget
-        The rows of K, the problem, α and its gradient, where steps and jitter are counted.
-    enter : (ndarray, ndarray), default=None
-        Rows at a bound or at 0 that may move too, and +1 or −1 for the side each may move to.
-    patient : bool, default=True
-        Whether the step is taken even when many rows would leave the face at once.
-    total : float, default=None
-        What Σ|α| must be.
-
-    Returns
-    -------
-    str
-        "full" (the face's minimum is reached), "part" (some way to it), "early" (too many rows would leave; nothing
-        changed) or "failed" (nothing changed).
+    ``enter`` are rows at a bound or at 0 that may move too, and +1 or −1 for the side of each; ``total`` is what Σ|α|
+    must be. Returned is "full" (the face's minimum is reached), "part" (some way to it), "early" (unless ``patient``:
+    too many rows would leave at once, and nothing changed) or "failed" (nothing changed).
     """
     F, side = programme.free(a), np.zeros(0)
     if enter is not None:

@@ -34,37 +34,10 @@ OPTIONS = ("joint", "intercept", "tol", "max_iter", "solver", "memory", "stored"
 
 
 class LossColumns:
-    """min over f of Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for every column, whatever the Gram and λ.
+    """min over f of Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for every column of Y, whatever the Gram and λ.
 
-    Parameters
-    ----------
-    loss : Loss
-    Y : ndarray of shape (n, t)
-        Targets, or ±1 for each class.
-    weight : ndarray of shape (n,)
-        w > 0.
-    joint : bool, default=False
-        Whether the columns are classes that one softmax joins.
-    intercept : bool, default=True
-    tol, max_iter
-        See `mercer.dual.newton.solve` and `mercer.dual.working_set.solve`.
-    solver : str or Solver, default="auto"
-        Of the systems of Newton's steps.
-    memory : float, default=None
-    stored : bool, default=True
-        Whether K is kept, as the plan says.
-        Bytes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.dual.columns import LossColumns
-    >>> from mercer.gram import DenseGram
-    >>> from mercer.losses import Squared
-    >>> columns = LossColumns(Squared(), np.array([[1.0], [3.0]]), np.ones(2))
-    >>> found = columns.fit(DenseGram.from_matrix(np.eye(2)), 1.0)[0]
-    >>> found.alpha, found.b, found.status
-    (array([-0.5,  0.5]), 2.0, 'converged')
+    ``joint`` is whether the columns are classes, ±1, that one softmax joins; ``stored`` whether K is kept, as the plan
+    says; ``solver`` that of Newton's steps. The others are those of `newton.solve` and `working_set.solve`.
     """
 
     def __init__(
@@ -94,11 +67,6 @@ class LossColumns:
     def n(self):
         """The number of rows."""
         return len(self.weight)
-
-    @property
-    def smooth(self):
-        """Whether Newton's method applies."""
-        return all(loss.smooth for loss, _ in self.pairs)
 
     def take(self, index):
         """Return the same for some of the rows."""

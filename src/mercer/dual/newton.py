@@ -49,39 +49,12 @@ class NewtonSolution(NamedTuple):
 
 
 def solve(K, loss, y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, start=None, **options):
-    """min over α, b of Σᵢ cᵢ L(yᵢ, [Kα]ᵢ + b) + ½αᵀKα, for a loss with ``grad`` and ``hess``.
+    """`NewtonSolution` of min over α, b of Σᵢ cᵢ L(yᵢ, [Kα]ᵢ + b) + ½αᵀKα, for a smooth loss and c = w/(2λ) > 0.
 
-    Parameters
-    ----------
-    K : Gram
-    loss : Loss
-    y, c : ndarray of shape (n,)
-        Targets, and w/(2λ) > 0.
-    intercept : bool, default=True
-    tol : float, default=1e-6
-        Of max|α + cL′(f)|/max|cL′(f)|. With a factor one more step follows, and the error is about its square.
-    max_iter : int, default=100
-    time_budget : float, default=None
-        Seconds; looked at between steps, and between products of conjugate gradients.
-    start : (alpha, b), default=None
-        A solution near by, for instance for another λ.
-    **options
-        ``solver``: "auto", a name or a `Solver`; ``memory``: bytes; ``callback``: called with (iteration, violation).
-
-    Returns
-    -------
-    NewtonSolution
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.dual import newton
-    >>> from mercer.gram import DenseGram
-    >>> from mercer.losses import Squared
-    >>> K = DenseGram.from_matrix(np.array([[1.0, 0.5], [0.5, 1.0]]))
-    >>> found = newton.solve(K, Squared(), np.array([1.0, 2.0]), np.full(2, 1.0), intercept=False)
-    >>> found.alpha.round(3), found.status
-    (array([0.25, 1.25]), 'converged')
+    ``tol`` bounds max|α + cL′(f)|/max|cL′(f)|; with a factor one more step follows, and the error is about its square.
+    The budget is looked at between steps, and between products of conjugate gradients. ``start`` is (α, b) of a problem
+    near by. Options are ``solver`` ("auto", a name or a `Solver`), ``memory``, and ``callback``, which is called with
+    (iteration, violation).
     """
     clock = Clock(time_budget)
     system = _System(K, options.get("solver"), options.get("memory"), clock)

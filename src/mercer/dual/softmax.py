@@ -13,33 +13,10 @@ FLOOR = 1e-12  # of a probability, in the curvature: below, a step is a little s
 
 
 def solve(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, memory=None):
-    """min over α, b of Σᵢ cᵢ [log Σ_d e^(f_id) − Σ_d Y_id f_id] + ½ Σ_d α_dᵀKα_d,  f = Kα + b.
+    """`NewtonSolution` of min over α, b of Σᵢ cᵢ [log Σ_d e^(f_id) − Σ_d Y_id f_id] + ½ Σ_d α_dᵀKα_d,  f = Kα + b.
 
-    Parameters
-    ----------
-    K : Gram
-    Y : ndarray of shape (n, C)
-        1 at the class of each row, else 0.
-    c : ndarray of shape (n,)
-        w/(2λ).
-    intercept, tol, max_iter, time_budget
-        As for `mercer.dual.newton.solve`.
-    memory : float, default=None
-        Bytes; C + 3 arrays of order n are needed.
-
-    Returns
-    -------
-    NewtonSolution
-        With α and f of shape (n, C), and b of shape (C,), of sum 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.dual import softmax
-    >>> from mercer.gram import DenseGram
-    >>> found = softmax.solve(DenseGram.from_matrix(np.eye(3)), np.eye(3), np.ones(3))
-    >>> found.status, bool(found.gap < 1e-12)
-    ('converged', True)
+    Y is 1 at the class of each row, else 0; α and f are of shape (n, C), b, of sum 0, of shape (C,). C + 3 arrays of
+    order n are needed. The others are those of `mercer.dual.newton.solve`.
     """
     n, classes = Y.shape
     refuse_beyond_memory(n, classes, memory)

@@ -32,43 +32,20 @@ WHOLE = 8192  # rows up to which an interior-point method may come to help
 class DualSolution(NamedTuple):
     """What `solve` found.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (n,)
-        α: exactly 0 off the support, exactly at its bound where bounded.
-    b : float
-        The intercept; 0 without one.
-    gap : float
-        primal − objective >= 0: how far the objective is from the optimum at most.
-    violation : float
-        Libsvm's maximal violation of the optimality conditions, in float64.
-    primal : float
-        ½‖f‖² + Σ loss.
-    objective : float
-        −½αᵀKα − Σ hᵢ(αᵢ): the dual objective, to be maximised.
-    epsilon : float or None
-        ε, where it was found from ν.
-    iterations : int
-        Steps: of two variables each, or of the interior-point method.
-    status : str
-        "converged", "max_iter", "time_budget", "callback", or "stalled": nothing was gained any more, and ``gap`` and
-        ``violation`` say how far from the optimum that is.
-    info : dict
-        Rounds, Newton steps, interior steps, steps of libsvm, refinements; the largest jitter of their factors,
-        relative to the diagonal of K (it slows steps down, and does not change what is solved); how K was stored
-        (``gram``); Kα in float64 (``product``); what bounds beyond the resolution of float64 were taken for
-        (``bound``, None where there are none).
+    ``info`` has rounds, Newton, interior and libsvm steps, refinements; the largest jitter of their factors, relative
+    to the diagonal of K (it slows steps down, and does not change what is solved); how K was stored (``gram``); Kα in
+    float64 (``product``); what bounds beyond the resolution of float64 were taken for (``bound``, or None).
     """
 
-    alpha: np.ndarray
+    alpha: np.ndarray  # exactly 0 off the support, exactly at its bound where bounded
     b: float
-    gap: float
-    violation: float
-    primal: float
-    objective: float
-    epsilon: float | None
-    iterations: int
-    status: str
+    gap: float  # primal − objective >= 0: how far the objective is from the optimum at most
+    violation: float  # libsvm's maximal one of the optimality conditions, in float64
+    primal: float  # ½‖f‖² + Σ loss
+    objective: float  # −½αᵀKα − Σ hᵢ(αᵢ): the dual one, to be maximised
+    epsilon: float | None  # where it was found from ν
+    iterations: int  # steps of two variables each, or of the interior-point method
+    status: str  # "converged", "max_iter", "time_budget", "callback", or "stalled": nothing was gained any more
     info: dict
 
 
@@ -77,53 +54,17 @@ def solve(
     K, dual, *, intercept=False, nu=None, tol=1e-3, max_iter=None, time_budget=None, start=None, product=None,
     exact=True, memory=None, callback=None,
 ):  # fmt: skip
-    """min ½αᵀKα + Σᵢ hᵢ(αᵢ),  hᵢ(a) = −yᵢa + εᵢ|a| + ½rᵢa²,  lᵢ <= a <= uᵢ  [Σα = 0].
+    """min ½αᵀKα + Σᵢ hᵢ(αᵢ),  hᵢ(a) = −yᵢa + εᵢ|a| + ½rᵢa²,  lᵢ <= a <= uᵢ  [Σα = 0, with an intercept].
 
-    Parameters
-    ----------
-    K : Gram
-    dual : object
-        With vectors ``target`` (y), ``epsilon`` (ε >= 0), ``ridge`` (r >= 0), ``lower`` (l <= 0) and ``upper``
-        (u >= 0), one number for each row; bounds may be infinite where r > 0.
-    intercept : bool, default=False
-        Whether Σα = 0, the condition of an unpenalised b.
-    nu : float, default=None
-        ν in (0, 1]: Σ|α| must not exceed ν Σu, for a dual with l = −u, ε = 0 and r = 0. The multiplier of that
-        condition is ε, and α the solution of the dual with this ε; 0 where Σ|α| stays below.
-    tol : float, default=1e-3
-        Maximal KKT violation, with the meaning of libsvm's: the largest slope that falls minus the smallest that grows.
-        Without an intercept the largest slope of the wrong sign.
-    max_iter : int, default=None
-        Most steps.
-    time_budget : float, default=None
-        Seconds, the evaluation of K included as far as it can be interrupted.
-    start : array-like of shape (n,), default=None
-        α to start from; moved into the box and onto Σα = 0 if need be.
-    product : ndarray of shape (n,), default=None
-        K times ``start`` in float64, where it is known: if that is a solution, nothing else is evaluated.
-    exact : bool, default=True
-        Whether the gradient is computed afresh in float64 at the end. Without, violation and gap are those that the
-        stored K says, and a second call, with ``start`` and ``product``, makes them certain.
-    memory : float, default=None
-        Bytes that may be used; None is what the machine has.
-    callback : callable, default=None
-        Called after each round with {"iterations", "violation", "rounds"}; a true result ends the work.
+    ``dual`` has the vectors ``target`` (y), ``epsilon`` (ε >= 0), ``ridge`` (r >= 0), ``lower`` (l <= 0) and ``upper``
+    (u >= 0); bounds may be infinite where r > 0. With ν in (0, 1], for l = −u, ε = 0 and r = 0, Σ|α| must not exceed
+    ν Σu: the multiplier of that condition is ε, and α the solution of the dual with this ε; 0 where Σ|α| stays below.
 
-    Returns
-    -------
-    DualSolution
-
-    Examples
-    --------
-    >>> from collections import namedtuple
-    >>> import numpy as np
-    >>> from mercer.dual.working_set import solve
-    >>> from mercer.gram import DenseGram
-    >>> Dual = namedtuple("Dual", "target epsilon ridge lower upper")
-    >>> y, ones = np.array([1.0, 0.05, -1.0]), np.ones(3)
-    >>> found = solve(DenseGram.from_matrix(np.eye(3)), Dual(y, 0.1 * ones, 0 * ones, -ones, ones))
-    >>> found.alpha.round(6)
-    array([ 0.9,  0. , -0.9])
+    ``tol`` is libsvm's maximal KKT violation: the largest slope that falls minus the smallest that grows; without an
+    intercept the largest slope of the wrong sign. ``start`` is moved into the box and onto Σα = 0; ``product`` is K
+    times it in float64, where that is known: if it is a solution, nothing else is evaluated. Unless ``exact``,
+    violation and gap are those that the stored K says, and a second call, with ``start`` and ``product``, makes them
+    certain. The callback gets {"iterations", "violation", "rounds"} after each round; a true result ends the work.
     """
     if not tol > 0:
         raise ValueError(f"tol must be positive, got {tol}.")

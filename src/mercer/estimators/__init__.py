@@ -36,20 +36,13 @@ __all__ = [
 ]
 
 
+PLACES = {"GaussianProcessClassifier": "gpc", "GaussianProcessRegressor": "gp", "KernelMachine": "machine",
+          "SVR": "svm", "StackedKernels": "stacked", "TransformedTarget": "transformed",
+          "svr_path": "_svm_path"}  # fmt: skip
+
+
 def __getattr__(name):
     """Load an estimator when it is first asked for: ridge regression does not pay for the others."""
-    if name == "GaussianProcessRegressor":
-        return import_module("mercer.estimators.gp").GaussianProcessRegressor
-    if name == "GaussianProcessClassifier":
-        return import_module("mercer.estimators.gpc").GaussianProcessClassifier
-    if name == "KernelMachine":
-        return import_module("mercer.estimators.machine").KernelMachine
-    if name == "SVR":
-        return import_module("mercer.estimators.svm").SVR
-    if name == "StackedKernels":
-        return import_module("mercer.estimators.stacked").StackedKernels
-    if name == "TransformedTarget":
-        return import_module("mercer.estimators.transformed").TransformedTarget
-    if name == "svr_path":
-        return import_module("mercer.estimators._svm_path").svr_path
-    raise AttributeError(f"module 'mercer.estimators' has no attribute {name!r}")
+    if name not in PLACES:
+        raise AttributeError(f"module 'mercer.estimators' has no attribute {name!r}")
+    return getattr(import_module(f"mercer.estimators.{PLACES[name]}"), name)

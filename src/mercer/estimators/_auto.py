@@ -44,24 +44,9 @@ def _asked(estimator, clock):
 
 
 def proposed(estimator, X, y, weight, labels, clock, **options):
-    """The kernel for a loss that cannot compare kernels, as a fitted model chooses it that can: of labels, or numbers.
+    """The model, of labels or of numbers, that chooses a kernel for a loss that cannot compare kernels: by some rows.
 
-    Parameters
-    ----------
-    estimator : KernelEstimator
-        ``memory`` and ``random_state`` are read.
-    X, y, weight
-        Rows; of many rows some are drawn.
-    labels : bool
-        Whether y are labels.
-    clock : Clock
-        Of the whole fit.
-    **options
-        Of that model; without any it searches for a kernel by the evidence.
-
-    Returns
-    -------
-    GaussianProcessClassifier or KernelRidge
+    Without ``options`` of its own it searches for a kernel by the evidence. The clock is that of the whole fit.
     """
     from mercer.estimators.gpc import GaussianProcessClassifier  # both import this module
     from mercer.estimators.ridge import KernelRidge

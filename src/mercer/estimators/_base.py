@@ -155,21 +155,8 @@ def is_splitter(criterion):
 def as_rule(estimator, y=None, *, own=True, words=None):
     """The rule that an estimator chooses by, or None; what its ``criteria`` do not have is refused with the list.
 
-    Parameters
-    ----------
-    estimator : KernelEstimator
-        ``criterion``, ``criteria`` and ``random_state``, the seed of folds, are read.
-    y : ndarray, default=None
-        Targets of all rows, which a splitter may look at.
-    own : bool, default=True
-        Whether a rule written by the caller will do.
-    words : dict, default=None
-        {word: rule} where a word means another one than usual.
-
-    Returns
-    -------
-    Rule
-        Of a splitter, without y, one that stands for it in a plan.
+    A splitter may look at y; without y a rule stands for it, in a plan. ``own`` is whether a rule written by the caller
+    will do, ``words`` {word: rule} where a word means another one than usual.
     """
     criterion, can = estimator.chooses_by(), estimator.criteria
     folds = "kfold" in can
@@ -278,7 +265,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         trend = named_trend(self, ("constant", "linear", "a basis"))
         return make_trend(trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
 
-    def _set_trend(self, trend, b, flat):
+    def _set_trend(self, trend, b):
         """Keep b of the trend, of shape (q, t); returned is what is the same for every x."""
         self.trend_coef_ = b if trend is None else trend.natural(b)
         self._slopes = None if trend is None or trend.plain else (trend, b)
@@ -321,7 +308,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return f
 
 
-def latent_kernel(X, weight=None):
+def latent_kernel(X, weight):
     """1.0 · Matérn-3/2 with one length scale for each column of X, at the median distances: the prior of a process.
 
     The bounds of a length scale are those of the kernel, moved along where the columns are in other units.

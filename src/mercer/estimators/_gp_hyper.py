@@ -18,20 +18,7 @@ LEAST = 4  # draws of each chain
 
 
 class HyperPosterior:
-    """z = (log θ, log λ) ↦ the criterion and the prior, around what was learnt.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        With the θ that was learnt.
-    rows : Rows
-    lam : float
-        λ that was learnt.
-    criterion : Criterion
-    optimize : {"all", "lam", "kernel"}
-        What was learnt.
-    prior : callable, default=None
-    """
+    """z = (log θ, log λ) ↦ the criterion and the prior, around the kernel and λ that were learnt."""
 
     def __init__(self, kernel, rows, lam, criterion, optimize="all", prior=None):
         self.rows = rows

@@ -28,7 +28,7 @@ def prior_model(estimator, X):
     """(kernel, X, noise variance) of an estimator before a fit; it learns the columns of X."""
     if estimator.kernel is None or automatic(estimator.kernel):
         X = check_X(estimator, X, reset=True, kernel=Matern32())
-        kernel = latent_kernel(X)
+        kernel = latent_kernel(X, None)
     else:
         kernel = clone(as_kernel(estimator.kernel), safe=False)
         X = kernel.validate(check_X(estimator, X, reset=True, kernel=kernel))
@@ -133,26 +133,10 @@ def check_learnable(rows, noise, lam, optimize, variance):
 
 
 def learn(kernel, rows, given, criterion, solver, *, optimize, start, bounds, auto=None, clock=FOREVER, **options):
-    """The `SearchResult` with the kernel and λ that the criterion chooses; warned of.
+    """The `SearchResult` with the kernel and λ that the criterion chooses.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    rows : Rows
-    given : float or None
-        The noise that was given.
-    criterion : Criterion
-    solver : Solver
-    optimize : {"all", "lam", "kernel"}
-    start : float
-        The noise where nothing is learnt of it.
-    bounds : pair of float
-        Of the noise.
-    auto : estimator, default=None
-        If its kernel is "auto", this is searched for, where there is something to choose it by.
-    clock : Clock, default=FOREVER
-    **options
-        Of `mercer.selection.search.search_rows`.
+    ``given`` is the noise that was given, ``start`` where nothing is learnt of it. ``auto`` is an estimator: if its
+    kernel is "auto", this is searched for, where there is something to choose it by.
     """
     if auto is not None and automatic(auto.kernel) and searchable(rows):
         return searched(auto, rows, criterion.restrict(rows.used), solver, clock=clock).result()

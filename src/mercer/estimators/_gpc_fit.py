@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._warn import warn
 from mercer.estimators._auto import LEAST_ROWS, searched_classes
 from mercer.estimators._base import as_rule, automatic
-from mercer.estimators._labels import stratified_order
+from mercer.estimators._labels import as_signs, stratified_order
 from mercer.estimators.validation import seed_of
 from mercer.inference.classes import ClassModel
 from mercer.inference.likelihood import Binary
@@ -40,17 +40,7 @@ def plan_classes(model, n, d, classes, coupled, binding=True):
 
 
 def class_model(model, rows, classes, coupled):
-    """The model of the labels of some rows, whose numbers are their targets.
-
-    Parameters
-    ----------
-    model : GaussianProcessClassifier
-        Its parameters.
-    rows : Rows
-    classes : int
-    coupled : bool
-        Whether several classes are done by one softmax.
-    """
+    """The `ClassModel` of rows whose targets are numbers of classes; ``coupled`` is by one softmax."""
     link, y, known = LINKS[model.link](), rows.y[:, 0].astype(int), known_mean(model.trend)
     options = {
         "constant": link.constant_variance if model.trend == "constant" or model.trend is True else 0.0,
@@ -62,8 +52,7 @@ def class_model(model, rows, classes, coupled):
     if coupled:
         _check_softmax(model, classes, known)
         return ClassModel([Softmax(y, classes, rows.weight)], "softmax", **options)
-    T = np.where(y[:, None] == (np.arange(classes) if classes > 2 else [1]), 1.0, -1.0)
-    likelihoods = [Binary(link, t, rows.weight, 0.0 if known is None else known) for t in T.T]
+    likelihoods = [Binary(link, t, rows.weight, 0.0 if known is None else known) for t in as_signs(y, classes).T]
     return ClassModel(likelihoods, model.inference, **options)
 
 
@@ -105,16 +94,7 @@ def kernel_prior(prior, kernel, rows):
 
 
 def learnt(model, labels, kernels, rows):
-    """How the hyper-parameters of the greatest evidence were found, of several kernels those of the best; or None.
-
-    Parameters
-    ----------
-    model : GaussianProcessClassifier
-        Its parameters.
-    labels : ClassModel
-    kernels : list of Kernel
-    rows : Rows
-    """
+    """How the hyper-parameters of the greatest evidence were found, of several kernels those of the best; or None."""
     if as_rule(model, own=False) is None or not any(kernel.n_theta for kernel in kernels):
         return None
     seed = seed_of(model.random_state)
@@ -131,19 +111,7 @@ def learnt(model, labels, kernels, rows):
 
 
 def warn_of_fit(model, rows, infos, losses, coupled):
-    """Say what a fitted classifier is not to be trusted in.
-
-    Parameters
-    ----------
-    model : GaussianProcessClassifier
-    rows : Rows
-    infos : list of dict
-        Of the approximations.
-    losses : pair of float
-        Mean log loss of rows left out: by the model, and by the class frequencies.
-    coupled : bool
-        Whether several classes are done by one softmax.
-    """
+    """Say what a classifier is not to be trusted in; losses are of rows left out, by it and by class frequencies."""
     variances = np.asarray(model.kernel_.diag(rows.X), dtype=float)
     _warn_of_convergence(model, infos, float(np.max(rows.weights() * variances)))
     if model.selection_ is not None:

@@ -254,49 +254,35 @@ class LinearEstimator(KernelRegressor):
                 f"sample_weight must be one number, or one for each of the {len(X)} new rows; got shape "
                 f"{np.shape(sample_weight)}."
             )
-        if held:
-            return self._from_held_rows(X, coverage, normalise)
-        if method == "split":
-            return self._split(X, coverage, normalise, sample_weight, calibration)
-        if self._some_rows() is not None:
-            return self._from_some_rows(X, coverage, method, normalise)
-        options = {"folds": folds} if method == "cv+" else {}
-        found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
-        return found * self._rows.unit
+        if method in METHODS and self._some_rows() is None:
+            options = {"folds": folds} if method == "cv+" else {}
+            found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
+            return found * self._rows.unit
+        residuals, scale, new = self._scores(X, method, normalise, sample_weight, calibration)
+        f = self.predict(X)
+        return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new))
 
-    def _split(self, X, coverage, normalise, weight, calibration):
-        """Split conformal from rows set aside."""
-        f, residuals = self.predict(X), held_residuals(self, calibration)
-        scales = {}
-        if normalise:
-            held = self._new_rows(calibration[0])
-            scales = {"scale": self._deviation(held, None), "new_scale": self._deviation(X, weight)}
-        residuals = residuals.reshape(len(residuals), -1)
-        return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **scales))
-
-    def _from_some_rows(self, X, coverage, method, normalise):
-        """Conformal from the rows of an approximation that were left out one by one."""
+    def _scores(self, X, method, normalise, weight, calibration):
+        """(residuals, their scale, that at X): of rows set aside, held out, or left out in an approximation."""
         some = self._some_rows()
+        if method == "split" and calibration is None:
+            return some.split(X, normalise)
+        if method == "split":
+            residuals = held_residuals(self, calibration)
+            residuals = residuals.reshape(len(residuals), -1)
+            if not normalise:
+                return residuals, 1.0, 1.0
+            return residuals, self._deviation(self._new_rows(calibration[0]), None), self._deviation(X, weight)
         if method != "conformal" or not len(some.residuals):
             raise ValueError(
                 'in an approximation method is "conformal", from the rows left out in the fit, or "split".'
             )
-        scale, new = some.scales(X) if normalise else (1.0, 1.0)
-        f, options = self.predict(X), {"scale": scale, "new_scale": new}
-        ends = uncertainty.split(some.residuals * some.unit, f.reshape(len(f), -1), coverage, **options)
-        return self._shaped(ends)
+        return some.residuals * some.unit, *(some.scales(X) if normalise else (1.0, 1.0))
 
     def _calibrates(self, coverage):
         """Whether rows left out by neighbours or waves say how far a share of new targets reaches."""
         left = self.__dict__["neighbours_"].residuals if "neighbours_" in self.__dict__ else ()
         return 0 < coverage < 1 and (len(left) + 1) * (1.0 - coverage) >= 1.0
-
-    def _from_held_rows(self, X, coverage, normalise):
-        """Split conformal from the rows that a fit on landmarks has not seen."""
-        residuals, scale, new = self.__dict__["landmarks_"].split(X, normalise)
-        f, one = self.predict(X), self.dual_coef_.ndim == 1
-        ends = uncertainty.split(residuals, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new)
-        return ends[..., 0] if one else ends
 
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""

@@ -70,8 +70,12 @@ def number_labels(y, weight=None):
 def signs(y, weight):
     """(classes, Y, two): labels as ±1, one column for two classes (+1 is the second), else one for each of them."""
     classes, number = number_labels(y, weight)
-    two = len(classes) == 2
-    return classes, np.where(number[:, None] == ([1] if two else np.arange(len(classes))), 1.0, -1.0), two
+    return classes, as_signs(number, len(classes)), len(classes) == 2
+
+
+def as_signs(number, classes):
+    """Numbers of classes as ±1, of shape (n, 1) or (n, classes)."""
+    return np.where(number[:, None] == ([1] if classes == 2 else np.arange(classes)), 1.0, -1.0)
 
 
 def stratified_order(y, seed):

@@ -23,7 +23,9 @@ from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
 from mercer.solvers.plan_landmarks import affordable, plan_landmarks, preferred, stages
-from mercer.sources import Checkpoint, OutOfTime, Without, as_source
+from mercer.sources import OutOfTime, as_source
+from mercer.sources.changed import Without
+from mercer.sources.checkpoint import Checkpoint
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
 HELD = 9  # added to the seed of the rows that are held out
@@ -39,15 +41,7 @@ DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
 def landmark_plan(estimator, exact, n, d, targets, solves=False):
     """The `Plan` of a fit on landmarks; None where the exact one fits. Only for one that `approximates`.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With ``approximation``, ``memory``, ``time_budget`` and ``criterion``.
-    exact : callable
-        Return the exact `Plan`, without refusing anything.
-    n, d, targets : int
-    solves : bool, default=False
-        Whether all rows may be solved for afterwards.
+    ``exact`` returns the exact plan, without refusing anything; ``solves`` is whether all rows may be solved for after.
     """
     how, why, factors = estimator.approximation, "", 0 if estimator.chooses_by() is None else FACTORS
     options = {"memory": estimator.memory, "time_budget": estimator.time_budget}

@@ -13,7 +13,6 @@ from mercer.estimators import _large as large
 from mercer.estimators._gpc_fit import class_model, known_mean, learnt
 from mercer.estimators._labels import stratified_order
 from mercer.estimators._large_machine import LabelSigns, enough, said_enough
-from mercer.estimators._report import FitReport
 from mercer.gram import take
 from mercer.gram.landmarks import Landmarks
 from mercer.inference.links import LINKS
@@ -47,16 +46,7 @@ def plan_large(estimator, n, d, functions, exact):
 
 
 def fit_classes(estimator, rows, kernels):
-    """Fit by neighbours or on landmarks, and set everything that is learnt.
-
-    Parameters
-    ----------
-    estimator : GaussianProcessClassifier
-        With its classes and its plan.
-    rows : Rows
-        Whose targets are the numbers of the classes.
-    kernels : list of Kernel
-    """
+    """Fit a classifier that has its classes and its plan by neighbours or on landmarks, and set what is learnt."""
     classes, how = len(estimator.classes_), estimator.approximation
     how = Landmarks() if isinstance(how, str) else how
     way = (_OnLandmarks if isinstance(how, Landmarks) else _Near)(estimator, rows, how)
@@ -205,12 +195,8 @@ def _publish(estimator, rows, way, f):
     )
     if way.classes > 2 and estimator.multi_class == "softmax":
         said["words"] += " Each class is fitted against the rest: multi_class='softmax' is for exact fits."
-    estimator.fit_report_ = FitReport(
-        estimator=type(estimator).__name__, kernel=repr(f.kernel), inference=way.inference, link=f.link,
-        classes=way.classes, rows=rows.given, dropped_rows=rows.given - len(rows.used), merged_rows=rows.merged,
-        points=len(f.points), loo_log_loss=losses[0], frequency_log_loss=losses[1],
-        temperature=estimator.temperature_, reasons=list(estimator.plan_.reasons), approximation=said,
-    )  # fmt: skip
-    if estimator.selection_ is not None:
-        estimator.fit_report_["selection"] = estimator.selection_.to_dict()
+    report = {"kernel": repr(f.kernel), "inference": way.inference, "link": f.link, "classes": way.classes}
+    report |= {**rows.counts(), "points": len(f.points), "loo_log_loss": losses[0], "frequency_log_loss": losses[1]}
+    report |= {"temperature": estimator.temperature_, "reasons": list(estimator.plan_.reasons)}
+    estimator.fit_report_.update(report, approximation=said)
     estimator._posterior, estimator.n_iter_ = f, 1

@@ -8,7 +8,7 @@ from mercer._warn import warn
 from mercer.dual.columns import LossColumns
 from mercer.estimators import _large as large
 from mercer.estimators._base import conventions, named_trend
-from mercer.estimators._labels import number_labels
+from mercer.estimators._labels import as_signs, number_labels
 from mercer.estimators.validation import seed_of
 from mercer.gram import Rows
 from mercer.gram.landmarks import Landmarks, drawn
@@ -19,28 +19,22 @@ from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
 from mercer.primal.squared import fit_squared
 from mercer.selection.result import reporter
-from mercer.sources import Arrays, Recoded, distinct
+from mercer.sources import Arrays
+from mercer.sources.changed import Recoded, distinct
 
 SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
 CHOOSING = 0.3  # of the time, for choosing on them, and of the rest for finding out how many landmarks are enough
 
 
 class LabelSigns:
-    """Labels as columns of ±1: one for two classes, else one for each.
-
-    Parameters
-    ----------
-    classes : ndarray
-        The labels, as numbers, ascending.
-    """
+    """Labels, numbers of the ascending ``classes``, as columns of ±1; it travels to whoever reads them."""
 
     def __init__(self, classes):
         self.classes, self.t = classes, 1 if len(classes) == 2 else len(classes)
 
     def __call__(self, y):
         """Return the columns of some labels."""
-        own = [1] if self.t == 1 else np.arange(self.t)
-        return np.where(np.searchsorted(self.classes, y[:, :1]) == own, 1.0, -1.0)
+        return as_signs(np.searchsorted(self.classes, y[:, 0]), len(self.classes))
 
 
 def read_machine(estimator, loss, X, y, sample_weight):
@@ -59,20 +53,9 @@ def read_machine(estimator, loss, X, y, sample_weight):
 
 
 def fit_machine(estimator, source, kernels, flat, loss, rule):
-    """Fit on landmarks, and set everything that is learnt.
+    """Fit a machine that has its plan on landmarks, and set what is learnt; y of the source are columns of the loss.
 
-    Parameters
-    ----------
-    estimator : KernelMachine
-        With its plan.
-    source : Source
-        y as the columns of the loss.
-    kernels : list of Kernel
-    flat : bool
-        Whether there is one column only.
-    loss : Loss
-    rule : criterion or None
-        What chooses λ and the kernel, on a subset of the rows.
+    ``rule`` chooses λ and the kernel on a subset of the rows.
     """
     how = estimator.approximation
     if isinstance(how, Landmarks) and (how.held or how.checkpoint is not None):

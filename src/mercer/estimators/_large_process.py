@@ -79,22 +79,9 @@ def plan_read(estimator, source):
 
 
 def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
-    """Fit on landmarks, and set everything that is learnt.
+    """Fit a process that has its plan on landmarks, and set everything that is learnt.
 
-    Parameters
-    ----------
-    estimator : GaussianProcessRegressor
-        With its plan.
-    source : Source
-    trend : callable or None
-    kernel : Kernel
-    lam : float
-        Noise variance: the value, or where a search starts.
-    criterion : Criterion or None
-    learn : callable
-        learn(kernel, rows, λ) returns the kernel and λ that the criterion chooses on some rows.
-    flat : bool
-        Whether y is one column.
+    ``learn(kernels, rows, λ)`` returns the kernel and λ that the criterion chooses on some rows.
     """
     some = source.take(some_rows(estimator, source))
     centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
@@ -102,7 +89,7 @@ def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
     rule = None
     if criterion is not None:
         some = some if task.source is source else task.source.take(some_rows(estimator, source))
-        kernel, lam = learn(kernel, Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
+        kernel, lam = learn([kernel], Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
         rule = None if estimator.optimize == "kernel" else "density"
         if estimator.optimize != "lam" and source.n > large.SUBSET:
             if max(task.sizes) <= large.TRIED and task.clock.fits(WORTH):

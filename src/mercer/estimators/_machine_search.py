@@ -35,23 +35,12 @@ class Found(NamedTuple):
 class LamPath:
     """The criterion as a function of λ for one kernel; every evaluation starts from the one before.
 
-    Parameters
-    ----------
-    criterion : LOO, KFold or cross-validation splitter
-    kernel : Kernel
-    rows : Rows
-    columns : LossColumns
-    target : ndarray of shape (n_given,)
-        What a splitter sees.
-    seed : int
-        Of the folds.
-    times : float, default=1.0
-        How many rows each of these stands for: λ of all rows is so many times λ of these.
+    A splitter sees ``target``, of all rows given. λ of all rows is ``times`` that of these, which are some of them.
     """
 
-    def __init__(self, criterion, kernel, rows, columns, target, seed, times=1.0):
+    def __init__(self, criterion, kernel, rows, columns, target, times):
         self.criterion, self.kernel, self.rows, self.columns = criterion, kernel, rows, columns
-        self.target, self.seed, self.times = target, seed, times
+        self.target, self.times = target, times
         self.clock, self.report, self.first = FOREVER, None, True
         self.values, self.kept, self.history, self.status, self.failed, self.warned = {}, {}, [], "ok", 0, []
         self.K, self.loo = columns.gram(kernel, rows.X), not is_splitter(criterion) and criterion.word == "loo"
@@ -145,32 +134,17 @@ class LamPath:
 
 
 def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None, unasked=False):
-    """The kernel and λ with the smallest criterion.
+    """`Found`: the kernel and λ with the smallest criterion; ``lam`` is the middle of those that are tried, or all.
 
-    Parameters
-    ----------
-    criterion, rows, columns, target, seed
-        See `LamPath`; `fold_rule` gives the criterion.
-    kernels : list of Kernel
-    lam : float or array-like
-        The middle of the λ that are tried, or all of them.
-    clock : Clock
-        Of the whole fit.
-    report : callable, default=None
-        Gets each evaluation; a true answer stops the search.
-    unasked : bool, default=False
-        Whether λ = 1 will do where there is nothing to choose by.
-
-    Returns
-    -------
-    Found
+    `fold_rule` gives the criterion. ``report`` gets each evaluation, and a true answer stops the search; ``unasked`` is
+    whether λ = 1 will do where there is nothing to choose by. The clock is that of the whole fit.
     """
     began, found = time.perf_counter(), []
     problem = _affordable(criterion, kernels, rows, columns, lam, target, seed, clock.part(SHARE))
     if not is_splitter(criterion) and criterion.word == "loo":
         refuse_left_out(problem[2])
     for i, kernel in enumerate(kernels):
-        search = LamPath(problem[0], kernel, *problem[1:3], target, seed, problem[3])
+        search = LamPath(problem[0], kernel, *problem[1:3], target, problem[3])
         search.clock = clock.part(SHARE / (len(kernels) - i))
         search.report, search.first = report, not found
         one = _one(search, lam)
@@ -211,7 +185,7 @@ def _affordable(criterion, kernels, rows, columns, lam, target, seed, clock):
         return rule, part, less, rows.total / part.total
 
     problem = some(PILOT)
-    pilot = LamPath(problem[0], kernels[0], *problem[1:3], target, seed, problem[3])
+    pilot = LamPath(problem[0], kernels[0], *problem[1:3], target, problem[3])
     began = clock.seconds
     pilot.path([lams[len(lams) // 2]])
     took, count = clock.seconds - began, len(kernels) * (len(lams) + EXTRA)
@@ -228,19 +202,7 @@ def fold_rule(estimator):
 
 
 def left_out_decision(kernel, X, K, columns, found, lam):
-    """f₋ᵢ(xᵢ) of every row and column, of shape (n, t).
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : collection
-    K : Gram
-        Of the kernel on X.
-    columns : Columns
-    found : sequence of (alpha, b, f, …)
-        The solution of each column.
-    lam : float
-    """
+    """f₋ᵢ(xᵢ) of every row and column, of shape (n, t), from the solution (α, b, f, …) of each column."""
     out, c, intercept = np.empty((len(columns.weight), len(found))), columns.weight / (2.0 * lam), columns.intercept
     for j, ((loss, y), (alpha, _, f, *_)) in enumerate(zip(columns.pairs, found, strict=True)):
         if loss.smooth:

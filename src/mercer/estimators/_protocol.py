@@ -5,6 +5,7 @@
 
 import copy
 from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -62,6 +63,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         The target of each training row, where the model remembers.
     quantile_levels_ : ndarray or None
         Where ``predict`` has a column for each of several quantiles, their levels.
+    left_out_density_ : float or None
+        Of a mixture: the mean log density of the rows, each under the model without it.
 
     Examples
     --------
@@ -88,7 +91,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = Unless(None)
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = Unless(None)
     regularization_ = fit_report_ = Unless({})
 
     time_budget = criterion = None
@@ -104,6 +107,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     learns_lengths = True  # whether a criterion chooses the free hyper-parameters of the kernel, not only among kernels
     merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
     remade: tuple = ()  # names of attributes that can be computed again: left out of copies and pickles
+    _left_out_rows: Callable[[], RowsLeftOut]  # a method of those whose ``leaves_out`` is not None
 
     @classmethod
     def _get_param_names(cls):
@@ -270,18 +274,14 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         array([0., 0.])
         """
         check_is_fitted(self)
-        if X is None:
-            if self.leaves_out is None:
-                raise ValueError(
-                    f"{type(self).__name__} does not keep its rows; give them: left_out(X, y) fits without some."
-                )
+        if X is None and self.leaves_out is not None:
             return self._left_out_rows()
+        if X is None:
+            raise ValueError(
+                f"{type(self).__name__} does not keep its rows; give them: left_out(X, y) fits without some."
+            )
         weight = self.row_weight_ if sample_weight is None else np.asarray(sample_weight, dtype=float)
         return refitted(self, X, y, None if weight is None or np.all(weight == 1.0) else weight)
-
-    def _left_out_rows(self) -> RowsLeftOut:
-        """The `RowsLeftOut` of a model that keeps what it needs for it."""
-        raise NotImplementedError
 
     @cached_property
     def loo_residuals_(self):
@@ -343,6 +343,11 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         residuals = residuals.reshape(len(residuals), -1)
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
+
+    def _normals(self, X):
+        """(means, deviations, weights) of the normals that a new y is a mixture of: one, unless a mixture says more."""
+        mean, std = self.predict(X, return_std=True, noisy=True)
+        return mean[None], std[None], np.ones(1)
 
     def for_noise(self, sigma, n, lam):
         """Return a clone that fits noise of this deviation in n rows: the width of a tube, or of a bend; λ of ridge."""

@@ -7,6 +7,7 @@ import numpy as np
 from mercer._clock import Clock
 from mercer.dual.working_set import hold
 from mercer.estimators.svm_fit import fit_target, warm
+from mercer.estimators.validation import check_weight
 from mercer.gram import TiledGram, apply, take
 from mercer.kernels import as_kernel
 
@@ -109,9 +110,7 @@ def svr_path(
     y = np.asarray(y, dtype=float)
     if y.shape != (len(X),) or not np.isfinite(y).all():
         raise ValueError(f"y must be finite, of shape ({len(X)},); got shape {y.shape}.")
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if weight.shape != y.shape or not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        raise ValueError("sample_weight must be finite and >= 0, one number for each row, and not all 0.")
+    weight = check_weight(np.ones(len(y)) if sample_weight is None else sample_weight, len(y))
     Cs, epsilons = np.sort(np.asarray(Cs, dtype=float)), np.sort(np.asarray(epsilons, dtype=float))[::-1]
     if not (Cs.size and epsilons.size and (Cs > 0).all() and np.isfinite(Cs).all() and (epsilons >= 0).all()):
         raise ValueError("Cs must be positive and finite, epsilons >= 0, at least one of each.")

@@ -220,7 +220,6 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
         """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
         learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
-        kernels = kernels if isinstance(kernels, list) else [kernels]
         options = {"starts": self.starts, "random_state": seed_of(self.random_state)}
         options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
         given, found = None if self.noise is None else lam, []
@@ -243,7 +242,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Set what every posterior knows that keeps its rows."""
         self.kernel_, self.lam_, self.points_ = f.kernel, f.lam, f.rows.X
         self.noise_ = f.rows.to_rows(f.lam / f.rows.row_weight) if precisions else f.lam
-        plain = self._set_trend(f.rows.trend, f.b, flat)
+        plain = self._set_trend(f.rows.trend, f.b)
         if plain.size:
             self.intercept_ = float(plain[0]) if flat else plain
         self.trend_centre_ = None if f.rows.trend is None else f.rows.trend.centre

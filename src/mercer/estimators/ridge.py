@@ -192,17 +192,13 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
         options |= {"time_budget": self.time_budget, "lam_alone": self.optimize == "lam"}
         options["arrays"] = 2 if rule is None else max(2, rule.arrays)  # two of the rows left out, after any search
+        exact = partial(choose, self.solver, n, d, **options)
         able = self.solver == "auto" and (rule is None or rule.on_landmarks)
         if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
-            exact = partial(self._exact, n, d, **options)
             found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets, solves=True)
             if found is not None:
                 return None, found
-        return self._exact(n, d, binding=binding, **options)
-
-    def _exact(self, n, d, **options):
-        """(solver, plan) without landmarks."""
-        return choose(self.solver, n, d, **options)
+        return exact(binding=binding)
 
     def _fit_source(self, X, y, sample_weight):
         """Fit what is read, on landmarks."""
@@ -311,7 +307,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
                 self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
             info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
         unit, self._rows = rows.unit, rows
-        plain = self._set_trend(rows.trend, b * unit, flat)
+        plain = self._set_trend(rows.trend, b * unit)
         self._set_model(kernel, rows.X, rows.scaled(beta) * unit, plain, flat)
         self.lam_ = lam
         self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit

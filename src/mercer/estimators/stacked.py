@@ -2,21 +2,19 @@
 
 import itertools
 from dataclasses import replace
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
 from mercer._warn import repeat, warn
 from mercer.estimators._auto import LEAST_ROWS, SECONDS, searchable, searched
-from mercer.estimators._base import automatic, check_kernel, conventions
+from mercer.estimators._base import COUNT, automatic, check_kernel, constraints, conventions
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.estimators.validation import check_weight, check_X_y
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
 from mercer.inference.moments import Part
@@ -111,16 +109,6 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     (True, (3, 2))
     """
 
-    _parameter_constraints = {
-        "kernel": [StrOptions({"auto"}), list, tuple],
-        "lam": ["array-like", None],
-        "weights": ["array-like", None],
-        "n_models": [Interval(Integral, 1, None, closed="left")],
-        "criterion": "no_validation",
-        "memory": [Interval(Real, 0, None, closed="neither"), None],
-        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     state_fields = {
         **KernelEstimator.state_fields,
         "kernel_": Kernel,
@@ -140,15 +128,15 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     def __init__(
         self, kernel="auto", lam=None, *, weights=None, n_models=6, criterion="evidence", memory=None, time_budget=None,
         random_state=0,
-    ):  # fmt: skip
-        self.kernel = kernel
-        self.lam = lam
-        self.weights = weights
-        self.n_models = n_models
-        self.criterion = criterion
-        self.memory = memory
-        self.time_budget = time_budget
-        self.random_state = random_state
+    ): ...  # fmt: skip
+
+    _parameter_constraints = constraints(
+        __init__,
+        kernel=[StrOptions({"auto"}), list, tuple],
+        lam=["array-like", None],
+        weights=["array-like", None],
+        n_models=[COUNT],
+    )
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -268,13 +256,10 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
         self.regularization_ = conventions(self.lam_, rows.total)
         self.rkhs_norm_ = float(np.average([part.norm[0] for part in self._stack.posteriors], weights=self.weights_))
-        said = {"estimator": type(self).__name__, "kernel": repr(self.kernel_), "lam": self.lam_, "rows": rows.given}
-        said |= {"dropped_rows": rows.given - len(rows.used), "merged_rows": rows.merged, "points": rows.n}
+        said = {"kernel": repr(self.kernel_), "lam": self.lam_, **rows.counts()}
         said |= {"kernels": dict(zip(map(repr, self.kernels_), self.weights_.tolist(), strict=True))}
         said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes}
-        self.fit_report_ = FitReport(said)
-        if self.selection_ is not None:
-            self.fit_report_["selection"] = self.selection_.to_dict()
+        self.fit_report_.update(said)
 
     def _learnt(self, rows):
         return {"kernel": self.kernels_, "lam": self.lams_, "weights": self.scale_weights_.tolist()}
@@ -286,7 +271,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     # ---------------------------------------------------------------------- at new inputs
     def _new_rows(self, X):
         check_is_fitted(self)
-        return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
+        return super()._new_rows(X)
 
     def predict(self, X, return_std=False, return_cov=False, noisy=False):
         """Σₖ wₖ mₖ(x), and on request the standard deviation or the covariance of the mixture.
@@ -359,6 +344,9 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         -------
         ndarray of shape (k, m), ndarray of shape (k, m), ndarray of shape (k,)
         """
+        return self._normals(X)
+
+    def _normals(self, X):
         return self._stack.normals(self._new_rows(X))
 
     def predict_interval(self, X, coverage=0.9, *, method="mixture", calibration=None):

@@ -37,6 +37,12 @@ class Target(ABC):
         """Whether y is where targets can be: elsewhere their density is 0."""
         return np.ones(np.shape(y), dtype=bool)
 
+    def moments(self, mean, std, errors):
+        """(E y, its standard deviation): z normal around ``mean`` with ``std``; where that is None, by ``errors()``."""
+        if std is None:
+            return self.back(mean[:, None] + errors()).mean(axis=1), None
+        return self.mean(mean, std), np.sqrt(self.variance(mean, std))
+
     def mean(self, mean, std):
         """E g⁻¹(z) for z ~ N(mean, std²), by quadrature: of a transform that is not linear not g⁻¹(mean)."""
         z = mean[:, None] + std[:, None] * NODES
@@ -79,11 +85,8 @@ class PlainTarget(Target):
     def back(self, z):
         return z
 
-    def mean(self, mean, std):
-        return mean
-
-    def variance(self, mean, std):
-        return std**2
+    def moments(self, mean, std, errors):
+        return mean, std
 
 
 class LogTarget(Target):

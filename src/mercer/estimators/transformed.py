@@ -9,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
+from mercer.estimators._base import constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
-from mercer.estimators.stacked import StackedKernels
-from mercer.estimators.targets import KINDS, PlainTarget, Target
+from mercer.estimators.targets import KINDS, Target
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotEnoughTime
 from mercer.inference.stacking import log_density_of, quantiles_of
@@ -61,13 +61,12 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
     ('log', True)
     """
 
-    _parameter_constraints = {"estimator": [KernelEstimator, None], "target": [str, Target, None]}
     state_fields = {**KernelEstimator.state_fields, "kernel_": Kernel, "model_": KernelEstimator, "target_": Target}
     interval_method = "mapped"
 
-    def __init__(self, estimator=None, target="auto"):
-        self.estimator = estimator
-        self.target = target
+    def __init__(self, estimator=None, target="auto"): ...
+
+    _parameter_constraints = constraints(__init__, estimator=[KernelEstimator, None], target=[str, Target, None])
 
     def _inner(self):
         """The estimator, or the default."""
@@ -187,7 +186,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
 
     def _density(self, model, target, y, weight):
         """Σ w log p(yᵢ) without row i: that of a mixture, or normal around the left-out prediction of z; and log g′."""
-        if isinstance(model, StackedKernels):
+        if model.left_out_density_ is not None:
             return float(weight.sum() * model.left_out_density_ + np.sum(weight * target.log_slope(y)))
         if model.leaves_out is None:  # an approximation leaves out some rows, the same for every target
             e, std = model.loo_residuals_, None
@@ -235,14 +234,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
     # ---------------------------------------------------------------------- at new inputs
     def _mapped(self, mean, std):
         """E y and its standard deviation: z normal around ``mean`` with ``std``, or spread as left-out residuals."""
-        if isinstance(self.target_, PlainTarget):
-            return mean, std
-        if std is not None:
-            found = self.target_.mean(mean, std), np.sqrt(self.target_.variance(mean, std))
-        else:
-            e = self._errors()
-            y = self.target_.back(mean[:, None] + e[None, :])
-            found = y.mean(axis=1), None
+        found = self.target_.moments(mean, std, self._errors)
         if not np.isfinite(found[0]).all():
             warn(
                 f"the mean of y is infinite or not known at {int(np.sum(~np.isfinite(found[0])))} inputs, where "
@@ -323,7 +315,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         y = np.asarray(y, dtype=float)
         inside = self.target_.inside(y)
         seen = np.where(inside, y, self.target_.back(np.zeros(1)))
-        density = log_density_of(self.target_.forward(seen), *self._normals(X)) + self.target_.log_slope(seen)
+        density = log_density_of(self.target_.forward(seen), *self.model_._normals(X)) + self.target_.log_slope(seen)
         return np.where(inside, density, -np.inf)
 
     def quantile(self, X, levels):
@@ -336,14 +328,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
             Between 0 and 1.
         """
         check_is_fitted(self)
-        return self.target_.back(quantiles_of(levels, *self._normals(X)))
-
-    def _normals(self, X):
-        """(means, standard deviations, weights) of the normals that a new z is a mixture of."""
-        if isinstance(self.model_, StackedKernels):
-            return self.model_.normals(X)
-        mean, std = self.model_.predict(X, return_std=True, noisy=True)
-        return mean[None], std[None], np.ones(1)
+        return self.target_.back(quantiles_of(levels, *self.model_._normals(X)))
 
     def _left_out_rows(self):
         left = self.model_.left_out()

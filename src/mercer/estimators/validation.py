@@ -17,15 +17,7 @@ WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
 def check_X(estimator, X, *, reset, kernel):
     """Return X as the kernel reads it: a float64 array, checked, or the objects themselves.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets ``n_features_in_`` and ``feature_names_in_`` when ``reset``.
-    X : collection
-    reset : bool
-        Whether this is a fit.
-    kernel : Kernel
-        ``domain`` says whether rows are vectors.
+    In a fit (``reset``) the estimator gets ``n_features_in_`` and ``feature_names_in_``.
     """
     given, X = X, X if isinstance(X, np.ndarray) else readable(X)
     if kernel.named_columns():

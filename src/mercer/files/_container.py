@@ -94,17 +94,8 @@ def read_header(path):
         return _header(path, file)
 
 
-def read(path, verify=True, mapped=None):
-    """(header, {name: array}) of the file at a path.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-    verify : bool
-        Whether the digest of the arrays is checked; that of the header always is.
-    mapped : bool or None
-        Whether arrays lie on a private map of the file; None is yes from 16 MiB on.
-    """
+def read(path, verify, mapped):
+    """(header, {name: array}) of the file at a path; see `mercer.files.load`."""
     with _opened(path) as file:
         header, arrays, start, size = _header(path, file)
         if mapped if mapped is not None else size >= MAPPED:

@@ -24,16 +24,7 @@ FLOATS = {text: float(text) for text in ("nan", "inf", "-inf")}
 
 
 class Decoder:
-    """Makes the objects of one file, one after the other.
-
-    Parameters
-    ----------
-    objects : list
-        Of [class name, version, {name: value}], or [expression] of a kernel.
-    arrays : dict of ndarray
-    names : dict
-        What the user hands over by name.
-    """
+    """Makes the objects of one file, [class name, version, {name: value}] or [expression], one after the other."""
 
     def __init__(self, objects, arrays, names):
         self.arrays, self.names = arrays, names

@@ -78,13 +78,7 @@ LONGEST_TEXT = 2000  # characters of a kernel as an expression
 
 
 class Encoder:
-    """Collects the objects and arrays of one model.
-
-    Parameters
-    ----------
-    names : dict
-        {name: object or class} that the file refers to by name.
-    """
+    """Collects the objects and arrays of one model; ``names`` are those that the file refers to by name."""
 
     def __init__(self, names=None):
         self.names = dict(names or {})

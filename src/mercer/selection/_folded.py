@@ -55,7 +55,7 @@ class Run:
         X = _safe_split(fitted, self.X, self.y, test, train)[0]
         return np.asarray(fitted.predict(X, return_std=True, noisy=True)[1])
 
-    def plain(self, model, whole, train, test, score):
+    def plain(self, whole, train, test, score):
         """The score of what was chosen on all rows; the nested one where nothing is chosen, NaN if it is not known."""
         if ours(_last(whole)) and _last(whole).selection_ is None:
             return score

@@ -100,6 +100,9 @@ class Rule(BaseEstimator, ABC):
     def choose(self, path):
         """Return the `Choice` of λ on a `Path`; nothing is warned of here, the choice carries it."""
 
+    def _choice(self, lam, status, message, value=np.nan):
+        return Choice(float(lam), status, message, float(value), self.name)
+
     def extras(self, rows):
         """What ``value`` is given of `Rows` beside y and the weights, by name."""
         return {"spread": rows.spread} if self.merges and rows.spread.any() else {}
@@ -211,9 +214,6 @@ class Criterion(Rule):
             return self._choice(np.exp(found.x), OK, "", found.fun)
         return self._choice(path.lams[i], OK, "", best)
 
-    def _choice(self, lam, status, message, value=np.nan):
-        return Choice(float(lam), status, message, float(value), self.name)
-
 
 class SmoothCriterion(Criterion):
     """C and W = ∂C/∂K̃, so that ∂C/∂log θ = K.grad(W). A subclass writes ``value`` and ``value_and_adjoint``.
@@ -253,14 +253,7 @@ class SmoothCriterion(Criterion):
 def pull(Kinv, alpha, g_alpha, g_s):
     """W = −½[(P g_α)αᵀ + α(P g_α)ᵀ] − P diag(g_s) P for C(α, s) with α = P y, s = diag P, as dP = −P dK̃ P.
 
-    Parameters
-    ----------
-    Kinv : Inverse
-        P; its ``dense()`` is asked for once, last, and overwritten.
-    alpha, g_alpha : ndarray of shape (n, t)
-        α and ∂C/∂α.
-    g_s : ndarray of shape (n,)
-        ∂C/∂s.
+    The ``dense()`` of P is asked for once, last, and overwritten.
     """
     p = Kinv @ g_alpha
     W = sandwich(Kinv.dense(), -np.asarray(g_s))

@@ -1,5 +1,7 @@
 """K-fold cross-validation without a refit: all the held-out residuals of a block from one inverse."""
 
+from abc import abstractmethod
+
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
@@ -32,9 +34,9 @@ class _Folds(SmoothCriterion):
     costly = True  # n³/k operations for each λ of a path
     needs = frozenset()
 
+    @abstractmethod
     def folds(self, n):
         """Return [rows of fold 1, rows of fold 2, …]."""
-        raise TypeError(f"{type(self).__name__} must define folds(n).")
 
     def residuals(self, Kinv, y):
         """Return (n, t): the residual of each row under the model fitted without its fold, times √w where scaled."""
@@ -202,9 +204,7 @@ class FoldDensity(SmoothCriterion):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def folds(self, n):
-        """Return the k index arrays of n rows."""
-        return KFold(self.n_splits, self.shuffle, self.random_state).folds(n)
+    folds = KFold.folds
 
     def value(self, Kinv, y, weight=None):
         return self._parts(Kinv, Kinv @ rows_of(y), weight)[0]

@@ -65,19 +65,19 @@ def quietly(function, *args, **kwargs):
         return function(*args, **kwargs)
 
 
-def fair_folds(y, labels, count=FOLDS, seed=0):
+def fair_folds(y, labels):
     """[(train, test), …]: each class in all of them; a row alone in its class is never left out."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     n = len(y)
     if not labels:
-        return list(KFold(min(count, n), shuffle=True, random_state=seed).split(np.zeros(n)))
+        return list(KFold(min(FOLDS, n), shuffle=True, random_state=0).split(np.zeros(n)))
     _, code, counts = np.unique(y, return_inverse=True, return_counts=True)
     several, alone = np.flatnonzero(counts[code] > 1), np.flatnonzero(counts[code] == 1)
     if not len(several):
         return []
-    count = min(count, int(counts[counts > 1].min()))
-    split = StratifiedKFold(count, shuffle=True, random_state=seed).split(several, y[several])
+    count = min(FOLDS, int(counts[counts > 1].min()))
+    split = StratifiedKFold(count, shuffle=True, random_state=0).split(several, y[several])
     return [(np.union1d(several[train], alone), several[test]) for train, test in split]
 
 
@@ -94,20 +94,7 @@ def new_part(model, X, y, test, train):
 
 
 def refitted(model, X, y, weight=None):
-    """`RowsLeftOut` by fits at the kernel and λ of a fitted model: without each row up to 60, else without a fifth.
-
-    Parameters
-    ----------
-    model : KernelEstimator
-        Fitted; ``frozen`` is what is fitted again.
-    X, y
-        The rows of its fit.
-    weight : ndarray of shape (n,), default=None
-
-    Returns
-    -------
-    RowsLeftOut
-    """
+    """`RowsLeftOut` by fits at the kernel and λ of a fitted model: without each row up to 60, else without a fifth."""
     y, labels = np.asarray(y), is_classifier(model)
     n = len(y)
     if not labels and n <= FEW:
@@ -184,15 +171,7 @@ def judged(values):
 
 
 def measure(y, predicted, labels, weight=None):
-    """{"score", "error", "rmse", "mae"}: R² or accuracy over the rows with a prediction, its standard error, and sizes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.selection.judging import measure
-    >>> measure(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, np.nan]), False)["rmse"]
-    0.0
-    """
+    """{"score", "error", "rmse", "mae"}: R² or accuracy of the rows with a prediction, its standard error, sizes."""
     known = np.flatnonzero(judged(predicted))
     y, predicted, weight = y[known], predicted[known], part(weight, known)
     if labels:

@@ -113,7 +113,7 @@ def nested_cv(
             break
         part = run.fit(model, train, share)
         score, predicted = run.judge(part, train, test)
-        plain = run.plain(model, whole, train, test, score) if optimism else np.nan
+        plain = run.plain(whole, train, test, score) if optimism else np.nan
         stated = run.probabilities(part, whole, train, test), run.deviations(part, train, test)
         found.append((score, plain, choice_of(part), predicted, *stated))
         for one in _simple(part, given, y, train, test, weight, labels) if baselines else ():

@@ -13,31 +13,8 @@ def noise_level(kernel, X, y, weight=None):
     """δ² = the variance within groups of equal inputs, if it has 30 degrees of freedom, else ½ mean (yᵢ − y_nn(i))².
 
     A row of weight w has the variance δ²/w. Neighbours are near in the distance of the kernel, k(x, x) + k(z, z)
-    − 2k(x, z), so that objects have them too. Their estimate counts the slope of the function as noise.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : collection of n inputs
-    y : ndarray of shape (n, t)
-    weight : ndarray of shape (n,), default=None
-
-    Returns
-    -------
-    delta : float
-        Standard deviation of the noise, over all targets.
-    how : str
-        "duplicates" or "neighbours".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.selection.noise import noise_level
-    >>> X = np.repeat(np.arange(40.0), 2)[:, None]
-    >>> delta, how = noise_level(Gaussian(), X, np.tile([[0.0], [2.0]], (40, 1)))
-    >>> round(delta, 3), how
-    (1.414, 'duplicates')
+    − 2k(x, z), so that objects have them too. Their estimate counts the slope of the function as noise. Returned are δ,
+    over all targets, and "duplicates" or "neighbours".
     """
     n, t = y.shape
     w = np.ones(n) if weight is None else weight

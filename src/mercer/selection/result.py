@@ -163,14 +163,7 @@ def by_value(result):
 
 
 def comparable(found, histories):
-    """Those that came as far as any: a sum over fewer rows is smaller, and a search that was cut short there would win.
-
-    Parameters
-    ----------
-    found : list of SearchResult
-    histories : list of list of dict
-        The evaluations of each.
-    """
+    """Those that came as far as any: a sum over fewer rows is smaller, and a search cut short there would win."""
     rows = [max((one.get("n", 0) for one in history if isfinite(one["value"])), default=0) for history in histories]
     return [one for one, n in zip(found, rows, strict=True) if one.status not in CUT or n == max(rows)]
 
@@ -256,17 +249,16 @@ def begin(estimator, X, y, *, steps=0):
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
 
-def reporter(estimator, callback=None):
+def reporter(estimator):
     """Return what a search calls with the dict of each evaluation; true asks it to stop. None if nobody listens."""
     context = getattr(estimator, "_callback_fit_ctx", None)
     if context is None:
-        return callback
+        return None
 
     def report(entry):
         task = context.subcontext(task_name="evaluation")
         task.call_on_fit_task_begin(estimator=estimator)
-        stop = task.call_on_fit_task_end(estimator=estimator)
-        return bool(callback is not None and callback(entry)) or stop
+        return task.call_on_fit_task_end(estimator=estimator)
 
     return report
 

@@ -10,15 +10,7 @@ SHARE = 0.25  # of the free memory that stored matrices may take
 
 
 class RowKernel(Kernel):
-    """k(i, j) = Kᵢⱼ for rows given by their number: K of all the rows is evaluated once, and a fold reads its block.
-
-    Parameters
-    ----------
-    source : Kernel
-        The kernel that K is of; its hyper-parameters are fixed here.
-    matrix : ndarray of shape (n, n)
-        K, all values of the kernel.
-    """
+    """k(i, j) = Kᵢⱼ for rows by their number: K of ``source`` on all rows is made once, and a fold reads its block."""
 
     domain = "objects"
 

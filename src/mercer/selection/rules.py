@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from mercer.selection._corner import prune
-from mercer.selection.base import OK, Choice, Rule, with_rows
+from mercer.selection.base import OK, Rule, with_rows
 from mercer.selection.noise import noise_level
 
 CLOSE = 0.8  # a second corner this near in curvature to the first makes the choice ambiguous
@@ -90,9 +90,6 @@ class LCurve(Rule):
         message = f"{why}; {what}, lam = {path.lams[i]:.3g}, is taken. Look at the curve, or use LOO, GCV or Evidence."
         return self._choice(path.lams[i], status, message, float(self.curvature(path, path.lams[i])[0]))
 
-    def _choice(self, lam, status, message, value=np.nan):
-        return Choice(float(lam), status, message, float(value), self.name)
-
 
 class Discrepancy(Rule):
     """λ with ‖√w(y − f)‖² = τ² n δ²: Morozov's discrepancy principle, the residual as large as the noise.
@@ -165,9 +162,6 @@ class Discrepancy(Rule):
             raise ValueError("Discrepancy needs a noise level for a plain matrix: give Discrepancy(noise=...).")
         delta, how = noise_level(path.kernel, path.X, path.y, path.weight)
         return delta, f"from {how}"
-
-    def _choice(self, lam, status, message, value=np.nan):
-        return Choice(float(lam), status, message, float(value), self.name)
 
 
 def _newton(e, c2, floor, goal):

@@ -144,7 +144,7 @@ class Source(ABC):
             row -= rows
         raise IndexError(f"row {row} is beyond the last of {self.n}.")
 
-    def checked(self, start, X, y, weight, part=None):
+    def checked(self, start, X, y, weight):
         """`Block` of rows that are finite, with weights >= 0; ValueError names the part, the row and the column."""
         for values, what in ((X, "X"), (y, "y")):
             if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not np.isfinite(values.sum()):

@@ -11,22 +11,12 @@ from mercer.sources.passes import map_reduce
 
 
 class Changed(Source):
-    """The rows of another source, changed block by block, and read and summed wherever that one is.
-
-    An author writes ``changed``.
-
-    Parameters
-    ----------
-    source : Source
-    t : int
-        Columns of y, when they are changed.
-    """
+    """The rows of another source, changed block by block by ``changed``, and read and summed wherever that one is."""
 
     def __init__(self, source, t):
         self._source, self.t = source, t
         self.n, self.d, self.columns, self.parts = source.n, source.d, source.columns, source.parts
-        self.engine = source.engine if source.engine is None or source.engine.changes else None
-        self.anywhere = source.anywhere
+        self.engine, self.anywhere = source.engine, source.anywhere
 
     @abstractmethod
     def changed(self, block, rows):
@@ -67,23 +57,7 @@ def _over(change, rows):
 
 
 class Recoded(Changed):
-    """The rows of another source with other targets.
-
-    Parameters
-    ----------
-    source : Source
-    change : callable
-        change(y) returns other targets for some rows; it travels to whoever reads them.
-    t : int
-        Columns of the other targets.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.sources import Arrays, Recoded
-    >>> Recoded(Arrays(np.zeros((3, 1)), np.arange(3.0)[:, None]), np.negative, 1).take([2]).y
-    array([[-2.]])
-    """
+    """The rows of another source with other targets, change(y) of t columns; the function travels to whoever reads."""
 
     def __init__(self, source, change, t):
         super().__init__(source, t)
@@ -95,21 +69,7 @@ class Recoded(Changed):
 
 
 class Without(Changed):
-    """The rows of a source, some of which have weight 0: they are read, and do not count.
-
-    Parameters
-    ----------
-    source : Source
-    index : ndarray of int
-        Their numbers, ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.sources import Arrays, Without
-    >>> next(Without(Arrays(np.zeros((4, 1)), np.zeros((4, 1))), np.array([2])).stream()).weight
-    array([1., 1., 0., 1.])
-    """
+    """The rows of a source, those of an ascending index with weight 0: they are read, and do not count."""
 
     def __init__(self, source, index):
         super().__init__(source, source.t)
@@ -138,15 +98,7 @@ class Without(Changed):
 
 
 def distinct(source):
-    """Sorted values that y has, by one pass.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.sources import Arrays, distinct
-    >>> distinct(Arrays(np.zeros((3, 1)), np.array([[2.0], [1.0], [2.0]])))
-    array([1., 2.])
-    """
+    """Sorted values that y has, by one pass."""
     return map_reduce(_see, source, _nothing, _either)[0]
 
 

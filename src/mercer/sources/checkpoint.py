@@ -16,14 +16,8 @@ EVERY = 20.0  # seconds between two writings
 class Checkpoint:
     """The finished subtrees of passes: each written beside its file and moved into its place, so it is always whole.
 
-    A fit makes several passes. Those that are done are kept too: started again, it does not make them again.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-        What the names of the files begin with.
-    every : float, default=None
-        Seconds between two writings; None is 20.
+    A fit makes several passes, a file for each whose name begins with ``path``. Those that are done are kept too:
+    started again, it does not make them again.
     """
 
     def __init__(self, path, every=None):

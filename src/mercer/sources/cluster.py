@@ -56,21 +56,15 @@ def is_dask(X):
     return hasattr(X, "__dask_graph__") and hasattr(X, "__dask_keys__")
 
 
-def open_client():
-    """The client of `distributed` that is open here, or None; it is not imported to find out."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
+def engine_here():
+    """The `Workers` of the client of `distributed` that is open here, or None; it is not imported to find out."""
+    if "distributed" not in sys.modules:
         return None
     try:
-        return distributed.get_client()
+        client = sys.modules["distributed"].get_client()
     except ValueError:
         return None
-
-
-def engine_here():
-    """The `Workers` of an open client, or None."""
-    client = open_client()
-    return None if client is None else Workers(client)
+    return Workers(client)
 
 
 @contextmanager

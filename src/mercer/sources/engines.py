@@ -115,15 +115,11 @@ class Job:
             push(stack, self.task(blocks), self.add)
         return stack[0][1]
 
-    def subtree(self, source, spans):
-        """Return the sum of some tasks as a worker makes it: it alone, BLAS on one thread."""
+    def sent(self, source, spans):
+        """Return the sum of some tasks as a worker makes it, alone with BLAS on one thread, and as it travels back."""
         self.ready()
         with _threads.one_blas_thread(), _tiles.part_of(float("inf") if self.compiled else 0):
-            return self.tree(source.leaves(start, stop, self.size) for start, stop in spans)
-
-    def sent(self, source, spans):
-        """Return the same as it travels back."""
-        return packed(self.subtree(source, spans))
+            return packed(self.tree(source.leaves(start, stop, self.size) for start, stop in spans))
 
     def ready(self):
         """Refuse another version of this package; where all threads are ours, one of BLAS, and memory is kept."""
@@ -134,21 +130,10 @@ class Job:
 
 
 class Engine(ABC):
-    """Who sums up the subtrees of a pass.
+    """Who sums up the subtrees of a pass."""
 
-    Attributes
-    ----------
-    parts : int
-        About how many subtrees it wants: results that come back to the caller.
-    name : str
-        As a report says it.
-    changes : bool
-        Whether it sums rows that are changed on the way, such as labels that become ±1.
-    """
-
-    parts: int = PARTS
-    name = ""
-    changes = True
+    parts: int = PARTS  # about how many subtrees it wants: results that come back to the caller
+    name = ""  # as a report says it
 
     @abstractmethod
     def sums(self, job, source, trees, deadline=None):
@@ -190,13 +175,7 @@ class Threads(Engine):
 
 
 class Pool(Engine):
-    """Any `concurrent.futures.Executor`: processes of this machine, of MPI, of Ray.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor
-        It is used, and neither started nor shut down.
-    """
+    """Any `concurrent.futures.Executor`, of this machine, of MPI, of Ray: used, and neither started nor shut down."""
 
     def __init__(self, executor):
         self.executor, self.name = executor, type(executor).__name__

@@ -85,33 +85,12 @@ class Frames(Source):
 
 
 class Files(Frames):
-    r"""A path, folder or glob of Parquet or CSV files, in the order of their names; read by polars, or by pyarrow.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-    target : list of str
-    weight : str, default=None
-    columns : list of str, default=None
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from mercer.sources import as_source
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open(os.path.join(folder, "a.csv"), "w") as file:
-    ...         _ = file.write("x,y\n1,2\n3,4\n")
-    ...     source = as_source(os.path.join(folder, "*.csv"), "y")
-    ...     source.n, next(source.stream()).X
-    (2, array([[1.],
-           [3.]]))
-    """
+    """A path, folder or glob of Parquet or CSV files, in the order of their names; read by polars."""
 
     anywhere = True
 
-    def __init__(self, path, target, weight=None, columns=None):
-        self.paths = paths_of(path)
-        self._open = {p: _opened(p) for p in self.paths}  # stays here when the source travels
+    def __init__(self, path, target, weight, columns):
+        self.paths, self._open = paths_of(path), {}  # what is open stays here when the source travels
         for number, p in enumerate(self.paths):
             names = self._read(p, lambda file: file.names())
             if number == 0:
@@ -160,9 +139,9 @@ class Files(Frames):
         """What is asked of a file; an error of the reader names the part."""
         try:
             if path not in self._open:
-                self._open[path] = _opened(path)
+                self._open[path] = _Scanned(path)
             return ask(self._open[path])
-        except (DataError, MemoryError):
+        except (DataError, ImportError, MemoryError):
             raise
         except Exception as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -170,24 +149,9 @@ class Files(Frames):
 
 
 class Batches(Frames):
-    """A dataset of Arrow, or a function that returns batches anew for each pass; the first pass counts the rows.
+    """A dataset of Arrow, or a function that returns batches anew for each pass; the first pass counts the rows."""
 
-    Parameters
-    ----------
-    make : pyarrow.dataset.Dataset or callable
-    target, weight, columns
-        As for `Files`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from mercer.sources import as_source
-    >>> source = as_source(lambda: [pd.DataFrame({"x": [1.0, 2.0], "y": [0.0, 1.0]})] * 3, "y")
-    >>> source.n, source.take([0, 5]).X.ravel()
-    (6, array([1., 2.]))
-    """
-
-    def __init__(self, make, target, weight=None, columns=None):
+    def __init__(self, make, target, weight, columns):
         self._make = make
         batches = iter(self._batches())
         first = next(batches, None)
@@ -228,18 +192,11 @@ class Batches(Frames):
 
 
 class Fragments(Frames):
-    """A dataset of Arrow whose files can be read from anywhere in them: a part is a row group.
-
-    Parameters
-    ----------
-    dataset : pyarrow.dataset.Dataset
-    target, weight, columns
-        As for `Files`.
-    """
+    """A dataset of Arrow whose files can be read from anywhere in them: a part is a row group."""
 
     anywhere = True
 
-    def __init__(self, dataset, target, weight=None, columns=None):
+    def __init__(self, dataset, target, weight, columns):
         self._schema = dataset.schema
         self._choose([str(name) for name in dataset.schema.names], target, weight, columns)
         pieces = list(_pieces(dataset))
@@ -278,7 +235,7 @@ def _pieces(dataset):
             yield fragment, fragment.count_rows()
 
 
-def of_dataset(make, target, weight=None, columns=None):
+def of_dataset(make, target, weight, columns):
     """`Source` of a dataset, by row groups; of a function, or a dataset with a filter, batch after batch."""
     if hasattr(make, "get_fragments"):
         try:
@@ -290,12 +247,17 @@ def of_dataset(make, target, weight=None, columns=None):
 
 
 # ---------------------------------------------------------------------------------------------- files
-class _Polars:
+class _Scanned:
     """A file that polars reads lazily."""
 
-    def __init__(self, path, kind):
-        import polars
-
+    def __init__(self, path):
+        kind = SUFFIXES.get(os.path.splitext(path)[1].lower())
+        if kind is None:
+            raise DataError(f"{path!r}: files must end with {', '.join(SUFFIXES)}.")
+        try:
+            import polars
+        except ImportError:
+            raise ImportError(f"{path!r} is read by polars, which is missing: pip install 'mercer[cli]'.") from None
         self._frame = polars.scan_parquet(path) if kind == "parquet" else polars.scan_csv(path, separator=_comma(path))
         self._rows = polars.len()
 
@@ -308,42 +270,6 @@ class _Polars:
     def batches(self, columns, at):
         rest = self._frame.select(columns)
         return (rest.slice(at) if at else rest).collect_batches(chunk_size=BATCH, maintain_order=True)
-
-
-class _Arrow:
-    """A file that pyarrow reads as a dataset of its own."""
-
-    def __init__(self, path, kind):
-        from pyarrow import csv, dataset
-
-        own = dataset.CsvFileFormat(csv.ParseOptions(delimiter=_comma(path))) if kind == "csv" else kind
-        self._data = dataset.dataset(path, format=own)
-
-    def names(self):
-        return self._data.schema.names
-
-    def count(self):
-        return self._data.count_rows()
-
-    def batches(self, columns, at):
-        for batch in self._data.to_batches(columns=columns, batch_size=BATCH):
-            if batch.num_rows > at:
-                yield batch.slice(at)
-            at = max(0, at - batch.num_rows)
-
-
-def _opened(path):
-    kind = SUFFIXES.get(os.path.splitext(path)[1].lower())
-    if kind is None:
-        raise DataError(f"{path!r}: files must end with {', '.join(SUFFIXES)}.")
-    for reader in (_Polars, _Arrow):
-        try:
-            return reader(path, kind)
-        except ImportError:
-            continue
-        except Exception as error:
-            raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
-    raise ImportError(f"{path!r} is read by polars or pyarrow; neither is installed (pip install 'mercer[cli]').")
 
 
 def _comma(path):

@@ -11,16 +11,6 @@ def over_partitions(method):
     """Decorate a method of (self, X, …) that answers row by row: for a collection of Dask the answer is one, and lazy.
 
     What travels is a plain model, as a file would keep it, once for each worker that needs it.
-
-    Examples
-    --------
-    >>> from mercer.sources.lazily import over_partitions
-    >>> class Twice:
-    ...     @over_partitions
-    ...     def predict(self, X):
-    ...         return 2 * X
-    >>> Twice().predict(21)
-    42
     """
 
     @functools.wraps(method)

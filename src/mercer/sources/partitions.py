@@ -41,18 +41,9 @@ class Pieces:
 
 
 class Partitions(Frames):
-    """Rows in collections of Dask: X an array or a data frame, y and weights its columns or collections of their own.
+    """Rows in collections of Dask: X an array or a data frame, y and weights its columns or other collections."""
 
-    Parameters
-    ----------
-    X : dask.array.Array of shape (n, d), or dask.dataframe.DataFrame
-    y : collection of Dask, array of shape (n,) or (n, t), or names of columns of X
-    weight : the same for the weights, default=None
-    columns : list of str, default=None
-        Of a data frame: the columns of X; None is all that are left.
-    """
-
-    def __init__(self, X, y, weight=None, columns=None):
+    def __init__(self, X, y, weight, columns):
         names = [y] if isinstance(y, str) else y if isinstance(y, list | tuple) else []
         self.named = bool(names) and all(isinstance(name, str) for name in names)
         if not self.named and (y is None or isinstance(weight, str)):

@@ -31,7 +31,7 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
         ``time.monotonic()`` after which `OutOfTime` is raised.
     progress : callable, default=None
         progress(rows done, rows) after each part of the tree.
-    checkpoint : Checkpoint, default=None
+    checkpoint : mercer.sources.checkpoint.Checkpoint, default=None
         Where sums are kept, so that a reading that was broken off can go on.
     key : str
         What else tells this pass from another: a checkpoint of another pass is not taken up.

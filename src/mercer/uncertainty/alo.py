@@ -16,32 +16,8 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None):
 
     A row with its whole weight is taken out. The loss of the others is replaced by its quadratic model at f, so the
     error is of second order in the change of f. For hᵢ > 0 this is fᵢ − αᵢ(1/Pᵢᵢ − 1/hᵢ) with P = (K + diag(1/h))⁻¹,
-    projected on Σα = 0 where there is an intercept.
-
-    Parameters
-    ----------
-    K : Gram
-    alpha, f : ndarray of shape (n,)
-        Solution, and its values at the rows.
-    h : ndarray of shape (n,)
-        wᵢL″(yᵢ, fᵢ)/(2λ) >= 0.
-    intercept : bool, default=True
-    solver : Solver, default=None
-        One that gives the diagonal of its inverses; None is `Cholesky`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        nan where the row alone determines the intercept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram import DenseGram
-    >>> from mercer.uncertainty.alo import approximate_leave_one_out
-    >>> K = DenseGram.from_matrix(np.eye(2))
-    >>> approximate_leave_one_out(K, np.array([0.5, 1.0]), np.array([0.5, 1.0]), np.ones(2), intercept=False)
-    array([0., 0.])
+    projected on Σα = 0 where there is an intercept; nan where the row alone determines that. h is wL″/(2λ) >= 0 at f,
+    and the solver one that gives the diagonal of its inverses.
     """
     bent = h > FLAT * h.max(initial=0.0)
     curved, straight = np.flatnonzero(bent), np.flatnonzero(~bent)
@@ -64,27 +40,7 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None):
 
 
 def span_rule(kernel, X, alpha, f, lower, upper, *, intercept=True):
-    """f − αS², S the distance of a support vector to the span of the free ones: nothing changes for the other rows.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : collection of n inputs
-    alpha, f : ndarray of shape (n,)
-        Solution, and its values at the rows.
-    lower, upper : ndarray of shape (n,)
-        Bounds of α.
-    intercept : bool, default=True
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Linear
-    >>> from mercer.uncertainty.alo import span_rule
-    >>> X, bound = np.array([[1.0], [2.0]]), np.ones(2)
-    >>> span_rule(Linear(), X, np.array([1.0, 0.0]), np.array([1.0, 2.0]), -bound, bound, intercept=False)
-    array([0., 2.])
-    """
+    """f − αS², S the distance of a support vector to the span of the free ones: nothing changes for the other rows."""
     out, inside = np.array(f, dtype=float), (alpha > lower) & (alpha < upper)
     free, bounded = np.flatnonzero(inside & (alpha != 0.0)), np.flatnonzero(~inside & (alpha != 0.0))
     squares = span(kernel, take(X, free), take(X, bounded), intercept=intercept)

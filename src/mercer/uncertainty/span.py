@@ -23,29 +23,7 @@ def span(kernel, free, bounded, *, intercept=True):
     """Sᵢ² = 1/[K̃_FF⁻¹]ᵢᵢ (free rows),  k̃ᵢᵢ − k̃ᵢFᵀK̃_FF⁻¹k̃ᵢF (bounded): squared distance to the span of the free.
 
     If the rows that are free, bounded and zero stay so, the fit without row i predicts f(xᵢ) − αᵢSᵢ² there. With an
-    intercept K̃ is K bordered by ones.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    free, bounded : collections
-        The support vectors strictly inside the box, and those at a bound.
-    intercept : bool, default=True
-
-    Returns
-    -------
-    SpanDistances
-        S² of the free and the bounded rows; where the others leave the intercept open (fewer than two free rows) it is
-        k(x, x). ``jitter`` is what was added to a singular K_FF, 0 for nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Linear
-    >>> from mercer.uncertainty.span import span
-    >>> X = np.array([[1.0, 0.0], [4.0, 4.0]])  # the second is 4 away from the line through the first
-    >>> span(Linear(), X, X[:0], intercept=False).free
-    array([ 0.5, 16. ])
+    intercept K̃ is K bordered by ones; where the others leave that open (fewer than two free rows) S² is k(x, x).
     """
     own = np.asarray(kernel.diag(free), dtype=float) if len(free) else np.zeros(0)
     other = np.asarray(kernel.diag(bounded), dtype=float) if len(bounded) else np.zeros(0)

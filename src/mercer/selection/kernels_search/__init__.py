@@ -13,7 +13,7 @@ from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, L
 from mercer.selection.kernels_search.columns import in_units, unit_of
 from mercer.selection.kernels_search.found import KernelSearch
 from mercer.selection.kernels_search.objects import ObjectSearch, stand_in
-from mercer.selection.kernels_search.searching import FIRST, TIMES, LevelSearch
+from mercer.selection.kernels_search.searching import FIRST, TIMES
 from mercer.selection.kernels_search.vectors import VectorSearch
 from mercer.selection.kernels_search.words import in_words
 from mercer.selection.search import Record
@@ -135,14 +135,7 @@ def search_kernels_rows(
 
 
 def search_classes_rows(rows, evaluate, order, *, clock=None, names=None, keep=5, callback=None):
-    """The same for targets that are labels, by an approximate evidence: what `GaussianProcessClassifier` calls.
-
-    Parameters
-    ----------
-    rows : Rows
-    evaluate, order
-        See `mercer.selection.search.latent.search_latent`.
-    """
+    """The same for labels, by the approximate evidence of `search_latent`: what `GaussianProcessClassifier` calls."""
     record = Record(clock, callback)
 
     def level(rows, some):
@@ -155,17 +148,13 @@ def _searched(rows, level, order, record, criterion, names, keep, in_time):
     """The `KernelSearch` on rows, whose levels ``level`` makes."""
     vectors = rows.d is not None
     centre, scale = unit_of(rows.X, rows.weight) if vectors else (None, None)
-    search: LevelSearch = (
-        VectorSearch(rows, (centre, scale), level, order, record, in_time)
-        if vectors
-        else ObjectSearch(rows, level, order, record)
-    )
+    common = level, order, record
+    search = VectorSearch(rows, (centre, scale), *common, in_time) if vectors else ObjectSearch(rows, *common)
     with few_threads(min(rows.n, FIRST * TIMES)):
         candidates, status = search.run(keep)
     for one in candidates:
         one.kernel = in_units(one.kernel, centre, scale) if vectors else one.kernel
         one.words = in_words(one.kernel, names if vectors else None, scale)
-    if not isinstance(search, VectorSearch) or search.time is None:
-        return KernelSearch(candidates, criterion, record, status, rows.n)
+    series = search.time is not None
     found = [float(p * scale[search.time]) for p in search.periods]
-    return KernelSearch(candidates, criterion, record, status, rows.n, True, found)
+    return KernelSearch(candidates, criterion, record, status, rows.n, series, found)

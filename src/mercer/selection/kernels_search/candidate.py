@@ -70,14 +70,7 @@ def shrink(names, z):
 
 
 class Level(ABC):
-    """Some of the rows, on which candidates are fitted and compared.
-
-    Parameters
-    ----------
-    rows : Rows
-    record : Record
-        The clock of the whole search.
-    """
+    """Some of the rows, on which candidates are fitted and compared; the record has the clock of the whole search."""
 
     def __init__(self, rows, record):
         self.rows, self.record, self.variance = rows, record, 1.0
@@ -138,15 +131,7 @@ class Level(ABC):
 
 
 class DensityLevel(Level):
-    """Rows whose targets are numbers, under a log density that reads an inverse.
-
-    Parameters
-    ----------
-    rows, record
-        See `Level`.
-    criterion : Criterion
-    solver : Solver
-    """
+    """Rows whose targets are numbers, under a log density that reads an inverse."""
 
     def __init__(self, rows, record, criterion, solver):
         super().__init__(rows, record)
@@ -185,17 +170,7 @@ class DensityLevel(Level):
 
 
 class LatentLevel(Level):
-    """Rows whose targets are behind a link, under an approximate evidence: there is no λ.
-
-    Parameters
-    ----------
-    rows, record
-        See `Level`.
-    evaluate : callable
-        (K, index, gradient) ↦ (C, ∂C/∂K or None); see `mercer.selection.search.latent.search_latent`.
-    index : ndarray of int
-        Which rows these are to ``evaluate``.
-    """
+    """Rows whose targets are behind a link, under an approximate evidence: there is no λ. See `LatentObjective`."""
 
     def __init__(self, rows, record, evaluate, index):
         super().__init__(rows, record)

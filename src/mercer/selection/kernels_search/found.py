@@ -148,14 +148,7 @@ def words_of(found):
 def in_columns(best, names, scale, spread):
     """The result of a search over kernels with the words of all candidates, for columns of these names.
 
-    Parameters
-    ----------
-    best : SearchResult
-    names : list of str
-    scale : ndarray of shape (d,)
-        The unit of the table in which a column of X was given: periods are said in it.
-    spread : ndarray of shape (d,)
-        Standard deviations of the columns of X.
+    Periods are said in ``scale``, the unit of each column in the table; ``spread`` are the deviations of X.
     """
     rows = best.message.split(ON)[-1].rstrip(".")
     for one in best.candidates:

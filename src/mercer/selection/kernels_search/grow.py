@@ -63,18 +63,9 @@ def with_line(candidate, variance, d):
 
 
 def parts_along(j, d, found, gap, span, variance):
-    """{name: kernel}: what may be added along the time column j, in standard units.
+    """{name: kernel}: what may be added along the time column j of d, in standard units, with the periods found.
 
-    Parameters
-    ----------
-    j, d : int
-        The column of time, and the number of columns.
-    found : list of float
-        Periods.
-    gap, span : float
-        The step of the series, and its length.
-    variance : float
-        Of y.
+    ``gap`` and ``span`` are the step of the series and its length, ``variance`` that of y.
     """
 
     def along(share, kernel):

@@ -39,14 +39,7 @@ NUMBERS = "numbers"
 
 
 def text_kind(texts):
-    """What texts look like: "dna", "protein", "smiles" (molecules), or "" for others.
-
-    Examples
-    --------
-    >>> from mercer.selection.kernels_search.objects import text_kind
-    >>> text_kind(["ACGTTA", "TTGACA"]), text_kind(["CCO", "c1ccccc1"]), text_kind(["a red car", "two"])
-    ('dna', 'smiles', '')
-    """
+    """What texts look like: "dna", "protein", "smiles" (molecules), or "" for others."""
     texts = texts[:LOOKED_AT]
     if not texts or np.mean([len(text) for text in texts]) < 3:
         return ""
@@ -60,13 +53,7 @@ def text_kind(texts):
 
 
 def stand_in(X):
-    """A kernel that reads inputs as "auto" is going to: Matérn-3/2 of vectors, of a table with texts all its columns.
-
-    Parameters
-    ----------
-    X : collection
-        As it was given to a fit.
-    """
+    """A kernel that reads inputs as "auto" will: Matérn-3/2 of vectors, of a table with texts all its columns."""
     if is_frame(X):
         X = X if isinstance(X, Table) else Table(X)
         if all(_is_vector(X[name]) for name in X.columns):
@@ -90,13 +77,7 @@ def _is_vector(values):
 
 
 def parts_of(X):
-    """{what is read: [(name, kernel), …]}: the kernels that are tried on each part of the inputs.
-
-    Parameters
-    ----------
-    X : Objects or Table
-        The columns of numbers of a table are one part.
-    """
+    """{what is read: [(name, kernel), …]} that are tried on each part of the inputs; all numbers of a table are one."""
     if not isinstance(X, Table):
         return {"": [(said, 1.0 * kernel) for said, kernel in _of_items(list(X), "X")]}
     numbers = [name for name in X.columns if _is_vector(X[name])]

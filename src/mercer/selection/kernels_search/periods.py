@@ -7,7 +7,7 @@ FEW = 600  # rows whose waves are looked at one by one; of more rows, the last o
 LEAST_SERIES = 20  # rows below which no season is looked for
 TURNS = 2.0  # times that a period has to be in the data
 POWER = 0.08  # of the variance beside the trend that a wave has to explain, to be looked at
-LOOKED = 4  # waves that are looked at
+LOOKED, MOST = 4, 3  # waves that are looked at, and periods that are kept
 REPEATED = 0.05  # of that variance, that the other cycles have to explain
 MULTIPLES = range(2, 9)  # of a period, which may be the longer one that the series has: seven days
 LONGER = 0.9  # of what is left, that a multiple may leave
@@ -16,19 +16,11 @@ EACH = 8  # rows of a bin of phases
 FINER = 0.125  # of a wave more or less over the whole series: steps by which a period is refined
 
 
-def seasons(t, y, most=3):
+def seasons(t, y):
     """Periods of a series in its order that repeat, the strongest first: each cycle is like the others.
 
     Short ones are looked for in the last rows and long ones in means over neighbours. Where a multiple of a period
     explains more, it follows it: a week after its day.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.selection.kernels_search.periods import seasons
-    >>> t = np.arange(1500.0)
-    >>> [round(p) for p in seasons(t, np.sin(2 * np.pi * t / 365) + np.sin(2 * np.pi * t / 7))]
-    [7, 363]
     """
     found: list[float] = []
     gap = step_of(t)
@@ -42,7 +34,7 @@ def seasons(t, y, most=3):
         best = min(longer, key=lambda q: longer[q], default=p)
         if longer.get(best, 1.0) < LONGER * left:
             found.append(best)
-    return found[:most]
+    return found[:MOST]
 
 
 def step_of(t):
@@ -113,14 +105,6 @@ def periods(t, y, most=2):
     """Periods of waves in y beside a smooth trend, the strongest first; none that the data do not hold twice.
 
     A wave that is a harmonic of a longer one goes with it: the shape of a season is free.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.selection.kernels_search.periods import periods
-    >>> t = np.arange(100.0)
-    >>> [round(p, 1) for p in periods(t, 0.1 * t + np.sin(2 * np.pi * t / 12))]
-    [12.0]
     """
     t, y = np.asarray(t, dtype=float), np.asarray(y, dtype=float)
     span, gap = np.ptp(t), np.median(np.abs(np.diff(np.sort(t))))

@@ -21,16 +21,12 @@ GAIN = 2.0  # nats that a further part has to bring beside those for its hyper-p
 class LevelSearch(ABC):
     """The levels of one search, and what was found on them.
 
-    Parameters
-    ----------
-    rows : Rows
-    level : callable
-        (rows, which of all rows they are or None) ↦ `Level`.
-    order : ndarray of int
-        In which rows are taken where there are too many.
-    record : Record
-        Its clock is that of the whole search.
+    ``level`` is (rows, which of all rows they are or None) ↦ `Level`; where rows are too many they are taken in
+    ``order``. The clock of the record is that of the whole search.
     """
+
+    time: int | None = None  # the column along which the rows are a series
+    periods: list = []  # of that series
 
     def __init__(self, rows, level, order, record):
         self.rows, self.level, self.order, self.record = rows, level, order, record

@@ -31,7 +31,7 @@ class VectorSearch(LevelSearch):
 
     def __init__(self, rows, unit, level, order, record, in_time):
         super().__init__(with_inputs(rows, (rows.X - unit[0]) / unit[1]), level, order, record)
-        self.d, self.periods = rows.d, []
+        self.d = rows.d
         self.time = time_column(self.rows.X) if in_time else None
         if self.time is not None:
             self._look_along()

@@ -66,26 +66,9 @@ FAR = 8.0  # times the shortest length: a column that hardly matters
 
 
 def in_words(kernel, names=None, unit=None):
-    """What each additive part of a kernel does, in a sentence.
+    """What each additive part of a kernel does, in a sentence; columns without names are x0, x1, …
 
-    Parameters
-    ----------
-    kernel : Kernel
-    names : list of str, default=None
-        Of the columns; None is x0, x1, …
-    unit : ndarray of shape (d,), default=None
-        What a length in each column is measured by, to tell which columns matter most; None is 1.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear, Periodic
-    >>> from mercer.selection.kernels_search.words import in_words
-    >>> print(in_words(2.0 * Linear() + 1.0 * (Periodic(1.0, 12.0) * Gaussian(90.0)), ["month"]))
-    a trend, straight in month, plus a season of period 12 in month whose shape changes slowly
+    ``unit`` is what a length in each column is measured by, to tell which columns matter most.
     """
     said = [_part(part, _Place(names, unit)) for part in additive_parts(kernel)]
     return ", plus ".join(_in_time(said) if any(SEASON in text for text in said) else said)
@@ -103,25 +86,7 @@ def _in_time(said):
 
 
 def together(kernels, names=None):
-    """What several summands that read the same columns do together, in a few words.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-    names : list of str, default=None
-        Of the columns; None is x0, x1, …
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> from mercer.selection.kernels_search.words import together
-    >>> together([Gaussian(1.0).on(0), Linear().on(0)], ["rain", "soil"])
-    'a function of rain'
-    """
+    """What several summands that read the same columns do together, in a few words."""
     said = list(dict.fromkeys(without_ranks(in_words(kernel, names)) for kernel in kernels))
     if len(said) == 1 or "season" in said[0]:
         return said[0]

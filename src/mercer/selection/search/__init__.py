@@ -107,10 +107,7 @@ def search(
     >>> 0.3 < found.kernel.length_scale < 2.0, found.status
     (True, 'ok')
     """
-    y = rows_of(y)
-    columns = None
-    if trend is not None:
-        columns = rows_of(trend)
+    y, columns = rows_of(y), None if trend is None else rows_of(trend)
     first = kernel[0] if isinstance(kernel, list | tuple) and len(kernel) else kernel
     X = first.validate(X) if isinstance(first, Kernel) else X
     if len(X) != len(y):
@@ -142,15 +139,7 @@ def search_rows(
 ):
     """`search` on `Rows`: what every estimator calls. Equal rows are taken apart unless the criterion merges them.
 
-    Parameters
-    ----------
-    rows : Rows
-    clock : Clock, default=None
-        When it has to end.
-    lam_name : str, default="lam"
-        What messages call λ.
-
-    The others are those of `search`.
+    The search ends with the clock; ``lam_name`` is what messages call λ.
     """
     lam, bounds = _check_start(lam), _check_bounds(bounds)
     solver = Cholesky() if solver is None else solver

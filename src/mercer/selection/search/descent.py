@@ -52,21 +52,9 @@ class Position:
 def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=()):
     """Screen the guesses on the first level, descend from the best ``count`` there, carry the best up to all rows.
 
-    Parameters
-    ----------
-    objective : Trials
-        On all rows.
-    box : ndarray of shape (p + 1, 2)
-        Bounds of z.
-    guesses : list of (kernel, λ), or what else ``objective.start`` takes
-    count : int
-    rng : Generator
-    reached : list
-        Gets the objective of each level as it begins, so that an interrupted search knows what it has.
-    order : ndarray of int, default=None
-        A permutation of the rows: a level has the first of them. None is a random one.
-    noisy : list of guesses, default=()
-        Not screened, since their values say nothing of where they lead; they replace the last other.
+    Guesses are what ``objective.start`` takes. Those that are ``noisy`` are not screened, since their values say
+    nothing of where they lead; they replace the last other. ``reached`` gets the objective of each level as it begins,
+    so that an interrupted search knows what it has. A level has the first rows of ``order``; None is a random one.
     """
     n, sizes = objective.n, levels(objective.n, len(box))
     order = rng.permutation(n) if order is None else order

@@ -15,14 +15,7 @@ AMPLITUDES = (1.0, 10.0)  # of a latent function behind a link: its scale is tha
 class LatentObjective(Trials):
     """z = log θ ↦ (C/n, ∂C/∂z / n) for C = −log evidence of some rows, with ∂C/∂K from whoever knows the likelihood.
 
-    Parameters
-    ----------
-    kernel, X, record, prior
-        See `Trials`.
-    evaluate : callable
-        (K, index, gradient) ↦ (C, ∂C/∂K or None).
-    index : ndarray of int
-        Which of the rows.
+    ``evaluate`` is (K, index, gradient) ↦ (C, ∂C/∂K or None) of the rows of an index.
     """
 
     def __init__(self, kernel, X, evaluate, index, record, prior=None):
@@ -60,48 +53,10 @@ class LatentObjective(Trials):
 def search_latent(
     kernel, X, evaluate, *, rows, order=None, prior=None, starts=3, clock=None, callback=None, random_state=0
 ):
-    """argmin C(θ) = −log evidence over the free θ of the kernel, in log θ on more and more rows.
+    """`SearchResult`, with λ = nan, of argmin C(θ) = −log evidence over the free θ, on more and more of n rows.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : collection of n inputs
-        As the kernel reads them.
-    evaluate : callable
-        (K, index, gradient) ↦ (C, W) for a Gram K of the rows ``index``, with W = ∂C/∂K symmetric (n, n), or None
-        where ``gradient`` is False.
-    rows : int
-        n.
-    order : ndarray of int, default=None
-        A permutation of the rows; a level of the search has the first of them. None is a random one.
-    prior : callable, default=None
-        See `search`.
-    starts : int, default=3
-    clock : Clock, default=None
-    callback : callable, default=None
-    random_state : int, default=0
-
-    Returns
-    -------
-    SearchResult
-        With lam = nan.
-
-    Examples
-    --------
-    A likelihood that is Gaussian after all, with noise 1:
-
-    >>> import numpy as np
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.selection import Evidence
-    >>> from mercer.selection.search.latent import search_latent
-    >>> from mercer.solvers import Cholesky
-    >>> X = np.linspace(0, 6, 40)[:, None]
-    >>> y = 3 * np.sin(X)
-    >>> def evaluate(K, index, gradient):
-    ...     return Evidence().value_and_adjoint(Cholesky().resolvent(K)(1.0), y[index])
-    >>> found = search_latent(4.0 * Gaussian(0.1), X, evaluate, rows=40)
-    >>> 0.5 < found.kernel.kernel.length_scale < 5.0
-    True
+    ``evaluate`` is that of `LatentObjective`. A level of the search has the first rows of ``order``; None is a random
+    one. The others are those of `search`.
     """
     record, rng = Record(clock, callback), np.random.default_rng(random_state)
     objective = LatentObjective(kernel, X, evaluate, np.arange(rows), record, prior)

@@ -74,20 +74,7 @@ class Trials(ABC):
 
     Failed trials (a matrix that cannot be factored, a θ that the kernel refuses, a value or gradient that is not
     finite) count, and are worth a little more than the worst finite one, so that a line search turns back. A subclass
-    writes ``at``, ``take``, ``start``, ``_evaluate`` and ``_transformed``.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    n : int
-        Rows.
-    names : list of str
-        Of z.
-    record : Record
-    prior : callable, default=None
-        (names, z) ↦ −log density of z and its gradient; beside C, not in ``best_value``.
-    smooth : bool, default=True
-        Whether there is a gradient.
+    writes ``at``, ``take``, ``start``, ``_evaluate`` and ``_transformed``. A prior is beside C, not in ``best_value``.
     """
 
     by_levels = True  # whether an optimum on few rows leads to that on all
@@ -202,19 +189,7 @@ class Trials(ABC):
 
 
 class Objective(Trials):
-    """z = (log θ of the free parameters, log λ) ↦ (C, ∂C/∂z); C is log of a positive criterion, a mean of a summed one.
-
-    Parameters
-    ----------
-    kernel, record, prior
-        See `Trials`.
-    rows : Rows
-    criterion : Criterion
-    solver : Solver, default=None
-        What inverts K + λI in each trial; None is `Cholesky`.
-    free : ndarray of bool, default=None
-        Which of θ are searched.
-    """
+    """z = (log θ of the free ones, log λ) ↦ (C, ∂C/∂z); C is log of a positive criterion, a mean of a summed one."""
 
     def __init__(self, kernel, rows, criterion, record, *, solver=None, free=None, prior=None):
         self.free = np.ones(kernel.n_theta, dtype=bool) if free is None else free

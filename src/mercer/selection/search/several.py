@@ -7,13 +7,7 @@ from mercer.selection.search.objective import Stop
 def best_of_list(kernels, search_one, record):
     """The best result, with those of all kernels that there was time for; what there was no time for is said.
 
-    Parameters
-    ----------
-    kernels : list of Kernel
-    search_one : callable
-        Kernel ↦ `SearchResult`; raises `Stop` where it could not even begin.
-    record : Record
-        That of all of them.
+    ``search_one`` raises `Stop` where it could not even begin; the record is that of all of them.
     """
     found, histories, status = [], [], "ok"
     for kernel in kernels:
