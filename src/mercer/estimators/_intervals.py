@@ -18,6 +18,8 @@ from mercer.solvers.fitted import LeftOut
 from mercer.sources.lazily import over_partitions
 from mercer.uncertainty import Deletion
 
+LIKE = 10  # a tenth of the rows left out says how far a new one of like deviation may lie
+FEW_LIKE = 20  # of them beyond the ends of an interval, at least
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
 
 
@@ -217,7 +219,8 @@ class LinearEstimator(KernelRegressor):
             first call, and refit nothing.
         normalise : bool, default=False
             Whether residuals are compared in units of the model's standard deviation at their x: intervals are then
-            wider where there are few rows. The guarantee is the same.
+            wider where there are few rows. The guarantee is the same. In an approximation they are also compared with
+            the tenth of the rows left out whose deviations are nearest.
         sample_weight : float or array-like of shape (m,), default=None
             Weight of the new rows, as in ``fit``: their noise variance is λ/weight. None is 1.
         folds : int or list of index arrays, default=10
@@ -259,8 +262,11 @@ class LinearEstimator(KernelRegressor):
             found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
             return found * self._rows.unit
         residuals, scale, new = self._scores(X, method, normalise, sample_weight, calibration)
-        f = self.predict(X)
-        return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new))
+        f, options = self.predict(X), {"scale": scale, "new_scale": new}
+        if method == "conformal" and normalise and 0 < coverage < 1:
+            count = len(residuals)  # of the rows left out, those that are told as well as the new one
+            options["near"] = int(min(count, max(count // LIKE, FEW_LIKE / (1.0 - coverage))))
+        return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **options))
 
     def _scores(self, X, method, normalise, weight, calibration):
         """(residuals, their scale, that at X): of rows set aside, held out, or left out in an approximation."""

@@ -175,7 +175,7 @@ def cv_plus(fits, X, coverage=0.9, *, folds=10, normalise=False, weight=None, ra
     return fits.shape(out)
 
 
-def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0):
+def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0, near=None):
     """f(x) ± q,  q the ⌈(1−α)(n+1)⌉-th smallest of |yᵢ − f(xᵢ)| on n rows that the fit has not seen: split conformal.
 
     Holds the new target with probability at least 1 − α however f was found, tuning included, if the n rows and the
@@ -190,6 +190,9 @@ def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0):
     coverage : float, default=0.9
     scale, new_scale : ndarray of shape (n,) and (m,), default=1.0
         Residuals are divided by ``scale``, q is multiplied by ``new_scale``.
+    near : int, default=None
+        Of how many rows, those whose scale is nearest, q is taken for each new one; None is all. Where a scale is right
+        for some rows and not for others, as in gaps of a map, the probability then holds among rows of like scale too.
 
     Returns
     -------
@@ -203,11 +206,24 @@ def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0):
     array([-9.,  9.])
     """
     residuals, f = np.asarray(residuals, dtype=float), np.asarray(f, dtype=float)
-    rank = rank_of(coverage, len(residuals))
-    scores = np.abs(residuals) / np.reshape(scale, (-1, 1))
-    q = np.full(scores.shape[1], np.inf) if rank == 0 else np.sort(scores, axis=0)[len(scores) - rank]
+    scores, count = np.abs(residuals) / np.reshape(scale, (-1, 1)), len(residuals) if near is None else near
+    rank = rank_of(coverage, count)
+    if rank == 0:
+        q = np.full((1, scores.shape[1]), np.inf)
+    elif count == len(scores):
+        q = np.sort(scores, axis=0)[None, count - rank]
+    else:
+        q = _quantiles_near(scores, scale, new_scale, count, count - rank)
     half = np.reshape(new_scale, (-1, 1)) * q
     return np.stack([f - half, f + half], axis=1)
+
+
+def _quantiles_near(scores, scale, new_scale, count, place):
+    """The score at a place among those of the ``count`` rows of nearest scale, for each new scale: (m, t)."""
+    order, step = np.argsort(scale, kind="stable"), max(1, count // 16)
+    first = np.clip(np.searchsorted(scale[order], new_scale) - count // 2, 0, len(scores) - count)
+    first, which = np.unique(first // step * step, return_inverse=True)  # a sixteenth further, the rows are nearly these
+    return np.stack([np.partition(scores[order[i : i + count]], place, axis=0)[place] for i in first])[which]
 
 
 def _empty(fits, X):
