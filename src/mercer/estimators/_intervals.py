@@ -255,11 +255,11 @@ class LinearEstimator(KernelRegressor):
                 f"{np.shape(sample_weight)}."
             )
         if held:
-            return self._from_held_rows(X, coverage, normalise)
+            return self._from_held_rows(X, coverage, normalise, sample_weight)
         if method == "split":
             return self._split(X, coverage, normalise, sample_weight, calibration)
         if self._some_rows() is not None:
-            return self._from_some_rows(X, coverage, method, normalise)
+            return self._from_some_rows(X, coverage, method, normalise, sample_weight)
         options = {"folds": folds} if method == "cv+" else {}
         found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
         return found * self._rows.unit
@@ -274,14 +274,14 @@ class LinearEstimator(KernelRegressor):
         residuals = residuals.reshape(len(residuals), -1)
         return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **scales))
 
-    def _from_some_rows(self, X, coverage, method, normalise):
+    def _from_some_rows(self, X, coverage, method, normalise, weight):
         """Conformal from the rows of an approximation that were left out one by one."""
         some = self._some_rows()
         if method != "conformal" or not len(some.residuals):
             raise ValueError(
                 'in an approximation method is "conformal", from the rows left out in the fit, or "split".'
             )
-        scale, new = some.scales(X) if normalise else (1.0, 1.0)
+        scale, new = (some.std, some.deviation(X, weight)) if normalise else (1.0, 1.0)
         f, options = self.predict(X), {"scale": scale, "new_scale": new}
         ends = uncertainty.split(some.residuals * some.unit, f.reshape(len(f), -1), coverage, **options)
         return self._shaped(ends)
@@ -291,9 +291,9 @@ class LinearEstimator(KernelRegressor):
         left = self.__dict__["neighbours_"].residuals if "neighbours_" in self.__dict__ else ()
         return 0 < coverage < 1 and (len(left) + 1) * (1.0 - coverage) >= 1.0
 
-    def _from_held_rows(self, X, coverage, normalise):
+    def _from_held_rows(self, X, coverage, normalise, weight):
         """Split conformal from the rows that a fit on landmarks has not seen."""
-        residuals, scale, new = self.__dict__["landmarks_"].split(X, normalise)
+        residuals, scale, new = self.__dict__["landmarks_"].split(X, normalise, weight)
         f, one = self.predict(X), self.dual_coef_.ndim == 1
         ends = uncertainty.split(residuals, f.reshape(len(f), -1), coverage, scale=scale, new_scale=new)
         return ends[..., 0] if one else ends
@@ -301,7 +301,7 @@ class LinearEstimator(KernelRegressor):
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""
         if self._some_rows() is not None:
-            return self._some_rows().scales(X)[1]
+            return self._some_rows().deviation(X, weight)
         return np.sqrt(np.concatenate([kappa for *_, kappa in self._deleted().tiles(X, weight)] or [np.zeros(0)]))
 
     def influence(self):
