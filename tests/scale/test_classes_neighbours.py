@@ -105,3 +105,5 @@ def test_shares_of_labels_at_one_input_are_seen_by_rows_left_out(rng):
     said = model.fit_report_
     assert said["loo_log_loss"] == pytest.approx(said["frequency_log_loss"], abs=0.02)
     assert said["approximation"]["error"] == pytest.approx(np.mean(y), abs=0.01)
+    one = GaussianProcessClassifier(Gaussian(0.3), criterion=None, approximation=Neighbours(1)).fit(X, y)
+    assert one.fit_report_["approximation"]["error"] > 0.2  # one of two labels at each input is all that it sees

@@ -87,16 +87,15 @@ class NeighbourClasses(OneAgainstRest):
     def left_out(self, rows, k=None):
         """P(class) of some of the points, each without one of its copies, from its k nearest rows.
 
-        Where copies stay, they are the nearest of these, as they are for a new row. None is the k of the fit.
+        Where copies stay, they are found among these as by a new row. None is the k of the fit.
         """
-        k, n, stay = self.k if k is None else k, len(self.points), np.maximum(self.weight[rows] - 1.0, 0.0)
-        index = self.near.others(rows, min(k, n - 1))
-        counts, several = self.weight[np.maximum(index, 0)], stay > 0
+        k, n, several = self.k if k is None else k, len(self.points), self.weight[rows] > 1.0
+        index = np.full((len(rows), min(k, n)), -1)
         if several.any():
-            if k < n:
-                index[several, -1] = -1  # the farthest gives way
-            index = np.column_stack([np.where(several, rows, -1), index])
-            counts = np.column_stack([stay, counts])
+            index[several] = self.near.among(take(self.points, rows[several]), min(k, n))
+        if not several.all():
+            index[~several, : min(k, n - 1)] = self.near.others(rows[~several], min(k, n - 1))
+        counts = self.weight[np.maximum(index, 0)] - (index == rows[:, None])
         return self._classes(*self._told(index, rows, self.points, self.number, counts))
 
     def _told(self, index, own, X, number, weight):
