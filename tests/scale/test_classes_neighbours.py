@@ -81,3 +81,29 @@ def test_what_cannot_be_and_what_must_not_break(rng):
     words = ["abab", "baba", "abba", "ccdd", "dcdc", "cddc"] * 3
     model = GaussianProcessClassifier(Spectrum(2), criterion=None, approximation=Neighbours(4))
     assert (model.fit(words, [0, 0, 0, 1, 1, 1] * 3).predict(["ababab", "cdcdcd"]) == [0, 1]).all()
+
+
+def test_of_several_copies_one_is_left_out_and_the_others_stay(rng):
+    X, y = problem(rng, 60)
+    copies = rng.integers(1, 4, 60)
+    options = {"kernel": 4.0 * Gaussian(0.8), "criterion": None, "approximation": Neighbours(12)}
+    found = GaussianProcessClassifier(**options).fit(X, y, copies)
+    repeated = GaussianProcessClassifier(**options).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    assert repeated.fit_report_["loo_log_loss"] == pytest.approx(found.fit_report_["loo_log_loss"], rel=1e-9)
+    own = []  # each fit without one copy, asked for that row
+    for i in range(60):
+        rest = copies - (np.arange(60) == i)
+        near = GaussianProcessClassifier(**options).fit(X, y, rest)
+        own.append(near.predict_proba(X[i : i + 1])[0, near.classes_ == y[i]][0])
+    expected = -np.average(np.log(own), weights=copies)
+    assert found.fit_report_["loo_log_loss"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_shares_of_labels_at_one_input_are_seen_by_rows_left_out(rng):
+    X, y = np.repeat(np.arange(4.0)[:, None], 200, axis=0), rng.uniform(size=800) < 0.3
+    model = GaussianProcessClassifier(Gaussian(0.3), criterion=None, approximation=Neighbours(5)).fit(X, y)
+    said = model.fit_report_
+    assert said["loo_log_loss"] == pytest.approx(said["frequency_log_loss"], abs=0.02)
+    assert said["approximation"]["error"] == pytest.approx(np.mean(y), abs=0.01)
+    one = GaussianProcessClassifier(Gaussian(0.3), criterion=None, approximation=Neighbours(1)).fit(X, y)
+    assert one.fit_report_["approximation"]["error"] > 0.2  # one of two labels at each input is all that it sees

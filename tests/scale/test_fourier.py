@@ -336,6 +336,30 @@ def test_in_a_gap_as_large_as_the_map_the_prior_comes_back(rng, how):
     assert (np.diff(ways) > -1e-3).all()
 
 
+def test_grids_are_refined_as_far_as_there_is_room(rng):
+    X = rng.uniform(0, 5, (60, 2))
+    rows, kernel = Rows(X, np.sin(X[:, :1]) * X[:, 1:]), Matern32(3.0)
+    first = Waves(kernel, *box_of(kernel, rows, 0.04), 1e-2).count
+    found = FourierPosterior.fit(kernel, rows, 0.04, Fourier(1e-2), Evidence(), room=lambda d, columns: first)
+    assert found.report["waves"] == first and not found.report["near"]
+    with pytest.raises(ValueError, match="needs .* waves .* are allowed"):  # which take 300 MB
+        GaussianProcessRegressor(Exponential(0.5), 0.04, criterion=None, approximation=Fourier(1e-2), memory=1e8).fit(
+            X, rows.y[:, 0]
+        )
+
+
+def test_little_noise_leaves_the_trend_to_a_stricter_iteration(rng, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.waves.FEW", 10)
+    monkeypatch.setattr("mercer.solvers.waves.STRONG", 100)
+    X = rng.uniform(0, 5, (60, 1))
+    y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(60)
+    exact, found = (
+        GaussianProcessRegressor(1e4 * Matern32(2.0), 0.04, criterion=None, approximation=how).fit(X, y)
+        for how in (None, Fourier(1e-2))
+    )
+    np.testing.assert_allclose(found.predict(X), exact.predict(X), atol=0.02)
+
+
 def test_what_fourier_cannot_be(rng):
     with pytest.raises(ValueError, match="k must be a whole number"):
         GaussianProcessRegressor(approximation=Fourier(k="auto")).fit(rng.uniform(0, 1, (50, 1)), np.zeros(50))

@@ -239,6 +239,43 @@ def test_of_several_copies_one_is_left_out_and_the_others_stay(rng, how):
     np.testing.assert_allclose(np.sqrt(kept.variance), std[kept.index], rtol=1e-4)
 
 
+@pytest.mark.parametrize(("trend", "landmarks"), [("linear", None), ("constant", 15)])
+def test_a_row_left_out_says_nothing_of_what_all_rows_share(rng, trend, landmarks):
+    X, y = problem(rng, 60)
+    options = {"criterion": None, "trend": trend}
+    exact, near = (
+        GaussianProcessRegressor(Matern32(1.0), 0.01, approximation=how, **options).fit(X, y)
+        for how in (None, Neighbours(100, landmarks=landmarks))
+    )
+    np.testing.assert_allclose(near.loo_residuals_, exact.loo_residuals_, rtol=1e-7)
+    np.testing.assert_allclose(near.loo_std_, exact.loo_std_, rtol=1e-7)
+
+
+def test_copies_without_noise_are_those_of_the_exact_process(rng):
+    X, y = problem(rng, 60)
+    X[40:] = X[:20]
+    with pytest.raises(ValueError, match="20 inputs come with more than one target"):
+        GaussianProcessRegressor(Matern32(1.0), 0.0, criterion=None, approximation=Neighbours(8)).fit(X, y)
+    y[40:] = y[:20]
+    exact, near = (
+        GaussianProcessRegressor(Matern32(1.0), 0.0, criterion=None, approximation=how).fit(X, y)
+        for how in (None, Neighbours(100))
+    )
+    np.testing.assert_allclose(near.predict(X + 0.1), exact.predict(X + 0.1), rtol=1e-7)
+    np.testing.assert_allclose(near.log_marginal_likelihood_value_, exact.log_marginal_likelihood_value_, rtol=1e-8)
+
+
+def test_intervals_of_new_rows_know_their_weight(rng):
+    X, y = problem(rng, 200)
+    for how in (Neighbours(16), Landmarks(150)):
+        model = GaussianProcessRegressor(Matern32(1.0), 0.5, criterion=None, approximation=how).fit(X, y)
+        own = {"method": "conformal", "normalise": True}
+        one, many = (np.ptp(model.predict_interval(X[:5], sample_weight=w, **own), axis=1) for w in (1.0, 1e9))
+        _, std = model.predict(X[:5], return_std=True)
+        np.testing.assert_allclose(many / one, std / np.sqrt(std**2 + model.noise_), rtol=1e-5)
+        np.testing.assert_array_equal(one, np.ptp(model.predict_interval(X[:5], **own), axis=1))
+
+
 def test_neighbours_are_doubled_while_rows_left_out_gain(rng):
     X = rng.uniform(0, 6, (600, 2))
     fits = {}

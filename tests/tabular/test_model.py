@@ -6,7 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge, files
+from mercer import (
+    SVR,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelMachine,
+    KernelRidge,
+    Neighbours,
+    files,
+)
 from mercer.exceptions import DataError
 from mercer.kernels import Categorical, Gaussian, Linear, Matern32
 from mercer.losses import Huber, Poisson
@@ -109,6 +117,16 @@ def test_other_models(frame, name):
         np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) / 2, np.sort(np.abs(np.linspace(-1, 1, 99)))[89])
     else:
         assert model.interval_method == method
+
+
+def test_intervals_are_those_of_the_estimator_by_neighbours_too(frame):
+    process = GaussianProcessRegressor(Matern32(1.0), 0.01, criterion=None, approximation=Neighbours(8))
+    model = TableModel(process, Recipe(ignore=["label", "site"]), target="y").fit(frame)
+    X = model.inputs(frame)
+    assert model.interval_method == "calibrated" == model.estimator_.interval_method
+    np.testing.assert_array_equal(model.predict_interval(frame, 0.8), model.estimator_.predict_interval(X, 0.8))
+    wide = model.estimator_.predict_interval(X, 0.8, method="gaussian")
+    assert not np.allclose(model.predict_interval(frame, 0.8), wide)
 
 
 def test_counts(frame):

@@ -30,6 +30,7 @@ LEAST = 200_000  # rows from which a table is predicted in batches
 DIGITS = 4  # of the deviation of the target, that are written
 METHODS = {
     "gaussian": "from the posterior of the Gaussian process",
+    "calibrated": "from the Gaussian process, with as many deviations as rows left out ask for",
     "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
     "mixture": "between two quantiles of the mixture of processes",
     "mapped": "from those of the transformed target",

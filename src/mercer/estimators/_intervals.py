@@ -272,7 +272,7 @@ class LinearEstimator(KernelRegressor):
         """(residuals, their scale, that at X): of rows set aside, held out, or left out in an approximation."""
         some = self._some_rows()
         if method == "split" and calibration is None:
-            return some.split(X, normalise)
+            return some.split(X, normalise, weight)
         if method == "split":
             residuals = held_residuals(self, calibration)
             residuals = residuals.reshape(len(residuals), -1)
@@ -283,7 +283,8 @@ class LinearEstimator(KernelRegressor):
             raise ValueError(
                 'in an approximation method is "conformal", from the rows left out in the fit, or "split".'
             )
-        return some.residuals * some.unit, *(some.scales(X) if normalise else (1.0, 1.0))
+        scales = (some.std, some.deviation(X, weight)) if normalise else (1.0, 1.0)
+        return some.residuals * some.unit, *scales
 
     def _calibrates(self, coverage):
         """Whether rows left out by neighbours or waves say how far a share of new targets reaches."""
@@ -293,7 +294,7 @@ class LinearEstimator(KernelRegressor):
     def _deviation(self, X, weight):
         """√κ(x): standard deviation of a new target, noise included."""
         if self._some_rows() is not None:
-            return self._some_rows().scales(X)[1]
+            return self._some_rows().deviation(X, weight)
         return np.sqrt(np.concatenate([kappa for *_, kappa in self._deleted().tiles(X, weight)] or [np.zeros(0)]))
 
     def influence(self):

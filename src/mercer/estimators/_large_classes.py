@@ -186,7 +186,8 @@ def _publish(estimator, rows, way, f):
     estimator.kernel_, estimator.points_ = f.kernel, f.points
     estimator.row_weight_ = rows.to_rows(rows.row_weight, 0.0)
     way.publish(f)
-    error, sure = float(np.mean(prob.argmax(axis=1) != number)), float(prob.max(axis=1).mean())
+    wrong = prob.argmax(axis=1) != number
+    error, sure = (float(np.average(values, weights=weight)) for values in (wrong, prob.max(axis=1)))
     said = way.said(f)
     said |= {"rows_left_out": len(judged), "error": error, "stated_error": 1 - sure}
     said["words"] += (

@@ -4,10 +4,13 @@ import copy
 import math
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _tiles
+from mercer._warn import warn
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators._report import FitReport
 from mercer.gram.fourier import Fourier, TooManyWaves
@@ -22,7 +25,7 @@ from mercer.primal.design import choose_landmarks
 from mercer.selection.local_search import search_neighbours
 from mercer.selection.result import reporter
 from mercer.selection.wave_search import search_waves
-from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours
+from mercer.solvers.plan_neighbours import SUBSET, plan_neighbours, waves_within
 from mercer.sources.base import Block
 
 CANDIDATES = 20  # rows for each landmark of the global part
@@ -114,14 +117,20 @@ def _by_waves(estimator, kernel, rows, lam, precisions):
     if how is None:
         return None
     try:
-        criterion = learning.evidence_of(precisions)
-        most, clock = AUTOMATIC if automatic else None, estimator._clock
-        f = FourierPosterior.fit(kernel, rows, lam, how, criterion, most, clock)
-        why = "" if not automatic or f.report["near"] else f.report_words()
+        options = {"room": partial(waves_within, estimator.plan_), "clock": estimator._clock}
+        options |= {"most": AUTOMATIC} if automatic else {}
+        f = FourierPosterior.fit(kernel, rows, lam, how, learning.evidence_of(precisions), **options)
+        why = "" if f.report["near"] else f.report_words()
     except TooManyWaves as error:
         if not automatic:
             raise
         why = str(error).split(";")[0]
+    if why and not automatic:
+        warn(
+            f"Fourier() ended before its mean was near enough: {why}. Use a larger eps, more noise, or Neighbours().",
+            ConvergenceWarning,
+        )
+        return f
     if why:
         near = plan_for(estimator, None, rows.n, rows.d, rows.t, why=f"Not by waves: {why}.")
         estimator.plan_ = replace(near, searching=estimator.plan_.searching)

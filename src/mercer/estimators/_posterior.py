@@ -27,7 +27,7 @@ class PosteriorEstimator(LinearEstimator):
 
     state_fields = LinearEstimator.state_fields | {
         "posterior": RegressionPosterior, "mixture": (PosteriorMixture, None)}  # fmt: skip
-    probabilistic, decomposes, interval_method = True, True, "gaussian"
+    probabilistic, decomposes = True, True
 
     @property
     def correlated(self):
@@ -397,4 +397,5 @@ class PosteriorEstimator(LinearEstimator):
     @property
     def loo_std_(self):
         """√(variance of yᵢ given the other rows), noise included: what loo_residuals_ should be in size."""
-        return self._rows.to_rows(np.sqrt(self._left_out().variance))
+        some = self._some_rows()
+        return self._rows.to_rows(np.sqrt(self._left_out().variance)) if some is None else some.to_rows(some.std)

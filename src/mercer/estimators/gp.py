@@ -144,6 +144,11 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         approximation=[StrOptions({"auto"}), Landmarks, Neighbours, Fourier, None],
     )
 
+    @property
+    def interval_method(self):  # type: ignore[override]
+        """What `predict_interval` does: "gaussian"; "calibrated" by neighbours or waves, on rows that were left out."""
+        return "calibrated" if "neighbours_" in self.__dict__ else "gaussian"
+
     @with_progress
     def fit(self, X, y, sample_weight=None):
         """Learn the hyper-parameters, and factor K + σ²I.

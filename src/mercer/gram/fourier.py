@@ -89,8 +89,8 @@ class Waves:
     eps : float
     slack : float, default=1.0
         Factor by which length scales may change on the same grid.
-    most : int, default=None
-        Waves that are allowed; None is 2²³.
+    most : float, default=2**23
+        Waves that are allowed.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Waves:
     True
     """
 
-    def __init__(self, kernel, low, high, eps, slack=1.0, most=None):
+    def __init__(self, kernel, low, high, eps, slack=1.0, most=MOST):
         self.d, self._in_space = len(low), kernel.in_space
         amplitude, self.nu, scale = _found(kernel, self.d)
         self.low, self.high, width = low, high, high - low
@@ -119,13 +119,13 @@ class Waves:
         self.centre, self.slack = low + width / 2, slack
         self.spacing = 1.0 / (width + self._reach(eps) * slack * scale)
         highest = self._highest(eps) * slack / scale
-        self.J = [max(1, math.ceil(most / h)) for most, h in zip(highest, self.spacing, strict=True)]
+        self.J = [max(1, math.ceil(top / h)) for top, h in zip(highest, self.spacing, strict=True)]
         self.shape = tuple(2 * j + 1 for j in self.J)
         self.count = math.prod(self.shape)
-        if self.count > (MOST if most is None else most):
+        if self.count > most:
             raise TooManyWaves(
                 f"eps={eps:g} needs {self.count:.3g} waves for {kernel!r} on a box of {np.round(width, 3).tolist()}; "
-                f"{MOST if most is None else most} are allowed. Use a larger eps, or Neighbours()."
+                f"{most:.0f} are allowed. Use a larger eps, or Neighbours()."
             )
         self.D2 = self.power(kernel)
         self.missing = max(amplitude - float(self.D2.sum()), 0.0)

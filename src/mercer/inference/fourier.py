@@ -4,8 +4,9 @@ import numpy as np
 
 from mercer._clock import FOREVER, Clock
 from mercer._state import check
+from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
-from mercer.gram.fourier import FINER, REFINED, TooManyWaves, Waves
+from mercer.gram.fourier import FINER, MOST, REFINED, TooManyWaves, Waves
 from mercer.gram.landmarks import drawn
 from mercer.inference.moments import Moments, draw, noise_at
 from mercer.inference.neighbours import NeighbourPosterior
@@ -52,13 +53,17 @@ class FourierPosterior:
         self._waves = self._factor = None
 
     @classmethod
-    def fit(cls, kernel, rows, lam, how, criterion, most=None, clock=FOREVER):
-        """Return the posterior of some rows; TooManyWaves where its first grid has more than ``most``."""
+    def fit(cls, kernel, rows, lam, how, criterion, most=MOST, room=None, clock=FOREVER):
+        """Return the posterior of some rows; TooManyWaves where its first grid has more than ``most``, or no room.
+
+        ``room`` is a function of the columns of space and of those of coefficients: how many waves memory holds.
+        """
         low, high = box_of(kernel, rows, lam)
-        eps, found, report = _refined(kernel, rows, lam, how, (low, high), most, clock)
+        room = MOST if room is None else min(MOST, room(len(low), rows.q + rows.t))
+        eps, found, report = _refined(kernel, rows, lam, how, (low, high), most, room, clock)
         few, own = isinstance(found.system, FactoredWaves), (kernel, rows, lam, how.k, how.random_state)
         if few:
-            terms = tuple(criterion.terms(found, found.quad, rows.weight, **criterion.extras(rows)).values())
+            terms = tuple(criterion.of(rows, lam, found, found.quad).values())
             near = NeighbourPosterior(*own, None, None, found.b, found.L, terms)
         else:  # probes on the finest grid would take longer than all the rest
             near = NeighbourPosterior.fit(*own, criterion, known=(found.b, found.L))
@@ -111,10 +116,12 @@ class FourierPosterior:
     def report_words(self):
         """How far the mean is off, as far as is known."""
         found = self.report
+        if not found["converged"]:
+            return f"the iteration for {found['waves']} waves has not converged: there is too little noise for so many"
         mean = f"the mean from {found['waves']} waves is {found['distance']:.2g} (rms) off that from {found['fewer']}"
         if not found["near"]:
             mean += f", more than the {found['enough']:.2g} allowed, and more waves are too many, or take too long"
-        return mean if found["converged"] else f"{mean}; the iteration has not converged"
+        return mean
 
     def about(self, words):
         """What a report says of the mean beside its calibration."""
@@ -199,22 +206,23 @@ def box_of(kernel, rows, lam):
     return X.min(axis=0), X.max(axis=0)
 
 
-def _refined(kernel, rows, lam, how, box, most, clock):
+def _refined(kernel, rows, lam, how, box, most, room, clock):
     """(eps, WaveInverse, report): finer grids until the mean no longer changes by more than it may."""
     some, spread = take(rows.X, drawn(rows.n, COMPARED, 5)), float(np.sqrt(rows.y.var(axis=0).mean()))
     enough, eps = how.enough(spread, float(np.sqrt(lam))), how.first
-    waves, timed = Waves(kernel, *box, eps, most=most), Clock()
+    waves, timed = Waves(kernel, *box, eps, most=min(most, room)), Clock()
+    room = min(room, max(REFINED, FINER * waves.count))  # one comparison at least
     found, mean = _at(waves, rows, lam, how, some)
     report = {"enough": enough, "distance": float("nan"), "fewer": 0, "near": False}
-    while not report["near"] and clock.fits(LONGER * timed.seconds):
+    while not report["near"] and found.solved.converged and clock.fits(LONGER * timed.seconds):
         try:
-            finer, timed = Waves(kernel, *box, eps / FINER, most=max(REFINED, FINER * waves.count)), Clock()
+            finer = Waves(kernel, *box, eps / FINER, most=room)
         except TooManyWaves:
             break
-        before, fewer, eps, waves = mean, waves.count, eps / FINER, finer
+        before, fewer, eps, waves, timed = mean, waves.count, eps / FINER, finer, Clock()
         found, mean = _at(waves, rows, lam, how, some)
         apart = float(np.sqrt(np.mean((mean - before) ** 2)))
-        report |= {"distance": apart, "fewer": fewer, "near": apart <= enough}
+        report |= {"distance": apart, "fewer": fewer, "near": apart <= enough and found.solved.converged}
     solved, residual = found.solved, float(found.solved.residual[rows.q :].max())
     report |= {"waves": waves.count, "steps": solved.steps, "converged": solved.converged, "residual": residual}
     return eps, found, report
@@ -222,6 +230,13 @@ def _refined(kernel, rows, lam, how, box, most, clock):
 
 def _at(waves, rows, lam, how, some):
     """(WaveInverse, its mean at some inputs)."""
-    found, u = WaveInverse(WaveSums(waves, rows), waves.D2, lam, TOL * how.first), waves.angles(some)
+    u = waves.angles(some)
+    try:
+        found = WaveInverse(WaveSums(waves, rows), waves.D2, lam, TOL * how.first)
+    except NotPositiveDefinite:  # HᵀK̃⁻¹H is a difference of large numbers, where h is no wave
+        raise TooManyWaves(
+            f"the trend cannot be told from {waves.count} waves by an iteration: there is too little noise, {lam:.3g}; "
+            "use more of it, or Neighbours()."
+        ) from None
     smooth = np.column_stack([waves.at(u, column) for column in found.coef[:, rows.q :].T])
     return found, smooth + rows.trend_at(some) @ found.b

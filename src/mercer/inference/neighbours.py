@@ -15,6 +15,7 @@ from mercer._state import check, check_vectors
 from mercer.gram import Rows, joined, take
 from mercer.gram.neighbours import Clouds, NearestRows, named
 from mercer.inference.moments import Moments
+from mercer.inference.regression import refuse_conflict
 from mercer.kernels import Kernel
 from mercer.solvers.neighbourhoods import conditionals
 from mercer.solvers.normal import whiten
@@ -25,6 +26,7 @@ CHUNK = 32  # systems that a thread has at a time: 1 MB of 64 neighbours
 QUERIES = 16_384  # new inputs at a time
 ESTIMATED = 4_000  # rows that the evidence is estimated from, beyond those
 SHARED = 20_000  # rows that a trend is estimated from: the first ones of the order, which lie apart
+LEVERAGE = 0.99  # at most, of a row in what all share: few neighbours may say that it is more than 1
 LOG_2PI = math.log(2.0 * math.pi)
 FIELDS = {
     "kernel": Kernel, "rows": Rows, "lam": "number", "k": "size k", "seed": "size s",
@@ -281,11 +283,11 @@ class NeighbourPosterior:
         known : (beta, factor), default=None
             What the rows share, where it was found in another way.
         """
+        refuse_conflict(lam, rows.spread)
         ordered = OrderedRows(kernel, rows, lam, seed, basis)
         shared = Shared(ordered, k, SHARED if basis is None else None, known)
-        found = criterion.terms(shared, shared.quad, rows.weight, **criterion.extras(rows))
-        points, L = (None, None) if basis is None else basis
-        self = cls(kernel, rows, lam, k, seed, points, L, shared.beta, shared.L, tuple(found.values()))
+        terms = tuple(criterion.of(rows, lam, shared, shared.quad).values())
+        self = cls(kernel, rows, lam, k, seed, *(basis or (None, None)), shared.beta, shared.L, terms)
         self._ordered = ordered
         return self
 
@@ -384,17 +386,15 @@ class NeighbourPosterior:
 
     # ------------------------------------------------------------------ rows left out
     def left_out(self, rows=None, k=None):
-        """(yᵢ − f₋ᵢ(xᵢ), variance of yᵢ) of points of the fit, each from its k nearest others; β is that of all rows.
+        """(yᵢ − f₋ᵢ(xᵢ), variance of yᵢ) of points of the fit, each from its k nearest others.
 
-        Parameters
-        ----------
-        rows : ndarray of int, default=None
-            Places in the order; None is all.
-        k : int, default=None
-            Other than that of the fit.
+        Points are named by their places in the order; None is all of them, or the k of the fit. β without row i is that
+        of all rows as in any regression: with h = rᵀP⁻¹r/v the residual beside β is divided by 1 − h, and so is v.
         """
         ordered, n = self.ordered, self.rows.n
         rows = np.arange(n) if rows is None else rows
         index = ordered.near.others(rows, min(self.k if k is None else k, max(n - 1, 1)))
         local, rest, variance, _ = ordered.told(index, rows)
-        return ordered.y[rows] - local - rest @ self.beta, variance + self._shared_variance(rest)
+        h = self._shared_variance(rest) / np.maximum(variance, np.finfo(float).tiny)
+        left = 1.0 - np.minimum(h, LEVERAGE)
+        return (ordered.y[rows] - local - rest @ self.beta) / left[:, None], variance / left

@@ -81,15 +81,25 @@ class NeighbourClasses(OneAgainstRest):
         n = len(self.points)
         used, index = named(self.near.among(X, min(self.k, n)), n)  # copies of all rows would be many
         own = len(used) + np.arange(len(X))
-        return self._told(index, own, joined(take(self.points, used), X), self.number[used], self.weight[used])
+        counts = self.weight[used][np.maximum(index, 0)]
+        return self._told(index, own, joined(take(self.points, used), X), self.number[used], counts)
 
     def left_out(self, rows, k=None):
-        """P(class) of some of the points, each from its k nearest others; None is the k of the fit."""
-        index = self.near.others(rows, min(self.k if k is None else k, len(self.points) - 1))
-        return self._classes(*self._told(index, rows, self.points, self.number, self.weight))
+        """P(class) of some of the points, each without one of its copies, from its k nearest rows.
+
+        Where copies stay, they are found among these as by a new row. None is the k of the fit.
+        """
+        k, n, several = self.k if k is None else k, len(self.points), self.weight[rows] > 1.0
+        index = np.full((len(rows), min(k, n)), -1)
+        if several.any():
+            index[several] = self.near.among(take(self.points, rows[several]), min(k, n))
+        if not several.all():
+            index[~several, : min(k, n - 1)] = self.near.others(rows[~several], min(k, n - 1))
+        counts = self.weight[np.maximum(index, 0)] - (index == rows[:, None])
+        return self._classes(*self._told(index, rows, self.points, self.number, counts))
 
     def _told(self, index, own, X, number, weight):
-        """(mean, variance) of f for each of the functions."""
+        """(mean, variance) of f for each of the functions; ``weight`` is that of each neighbour, as ``index``."""
         problems = [1] if self.classes == 2 else range(self.classes)
         mean, variance = np.empty((2, len(index), len(problems)))
         both = np.column_stack([index, own])
@@ -99,7 +109,7 @@ class NeighbourClasses(OneAgainstRest):
             part = parts[i]
             C, absent = Clouds(self.kernel, X, both[part]).matrices() + self.constant, index[part] < 0
             N = np.maximum(index[part], 0)
-            counts = np.where(absent, 0.0, weight[N])
+            counts = np.where(absent, 0.0, weight[part])
             for j, one in enumerate(problems):
                 sign = np.where(number[N] == one, 1.0, -1.0)
                 mean[part, j], variance[part, j] = self._mode(C, absent, sign, counts)

@@ -81,9 +81,14 @@ class KeptNeighbours:
         out[self.index] = values
         return out
 
-    def scales(self, X):
-        """(of the rows drawn, at X): standard deviations to compare residuals in."""
-        return np.sqrt(self.variance), np.sqrt(self.posterior.moments(X).variance + self.posterior.lam)
+    @property
+    def std(self):
+        """Standard deviations of the rows drawn, by the model without each."""
+        return np.sqrt(self.variance)
+
+    def deviation(self, X, weight=None):
+        """√(v(x) + λ/w) of new targets."""
+        return np.sqrt(self.posterior.moments(X).variance + self.posterior.lam / (1.0 if weight is None else weight))
 
     @property
     def leverage(self):

@@ -68,7 +68,7 @@ class RegressionPosterior:
     @classmethod
     def fit(cls, kernel, rows, lam, solver, span=None):
         """Condition on the rows: one factorisation. ``span`` is that of the scaled trend, where it is known."""
-        _refuse_conflict(lam, rows.spread)
+        refuse_conflict(lam, rows.spread)
         K = rows.gram(kernel)
         inverse = solver.resolvent(K, rows.scaled(rows.H) if span is None else span)(lam)
         self = cls(kernel, rows.retained(kernel), inverse)
@@ -195,10 +195,7 @@ class RegressionPosterior:
 
     def evidence(self, criterion):
         """{fidelity, complexity, constant} of log p(y), as a criterion that is the evidence has them."""
-        rows = self.rows
-        if not self.lam > 0:  # without noise a copy of a row says nothing, and does not count
-            rows, criterion = rows.once(), criterion.with_precisions()
-        return criterion.terms(self.inverse, self.quad, rows.weight, **criterion.extras(rows))
+        return criterion.of(self.rows, self.lam, self.inverse, self.quad)
 
     # ---------------------------------------------------------------------- rows that join and leave
     def changed(self, rows, points, solver):
@@ -213,7 +210,7 @@ class RegressionPosterior:
         solver : Solver
             Where a new factor is cheaper, or safer.
         """
-        _refuse_conflict(self.lam, rows.spread)
+        refuse_conflict(self.lam, rows.spread)
         Kinv, gone = self.inverse.unprojected, np.setdiff1d(np.arange(self.rows.n), points)
         old, new = self.rows.weights()[points], rows.weights()[: len(points)]
         other = points[np.abs(new - old) > 1e-14 * new]
@@ -248,7 +245,7 @@ class RegressionPosterior:
         return root * roots * row, float(root) ** 2 * float(np.asarray(self.kernel.diag(x))[0]) + self.lam
 
 
-def _refuse_conflict(lam, spread):
+def refuse_conflict(lam, spread):
     """Refuse equal inputs with other targets where there is no noise to explain them."""
     apart = np.flatnonzero(spread.sum(axis=1) > 0) if lam == 0 else ()
     if len(apart):

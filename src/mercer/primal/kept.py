@@ -79,7 +79,7 @@ class KeptLandmarks:
         out[self.index] = values
         return out
 
-    def split(self, X, normalise):
+    def split(self, X, normalise, weight=None):
         """(residuals of the rows held out, their scale, the scale at X) for split conformal intervals."""
         if not len(self.aside):
             raise ValueError(
@@ -87,20 +87,23 @@ class KeptLandmarks:
             )
         if not normalise:
             return self.aside * self.unit, 1.0, 1.0
-        if self.live is None:
-            raise ValueError("normalise=True needs the factor of the fit, which a file does not keep; fit again.")
-        return self.aside * self.unit, self.aside_scale, self.deviation(X)
+        return self.aside * self.unit, self.aside_scale, self.deviation(X, weight)
 
-    def deviation(self, X):
-        """√(v(x) + λ) of a new target in the Gaussian reading; None once the fit came from a file."""
-        return None if self.live is None else np.sqrt(variance(self.live, X) + self.live.lam)
+    def deviation(self, X, weight=None):
+        """√(v(x) + λ/w) of new targets in the Gaussian reading; ValueError after a file."""
+        fit = self._factored()
+        return np.sqrt(variance(fit, X) + fit.lam / (1.0 if weight is None else weight))
 
-    def scales(self, X):
-        """(of the rows drawn, at X): standard deviations to compare residuals in; ValueError after a file."""
+    @property
+    def std(self):
+        """Standard deviations of the rows drawn, λ/(1 − leverage) without each; ValueError after a file."""
+        return np.sqrt(self._factored().lam / np.maximum(1.0 - self.leverage, 1e-16))
+
+    def _factored(self):
+        """The fit itself, or ValueError."""
         if self.live is None:
-            raise ValueError("normalise=True needs the factor of the fit, which a file does not keep; fit again.")
-        # left out, a row has the variance λ/(1 − leverage)
-        return np.sqrt(self.live.lam / np.maximum(1.0 - self.leverage, 1e-16)), self.deviation(X)
+            raise ValueError("deviations need the factor of the fit, which a file does not keep; fit again.")
+        return self.live
 
     # ---------------------------------------------------------------------- rows that join and leave
     def changed(self, X, y, weight, sign):

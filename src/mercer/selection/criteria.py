@@ -294,6 +294,11 @@ class Evidence(SmoothCriterion):
             found |= {"copies": float(len(rows.index) - rows.n), "logs": logs}
         return found
 
+    def of(self, rows, lam, Kinv, quad):
+        """`terms` of some rows; without noise a copy of a row says nothing, and does not count."""
+        own, rows = (self, rows) if lam > 0 else (self.with_precisions(), rows.once())
+        return own.terms(Kinv, quad, rows.weight, **own.extras(rows))
+
     def terms(self, Kinv, quad, weight=None, spread=None, copies=0.0, logs=None):
         """{fidelity, complexity, constant}: log p(y) term by term, summed over the targets. The one place it is made.
 

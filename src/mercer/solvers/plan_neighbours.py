@@ -50,3 +50,14 @@ def plan_neighbours(n, d, k, *, m=0, most=0, memory=None, targets=1, learnt=True
     reasons = ([why] if why else []) + [f"{said}, beside a global part on {m} landmarks." if m else f"{said}."]
     solver, gram = ("toeplitz", "waves") if waves else ("neighbours", "neighbours")
     return Plan(n, solver, gram, bytes_, True, cores_for(n), tuple(reasons), free.bytes, work, 0, k, searching)
+
+
+def waves_within(plan, d, columns):
+    """How many waves of d columns memory has room for beside what a plan counts; inf where nobody knows.
+
+    The sums of waves up to 2J are made by two threads, on a grid of twice as many in each direction; they, and products,
+    have a grid of 2J for each column, four times over.
+    """
+    there = _machine.available_memory().bytes if plan.available_bytes is None else plan.available_bytes
+    each = 32.0 * 4**d + (64.0 * 2**d + 64.0) * (1 + columns)
+    return float("inf") if there is None else WAVES + max(there - plan.memory_bytes, 0.0) / each

@@ -332,15 +332,16 @@ class TableModel(KernelEstimator):
         X, method = self.inputs(X), self.interval_method
         if method == "left-out" and self.left_out_ is not None:
             return split(self.left_out_[:, None], self.estimator_.predict(X)[:, None], coverage)[:, :, 0]
-        return self.estimator_.predict_interval(X, coverage, method=method)
+        other = {} if method == self.estimator_.interval_method else {"method": method}
+        return self.estimator_.predict_interval(X, coverage, **other)
 
     @property
     def interval_method(self):
-        """How intervals are made: "gaussian", "conformal" or "left-out"; an error for a classifier.
+        """How intervals are made: "gaussian", "conformal", "left-out", …; an error for a classifier.
 
-        "gaussian": from the posterior of a Gaussian process. "conformal": from the fits without each row (kernel ridge
-        regression up to 5000 rows). "left-out": the prediction ± a quantile of the residuals of rows that were left
-        out in cross-validation, or without one by the closed form or the approximation that the model has.
+        "gaussian": from the posterior of a Gaussian process; "calibrated": with as many deviations as rows left out ask
+        for. "conformal": from the fits without each row (kernel ridge regression up to 5000 rows). "left-out": the
+        prediction ± a quantile of the residuals of rows left out in cross-validation, or by the model itself.
         """
         check_is_fitted(self)
         if is_classifier(self.estimator_):

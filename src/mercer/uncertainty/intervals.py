@@ -222,7 +222,9 @@ def _quantiles_near(scores, scale, new_scale, count, place):
     """The score at a place among those of the ``count`` rows of nearest scale, for each new scale: (m, t)."""
     order, step = np.argsort(scale, kind="stable"), max(1, count // 16)
     first = np.clip(np.searchsorted(scale[order], new_scale) - count // 2, 0, len(scores) - count)
-    first, which = np.unique(first // step * step, return_inverse=True)  # a sixteenth further, the rows are nearly these
+    first, which = np.unique(
+        first // step * step, return_inverse=True
+    )  # a sixteenth further, the rows are nearly these
     return np.stack([np.partition(scores[order[i : i + count]], place, axis=0)[place] for i in first])[which]
 
 
