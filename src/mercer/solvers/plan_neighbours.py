@@ -55,7 +55,7 @@ def plan_neighbours(n, d, k, *, m=0, most=0, memory=None, targets=1, learnt=True
 def waves_within(plan, d, columns):
     """How many waves of d columns memory has room for beside what a plan counts; inf where nobody knows.
 
-    The sums of waves up to 2J are made by two threads, on a grid of twice as many in each direction; they, and products,
+    The sums of waves up to 2J are made by two threads, on a grid twice as fine in each direction; they and products
     have a grid of 2J for each column, four times over.
     """
     there = _machine.available_memory().bytes if plan.available_bytes is None else plan.available_bytes

@@ -224,7 +224,7 @@ def _quantiles_near(scores, scale, new_scale, count, place):
     first = np.clip(np.searchsorted(scale[order], new_scale) - count // 2, 0, len(scores) - count)
     first, which = np.unique(
         first // step * step, return_inverse=True
-    )  # a sixteenth further, the rows are nearly these
+    )  # of nearly the same rows
     return np.stack([np.partition(scores[order[i : i + count]], place, axis=0)[place] for i in first])[which]
 
 
