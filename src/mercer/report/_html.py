@@ -95,6 +95,15 @@ def last_doubling(learning):
     return (before - error[-1]) / before, bool(before - error[-1] > noise)
 
 
+def size_text(count):
+    """Bytes as a person writes them."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
+        count /= 1024
+    return None
+
+
 class Safe(str):
     """Markup that is not escaped again; made by `el` and by constants of this package only."""
 

@@ -47,8 +47,10 @@ def covered(s):
     kind = s["uncertainty"].get("kind")
     if kind == "gaussian" and typed(s):
         return "--model ridge has intervals that are made of the errors of rows left out."
-    if kind in ("gaussian", "quantiles"):
+    if kind == "gaussian":
         return None
+    if kind == "quantiles":
+        return "Set rows aside, and shift each quantile by what it misses there."
     return "Are rows alike that were left out and those that come? Rows of one group or of neighbouring times are not."
 
 

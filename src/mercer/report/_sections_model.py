@@ -1,9 +1,8 @@
 """The later sections of the page: what if, the choice of λ and kernel, effects, rows, and how to do it again."""
 
-from mercer._machine import gigabytes
 from mercer.report import _choices, _figures
 from mercer.report._additive import part_charts
-from mercer.report._html import el, filled, fitted_rows, listed, name, percent, rounded, show, table
+from mercer.report._html import el, filled, fitted_rows, listed, name, percent, rounded, show, size_text, table
 from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
 
 LISTED = 8  # columns of the table of importance, before the rest is folded away
@@ -204,7 +203,7 @@ def _with_unit(key, value):
     """A value of a report as text; bytes and seconds as a person writes them."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         if "memory" in key or key.endswith("bytes"):
-            return gigabytes(value)
+            return size_text(value)
         if "seconds" in key:
             return f"{show(float(value))} s"
     return _words(value)
