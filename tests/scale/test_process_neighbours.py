@@ -10,7 +10,7 @@ from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.neighbours_kept import KeptNeighbours, enough_neighbours
-from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
+from mercer.kernels import Exponential, Gaussian, Matern32, Precomputed, Spectrum
 from mercer.selection import LOO, Evidence
 
 
@@ -128,6 +128,12 @@ def test_what_neighbours_do_not_have_is_refused(learnt):
     for ask in asked:
         with pytest.raises(ValueError, match="approximation=None"):
             ask()
+
+
+def test_a_matrix_that_was_computed_has_no_neighbours(rng):
+    model = GaussianProcessRegressor(Precomputed(), 0.1, criterion=None, approximation=Neighbours(5))
+    with pytest.raises(ValueError, match="new rows have no neighbours"):
+        model.fit(np.eye(20), rng.standard_normal(20))
 
 
 # ---------------------------------------------------------------------------------------------- gaps and bad input

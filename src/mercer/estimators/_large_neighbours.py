@@ -12,7 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import _tiles
 from mercer._warn import warn
 from mercer.estimators import _gp_learning as learning
+from mercer.estimators._base import kept as kept_rows
 from mercer.estimators._report import FitReport
+from mercer.gram import take
 from mercer.gram.fourier import Fourier, TooManyWaves
 from mercer.gram.landmarks import drawn
 from mercer.gram.neighbours import Neighbours
@@ -94,6 +96,7 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
         Whether y is one column, and whether each row has a noise variance of its own.
     """
     how, started, kernel = _how(estimator), time.perf_counter(), kernels[0]
+    kept_rows(kernel, kernel.retain(take(rows.X, np.arange(1))), "new rows have no neighbours; use approximation=None")
     with _tiles.part_of(rows.n * how.first**2, "neighbourhoods.conditionals"):
         if criterion is not None:
             some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
