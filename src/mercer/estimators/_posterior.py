@@ -145,8 +145,7 @@ class PosteriorEstimator(LinearEstimator):
         method : {"auto", "gaussian", "conformal", "jackknife+", "cv+", "left-out", "split"}, default="auto"
             "gaussian" believes the model. The others do not, and are those of `KernelRidge.predict_interval`, at the
             hyper-parameters of the fit. "auto" is "gaussian"; by neighbours or waves, for a new y, z is the quantile of
-            the rows left out whose deviations are like s(x): "conformal" with ``normalise=True``, unless these are too
-            few for the coverage.
+            the rows left out of like deviation: "conformal" with ``normalise=True``, if these are enough for it.
         noisy : bool or array-like of shape (m,), default=True
             Whether the interval is for a new y (or for one with these noise variances), or for f(x) itself.
         **options

@@ -222,9 +222,7 @@ def _quantiles_near(scores, scale, new_scale, count, place):
     """The score at a place among those of the ``count`` rows of nearest scale, for each new scale: (m, t)."""
     order, step = np.argsort(scale, kind="stable"), max(1, count // 16)
     first = np.clip(np.searchsorted(scale[order], new_scale) - count // 2, 0, len(scores) - count)
-    first, which = np.unique(
-        first // step * step, return_inverse=True
-    )  # of nearly the same rows
+    first, which = np.unique(first // step * step, return_inverse=True)  # of nearly the same rows
     return np.stack([np.partition(scores[order[i : i + count]], place, axis=0)[place] for i in first])[which]
 
 
