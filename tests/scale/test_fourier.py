@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import Fourier, GaussianProcessRegressor, Neighbours
@@ -354,10 +355,21 @@ def test_little_noise_leaves_the_trend_to_a_stricter_iteration(rng, monkeypatch)
     X = rng.uniform(0, 5, (60, 1))
     y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(60)
     exact, found = (
-        GaussianProcessRegressor(1e4 * Matern32(2.0), 0.04, criterion=None, approximation=how).fit(X, y)
+        GaussianProcessRegressor(1e5 * Matern32(2.0), 0.04, criterion=None, approximation=how).fit(X, y)
         for how in (None, Fourier(1e-2))
     )
     np.testing.assert_allclose(found.predict(X), exact.predict(X), atol=0.02)
+
+
+def test_an_iteration_that_does_not_end_is_told(rng, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.waves.FEW", 10)
+    monkeypatch.setattr("mercer.solvers.waves.STRONG", 1)
+    monkeypatch.setattr("mercer.solvers.waves.STEPS", 2)
+    X = rng.uniform(0, 5, (60, 1))
+    model = GaussianProcessRegressor(Matern32(1.0), 0.04, criterion=None, trend=None, approximation=Fourier(1e-2))
+    with pytest.warns(ConvergenceWarning, match="near enough: the iteration for .* waves has not converged"):
+        model.fit(X, np.sin(X[:, 0]))
+    assert not model.fit_report_["approximation"]["near"]
 
 
 def test_what_fourier_cannot_be(rng):
