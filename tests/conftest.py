@@ -5,6 +5,7 @@ numbers on those seeds. With CI=true in the environment a skip or an expected fa
 below fails the run: a test that did not run has shown nothing.
 """
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -93,6 +94,11 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     strict = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
     config.pluginmanager.register(SkipWatch(strict), "mercer-skips")
+
+
+def pytest_collection_finish():
+    """What was loaded and collected stays to the end: no search for garbage walks through all of it again."""
+    gc.freeze()
 
 
 # -------------------------------------------------------------------------------------------- threads

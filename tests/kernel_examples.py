@@ -248,6 +248,10 @@ def _strings(kernel, n, rng):
     return random_strings(n, rng, kernel.alphabet)
 
 
+def _short_strings(kernel, n, rng):
+    return random_strings(n, rng, kernel.alphabet, 6)  # alignments of all pairs of letters, one by one
+
+
 def _graphs(kernel, n, rng):
     return random_graphs(n, rng)
 
@@ -257,7 +261,8 @@ def _counts(kernel, n, rng):
 
 
 SAMPLES = {
-    **dict.fromkeys(["Gappy", "LocalAlignment", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree"], _strings),
+    **dict.fromkeys(["Gappy", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree"], _strings),
+    "LocalAlignment": _short_strings,
     **dict.fromkeys(["EdgeHistogram", "RandomWalk", "ShortestPath", "VertexHistogram", "WeisfeilerLehman"], _graphs),
     **dict.fromkeys(["BagMean", "BestMatch"], _bags),
     **dict.fromkeys(["SlicedWasserstein", "TransportKernel"], _measures),

@@ -163,7 +163,7 @@ def test_a_long_series_is_continued(run, tmp_path):
         "--time-budget",
         "10s",
         "--max-rows",
-        "900",
+        "500",
         "--json",
     )
     found = json.loads(out)

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import log_expit, log_ndtr, logsumexp, ndtr
 
 from differential import twin
-from differential.test_linear import FIRST, batches, told
+from differential.test_linear import FIRST, batches, share, told
 from mercer import GaussianProcessClassifier
 from mercer.kernels import Gaussian, Matern32
 
@@ -102,21 +102,21 @@ def laplace(p):
 
 @pytest.mark.parametrize("batch", list(batches(FIRST + 40_000, QUICK, ALL)))
 def test_laplace_is_at_its_mode(batch):
-    for seed in batch:
-        check_laplace(seed)
+    assert share(check_laplace, batch) > 0.5
 
 
 def check_laplace(seed):
     p = Problem(seed)
     model, caught = p.fit("laplace")
     if caught:
-        return
+        return False
     alpha, evidence, mean, variance = laplace(p)
     found_mean, found_std = model.predict_latent(p.new)
     assert np.abs(model.log_marginal_likelihood_value_ - evidence) <= 1e-7 * (1 + abs(evidence)), seed
     np.testing.assert_allclose(found_mean, mean, atol=1e-6 * (1 + np.abs(mean).max()), err_msg=str(seed))
     np.testing.assert_allclose(found_std**2, variance, atol=1e-6 * p.amplitude, err_msg=str(seed))
     np.testing.assert_allclose(model.dual_coef_[model.point_index_], alpha, atol=1e-6, err_msg=str(seed))
+    return True
 
 
 # ------------------------------------------------------------------------------------------- EP
@@ -171,8 +171,7 @@ def propagation(p):
 
 @pytest.mark.parametrize("batch", list(batches(FIRST + 41_000, QUICK, ALL)))
 def test_expectation_propagation_is_at_its_fixed_point(batch):
-    for seed in batch:
-        check_propagation(seed)
+    assert share(check_propagation, batch) > 0.5
 
 
 def check_propagation(seed):
@@ -180,12 +179,13 @@ def check_propagation(seed):
     model, caught = p.fit("ep")
     exact = None if caught else propagation(p)
     if exact is None:
-        return
+        return False
     evidence, mean, variance = exact
     found_mean, found_std = model.predict_latent(p.new)
     assert abs(model.log_marginal_likelihood_value_ - evidence) <= 1e-5 * (1 + abs(evidence)), seed
     np.testing.assert_allclose(found_mean, mean, atol=1e-5 * (1 + np.abs(mean).max()), err_msg=str(seed))
     np.testing.assert_allclose(found_std**2, variance, atol=1e-5 * p.amplitude, err_msg=str(seed))
+    return True
 
 
 # ------------------------------------------------------------------------------------------- the integral
@@ -214,15 +214,16 @@ def integral(p):
 
 @pytest.mark.parametrize("batch", list(batches(FIRST + 42_000, QUICK // 3, ALL // 2)))
 def test_all_against_the_integral(batch):
-    for seed in batch:
-        check_integral(seed)
+    assert min(share(check_integral, batch)) > 0.5
 
 
 def check_integral(seed):
-    p = Problem(seed, most=3, top=1.5)
+    """Whether each way of inference could be judged."""
+    p, judged = Problem(seed, most=3, top=1.5), []
     log_Z, probability = integral(p)
     for inference, (evidence, within) in WITHIN.items():
         model, caught = p.fit(inference)
+        judged.append(not caught)
         if not caught:
             assert abs(model.log_marginal_likelihood_value_ - log_Z) <= evidence * len(p.t), (seed, inference)
             assert np.abs(model.predict_proba(p.new)[:, 1] - probability).max() <= within, (seed, inference)
@@ -231,3 +232,4 @@ def check_integral(seed):
         stated = model.fit_report_["posteriors"][0]["error"]
         assert abs(model.log_marginal_likelihood_value_ - log_Z) <= 30 * max(stated, 1e-6), (seed, stated)
         assert np.abs(model.predict_proba(p.new)[:, 1] - probability).max() <= 30 * max(stated, 1e-5), (seed, stated)
+    return [*judged, not caught]

@@ -1,6 +1,8 @@
 """What reports, files, tables and the command line ask of an estimator: found by reflection, the same for every one."""
 
+import functools
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -39,12 +41,15 @@ choosers = pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if cls.crit
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.exceptions.NumericalWarning", "ignore::UserWarning")
 
 
+def rows(n=60, seed=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(n)
+
+
 @pytest.fixture
 def data():
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((60, 2))
-    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(60)
-    return X, y
+    return rows()
 
 
 def target_of(model, y):
@@ -59,13 +64,25 @@ def fit(model, data, **weights):
     return clone(model).fit(X, target_of(model, y), **weights)
 
 
+@functools.cache
+def fitted_once(i):
+    """The i-th model after its fit, for tests that only look at it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(MODELS[i], rows())
+
+
+def seen(model):
+    return fitted_once(next(i for i, one in enumerate(MODELS) if one is model))
+
+
 def test_there_are_nine():
     assert len(ESTIMATORS) == 9
 
 
 @every
-def test_every_fit_leaves_the_same_attributes(model, data):
-    fitted = fit(model, data)
+def test_every_fit_leaves_the_same_attributes(model):
+    fitted = seen(model)
     assert not OLD & {*fitted.get_params(), *vars(fitted)}
     for name in ("kernel_", "lam_", "selection_", "regularization_", "fit_report_", "plan_"):
         assert hasattr(fitted, name) and not hasattr(clone(model), name), name
@@ -78,8 +95,8 @@ def test_every_fit_leaves_the_same_attributes(model, data):
 
 
 @every
-def test_the_norm_is_that_of_the_coefficients(model, data):
-    fitted = fit(model, data)
+def test_the_norm_is_that_of_the_coefficients(model):
+    fitted = seen(model)
     if "points_" in vars(fitted):
         alpha = fitted.dual_coef_.reshape(len(fitted.points_), -1)
         K = fitted.kernel_(fitted.points_)
@@ -89,7 +106,7 @@ def test_the_norm_is_that_of_the_coefficients(model, data):
 
 @every
 def test_frozen_is_the_same_model_and_chooses_nothing(model, data):
-    fitted = fit(model, data)
+    fitted = seen(model)
     again = fitted.frozen()
     assert not hasattr(again, "lam_")
     again = again.fit(data[0], target_of(model, data[1]))
@@ -102,7 +119,7 @@ def test_frozen_is_the_same_model_and_chooses_nothing(model, data):
 @every
 def test_left_out_is_near_a_refit_without_the_row(model, data):
     X, y = data
-    fitted = fit(model, data)
+    fitted = seen(model)
     left = fitted.left_out()
     y, some = target_of(model, y), [0, 7, 30]
     assert len(left.predicted) == 60 and left.how
@@ -136,18 +153,16 @@ def test_rows_of_weight_zero_have_no_left_out_prediction(model, data):
 
 
 @every
-def test_intervals_hold_new_targets(model, data):
+def test_intervals_hold_new_targets(model):
     if is_classifier(model):
-        assert not hasattr(fit(model, data), "predict_interval")
+        assert not hasattr(seen(model), "predict_interval")
         return
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((400, 2))
-    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(400)
-    fitted = fit(model, (X[:200], y[:200]))
-    for options in ({}, {"method": "split", "calibration": (X[200:300], y[200:300])}, {"method": "left-out"}):
-        ends = fitted.predict_interval(X[300:], 0.9, **options)
+    X, y = rows(320, 8)
+    fitted = fit(model, (X[:120], y[:120]))
+    for options in ({}, {"method": "split", "calibration": (X[120:220], y[120:220])}, {"method": "left-out"}):
+        ends = fitted.predict_interval(X[220:], 0.9, **options)
         assert ends.shape == (100, 2)
-        assert 0.78 <= np.mean((ends[:, 0] <= y[300:]) & (y[300:] <= ends[:, 1])), options
+        assert 0.78 <= np.mean((ends[:, 0] <= y[220:]) & (y[220:] <= ends[:, 1])), options
     with pytest.raises(ValueError, match="method must be one of"):
         fitted.predict_interval(X, method="guess")
     with pytest.raises(ValueError, match="calibration"):
@@ -155,14 +170,15 @@ def test_intervals_hold_new_targets(model, data):
 
 
 @choosers
-def test_criterion_takes_words_rules_numbers_and_splitters(cls, data):
+def test_criterion_takes_words_rules_numbers_and_splitters(cls):
+    few = rows(30)
     folds = [3, Splitter(3, shuffle=True, random_state=0), KFold(3)] if "kfold" in cls.criteria else []
     for criterion in [*cls.criteria, *(WORDS[word] for word in cls.criteria if word in WORDS), *folds]:
-        fitted = fit(cls(PART.get(cls, Gaussian(1.0)), criterion=criterion), data)
+        fitted = fit(cls(PART.get(cls, Gaussian(1.0)), criterion=criterion), few)
         assert fitted.selection_ is not None and fitted.frozen().criterion is None
     for wrong in ("guess", True, 1, object(), *(word for word in WORDS if word not in cls.criteria)):
         with pytest.raises(ValueError, match=r"it takes '.*or None") as error:
-            fit(cls(criterion=wrong), data)
+            fit(cls(criterion=wrong), few)
         assert all(repr(word) in str(error.value) for word in cls.criteria)
 
 
@@ -209,22 +225,22 @@ def known(cls):
     return {"noise": 0.3} if cls is mercer.GaussianProcessRegressor else {"lam": 0.3}
 
 
-@every
-def test_random_state_is_that_of_scikit_learn(model, data):
-    if "random_state" not in model.get_params():
-        return
+@pytest.mark.parametrize("model", [model for model in MODELS if "random_state" in model.get_params()], ids=repr)
+def test_random_state_is_that_of_scikit_learn(model):
+    few = rows(24)
     for state in (None, 3, np.random.RandomState(0)):
-        fit(clone(model).set_params(random_state=state), data)
+        assert len(fit(clone(model).set_params(random_state=state), few).predict(few[0])) == 24
     with pytest.raises(ValueError, match="random_state"):
-        fit(clone(model).set_params(random_state="now"), data)
+        fit(clone(model).set_params(random_state="now"), few)
 
 
 @pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if hasattr(cls(), "trend")], ids=lambda cls: cls.__name__)
-def test_trend_takes_the_same_words(cls, data):
-    predictions = [fit(cls(trend=word), data).predict(data[0]) for word in ("constant", True, None, False)]
+def test_trend_takes_the_same_words(cls):
+    few = rows(30)
+    predictions = [fit(cls(trend=word), few).predict(few[0]) for word in ("constant", True, None, False)]
     assert np.array_equal(predictions[0], predictions[1]) and np.array_equal(predictions[2], predictions[3])
     with pytest.raises(ValueError, match="trend"):
-        fit(cls(trend="cubic"), data)
+        fit(cls(trend="cubic"), few)
 
 
 def test_a_linear_trend_of_ridge_is_that_of_a_process(data):

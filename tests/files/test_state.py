@@ -21,11 +21,13 @@ NEW = zoo.data(5, seed=1)[0]
 # ------------------------------------------------------------------------------------------------ declarations
 A = np.arange(12.0).reshape(3, 4)
 FIT = [
-    (A, "float n d"), (A[:, 0], "float n"), (A.astype("f4"), "float n d"), (A[:, :3].copy(), "factor n"),
-    (np.arange(3), "int n"), (np.array([True]), "bool n"), (np.array(["a"]), "any n"), (A.astype("i2"), "matrix n d"),
-    (3, "size n"), (np.int64(0), "size n"), (1.5, "number"), (np.float32(1), "number"), (float("inf"), "number"),
-    (None, ("float n", None)), (A, ("float n", "float n d")), ({}, dict), (A, "rows n d"), (["a", "b"], "rows n d"),
-    (np.arange(3), "rows n d"), (mercer.kernels.Table({"a": [1]}), "rows n d"), (object(), object),
+    (A, "float n d", (3, 4)), (A[:, 0], "float n", (3,)), (A.astype("f4"), "float n d", (3, 4)),
+    (A[:, :3].copy(), "factor n", (3,)), (np.arange(3), "int n", (3,)), (np.array([True]), "bool n", (1,)),
+    (np.array(["a"]), "any n", (1,)), (A.astype("i2"), "matrix n d", (3, 4)), (3, "size n", (3,)),
+    (np.int64(0), "size n", (0,)), (1.5, "number", ()), (np.float32(1), "number", ()), (float("inf"), "number", ()),
+    (None, ("float n", None), ()), (A, ("float n", "float n d"), (3, 4)), ({}, dict, ()), (A, "rows n d", (3, 4)),
+    (["a", "b"], "rows n d", (2,)), (np.arange(3), "rows n d", (3,)),
+    (mercer.kernels.Table({"a": [1]}), "rows n d", (1,)), (object(), object, ()),
 ]  # fmt: skip
 DIFFER = [
     (A, "float n", "has 2 axes, not 1"), (A.astype(int), "float n d", "no array of floats"),
@@ -43,9 +45,9 @@ DIFFER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "wanted"), FIT, ids=lambda value: type(value).__name__)
-def test_what_fits(value, wanted):
-    check({"x": value}, {"x": wanted}, "Part")
+@pytest.mark.parametrize(("value", "wanted", "sizes"), FIT, ids=lambda value: type(value).__name__)
+def test_what_fits_says_what_its_letters_are(value, wanted, sizes):
+    assert check({"x": value}, {"x": wanted}, "Part") == dict(zip("nd", sizes, strict=False))
 
 
 @pytest.mark.parametrize(("value", "wanted", "text"), DIFFER, ids=lambda value: type(value).__name__)

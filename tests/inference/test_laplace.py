@@ -50,7 +50,7 @@ def test_the_mode_and_the_evidence_in_the_plainest_way(problem, link):
 @both
 def test_adjoint_against_central_differences(problem, link, method):
     X, t, w = problem
-    _check_adjoint(X, Binary(link, t, w, -0.1), np.array([1.5, -0.2]), method)
+    assert_adjoint(X, Binary(link, t, w, -0.1), np.array([1.5, -0.2]), method)
 
 
 @both
@@ -59,10 +59,10 @@ def test_adjoint_where_most_rows_are_certain(rng, link):
     theta = np.array([12.0, 3.0])
     found = approximate("laplace", np.exp(theta[0]) * Gaussian(np.exp(theta[1]))(X), Binary(link, np.sign(X[:, 0])))
     assert np.sum(found.s**2 < 1e-8) > 10  # so small that Σ could not be told from 1 − [B⁻¹]ᵢᵢ
-    _check_adjoint(X, Binary(link, np.sign(X[:, 0])), theta, "laplace")
+    assert_adjoint(X, Binary(link, np.sign(X[:, 0])), theta, "laplace")
 
 
-def _check_adjoint(X, likelihood, theta, method):
+def assert_adjoint(X, likelihood, theta, method):
     """W·∂K/∂log θ is the slope of −log Z."""
     D, h = np.sum((X[:, None] - X) ** 2, axis=2), 1e-4
 

@@ -17,8 +17,8 @@ from mercer.inference.nodes import Measure
 from mercer.inference.quadrature import quadrature
 from mercer.kernels import Gaussian
 
-X = np.array([-2.0, -1.0, 0.1, 1.2, 2.0])[:, None]
-T = np.array([-1.0, -1.0, 1.0, -1.0, 1.0])
+X = np.array([-2.0, -1.0, 0.1, 1.2])[:, None]
+T = np.array([-1.0, -1.0, 1.0, -1.0])
 NEW = np.linspace(-3, 3, 5)[:, None]
 KERNEL = 2.0 * Gaussian(1.0)
 both = pytest.mark.parametrize("link", [Logit(), Probit()], ids=["logit", "probit"])
@@ -39,9 +39,9 @@ def proba(found):
 
 
 def test_probit_evidence_is_an_orthant_probability():
-    K, t = KERNEL(X[:4]), T[:4]
-    found = on(quadrature, K, Binary(Probit(), t))
-    cov = np.eye(4) + t[:, None] * K * t
+    K = KERNEL(X)
+    found = on(quadrature, K, Binary(Probit(), T))
+    cov = np.eye(4) + T[:, None] * K * T
     expected = multivariate_normal(np.zeros(4), cov, maxpts=1_000_000, abseps=1e-8, releps=1e-8).cdf(np.zeros(4))
     assert found.info["error"] < 1e-8
     assert_allclose(found.log_evidence, np.log(expected), atol=2e-6)
@@ -89,7 +89,7 @@ def test_draws_within_three_standard_errors(reference, rng_seed):
 def test_leave_one_out_by_integrating_again(reference):
     likelihood, found = reference
     ep = on(expectation_propagation, KERNEL(X), likelihood)
-    assert_allclose(found.loo(np.array([0, 4])), ep.loo(np.array([0, 4])), atol=0.01)
+    assert_allclose(found.loo(np.array([0, 3])), ep.loo(np.array([0, 3])), atol=0.01)
 
 
 def test_the_gaussian_measure_has_the_moments_of_its_sites(reference):
@@ -122,7 +122,7 @@ def test_seven_rows_have_an_error(rng):
 
 
 def test_memory_bounds_the_nodes():
-    K, likelihood = KERNEL(X[:4]), Binary(Probit(), T[:4])
+    K, likelihood = KERNEL(X), Binary(Probit(), T)
     with pytest.raises(NotEnoughMemory, match="direct integration over 4 rows"):
         on(quadrature, K, likelihood, memory=1e5)
     small = on(quadrature, K, likelihood, memory=48.0 * 4 * 12**4)

@@ -41,8 +41,8 @@ def answers(kernel):
     }
 
 
-def agree(kernel):
-    """What a kernel with a past says, and a new one with the same parameters."""
+def assert_as_new(kernel):
+    """A kernel with a past says what a new one with the same parameters says."""
     got, expected = answers(kernel), answers(fresh(kernel))
     for what, value in expected.items():
         if isinstance(value, np.ndarray):
@@ -70,10 +70,10 @@ CHANGES = {
 @pytest.mark.parametrize("order", list(itertools.permutations(CHANGES, 2)), ids=" then ".join)
 def test_two_changes_in_every_order(order):
     kernel = 2.0 * Matern32(1.5)
-    agree(kernel)
+    assert_as_new(kernel)
     for name in order:
         CHANGES[name](kernel)
-        agree(kernel)
+        assert_as_new(kernel)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -83,23 +83,23 @@ def test_all_changes_in_a_random_order_on_a_kernel_and_its_copies(seed):
     for name in [*rng.permutation(list(CHANGES)), *rng.permutation(list(CHANGES))]:
         kernel = kernel if rng.random() < 0.5 else kernel.with_theta(kernel.theta - 0.1)
         CHANGES[name](kernel)
-        agree(kernel)
+        assert_as_new(kernel)
 
 
 def test_an_entry_of_an_array_and_of_a_list_set_in_place():
     kernel = 2.0 * Gaussian(np.array([0.5, 1.0, 2.0]))
     before = answers(kernel)
     _array_entry(kernel)
-    agree(kernel)
+    assert_as_new(kernel)
     assert not np.allclose(answers(kernel)["values"], before["values"])
     kernel.kernel.length_scale = [0.5, 1.0, 2.0]
-    agree(kernel)
+    assert_as_new(kernel)
     kernel.kernel.length_scale[2] = 0.1
-    agree(kernel)
+    assert_as_new(kernel)
     moved = kernel.with_theta(kernel.theta)
     moved.kernel.length_scale[0] = 9.0
     assert kernel.kernel.length_scale[0] == 0.5
-    agree(moved)
+    assert_as_new(moved)
 
 
 def test_a_copy_and_its_original_do_not_share_what_is_set():
@@ -107,7 +107,7 @@ def test_a_copy_and_its_original_do_not_share_what_is_set():
     one, two = kernel.with_theta(kernel.theta), kernel.with_theta(kernel.theta + 1.0)
     one.left.scale, two.right.left.period_bounds = 5.0, "fixed"
     for each in (kernel, one, two):
-        agree(each)
+        assert_as_new(each)
     assert kernel.left.scale == 2.0 and kernel.right.left.period_bounds is None
     assert two.n_theta == kernel.n_theta - 1
 
@@ -120,7 +120,7 @@ def test_zero_becomes_fixed_and_comes_back():
     assert kernel.with_theta([0.3]).left.value == 0.0
     kernel.left.value = 4.0
     assert_allclose(kernel.theta, [np.log(4.0), 0.0])
-    agree(kernel)
+    assert_as_new(kernel)
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, [1.0, -1.0, 1.0]], ids=str)

@@ -70,7 +70,7 @@ def test_an_svr_is_judged_by_refits():
     X[:, 1] = X[:, 1].round()
     y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(40)
     make = lambda: SVR(Gaussian([1.0, 4.0]), C=2.0)  # noqa: E731
-    found = collect(make().fit(X, y), X, y)
+    found = collect(make().fit(X, y), X, y, time_budget=0.0)
     keep = ~np.eye(40, dtype=bool)
     e = [y[i] - make().fit(X[k], y[k]).predict(X[i : i + 1])[0] for i, k in enumerate(keep)]
     assert found["scores"]["models"][0]["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(e))), rel=1e-4)
@@ -81,12 +81,12 @@ def test_an_svr_is_judged_by_refits():
 def test_larger_svrs_are_judged_by_folds(rng):
     X = rng.uniform(size=(70, 1))
     y = np.sin(6 * X[:, 0])
-    assert collect(SVR(Gaussian(0.3)).fit(X, y), X, y)["scores"]["how"].startswith("5 folds")
+    assert collect(SVR(Gaussian(0.3)).fit(X, y), X, y, time_budget=0.0)["scores"]["how"].startswith("5 folds")
 
 
 def test_an_svr_without_support_vectors(table):
     X, y = table
-    found = collect(SVR(Gaussian(1.0), epsilon=100.0).fit(X, y), X, y)
+    found = collect(SVR(Gaussian(1.0), epsilon=100.0).fit(X, y), X, y, time_budget=0.0)
     assert found["numerics"]["support"] == {"vectors": 0, "bounded": 0}
 
 
@@ -142,7 +142,7 @@ def test_a_class_with_one_row_is_not_judged(rng, loss, counts):
     left = left_out(make_case(model, X, label))
     assert [value is None for value in left.predicted] == [False] * 19 + [True]
     assert "1 row alone in its class is not judged" in left.how
-    found = collect(model, X, label)
+    found = collect(model, X, label, time_budget=0.0)
     assert np.sum(found["fit"]["confusion"]) == 19
     if loss == "logistic":
         own = left.proba[np.arange(19), np.searchsorted(model.classes_, label[:19])]
@@ -165,10 +165,10 @@ def test_ties_do_not_give_the_target_away(rng):
     X[-2:, 0] = 1.0, 2.0
     X[:, 1] = rng.uniform(size=60)
     y = np.sort(rng.standard_normal(60))
-    found = collect(KernelRidge(Gaussian(1.0), lam=0.1).fit(X, y), X, y)
+    found = collect(KernelRidge(Gaussian(1.0), lam=0.1).fit(X, y), X, y, time_budget=0.0)
     assert found["data"]["leak"]["correlation"] < 0.9
     assert "M104" not in codes(found)
-    flat = collect(KernelRidge(Gaussian(0.001), lam=1e6).fit(X[:, :1], y), X[:, :1], y)
+    flat = collect(KernelRidge(Gaussian(0.001), lam=1e6).fit(X[:, :1], y), X[:, :1], y, time_budget=0.0)
     assert flat["fit"]["tests"]["trend"]["share"] < 0.5  # the order of the rows is no column
 
 
@@ -176,22 +176,24 @@ def test_ties_do_not_give_the_target_away(rng):
 def test_units_of_names_that_are_cut(table, name):
     X, y = table
     model = KernelRidge(Gaussian(0.4), lam=0.1).fit(X, y)
-    found = collect(model, X, y, feature_names=["other", name], units={name: (50.0, 10.0)})
+    known = {"units": {name: (50.0, 10.0)}, "time_budget": 0.0}
+    found = collect(model, X, y, feature_names=["other", name], **known)
     assert found["data"]["features"][1]["low"] == pytest.approx(50 + 10 * X[:, 1].min())
     assert found["data"]["features"][0]["low"] == pytest.approx(X[:, 0].min())
     frame = {"other": X[:, 0], name: X[:, 1]}
     kernel = Gaussian(0.4).on("other") * Gaussian(0.4).on(name)
-    found = collect(KernelRidge(kernel, lam=0.1).fit(frame, y), frame, y, units={name: (50.0, 10.0)})
+    found = collect(KernelRidge(kernel, lam=0.1).fit(frame, y), frame, y, **known)
     assert found["data"]["features"][1]["low"] == pytest.approx(50 + 10 * X[:, 1].min())
 
 
 def test_the_outlier_comes_first_where_most_residuals_are_equal():
     X, y = np.linspace(0, 1, 30)[:, None], np.zeros(30)
     y[17] = 100.0
-    found = collect(KernelRidge(Gaussian(1e-4), 1.0, trend=None).fit(X, y), X, y)["rows"]["residuals"]
-    assert found["rows"][0]["row"] == "17"
-    assert found["rows"][0]["z"] == pytest.approx(np.sqrt(30))
-    assert found["outliers"] == 1
+    found = collect(KernelRidge(Gaussian(1e-4), 1.0, trend=None).fit(X, y), X, y, time_budget=0.0)
+    residuals = found["rows"]["residuals"]
+    assert residuals["rows"][0]["row"] == "17"
+    assert residuals["rows"][0]["z"] == pytest.approx(np.sqrt(30))
+    assert residuals["outliers"] == 1
 
 
 def test_rare_levels_are_counted(rng):
@@ -199,7 +201,7 @@ def test_rare_levels_are_counted(rng):
     X = {"site": site, "age": rng.uniform(20, 60, 60)}
     y = X["age"] / 10 + rng.standard_normal(60)
     kernel = Gaussian(10.0).on("age") * Categorical().on("site")
-    found = collect(KernelRidge(kernel, lam=0.1).fit(X, y), X, y)
+    found = collect(KernelRidge(kernel, lam=0.1).fit(X, y), X, y, time_budget=0.0)
     along = next(one for one in found["fit"]["by_column"] if one["name"] == "site")
     assert len(along["levels"]) == len(along["middle"]) == 12
     assert along["levels"][-1] == "s19"
@@ -208,7 +210,7 @@ def test_rare_levels_are_counted(rng):
 
 
 def test_long_names_still_fit_the_page(rng):
-    n, d = 400, 150
+    n, d = 100, 150
     X, y = rng.uniform(size=(n, d)), rng.standard_normal(n)
     names = ["<" * 90 + str(k) for k in range(d)]
     model = KernelRidge(Gaussian(5.0), lam=1.0).fit(X, y)

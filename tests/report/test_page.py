@@ -111,7 +111,7 @@ def test_the_page_is_small(text):
     assert len(text.encode()) < 400_000
 
 
-@pytest.mark.parametrize("parts", [60])
+@pytest.mark.parametrize("parts", [40])
 def test_a_kernel_of_many_parts_fits_the_page(rng, parts):
     X = {f"a column with a long name, {k}": rng.uniform(size=40) for k in range(5)}
     y = np.sin(6 * X["a column with a long name, 0"])

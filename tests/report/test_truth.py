@@ -227,10 +227,10 @@ def test_the_band_of_a_logarithm_is_that_of_predict_interval_and_above_0(inner):
     np.testing.assert_allclose(np.transpose([one["low"], one["high"]]), ends, rtol=1e-4)
     assert min(one["low"]) > 0 and found["whatif"]["width"]["bounds"][0] > 0
     assert min(found["effects"]["curves"][0]["low"]) > 0
-    unseen = collect(model, X[::2], y[::2], fitted_rows=60, seen=False)["uncertainty"]
+    unseen = collect(model, X[::2], y[::2], fitted_rows=60, seen=False, time_budget=0.0)["uncertainty"]
     inside = model.predict_interval(X[::2], 0.5)
     assert unseen["coverage"][0] == pytest.approx(np.mean((inside[:, 0] <= y[::2]) & (y[::2] <= inside[:, 1])))
-    some = collect(model, X[::2], y[::2], fitted_rows=60)["uncertainty"]
+    some = collect(model, X[::2], y[::2], fitted_rows=60, time_budget=0.0)["uncertainty"]
     assert "held out of a fit" in some["how"] and some["rows"] == 6
 
 
@@ -254,16 +254,17 @@ def test_the_page_says_what_it_holds_and_what_it_is_of():
     X = rng.uniform(-1, 1, size=(40, 1))
     y = np.exp(np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(40))
 
-    def text(model):
-        return Tree(render(collect(model.fit(X, y), X, y))).all("body")[0]["text"]
+    def text(model, **options):
+        return Tree(render(collect(model.fit(X, y), X, y, **options))).all("body")[0]["text"]
 
     page = text(TransformedTarget(GaussianProcessRegressor(Gaussian(0.5), 0.1, criterion=None), "log"))
     assert "Gaussian process regression of the transformed target (log) on 40 rows" in page
     assert "of up to 1000 rows, and their inputs, which the curve is drawn through" in page
-    assert "Mixture of Gaussian processes on" in text(StackedKernels([1.0 * Gaussian(0.5)], lam=[0.1]))
-    page = text(SVR(Gaussian(0.5)))
+    mixture = StackedKernels([1.0 * Gaussian(0.5)], lam=[0.1])
+    assert "Mixture of Gaussian processes on" in text(mixture, time_budget=0.0)
+    page = text(SVR(Gaussian(0.5)), time_budget=0.0)
     assert "set for the noise that was found, σ = " in page and "given, not chosen" not in page
-    assert "given, not chosen" in text(SVR(Gaussian(0.5), C=1.0, epsilon=0.1))
+    assert "given, not chosen" in text(SVR(Gaussian(0.5), C=1.0, epsilon=0.1), time_budget=0.0)
 
 
 # ----------------------------------------------------------------------------------------- a part of the rows
@@ -293,7 +294,7 @@ def test_rows_that_the_fit_has_not_seen_judge_it_as_it_is():
     X = rng.uniform(-1, 1, size=(160, 2))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(160)
     model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None).fit(X[:100], y[:100])
-    found = collect(model, X[100:], y[100:], fitted_rows=100, seen=False)
+    found = collect(model, X[100:], y[100:], fitted_rows=100, seen=False, time_budget=0.0)
     expected, std = model.predict(X[100:], return_std=True, noisy=True)
     np.testing.assert_allclose(found["fit"]["predicted"], expected, rtol=1e-4, atol=1e-6)
     inside = np.abs(y[100:] - expected) <= 1.6448536 * std
@@ -301,7 +302,7 @@ def test_rows_that_the_fit_has_not_seen_judge_it_as_it_is():
     assert "60 rows that the fit has not seen" in render(found)
     label = np.where(y > 0, "up", "down")
     machine = KernelMachine(Gaussian(0.5), loss="logistic", lam=0.1).fit(X[:100], label[:100])
-    found = collect(machine, X[100:], label[100:], fitted_rows=100, seen=False)
+    found = collect(machine, X[100:], label[100:], fitted_rows=100, seen=False, time_budget=0.0)
     assert found["scores"]["models"][0]["score"] == pytest.approx(machine.score(X[100:], label[100:]))
 
 

@@ -32,7 +32,7 @@ def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
 
 
 def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
-    X, y = problem(rng, 1600)
+    X, y = problem(rng, 900)
     model = GaussianProcessClassifier(4.0 * Matern32(1.0), approximation=Neighbours(24), starts=1, temperature=True)
     model.fit(X, y)
     Z, labels = problem(rng, 600)

@@ -51,7 +51,7 @@ def frame(X, y, w):
     return dd.from_delayed(parts, meta=table[:0]), "y", None if w is None else "w"
 
 
-def same(one, other):
+def assert_same(one, other):
     found = [name for name in LEARNT if getattr(one, name, None) is not None]
     assert len(found) > 3
     for name in found:
@@ -95,13 +95,13 @@ def problem(name, data):
     return X, label if labels else np.floor(np.exp(y)) if counts else y, w if "process" not in name else None
 
 
-def check(name, data, collections, engine):
+def assert_bits_of_arrays(name, data, collections, engine):
     X, y, w = problem(name, data)
     here = MODELS[name]().fit(X, y, w)
     assert here.fit_report_["engine"] == "threads"
     for collection in collections:
         found = MODELS[name]().fit(*collection(X, y, w))
-        same(here, found)
+        assert_same(here, found)
         assert found.fit_report_["engine"].startswith(engine)
         if here.selection_ is not None:
             assert found.kernel_ == here.kernel_
@@ -114,13 +114,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # landmarks are 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_collections_give_the_bits_of_arrays(name, data):
-    check(name, data, [QUICK[name]], "dask")
+    assert_bits_of_arrays(name, data, [QUICK[name]], "dask")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_so_do_all_models_in_every_kind_of_collection(name, data):
-    check(name, data, [arrays, frame], "dask")
+    assert_bits_of_arrays(name, data, [arrays, frame], "dask")
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def cluster():
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("name", MODELS)
 def test_so_do_processes(name, data, cluster):
-    check(name, data, [arrays, frame], "dask: 2 workers")
+    assert_bits_of_arrays(name, data, [arrays, frame], "dask: 2 workers")
 
 
 @pytest.mark.slow
@@ -145,4 +145,4 @@ def test_so_do_300_chunks_on_processes(data, cluster):
         return da.from_array(X, chunks=(sizes, (1, 1))), da.from_array(y, chunks=(sizes[::-1],)), w
 
     for name in ("ridge, uniform", "huber", "process"):
-        check(name, data, [chunked], "dask: 2 workers")
+        assert_bits_of_arrays(name, data, [chunked], "dask: 2 workers")

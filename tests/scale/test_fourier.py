@@ -412,12 +412,12 @@ def test_a_fit_whose_search_had_too_many_waves(rng, monkeypatch, how):
     monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
-    monkeypatch.setattr("mercer.estimators._large_neighbours.SUBSET", 200)
-    X = rng.uniform(0, 10, (400, 1))
+    monkeypatch.setattr("mercer.estimators._large_neighbours.SUBSET", 100)
+    X = rng.uniform(0, 10, (200, 1))
     model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(400))
+        model.fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(200))
     said = model.fit_report_["selection"]
     assert "hyper-parameters are those of neighbours" in said["message"] and "10 are allowed" in said["message"]
     asked = not isinstance(how, str)  # "auto" has promised no waves

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import KernelRidge, Landmarks, Neighbours
+from mercer import KernelRidge, Landmarks
 from mercer._clock import FOREVER, Clock
 from mercer.estimators._large_full import lam_of_all
 from mercer.gram import Rows, ScaledGram, TiledGram
@@ -14,10 +14,14 @@ from mercer.solvers.blocks import by_blocks
 from mercer.solvers.full import solve_all
 
 
+def problem(rng, n):
+    X = rng.uniform(-2, 2, (n, 3))
+    return X, np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + X[:, 2] + 0.2 * rng.standard_normal(n) + 50.0
+
+
 @pytest.fixture
 def data(rng):
-    X = rng.uniform(-2, 2, (1500, 3))
-    return X, np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + X[:, 2] + 0.2 * rng.standard_normal(1500) + 50.0
+    return problem(rng, 800)
 
 
 def both(kernel, lam, X, y, m=60, weight=None, **options):
@@ -97,8 +101,8 @@ def test_a_solution_cut_short_is_not_worse_than_the_landmarks(data, monkeypatch,
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-def test_blocks_solve_the_system(data, rng, scaled):
-    X, lam = data[0], 1e-3
+def test_blocks_solve_the_system(rng, scaled):
+    X, lam = problem(rng, 1500)[0], 1e-3
     K, B = TiledGram(Exponential(2.0), X), rng.standard_normal((1500, 2))
     K = ScaledGram(K, rng.uniform(0.5, 2.0, 1500)) if scaled else K
     found = by_blocks(K, lam, B, 1, 1e-3, FOREVER)
@@ -152,8 +156,8 @@ def test_auto_solves_for_all_rows_where_that_ends_in_time(data, monkeypatch):
     assert mercer.plan(mercer.GaussianProcessRegressor(), n=10**6, d=50).solver == "landmarks"
 
 
-def test_a_short_time_budget_ends_early(data):
-    X, y = data
+def test_a_short_time_budget_ends_early(rng):
+    X, y = problem(rng, 1500)
     model = KernelRidge(Exponential(2.0), 1e-3, approximation=Landmarks(200, solve=True), time_budget=1e-3)
     with pytest.warns(mercer.exceptions.NumericalWarning, match="landmarks are not enough"):
         model.fit(X, y)
@@ -196,18 +200,3 @@ def test_files_plans_and_what_cannot_be(data, tmp_path):
     assert not hasattr(model, "partial_fit")
     with pytest.raises(ValueError, match="needs all rows as arrays"):
         KernelRidge(approximation=Landmarks(60, solve=True)).fit(mercer.sources.Arrays(X, y[:, None]), None)
-
-
-def test_neighbours_grow_while_rows_left_out_gain(rng):
-    X = rng.uniform(-2, 2, (700, 4))
-    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + X[:, 2] * X[:, 3]
-    smooth = mercer.GaussianProcessRegressor(Matern32(3.0), 1e-6, criterion=None, approximation=Neighbours())
-    smooth.fit(X, y)
-    noisy = mercer.GaussianProcessRegressor(Matern32(3.0), 1.0, criterion=None, approximation=Neighbours())
-    noisy.fit(X, y + rng.standard_normal(700))
-    assert smooth.fit_report_["approximation"]["k"] >= 128
-    assert noisy.fit_report_["approximation"]["k"] == 64
-    given = smooth.set_params(approximation=Neighbours(64)).fit(X, y)
-    assert given.fit_report_["approximation"]["k"] == 64
-    with pytest.raises(ValueError, match='or "auto"'):
-        smooth.set_params(approximation=Neighbours("many")).fit(X, y)
