@@ -12,7 +12,7 @@ from scipy.stats import f as fisher
 from mercer.gram.nufft import from_waves, to_waves
 
 MOST = 2**23  # waves: beyond, one product takes seconds and a vector 130 MB
-REFINED = 2**18  # up to which a mean is compared with that of more waves
+REFINED, ASKED = 2**18, 2**20  # up to which a mean is compared with that of more waves; where an eps was asked for
 FINER = 8.0  # eps over that of the next grid: twice as many waves in each direction for a Matérn kernel of ν = 3/2
 FIRST = 1e-3  # eps of the first grid of "auto"
 TENTH = 0.1  # of the noise: half a percent of an error
@@ -69,6 +69,11 @@ class Fourier:
     def first(self):
         """What the first grid may miss of k, relative to k(x, x)."""
         return FIRST if self.eps == "auto" else self.eps
+
+    @property
+    def finest(self):
+        """Waves up to which grids are refined."""
+        return REFINED if self.eps == "auto" else ASKED
 
     def enough(self, spread, noise):
         """How far the mean may be off, for the standard deviations of y and of the noise."""

@@ -6,7 +6,7 @@ from mercer._clock import FOREVER, Clock
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
-from mercer.gram.fourier import FINER, MOST, REFINED, TooManyWaves, Waves
+from mercer.gram.fourier import FINER, MOST, TooManyWaves, Waves
 from mercer.gram.landmarks import drawn
 from mercer.inference.moments import Moments, draw, noise_at
 from mercer.inference.neighbours import NeighbourPosterior
@@ -211,7 +211,7 @@ def _refined(kernel, rows, lam, how, box, most, room, clock):
     some, spread = take(rows.X, drawn(rows.n, COMPARED, 5)), float(np.sqrt(rows.y.var(axis=0).mean()))
     enough, eps = how.enough(spread, float(np.sqrt(lam))), how.first
     waves, timed = Waves(kernel, *box, eps, most=min(most, room)), Clock()
-    room = min(room, max(REFINED, FINER * waves.count))  # one comparison at least
+    room = min(room, max(how.finest, FINER * waves.count))  # one comparison at least
     found, mean = _at(waves, rows, lam, how, some)
     report = {"enough": enough, "distance": float("nan"), "fewer": 0, "near": False}
     while not report["near"] and found.solved.converged and clock.fits(LONGER * timed.seconds):
