@@ -50,14 +50,14 @@ def answers(model):
 
 
 def private_attributes(paths):
-    """The names with an underscore that are set as attributes, but for scikit-learn's own and names of modules."""
+    """The names with an underscore that are set as attributes, but for scikit-learn's own."""
     found = set()
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 found.add(node.attr)
     ours = {name for name in found if name.startswith("_") and not name.startswith("__") and name != "_"}
-    return ours - set(dir(BaseEstimator)) - {"_metadata_request", "_skl_callbacks"} - {path.stem for path in paths}
+    return ours - set(dir(BaseEstimator)) - {"_metadata_request", "_skl_callbacks"}
 
 
 def main():

@@ -196,15 +196,19 @@ def test_there_is_a_golden_file_of_every_estimator():
 
 
 def test_files_load_after_every_private_attribute_has_another_name(tmp_path):
-    """A copy of mercer in which all that is called as an attribute that is set with an underscore has another name."""
+    """A copy of mercer in which every attribute that is set with an underscore has got another name.
+
+    So have methods, functions and modules that are called the same, or the copy would not run.
+    """
     source = Path(mercer.__file__).parent
     shutil.copytree(source, tmp_path / "mercer", ignore=shutil.ignore_patterns("__pycache__"))
     modules = [path for path in (tmp_path / "mercer").rglob("*.py") if path.parent.name != "files"]
     names = golden_files.private_attributes(modules)
     assert {"_rows", "_left", "_triangle", "_items"} <= names
-    pattern = re.compile(rf"\b({'|'.join(names)})\b")  # methods and functions of that name, too, or it would not run
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
     for path in modules:
         path.write_text(pattern.sub(r"\g<0>_renamed", path.read_text()))
+        path.rename(path.with_stem(pattern.sub(r"\g<0>_renamed", path.stem)))
     script = "import mercer, files.golden_files as g; print(mercer.__file__); "
     script += "[g.assert_predictions_are_as_they_were(name) for name in g.names()]"
     paths = [str(tmp_path), str(Path(__file__).parent.parent), *filter(None, sys.path)]
