@@ -388,6 +388,23 @@ def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng, monkeypatc
     assert found.status == "ok" and cut.status == "edge" and "last grid of waves" in cut.message
 
 
+def test_a_search_ends_where_probes_differ_by_more_than_there_is_to_gain(rng, monkeypatch):
+    X = np.linspace(0, 40, 400)[:, None]
+    rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
+    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
+    exact, slope = WaveInverse.logdet, WaveInverse.gradient
+    monkeypatch.setattr(WaveInverse, "logdet", lambda self: exact(self) + 3.0 * np.sin(1e7 * self.lam))
+    monkeypatch.setattr(WaveInverse, "gradient", lambda self, slopes: slope(self, slopes) + 20.0)
+    monkeypatch.setattr("mercer.selection.wave_search.FEW", 0)
+    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
+    found = search_waves(1.0 * Matern32(2.0), rows, 0.012, 1e-4, Evidence(), **options)
+    assert found.evaluations < 60 and 0.005 < found.lam < 0.02
+    monkeypatch.setattr("mercer.selection.wave_search.PATIENCE", 10**9)
+    assert (
+        search_waves(1.0 * Matern32(2.0), rows, 0.012, 1e-4, Evidence(), **options).evaluations > 2 * found.evaluations
+    )
+
+
 def test_a_search_that_needs_too_many_waves_says_so(rng, monkeypatch):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(2 * X) + 0.1 * rng.standard_normal((400, 1)))

@@ -10,12 +10,14 @@ from mercer.inference.waves import WaveInverse, WaveSums
 from mercer.kernels.hyper import lengths_of
 from mercer.selection.local_search import Densities, result, within
 from mercer.selection.search.objective import Record, Stop
+from mercer.solvers.waves import FEW
 
 SLACK = 1.2  # factor of a length scale within which a grid of waves serves: 1.5 takes three times as long
 GRIDS = 8  # that are laid, one after the other, where length scales go further
 MOST = 2**15  # waves of a search: beyond, an evaluation takes as long as all that neighbours say
 GAIN = 1e-5  # of the mean log density: where a descent ends
 NATS = 0.1  # or so much of all rows
+PATIENCE = 6  # evaluations without that gain: what probes say differs by more from place to place
 TOL = 1e-5  # of the iteration: an error of the evidence is its square
 
 
@@ -72,12 +74,14 @@ def search_waves(
     place, status, value, B, why = (*box_of(kernel, rows, lam), eps), "ok", np.nan, None, ""
     try:
         for _ in range(GRIDS):
-            level = _OnGrid(kernel, z, rows, place, criterion, (names, prior), record)
+            level = _OnGrid(kernel, z, rows, place, criterion, (names, prior), record, gain)
             near = level.around(z, box)
             try:
                 level.go_down(z, near, B, gain)
-                B = level.B
+            except _Settled:
+                pass
             finally:
+                B = level.B
                 z, value = (z, value) if level.best_z is None else (level.best_z, level.best)
             if not np.any((near != box) & (np.abs(z[:, None] - near) < 1e-9)):
                 break
@@ -94,11 +98,16 @@ def search_waves(
     return found
 
 
+class _Settled(Exception):
+    """No gain for a while that probes could tell from none."""
+
+
 class _OnGrid(Densities):
     """The evidence of all rows by waves on one grid, and its gradient by probes where they are many."""
 
-    def __init__(self, kernel, z, rows, place, criterion, prior, record):
+    def __init__(self, kernel, z, rows, place, criterion, prior, record, gain):
         super().__init__(rows.n, rows.n, prior, record)
+        self._gain, self._reached, self._idle = gain, np.inf, 0
         self._kernel, self._rows, self._criterion = kernel, rows, criterion
         low, high, eps = place
         self.waves = Waves(kernel.with_theta(z[:-1]), low, high, eps, slack=SLACK, most=MOST)
@@ -110,6 +119,11 @@ class _OnGrid(Densities):
         return np.column_stack([np.maximum(box[:, 0], z - reach), np.minimum(box[:, 1], z + reach)])
 
     def _evaluate(self, z):
+        if self.best < self._reached - self._gain:
+            self._reached, self._idle = self.best, 0
+        elif self._idle == PATIENCE and self.waves.count > FEW:
+            raise _Settled
+        self._idle += 1
         kernel, lam = self._kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
         found, rows = WaveInverse(self._sums, self.waves.power(kernel), lam, TOL), self._rows
         extras = self._criterion.extras(rows)
