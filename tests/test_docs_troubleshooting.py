@@ -65,7 +65,8 @@ def _key(text):
     return re.sub(r"[`\s]", "", text.split("` (")[0]).rstrip("….")
 
 
-WARNINGS = [(path.relative_to(SOURCE).as_posix(), *found) for path in FILES for found in messages(nodes(path))]
+WARNING = [path for path in FILES if "warn(" in path.read_text(encoding="utf-8")]  # a tenth: these are read first
+WARNINGS = [(path.relative_to(SOURCE).as_posix(), *found) for path in WARNING for found in messages(nodes(path))]
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,9 @@ def quietly(call, *args, **options):
 
 def kernels(first_only=False):
     """[(id, kernel)] of every kernel class, by reflection."""
-    found = []
+    found, known = [], examples()
     for name in sorted(kernel_classes()):
-        for i, kernel in enumerate(examples()[name][: 1 if first_only else None]):
+        for i, kernel in enumerate(known[name][: 1 if first_only else None]):
             found.append((f"{name}-{i}", kernel))
     return found
 
