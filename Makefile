@@ -9,6 +9,7 @@ DOCS ?= .venv-docs
 OLDEST ?= .venv-oldest
 NEWEST ?= .venv-newest
 PYTEST_ARGS ?=
+NATIVE := src/mercer/_native/libmercer.stamp
 # A process for each core; `make test PYTEST_ARGS="-n 0"` runs in one, as a debugger needs.
 WORKERS := -n auto --maxprocesses 4 --dist worksteal
 BENCH_ARGS ?=
@@ -28,31 +29,31 @@ export SCIPY_ARRAY_API = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-browser test-oldest test-newest breaks lint docs bench bench-quick clean
+.PHONY: help demo test test-all test-browser test-oldest test-newest breaks lint docs wheels bench bench-quick clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-demo: $(VENV)/.installed  ## install into .venv; read, fit and judge a bundled table, and write the page about it
+demo: $(VENV)/.installed $(NATIVE)  ## install into .venv; read, fit and judge a bundled table, and write the page about it
 	@$(PY) -m mercer demo --force
 
-test: $(VENV)/.installed-test  ## install into .venv and run the tests, doctests included
+test: $(VENV)/.installed-test $(NATIVE)  ## install into .venv and run the tests, doctests included
 	@$(PY) -m pytest -m "not slow and not browser" $(WORKERS) $(PYTEST_ARGS)
 
-test-all: $(VENV)/.installed-test  ## the tests, with the slow ones
+test-all: $(VENV)/.installed-test $(NATIVE)  ## the tests, with the slow ones
 	@$(PY) -m pytest -m "not browser" $(WORKERS) $(PYTEST_ARGS)
 
-test-browser: $(VENV)/.installed-browser  ## the report in a real browser; chromium is the system's, installed as root if missing
+test-browser: $(VENV)/.installed-browser $(NATIVE)  ## the report in a real browser; chromium is the system's, installed as root if missing
 	@{ $(chromium); } >/dev/null
 	@$(PY) -m pytest -m browser tests/browser $(PYTEST_ARGS)
 
-test-oldest: $(OLDEST)/.installed  ## the quick tests with the oldest dependencies that are allowed
+test-oldest: $(OLDEST)/.installed $(NATIVE)  ## the quick tests with the oldest dependencies that are allowed
 	@$(OLDEST)/bin/python -m pytest -m "not slow and not browser" --ignore tests/test_rules.py $(WORKERS) $(PYTEST_ARGS)
 
-test-newest: $(NEWEST)/.installed  ## the quick tests with the newest dependencies there are
+test-newest: $(NEWEST)/.installed $(NATIVE)  ## the quick tests with the newest dependencies there are
 	@$(NEWEST)/bin/python -m pytest -m "not slow and not browser" $(WORKERS) $(PYTEST_ARGS)
 
-breaks: $(VENV)/.installed-test  ## break the source in seven ways, one at a time: the tests must notice each
+breaks: $(VENV)/.installed-test $(NATIVE)  ## break the source in seven ways, one at a time: the tests must notice each
 	@$(PY) tests/breaks.py
 
 lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy
@@ -65,10 +66,14 @@ docs: $(DOCS)/.installed  ## the pages and the gallery, into docs/_build/html
 	@$(DOCS)/bin/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
 	@echo "The pages are in docs/_build/html/index.html."
 
-bench: $(BENCH)/.installed  ## every table, side by side with the peers, in two hours; BENCH_ARGS="--only gp" some, --full the long ones
+wheels: $(VENV)/.installed-test  ## the source and a wheel for each platform (Linux, macOS, Windows), into dist/; zig compiles them all here
+	@$(PY) -m build --sdist --outdir dist
+	@for target in $$($(PY) src/mercer/_native/build.py --list); do MERCER_TARGET=$$target $(PY) -m build --wheel --outdir dist || exit 1; done
+
+bench: $(BENCH)/.installed $(NATIVE)  ## every table, side by side with the peers, in two hours; BENCH_ARGS="--only gp" some, --full the long ones
 	@$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
-bench-quick: $(BENCH)/.installed  ## the short tasks, in under 3 minutes
+bench-quick: $(BENCH)/.installed $(NATIVE)  ## the short tasks, in under 3 minutes
 	@$(BENCH)/bin/python benchmarks/run.py --quick $(BENCH_ARGS)
 
 clean:  ## remove .venv, caches and what the commands wrote
@@ -86,6 +91,10 @@ $(VENV)/.installed-%: pyproject.toml | $(PY)
 	@echo "Installing mercer and what '$*' needs into $(VENV): once, about a minute ..."
 	@$(PY) -m pip install --quiet --editable ".[all]" --group $*
 	@touch $@
+
+# The compiled loops: an editable install makes them beside the sources, and a changed C file makes them again.
+$(NATIVE): $(wildcard src/mercer/_native/*.c src/mercer/_native/*.h) src/mercer/_native/build.py
+	@$(PYTHON) src/mercer/_native/build.py
 
 # The peers live in an environment of their own; pykeops compiles at its first use, with the system's C++ compiler.
 # torch comes first and in this version: another choice may bring gigabytes for graphics cards.
