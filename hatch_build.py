@@ -1,4 +1,4 @@
-"""The build hook: a wheel carries the compiled library of its platform, an editable install has it beside the sources."""
+"""The build hook: a wheel carries its platform's compiled library, an editable install has it beside the sources."""
 
 import importlib.util
 import os
@@ -36,7 +36,7 @@ class CustomBuildHook(BuildHookInterface):
         return self.target_name == "wheel" and os.environ.get("MERCER_NATIVE") != "0"
 
     def dependencies(self):
-        """Ask for the package ziglang, a whole C compiler, where the system has none or the wheel is for another one."""
+        """Ask for the package ziglang, a whole C compiler, where the system has none or is not the target."""
         needed = os.environ.get("MERCER_TARGET") or not _build_script(self.root).system_compiler()
         known = sys.platform in ("linux", "darwin", "win32")  # elsewhere there is no such package to ask for
         return ["ziglang>=0.13"] if self._wanted() and needed and known else []

@@ -83,12 +83,12 @@ def fingerprint():
 def compile_library(folder, target=None, flags=()):
     """Compile the library into a folder and return its path; the file appears whole or not at all.
 
-    With a ``target`` of `TARGETS` zig compiles for that machine; else the system's compiler, or zig where there is none.
+    With a ``target`` of `TARGETS` zig compiles for that machine; else the system's compiler, or zig without one.
     Further ``flags`` are given to the compiler and to the linker (a sanitizer, for example).
     """
     command = zig_compiler() if target else system_compiler() or zig_compiler()
     if command is None:
-        raise BuildError("no C compiler was found" if target is None else f"the package ziglang is missing for {target}")
+        raise BuildError(f"the package ziglang is missing for {target}" if target else "no C compiler was found")
     zig = "ziglang" in command
     command = [*command, *(["-target", TARGETS[target][0]] if target else [])]
     with tempfile.TemporaryDirectory() as work:
@@ -126,8 +126,9 @@ def _run(command, folder, caches):
     except OSError as error:
         raise BuildError(f"{command[0]} does not start ({error.strerror})") from error
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no word"]
-        raise BuildError(f"{' '.join(command[:3])} failed: {lines[0].strip()}")
+        lines = done.stderr.splitlines() or ["it gave no reason"]
+        first = next((line for line in lines if "error" in line), lines[0])
+        raise BuildError(f"{' '.join(command[:3])} failed: {first.strip()}")
 
 
 def build_here():
