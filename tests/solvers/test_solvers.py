@@ -388,3 +388,15 @@ def test_nothing_is_allocated_where_it_does_not_fit(solver, monkeypatch):
     monkeypatch.setattr(_machine, "available_memory", lambda: _machine.Memory(10**9, "a test"))
     with pytest.raises(NotEnoughMemory, match=r"1\.0 GB is available \(a test\)"):
         solver.resolvent(HugeGram(65537))(1.0)
+
+
+def test_conjugate_gradients_return_nothing_worse_than_zero():
+    """On a system that is singular to rounding the last iterate may be far off: the best one is returned."""
+    rng = np.random.default_rng(0)
+    X = 100.0 * rng.uniform(-1, 1, (60, 1))
+    B = np.column_stack([3.0 * X[:, 0] + rng.standard_normal(60), np.zeros(60)])
+    with pytest.warns(ConvergenceWarning):
+        inverse = CG().resolvent(PlainGram(X @ X.T))(1e-14)
+        solution = inverse @ B
+    assert (np.linalg.norm(B - X @ (X.T @ solution), axis=0) <= np.linalg.norm(B, axis=0)).all()
+    assert inverse.info["residual"] <= 1.0

@@ -51,7 +51,7 @@ def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False, going=None
     length, unit = column_norms(B), np.finfo(float).eps / 2
     tol, going = np.broadcast_to(tol, length.shape), going or _on
     X = np.zeros_like(B)
-    R, residual, used, negative = B, np.where(length > 0, np.inf, 0.0), 0, None
+    R, residual, used, negative = B, length.copy(), 0, None  # of X = 0: what is returned is never worse
     live = np.flatnonzero(length > 0)
     if warm:
         X[:, live] = M(B[:, live])
@@ -67,6 +67,7 @@ def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False, going=None
         after = column_norms(true)
         better = after < residual[live]  # a NaN is not better
         X[:, live[better]], residual[live[better]] = candidate[:, better], after[better]
+        residual[live[~np.isfinite(after) & ~X[:, live].any(axis=0)]] = np.inf  # products that are no numbers
         R = np.zeros_like(B)
         R[:, live] = true
         enough = np.maximum((tol * length)[live], np.sqrt(len(B)) * unit * column_norms(candidate))
