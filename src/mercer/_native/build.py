@@ -20,7 +20,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FLAGS = ["-std=c99", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-fno-math-errno"]
-FLAGS += ["-fno-trapping-math", "-fno-signed-zeros", "-fno-sanitize=undefined", "-g0"]  # zig would add the sanitizer
+FLAGS += ["-fno-trapping-math", "-fno-signed-zeros", "-fopenmp-simd", "-g0"]
+FLAGS += ["-fno-sanitize=undefined"]  # zig would add it
 LEVELS = {  # of x86-64: what `-march` is called, and what else is worth asking for
     "_v2": ["-march=x86-64-v2"],
     "_v3": ["-march=x86-64-v3"],

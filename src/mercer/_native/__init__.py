@@ -1,0 +1,44 @@
+"""Compiled loops, and the same in NumPy where there are none: nobody asks which it is.
+
+``_native.pairs.radial(…)`` is the compiled function of pairs.c, or its twin in ``plain.pairs``. The best variant that
+the processor can run is chosen once, at import; the environment variable MERCER_NATIVE chooses another (v2, v3, v4), or
+none (0). Loops are serial and release the GIL: threads are started by ``_threads``.
+"""
+
+from mercer._native import plain
+from mercer._native.library import Library, LibraryError, wanted
+from mercer._native.matrix import MatrixLoops
+from mercer._native.pairs import CODES, RAW, PairLoops
+
+__all__ = ["CODES", "RAW", "Loops", "describe", "matrix", "pairs"]
+
+
+class Loops:
+    """All loops of one variant of the library, by subject; of a library of None their twins in NumPy."""
+
+    def __init__(self, library):
+        self.pairs = PairLoops(library) if library else plain.pairs
+        self.matrix = MatrixLoops(library) if library else plain.matrix
+
+
+def _load(variant):
+    """(loops, name of the variant or why there is none)."""
+    if variant == "0":
+        return Loops(None), "MERCER_NATIVE=0"
+    try:
+        library = Library(variant)
+        return Loops(library), library.variant
+    except LibraryError as error:
+        return Loops(None), f"{error}"
+
+
+LOOPS, _variant = _load(wanted())
+pairs, matrix = LOOPS.pairs, LOOPS.matrix
+COMPILED = LOOPS.pairs is not plain.pairs
+
+
+def describe():
+    """What runs: "compiled (x86-64-v3)", or "NumPy" and why."""
+    if not COMPILED:
+        return f"NumPy, not the compiled library: {_variant}"
+    return "compiled" if _variant == "base" else f"compiled (x86-64-{_variant})"

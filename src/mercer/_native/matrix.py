@@ -1,0 +1,19 @@
+"""The lower triangle of a matrix: matrix.c."""
+
+from mercer._native.library import INT, POINTER, REAL, address, stride
+
+
+class MatrixLoops:
+    """The compiled functions of matrix.c; the twins in NumPy are in ``plain.matrix``."""
+
+    def __init__(self, library):
+        self._clear_lower = library.functions("clear_lower", INT, INT, POINTER, INT, REAL, POINTER)
+        self._mirror = library.functions("mirror", INT, INT, POINTER, INT)
+
+    def clear_lower(self, A, first, last, tiny, root):
+        """A[i, j] = 0 where |A[i, j]| < tiny · rootᵢ · rootⱼ, for first <= i < last and j < i."""
+        self._clear_lower[A.dtype](first, last, address(A), stride(A), tiny, address(root))
+
+    def mirror(self, M, first, last):
+        """M[j, i] = M[i, j] for first <= i < last and j < i."""
+        self._mirror[M.dtype](first, last, address(M), stride(M))

@@ -1,0 +1,23 @@
+/* Loops over pairs of rows: φ(‖a − b‖²) and its derivative, and the sum norm, in float64 and in float32. */
+#include "native.h"
+
+#define UNKNOWN_CODE 1
+
+#define REAL double
+#define TYPED(function) NAME(JOIN(function, _float64))
+#define EXP exp_float64
+#define SQRT sqrt
+#define ABS fabs
+#include "pairs.h"
+#undef REAL
+#undef TYPED
+#undef EXP
+#undef SQRT
+#undef ABS
+
+#define REAL float
+#define TYPED(function) NAME(JOIN(function, _float32))
+#define EXP exp_float32
+#define SQRT sqrtf
+#define ABS fabsf
+#include "pairs.h"

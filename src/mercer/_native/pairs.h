@@ -1,0 +1,249 @@
+/* The loops of pairs.c for one precision; no guard: it is read twice. Codes of φ: 0 exp(−s/2), 1 exp(−√s),
+   2 Matérn 3/2, 3 Matérn 5/2, −1 s itself. */
+
+/* Replace a row of s by φ(s). */
+static int TYPED(phi)(index code, REAL *restrict s, index n)
+{
+    const REAL root3 = (REAL)1.7320508075688772, root5 = (REAL)2.23606797749979, third = (REAL)(1.0 / 3.0);
+    if (code == 0) {
+        SIMD for (index j = 0; j < n; j++) s[j] = EXP((REAL)-0.5 * s[j]);
+    } else if (code == 1) {
+        SIMD for (index j = 0; j < n; j++) s[j] = EXP(-SQRT(s[j]));
+    } else if (code == 2) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL r = root3 * SQRT(s[j]);
+            s[j] = (1 + r) * EXP(-r);
+        }
+    } else if (code == 3) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL r = root5 * SQRT(s[j]);
+            s[j] = (1 + r + third * r * r) * EXP(-r);
+        }
+    } else if (code != -1) {
+        return UNKNOWN_CODE;
+    }
+    return 0;
+}
+
+/* Replace a row of s by φ(s) and fill slope with φ′(s), from one exp; φ′(0) = 0 where it is infinite. */
+static int TYPED(phi_and_slope)(index code, REAL *restrict s, REAL *restrict slope, index n)
+{
+    const REAL root3 = (REAL)1.7320508075688772, root5 = (REAL)2.23606797749979, third = (REAL)(1.0 / 3.0);
+    const REAL half = (REAL)0.5, c3 = (REAL)-1.5, c5 = (REAL)(-5.0 / 6.0);
+    if (code == 0) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL e = EXP(-half * s[j]);
+            s[j] = e;
+            slope[j] = -half * e;
+        }
+    } else if (code == 1) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL r = SQRT(s[j]), e = EXP(-r);
+            s[j] = e;
+            slope[j] = r > 0 ? -half * e / r : 0;
+        }
+    } else if (code == 2) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL r = root3 * SQRT(s[j]), e = EXP(-r);
+            s[j] = (1 + r) * e;
+            slope[j] = c3 * e;
+        }
+    } else if (code == 3) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL r = root5 * SQRT(s[j]), e = EXP(-r);
+            s[j] = (1 + r + third * r * r) * e;
+            slope[j] = c5 * (1 + r) * e;
+        }
+    } else {
+        return UNKNOWN_CODE;
+    }
+    return 0;
+}
+
+/* sⱼ = min(Σₖ (aₖ − bₖⱼ)², largest), by differences: exactly 0 for equal rows. Four columns of B at a time, so that s
+   is read and written a quarter as often. */
+static void TYPED(distances)(index d, index n, const REAL *restrict a, const REAL *restrict Bt, index ldb,
+                             REAL largest, REAL *restrict s)
+{
+    index k = d % 4;
+    SIMD for (index j = 0; j < n; j++) s[j] = 0;
+    for (index q = 0; q < k; q++) {
+        const REAL a0 = a[q], *restrict b0 = Bt + q * ldb;
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL t = a0 - b0[j];
+            s[j] += t * t;
+        }
+    }
+    for (; k < d; k += 4) {
+        const REAL a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
+        const REAL *restrict b0 = Bt + k * ldb, *restrict b1 = b0 + ldb, *restrict b2 = b1 + ldb;
+        const REAL *restrict b3 = b2 + ldb;
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL t0 = a0 - b0[j], t1 = a1 - b1[j], t2 = a2 - b2[j], t3 = a3 - b3[j];
+            s[j] += t0 * t0 + t1 * t1 + t2 * t2 + t3 * t3;
+        }
+    }
+    SIMD for (index j = 0; j < n; j++) s[j] = s[j] < largest ? s[j] : largest;
+}
+
+/* Columns of B that stay in the first-level cache while all rows of A pass. */
+static index TYPED(strip)(index d)
+{
+    const index room = 32768 / ((d > 1 ? d : 1) * (index)sizeof(REAL)) / 64 * 64;
+    return room > 64 ? room : 64;
+}
+
+/* out[i, j] = φ(min(‖aᵢ − bⱼ‖², largest)); Bt is Bᵀ. */
+EXPORT int TYPED(radial)(index code, index m, index d, index n, const REAL *restrict A, index lda,
+                         const REAL *restrict Bt, index ldb, double largest, REAL *restrict out, index ldo)
+{
+    const index strip = TYPED(strip)(d);
+    for (index j = 0; j < n; j += strip) {
+        const index width = n - j < strip ? n - j : strip;
+        for (index i = 0; i < m; i++) {
+            REAL *row = out + i * ldo + j;
+            TYPED(distances)(d, width, A + i * lda, Bt + j, ldb, (REAL)largest, row);
+            if (TYPED(phi)(code, row, width)) return UNKNOWN_CODE;
+        }
+    }
+    return 0;
+}
+
+/* ‖a − b‖² by differences. */
+static REAL TYPED(difference)(index d, const REAL *restrict a, const REAL *restrict b)
+{
+    REAL s = 0;
+    for (index k = 0; k < d; k++) s += (a[k] - b[k]) * (a[k] - b[k]);
+    return s;
+}
+
+/* s from a row g of A Bᵀ, sⱼ = aa + bbⱼ − 2gⱼ; pairs nearer than near·(aa + bb), in which all digits cancel, are done
+   again by differences: equal rows give exactly 0. */
+static void TYPED(from_product)(index d, index n, REAL *restrict g, REAL aa, const REAL *restrict bb,
+                                const REAL *restrict a, const REAL *restrict B, index ldb, REAL near, REAL largest)
+{
+    int close = 0;
+    SIMD for (index j = 0; j < n; j++) {
+        const REAL scale = aa + bb[j], s = scale - 2 * g[j], positive = s > 0 ? s : 0;
+        g[j] = positive < largest ? positive : largest;
+    }
+    _Pragma("omp simd reduction(|:close)") for (index j = 0; j < n; j++) close |= g[j] < near * (aa + bb[j]);
+    if (!close) return;
+    for (index j = 0; j < n; j++)
+        if (g[j] < near * (aa + bb[j])) g[j] = TYPED(difference)(d, a, B + j * ldb);
+}
+
+/* G[i, j] = φ(s) with s from G = A Bᵀ, aa = ‖aᵢ‖² and bb = ‖bⱼ‖². */
+EXPORT int TYPED(radial_from_product)(index code, index m, index d, index n, REAL *restrict G, index ldg,
+                                      const REAL *restrict aa, const REAL *restrict bb, const REAL *restrict A,
+                                      index lda, const REAL *restrict B, index ldb, double near, double largest)
+{
+    for (index i = 0; i < m; i++) {
+        REAL *row = G + i * ldg;
+        TYPED(from_product)(d, n, row, aa[i], bb, A + i * lda, B, ldb, (REAL)near, (REAL)largest);
+        if (TYPED(phi)(code, row, n)) return UNKNOWN_CODE;
+    }
+    return 0;
+}
+
+/* slope ← w ∘ slope; total = Σ w ∘ s, returns Σ slope. */
+static REAL TYPED(weigh)(index n, const REAL *restrict w, const REAL *restrict s, REAL *restrict slope, double *total)
+{
+    REAL sum = 0, whole = 0;
+    _Pragma("omp simd reduction(+:sum, whole)") for (index j = 0; j < n; j++) {
+        const REAL v = w[j] * slope[j];
+        sum += w[j] * s[j];
+        whole += v;
+        slope[j] = v;
+    }
+    *total += sum;
+    return whole;
+}
+
+/* sums[k] += Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² and total = Σᵢⱼ Wᵢⱼ φ(s), by differences; work holds 2n entries. */
+EXPORT int TYPED(radial_contract)(index code, index m, index d, index n, const REAL *restrict A, index lda,
+                                  const REAL *restrict Bt, index ldb, const REAL *restrict W, index ldw,
+                                  double largest, REAL *restrict work, double *restrict sums, double *restrict total)
+{
+    REAL *restrict s = work, *restrict slope = work + n;
+    for (index i = 0; i < m; i++) {
+        TYPED(distances)(d, n, A + i * lda, Bt, ldb, (REAL)largest, s);
+        if (TYPED(phi_and_slope)(code, s, slope, n)) return UNKNOWN_CODE;
+        TYPED(weigh)(n, W + i * ldw, s, slope, total);
+        for (index k = 0; k < d; k++) {
+            const REAL a = A[i * lda + k], *restrict b = Bt + k * ldb;
+            REAL sum = 0;
+            _Pragma("omp simd reduction(+:sum)") for (index j = 0; j < n; j++) {
+                const REAL t = a - b[j];
+                sum += slope[j] * (t * t);
+            }
+            sums[k] += sum;
+        }
+    }
+    return 0;
+}
+
+/* G ← W ∘ φ′(s), s from the product as in radial_from_product; total = Σ Wᵢⱼ φ(s). rows and columns get the sums of
+   the new G over each row and (added) each column. Near pairs, whose (a − b)² must not be multiplied out, are 0 in G:
+   their Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² are added to sums[k]. work holds 2n entries. */
+EXPORT int TYPED(radial_contract_product)(index code, index m, index d, index n, REAL *restrict G, index ldg,
+                                          const REAL *restrict aa, const REAL *restrict bb, const REAL *restrict A,
+                                          index lda, const REAL *restrict B, index ldb, double near, double largest,
+                                          const REAL *restrict W, index ldw, REAL *restrict work,
+                                          double *restrict rows, double *restrict columns, double *restrict sums,
+                                          double *restrict total)
+{
+    REAL *restrict slope = work, *restrict before = work + n;
+    for (index i = 0; i < m; i++) {
+        const REAL *restrict a = A + i * lda, *restrict w = W + i * ldw;
+        REAL *restrict s = G + i * ldg;
+        TYPED(from_product)(d, n, s, aa[i], bb, a, B, ldb, (REAL)near, (REAL)largest);
+        memcpy(before, s, (size_t)n * sizeof(REAL));
+        if (TYPED(phi_and_slope)(code, s, slope, n)) return UNKNOWN_CODE;
+        for (index j = 0; j < n; j++)
+            if (before[j] < (REAL)near * (aa[i] + bb[j])) {
+                const REAL v = w[j] * slope[j];
+                for (index k = 0; k < d; k++) {
+                    const REAL t = a[k] - B[j * ldb + k];
+                    sums[k] += v * (t * t);
+                }
+                slope[j] = 0;
+            }
+        rows[i] = TYPED(weigh)(n, w, s, slope, total);
+        SIMD for (index j = 0; j < n; j++) {
+            s[j] = slope[j];
+            columns[j] += slope[j];
+        }
+    }
+    return 0;
+}
+
+/* out[i, j] = exp(−‖aᵢ − bⱼ‖₁); Bt is Bᵀ. */
+EXPORT int TYPED(laplacian)(index m, index d, index n, const REAL *restrict A, index lda, const REAL *restrict Bt,
+                            index ldb, REAL *restrict out, index ldo)
+{
+    for (index i = 0; i < m; i++) {
+        REAL *restrict row = out + i * ldo;
+        SIMD for (index j = 0; j < n; j++) row[j] = 0;
+        for (index k = 0; k < d; k++) {
+            const REAL a = A[i * lda + k], *restrict b = Bt + k * ldb;
+            SIMD for (index j = 0; j < n; j++) row[j] -= ABS(a - b[j]);
+        }
+        SIMD for (index j = 0; j < n; j++) row[j] = EXP(row[j]);
+    }
+    return 0;
+}
+
+/* sums[k] += Σᵢⱼ Vᵢⱼ |aᵢₖ − bⱼₖ|; Bt is Bᵀ. */
+EXPORT int TYPED(weighted_abs)(index m, index d, index n, const REAL *restrict V, index ldv, const REAL *restrict A,
+                               index lda, const REAL *restrict Bt, index ldb, double *restrict sums)
+{
+    for (index i = 0; i < m; i++)
+        for (index k = 0; k < d; k++) {
+            const REAL a = A[i * lda + k], *restrict b = Bt + k * ldb, *restrict v = V + i * ldv;
+            REAL sum = 0;
+            _Pragma("omp simd reduction(+:sum)") for (index j = 0; j < n; j++) sum += v[j] * ABS(a - b[j]);
+            sums[k] += sum;
+        }
+    return 0;
+}

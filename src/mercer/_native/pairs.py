@@ -1,0 +1,84 @@
+"""Radial functions of the distances of two sets of rows, their derivatives, and the sum norm: pairs.c."""
+
+import numpy as np
+
+from mercer._native.library import INT, POINTER, REAL, address, by_rows, stride
+
+CODES = {"gaussian": 0, "exponential": 1, "matern32": 2, "matern52": 3}  # φ(s), s a squared distance
+RAW = -1  # s itself
+
+
+class PairLoops:
+    """The compiled functions of pairs.c. A and B have one dtype, Bt is Bᵀ; the twins in NumPy are in ``plain.pairs``."""
+
+    def __init__(self, library):
+        matrix = (POINTER, INT)
+        self._radial = library.functions("radial", INT, INT, INT, INT, *matrix, *matrix, REAL, *matrix)
+        product = (INT, INT, INT, INT, *matrix, POINTER, POINTER, *matrix, *matrix, REAL, REAL)
+        self._radial_from_product = library.functions("radial_from_product", *product)
+        self._radial_contract = library.functions(
+            "radial_contract", INT, INT, INT, INT, *matrix, *matrix, *matrix, REAL, POINTER, POINTER, POINTER
+        )
+        self._radial_contract_product = library.functions(
+            "radial_contract_product", *product, *matrix, POINTER, POINTER, POINTER, POINTER, POINTER
+        )
+        self._laplacian = library.functions("laplacian", INT, INT, INT, *matrix, *matrix, *matrix)
+        self._weighted_abs = library.functions("weighted_abs", INT, INT, INT, *matrix, *matrix, *matrix, POINTER)
+
+    def radial(self, code, A, Bt, first, largest, out):
+        """out[i, j] = φ(s), s = min(‖aᵢ − b₍first₊ⱼ₎‖², largest) by differences: exactly 0 for equal rows."""
+        (m, d), n = A.shape, out.shape[1]
+        place = address(Bt) + first * Bt.itemsize
+        self._radial[A.dtype](
+            code, m, d, n, address(A), stride(A), place, stride(Bt), largest, address(out), stride(out)
+        )
+
+    def radial_from_product(self, code, G, aa, bb, A, B, near, largest):
+        """G[i, j] = φ(s), s = aaᵢ + bbⱼ − 2Gᵢⱼ; pairs nearer than near·(aa + bb) are done again by differences.
+
+        G holds A Bᵀ on entry.
+        """
+        m, n = G.shape
+        self._radial_from_product[G.dtype](
+            code, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
+            address(B), stride(B), near, largest,
+        )  # fmt: skip
+
+    def radial_contract(self, code, A, Bt, first, W, largest, sums):
+        """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns Σᵢⱼ Wᵢⱼ φ(s)."""
+        W, work, total = by_rows(W), np.empty(2 * W.shape[1], dtype=A.dtype), np.zeros(1)
+        place = address(Bt) + first * Bt.itemsize
+        self._radial_contract[A.dtype](
+            code, *A.shape, W.shape[1], address(A), stride(A), place, stride(Bt), address(W), stride(W), largest,
+            address(work), address(sums), address(total),
+        )  # fmt: skip
+        return float(total[0])
+
+    def radial_contract_product(self, code, G, aa, bb, A, B, near, largest, W, rows, columns, sums):
+        """G ← W ∘ φ′(s) with s from the product as in ``radial_from_product``; returns Σᵢⱼ Wᵢⱼ φ(s).
+
+        rows and columns get the sums of the new G over each row and (added) over each column. Near pairs, for which
+        (a − b)² must not be multiplied out, are 0 in G: their Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)² are added to sums[k].
+        """
+        (m, n), W, total = G.shape, by_rows(W), np.zeros(1)
+        work = np.empty(2 * n, dtype=G.dtype)
+        self._radial_contract_product[G.dtype](
+            code, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
+            address(B), stride(B), near, largest, address(W), stride(W), address(work), address(rows),
+            address(columns), address(sums), address(total),
+        )  # fmt: skip
+        return float(total[0])
+
+    def laplacian(self, A, Bt, out):
+        """out[i, j] = exp(−‖aᵢ − bⱼ‖₁)."""
+        m, n = out.shape
+        self._laplacian[A.dtype](
+            m, A.shape[1], n, address(A), stride(A), address(Bt), stride(Bt), address(out), stride(out)
+        )
+
+    def weighted_abs(self, V, A, Bt, sums):
+        """sums[k] += Σᵢⱼ Vᵢⱼ |aᵢₖ − bⱼₖ| for every column k, with no array larger than V."""
+        V, (m, n) = by_rows(V), V.shape
+        self._weighted_abs[A.dtype](
+            m, A.shape[1], n, address(V), stride(V), address(A), stride(A), address(Bt), stride(Bt), address(sums)
+        )
