@@ -33,8 +33,8 @@ def test_radial_values(variant, dtype, size, rng):
         A, _, wide = rows(rng, m, n, d, dtype, size)
         for code in (-1, *_native.CODES.values()):
             out, twin = matrix(rng, m, n, dtype), np.empty((m, n), dtype)
-            variant.pairs.radial(code, A, wide, 3, largest, out)
-            plain.pairs.radial(code, A, wide, 3, largest, twin)
+            variant.pairs.radial(code, A, wide, 3, largest, out, 0.7)
+            plain.pairs.radial(code, A, wide, 3, largest, twin, 0.7)
             assert_allclose(out, twin, rtol=tol, atol=tol * (size**2 if code == -1 else 1.0))
             if code >= 0 and min(m, n):
                 assert out[0, 0] == 1.0  # equal rows
@@ -63,8 +63,8 @@ def test_contractions(variant, dtype, rng):
         close = {"rtol": tol, "atol": tol * (1 + m * n)}
         for code in _native.CODES.values():
             got, twin = np.ones(d), np.ones(d)
-            total = variant.pairs.radial_contract(code, A, wide, 3, W, largest, got)
-            assert_allclose(total, plain.pairs.radial_contract(code, A, wide, 3, W, largest, twin), **close)
+            totals = variant.pairs.radial_contract(code, A, wide, 3, W, largest, got, 0.7)
+            assert_allclose(totals, plain.pairs.radial_contract(code, A, wide, 3, W, largest, twin, 0.7), **close)
             assert_allclose(got, twin, **close)
             found = []
             for pairs in (variant.pairs, plain.pairs):
@@ -102,13 +102,13 @@ def test_weights_in_any_layout(variant, rng):
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_extreme_values(variant, dtype):
-    """Distances that overflow give 0, and NaN stays NaN."""
+    """What is far away is not alike, equal rows are, and NaN stays NaN."""
     A = np.array([[0.0], [1e30], [np.nan]], dtype=dtype)
     far = np.array([[1e200 if dtype is np.float64 else 1e25, 0.0]], dtype=dtype)
     for code in _native.CODES.values():
         out = np.empty((3, 2), dtype)
         variant.pairs.radial(code, A, far, 0, TYPES[dtype][0], out)
-        assert out[0, 0] == 0.0 and out[0, 1] == 1.0 and out[1, 1] == 0.0 and np.isnan(out[2]).all()
+        assert max(out[0, 0], out[1, 1]) < 1e-15 and out[0, 1] == 1.0 and np.isnan(out[2]).all()
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -125,3 +125,22 @@ def test_lower_triangles(variant, dtype, rng):
             for k in range(0, n, 40):
                 loops.matrix.mirror(M, k, min(k + 40, n))
             np.testing.assert_array_equal(M, np.tril(A) + np.tril(A, -1).T)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("profile", ["gaussian", "exponential", "matern32"])
+def test_anova(variant, dtype, profile, rng):
+    code, tol = _native.CODES[profile], 20 * TYPES[dtype][2]
+    for m, n, d in SIZES:
+        A, _, wide = rows(rng, m, n, d, dtype, 1.0)
+        W, out, twin = matrix(rng, m, n, dtype), matrix(rng, m, n, dtype), np.empty((m, n), dtype)
+        variant.pairs.anova(code, A, wide, 3, 0.5, 1.5**-d, out)
+        plain.pairs.anova(code, A, wide, 3, 0.5, 1.5**-d, twin)
+        assert_allclose(out, twin, rtol=tol, atol=tol)
+        got, expected = np.ones(d), np.ones(d)
+        totals = variant.pairs.anova_contract(code, A, wide, 3, W, 0.5, got)
+        size = 1 + np.abs(W).sum() * 1.5**d
+        assert_allclose(
+            totals, plain.pairs.anova_contract(code, A, wide, 3, W, 0.5, expected), rtol=tol, atol=tol * size
+        )
+        assert_allclose(got, expected, rtol=tol, atol=tol * size)
