@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.dual.working_set import FEW, hold
+from mercer.dual.working_set import hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
@@ -233,7 +233,7 @@ class SVR(base.KernelRegressor):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         chooses = self.criterion is not None or base.automatic(self.kernel)
-        options = {"memory": self.memory, "tol": self.tol, "compiled": n > FEW, "double": chooses, "folds": chooses}
+        options = {"memory": self.memory, "tol": self.tol, "double": chooses, "folds": chooses}
         return plan_dual(n, hard=self._given()[0], **options)
 
     def _keep(self, kernel, rows, C, found, flat):
