@@ -26,7 +26,7 @@ class DualLoops:
         )  # fmt: skip
 
     def gather_kept(self, before, where, first, last, out):
-        """The other rows: from the square ``before``, in which row i is row whereᵢ, and by symmetry from the new ones."""
+        """The other rows: from the square ``before``, row whereᵢ of it for row i, and by symmetry from the new ones."""
         where = _indices(where)
         self._gather_kept[out.dtype](
             first, last, len(where), address(before), stride(before), address(where), address(out), stride(out)
