@@ -83,7 +83,7 @@ static void TYPED(distances)(index d, index n, const REAL *restrict a, const REA
             s[j] += t0 * t0 + t1 * t1 + t2 * t2 + t3 * t3;
         }
     }
-    SIMD for (index j = 0; j < n; j++) s[j] = s[j] < largest ? s[j] : largest;
+    SIMD for (index j = 0; j < n; j++) s[j] = s[j] > largest ? largest : s[j]; /* NaN stays */
 }
 
 /* Columns of B that stay in the first-level cache while all rows of A pass. */
@@ -124,8 +124,8 @@ static void TYPED(from_product)(index d, index n, REAL *restrict g, REAL aa, con
 {
     int close = 0;
     SIMD for (index j = 0; j < n; j++) {
-        const REAL scale = aa + bb[j], s = scale - 2 * g[j], positive = s > 0 ? s : 0;
-        g[j] = positive < largest ? positive : largest;
+        const REAL scale = aa + bb[j], s = scale - 2 * g[j], positive = s < 0 ? 0 : s;
+        g[j] = positive > largest ? largest : positive;
     }
     _Pragma("omp simd reduction(|:close)") for (index j = 0; j < n; j++) close |= g[j] < near * (aa + bb[j]);
     if (!close) return;

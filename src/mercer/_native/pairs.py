@@ -9,7 +9,7 @@ RAW = -1  # s itself
 
 
 class PairLoops:
-    """The compiled functions of pairs.c. A and B have one dtype, Bt is Bᵀ; the twins in NumPy are in ``plain.pairs``."""
+    """The compiled functions of pairs.c; their twins in NumPy are in ``plain.pairs``. Bt is Bᵀ, of the dtype of A."""
 
     def __init__(self, library):
         matrix = (POINTER, INT)
@@ -29,9 +29,10 @@ class PairLoops:
         """out[i, j] = φ(s), s = min(‖aᵢ − b₍first₊ⱼ₎‖², largest) by differences: exactly 0 for equal rows."""
         (m, d), n = A.shape, out.shape[1]
         place = address(Bt) + first * Bt.itemsize
-        self._radial[A.dtype](
+        failed = self._radial[A.dtype](
             code, m, d, n, address(A), stride(A), place, stride(Bt), largest, address(out), stride(out)
         )
+        _check(failed, code)
 
     def radial_from_product(self, code, G, aa, bb, A, B, near, largest):
         """G[i, j] = φ(s), s = aaᵢ + bbⱼ − 2Gᵢⱼ; pairs nearer than near·(aa + bb) are done again by differences.
@@ -39,19 +40,21 @@ class PairLoops:
         G holds A Bᵀ on entry.
         """
         m, n = G.shape
-        self._radial_from_product[G.dtype](
+        failed = self._radial_from_product[G.dtype](
             code, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
             address(B), stride(B), near, largest,
         )  # fmt: skip
+        _check(failed, code)
 
     def radial_contract(self, code, A, Bt, first, W, largest, sums):
         """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns Σᵢⱼ Wᵢⱼ φ(s)."""
         W, work, total = by_rows(W), np.empty(2 * W.shape[1], dtype=A.dtype), np.zeros(1)
         place = address(Bt) + first * Bt.itemsize
-        self._radial_contract[A.dtype](
+        failed = self._radial_contract[A.dtype](
             code, *A.shape, W.shape[1], address(A), stride(A), place, stride(Bt), address(W), stride(W), largest,
             address(work), address(sums), address(total),
         )  # fmt: skip
+        _check(failed, code)
         return float(total[0])
 
     def radial_contract_product(self, code, G, aa, bb, A, B, near, largest, W, rows, columns, sums):
@@ -62,11 +65,12 @@ class PairLoops:
         """
         (m, n), W, total = G.shape, by_rows(W), np.zeros(1)
         work = np.empty(2 * n, dtype=G.dtype)
-        self._radial_contract_product[G.dtype](
+        failed = self._radial_contract_product[G.dtype](
             code, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
             address(B), stride(B), near, largest, address(W), stride(W), address(work), address(rows),
             address(columns), address(sums), address(total),
         )  # fmt: skip
+        _check(failed, code)
         return float(total[0])
 
     def laplacian(self, A, Bt, out):
@@ -82,3 +86,9 @@ class PairLoops:
         self._weighted_abs[A.dtype](
             m, A.shape[1], n, address(V), stride(V), address(A), stride(A), address(Bt), stride(Bt), address(sums)
         )
+
+
+def _check(failed, code):
+    """Raise for a code that no loop has."""
+    if failed:
+        raise ValueError(f"no φ has the code {code}; expected one of {sorted([RAW, *CODES.values()])}.")
