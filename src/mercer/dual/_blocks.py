@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from mercer import _native
 from mercer._threads import threads
 from mercer.dual._programme import padded
 from mercer.dual._store import Stored
@@ -82,7 +83,7 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
 
 def _solve_by_rounds(store, programme, a, g, block, tol, budget):
     """α of a block of blocks after rounds of its own."""
-    inner, small = Stored(store.square(block), store.loops), programme.take(block)
+    inner, small = Stored(store.square(block)), programme.take(block)
     chosen = np.zeros(0, dtype=np.int64)
     for _ in range(ROUNDS):
         slopes = small.slopes(a, g)
@@ -94,16 +95,16 @@ def _solve_by_rounds(store, programme, a, g, block, tol, budget):
 
 def _solve_in_cache(store, programme, a, g, block, tol, budget):
     """α of a block, by pairs. Without an intercept a variable of no cost and no bound is the partner of those alone."""
-    loops, q = store.loops, len(block)
-    size = -(-(q + (not programme.intercept)) // loops.LANES) * loops.LANES
+    q = len(block)
+    size = q + (not programme.intercept)
     small = programme.take(block, size)
     if not programme.intercept:
         small.lower[q], small.upper[q] = -np.inf, np.inf
     aw, gw, K = padded(a, size).copy(), padded(g, size).copy(), store.square(block, size)
     most = int(min(STEPS * size, max(budget.left, 0)))
     parts = small.diag, small.ridge, small.epsilon, small.lower, small.upper
-    steps, *_ = loops.smo_pairs(K, *parts, aw, gw, float(tol), most)
-    budget.take(steps, steps * (10.0 * size + loops.CALLS))
+    steps, *_ = _native.dual.smo_pairs(K, *parts, aw, gw, float(tol), most)
+    budget.take(steps, steps * (10.0 * size + _native.dual.CALLS))
     return aw[:q]
 
 

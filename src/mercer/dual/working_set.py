@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer import _threads, _tiles
+from mercer import _native, _threads
 from mercer._machine import gigabytes, within
-from mercer.dual import _plain
 from mercer.dual._blocks import LARGE, NESTED, Effort
 from mercer.dual._programme import Programme
 from mercer.dual._search import FEW, Search
@@ -23,7 +22,6 @@ from mercer.gram import DenseGram
 from mercer.solvers.plan_iterations import EXACT, FINE, SHARE
 from mercer.solvers.small import threads_for
 
-PAIRS = 6.0  # entries of a kernel that the pairs of a block cost, in Python, for each of n²
 QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
 REFINE = 12  # times the gradient is computed afresh in float64
 WHOLE = 8192  # rows up to which an interior-point method may come to help
@@ -78,8 +76,7 @@ def solve(
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
-    worth = 0 if _loops(K.n) is _plain else np.inf
-    with threads_for(K.n), _tiles.part_of(worth):  # asked for once: each of a hundred short pieces would ask again
+    with threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
         store, stored = _store(K, tol, memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
@@ -139,13 +136,7 @@ def hold(K, tol=1e-3, memory=None):
     dtype = _dtype(K.n, tol, memory)
     if dtype is None or K.matrix is not None or (_is_quick(K, tol) and K.n > NESTED):
         return K
-    return DenseGram.from_matrix(dense(K, dtype, _loops(K.n)), K)
-
-
-def _loops(n):
-    """The compiled loops; for a few rows, or where there are none, the plain ones."""
-    loops = _tiles.loops(np.inf) if n > FEW and _tiles.pays(PAIRS * n * n, "dual.smo_pairs") else None
-    return loops.dual if loops is not None else _plain
+    return DenseGram.from_matrix(dense(K, dtype), K)
 
 
 def _whole(K, store, memory):
@@ -158,23 +149,22 @@ def _whole(K, store, memory):
 def _store(K, tol, memory):
     """(rows of K, words about them): stored as the tolerance asks, or a cache where that does not fit."""
     n = K.n
-    loops = _loops(n)
     if K.matrix is not None and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
-        return Stored(K.matrix, loops), f"{K.matrix.dtype.name}, stored before"
+        return Stored(K.matrix), f"{K.matrix.dtype.name}, stored before"
     dtype = _dtype(n, tol, memory)
     if _is_quick(K, tol):
-        return Evaluated(K, loops, dtype is not None), "float32, evaluated when needed"
+        return Evaluated(K, dtype is not None), "float32, evaluated when needed"
     if dtype is not None:
-        M = dense(K, dtype, loops)
-        return Stored(M, loops), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
+        M = dense(K, dtype)
+        return Stored(M), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
     room = SHARE * within(memory).bytes
     capacity = int(min(n, max((room - 4.0 * LARGE[1] ** 2) / (4.0 * n), 64)))
-    return Cached(K, capacity, loops), f"float32, {capacity} of {n} rows cached"
+    return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
 
 def _is_quick(K, tol):
     """Whether the values of K are faster to compute than to store and read."""
-    return K.quick and K.n > QUICK and tol >= FINE and _loops(K.n) is not _plain
+    return K.quick and K.n > QUICK and tol >= FINE and _native.COMPILED
 
 
 def _dtype(n, tol, memory):

@@ -1,10 +1,9 @@
-"""The loops of ``_loops.dual`` in NumPy, for problems too small to wait for a compiler; same names, same results."""
+"""The loops of dual.c in NumPy."""
 
 import numpy as np
 
-LANES = 1
-CALLS = 2e4  # multiplications in the time that a step takes beside its own
-TINY = 1e-12
+CALLS = 2e4  # multiplications in the time that a step of a pair takes beside its own
+TINY = 1e-12  # curvature of a flat direction, relative to 1: the step then ends at a bound
 
 
 def gather_new(M, slots, columns, where, first, last, out):
@@ -17,12 +16,6 @@ def gather_kept(before, where, first, last, out):
     """The other rows: from the square ``before``, in which row i is row whereᵢ, and by symmetry from the new ones."""
     kept, q = first + np.flatnonzero(where[first:last] >= 0), len(where)
     out[kept, :q] = np.where(where >= 0, before[np.ix_(where[kept], where)], out[:q, kept].T)
-
-
-def mirror(M, first, last):
-    """M[j, i] = M[i, j] for first <= i < last and j < i."""
-    for i in range(first, last):
-        M[:i, i] = M[i, :i]
 
 
 def add_rows(M, slots, coef, first, last, g):
@@ -42,6 +35,8 @@ def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
     up, down = _slopes(a, eps, low, high)
     curve = diag + ridge
     start = violation = 0.0
+    if not len(a):
+        return 0, start, violation
     for step in range(most + 1):
         grows, falls = g + up, g + down
         i = int(np.argmin(grows))
@@ -49,7 +44,7 @@ def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
         start = violation if step == 0 else start
         if not violation > tol or step == most:
             return step, start, violation
-        excess = np.maximum(falls - grows[i], 0.0)
+        excess = np.maximum(falls - grows[i], 0.0) / start  # in units that have squares
         j = int(np.argmax(excess**2 / np.maximum(curve[i] + curve - 2.0 * K[i], TINY)))
         slope = grows[i] - falls[j]
         if not slope < 0.0:
