@@ -8,9 +8,10 @@ none (0). Loops are serial and release the GIL: threads are started by ``_thread
 from mercer._native import plain
 from mercer._native.library import Library, LibraryError, wanted
 from mercer._native.matrix import MatrixLoops
+from mercer._native.neighbours import NeighbourLoops
 from mercer._native.pairs import CODES, RAW, PairLoops
 
-__all__ = ["CODES", "RAW", "Loops", "describe", "matrix", "pairs"]
+__all__ = ["CODES", "RAW", "Loops", "describe", "matrix", "neighbours", "pairs"]
 
 
 class Loops:
@@ -19,6 +20,7 @@ class Loops:
     def __init__(self, library):
         self.pairs = PairLoops(library) if library else plain.pairs
         self.matrix = MatrixLoops(library) if library else plain.matrix
+        self.neighbours = NeighbourLoops(library) if library else plain.neighbours
 
 
 def _load(variant):
@@ -33,7 +35,7 @@ def _load(variant):
 
 
 LOOPS, _variant = _load(wanted())
-pairs, matrix = LOOPS.pairs, LOOPS.matrix
+pairs, matrix, neighbours = LOOPS.pairs, LOOPS.matrix, LOOPS.neighbours
 COMPILED = LOOPS.pairs is not plain.pairs
 
 

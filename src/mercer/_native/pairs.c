@@ -8,6 +8,7 @@
 #define EXP exp_float64
 #define SQRT sqrt
 #define ABS fabs
+#include "distances.h"
 #include "pairs.h"
 #undef REAL
 #undef TYPED
@@ -20,4 +21,5 @@
 #define EXP exp_float32
 #define SQRT sqrtf
 #define ABS fabsf
+#include "distances.h"
 #include "pairs.h"
