@@ -9,9 +9,10 @@ from mercer._native import plain
 from mercer._native.dual import DualLoops
 from mercer._native.library import Library, LibraryError, wanted
 from mercer._native.matrix import MatrixLoops
+from mercer._native.neighbours import NeighbourLoops
 from mercer._native.pairs import CODES, RAW, PairLoops
 
-__all__ = ["CODES", "RAW", "Loops", "describe", "dual", "matrix", "pairs"]
+__all__ = ["CODES", "RAW", "Loops", "describe", "dual", "matrix", "neighbours", "pairs"]
 
 
 class Loops:
@@ -21,6 +22,7 @@ class Loops:
         self.pairs = PairLoops(library) if library else plain.pairs
         self.matrix = MatrixLoops(library) if library else plain.matrix
         self.dual = DualLoops(library) if library else plain.dual
+        self.neighbours = NeighbourLoops(library) if library else plain.neighbours
 
 
 def _load(variant):
@@ -35,7 +37,7 @@ def _load(variant):
 
 
 LOOPS, _variant = _load(wanted())
-pairs, matrix, dual = LOOPS.pairs, LOOPS.matrix, LOOPS.dual
+pairs, matrix, dual, neighbours = LOOPS.pairs, LOOPS.matrix, LOOPS.dual, LOOPS.neighbours
 COMPILED = LOOPS.pairs is not plain.pairs
 
 

@@ -9,6 +9,7 @@
 #define LOG1P log1p_float64
 #define SQRT sqrt
 #define ABS fabs
+#include "distances.h"
 #include "pairs.h"
 #undef REAL
 #undef TYPED
@@ -23,4 +24,5 @@
 #define LOG1P log1p_float32
 #define SQRT sqrtf
 #define ABS fabsf
+#include "distances.h"
 #include "pairs.h"

@@ -15,7 +15,7 @@ from mercer import _native, _threads
 from mercer._machine import gigabytes, within
 from mercer.dual._blocks import LARGE, NESTED, Effort
 from mercer.dual._programme import Programme
-from mercer.dual._search import FEW, Search
+from mercer.dual._search import Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual._tube import Tube
 from mercer.gram import DenseGram

@@ -51,7 +51,7 @@ def _cdist():
     return cdist
 
 
-def _squared(A, B, largest):
+def squared(A, B, largest):
     """min(‖a − b‖², largest)."""
     with np.errstate(over="ignore"):
         S = _cdist()(A, B, "sqeuclidean").astype(A.dtype, copy=False)
@@ -60,7 +60,7 @@ def _squared(A, B, largest):
 
 def radial(code, A, Bt, first, largest, out, shape=1.0):
     """out[i, j] = φ(s), s = min(‖aᵢ − b₍first₊ⱼ₎‖², largest) by differences: exactly 0 for equal rows. Bt is Bᵀ."""
-    out[:] = _phi(code, _squared(A, Bt[:, first : first + out.shape[1]].T, largest), shape)
+    out[:] = _phi(code, squared(A, Bt[:, first : first + out.shape[1]].T, largest), shape)
 
 
 def radial_from_product(code, G, aa, bb, A, B, near, largest, shape=1.0):
@@ -82,7 +82,7 @@ def _from_product(G, aa, bb, A, B, near, largest):
 def radial_contract(code, A, Bt, first, W, largest, sums, shape=1.0):
     """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns (Σ W φ, Σ W ∂φ/∂α)."""
     B = Bt[:, first : first + W.shape[1]].T
-    s = _squared(A, B, largest)
+    s = squared(A, B, largest)
     V = W * _slope(code, s, shape)
     for k in range(A.shape[1]):
         with np.errstate(over="ignore"):
