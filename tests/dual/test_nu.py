@@ -9,7 +9,7 @@ from sklearn.svm import NuSVR
 from dual.reference import interior_point
 from mercer import _native
 from mercer._native import plain
-from mercer.dual import _search, _tube, working_set
+from mercer.dual import _search, _tube
 from mercer.dual.working_set import solve
 from mercer.gram import DenseGram
 from mercer.losses import EpsilonInsensitive
@@ -41,8 +41,7 @@ def choose(monkeypatch):
 
     def set_way(way):
         if way != "interior":
-            for module in (_search, working_set):
-                monkeypatch.setattr(module, "FEW", 0)
+            monkeypatch.setattr(_search, "FEW", 0)
             monkeypatch.setattr(_search, "FACTORS", np.inf)
         if way == "plain":
             monkeypatch.setattr(_native, "dual", plain.dual)
