@@ -2,7 +2,7 @@
 
 import pytest
 
-from mercer import _threads, _tiles
+from mercer import _native, _threads, _tiles
 
 
 @pytest.fixture(params=["numpy", "compiled"])
@@ -10,6 +10,8 @@ def loops(request, monkeypatch):
     """Every test that asks for it runs without and with the compiled loops."""
     if request.param == "numpy":
         monkeypatch.setattr(_tiles, "loops", lambda *a: None)
+        for subject in _native.plain.__all__:
+            monkeypatch.setattr(_native, subject, getattr(_native.plain, subject))
     else:
         from mercer import _loops  # noqa: F401  # loaded is used
 
