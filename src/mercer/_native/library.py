@@ -98,3 +98,8 @@ def written(array, dtype):
     if array.dtype != dtype or not array.flags.c_contiguous or not array.flags.writeable:
         raise ValueError(f"a compiled loop writes to arrays of {np.dtype(dtype)} in C order only, not {array.dtype}.")
     return array
+
+
+def longest(runs):
+    """The length of the longest run; the last two of the arrays say where each starts and stops."""
+    return int(np.max(runs[-1] - runs[-2], initial=0))
