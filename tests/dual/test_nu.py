@@ -41,9 +41,8 @@ def choose(monkeypatch):
 
     def set_way(way):
         if way != "interior":
-            for module in (_search, working_set):
-                monkeypatch.setattr(module, "FEW", 0)
-            monkeypatch.setattr(_search, "FACTORS", np.inf)
+            monkeypatch.setattr(_tube, "FEW", 0)
+            monkeypatch.setattr(_search, "CALLED", np.inf)
         if way == "plain":
             monkeypatch.setattr(_native, "dual", plain.dual)
 
