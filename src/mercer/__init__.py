@@ -51,7 +51,12 @@ __all__ = [
 
 # Where a name is, if not in estimators; and the parts that can be asked for as attributes.
 _HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning", "save": "files"}
-_HOMES |= {"show_versions": "versions", "Fourier": "gram.fourier", "Landmarks": "gram.landmarks", "Neighbours": "gram.neighbours"}
+_HOMES |= {
+    "show_versions": "versions",
+    "Fourier": "gram.fourier",
+    "Landmarks": "gram.landmarks",
+    "Neighbours": "gram.neighbours",
+}
 _PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
 _PARTS |= {"selection", "solvers", "sources", "uncertainty"}
 

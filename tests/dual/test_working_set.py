@@ -126,6 +126,7 @@ def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, m
     X, y = data(rng, 700, 4)
     kernel, dual = Gaussian(1.5), tube(y, 3.0, 0.1)
     expected = solve(TiledGram(kernel, X), dual, intercept=intercept)
+    monkeypatch.setattr(_blocks, "WHOLE", 0)
     monkeypatch.setattr(_blocks, "BLOCK", 64)
     small = solve(TiledGram(kernel, X), dual, intercept=intercept)
     assert small.info["rounds"] > 5
@@ -162,19 +163,28 @@ def test_a_fine_tolerance_is_reached(rng):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loops", [_native.dual, plain.dual])
+@pytest.mark.parametrize("way", ["pairs", "pairs in NumPy", "blocks", "interior"])
 @pytest.mark.parametrize("name", ["tube", "weighted tube", "hinge", "squared hinge", "Huber"])
-def test_rounds_alone_give_the_same_answer(name, loops, intercept, rng, monkeypatch):
-    """Neither Newton nor an interior point, with the compiled loops and in NumPy."""
+def test_every_way_alone_gives_the_same_answer(name, way, intercept, rng, monkeypatch):
+    """Pairs of all rows or of blocks without Newton, with the compiled loops and in NumPy; an interior point."""
     X, y = data(rng, 80)
     K, dual = TiledGram(Gaussian(1.0), X), PROBLEMS[name](y, rng)
     expected = solve(K, dual, intercept=intercept, tol=1e-6)
-    assert expected.info["interior_steps"] + expected.info["libsvm_steps"] > 0 and expected.info["rounds"] == 0
-    monkeypatch.setattr(_native, "dual", loops)
-    monkeypatch.setattr(working_set, "_whole", lambda *args: None)
-    monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
+    assert expected.status == "converged" and expected.info["interior_steps"] == 0
+    if way == "interior":
+        for name in ("CALLED", "QUICK", "FACTORS", "THIN"):
+            monkeypatch.setattr(_search, name, 0.0)
+        monkeypatch.setattr(_blocks, "STEPS", 1)
+    else:
+        monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
+        monkeypatch.setattr(_search, "CALLED", np.inf)
+        monkeypatch.setattr(_native, "dual", plain.dual if way == "pairs in NumPy" else _native.dual)
+    if way == "blocks":
+        monkeypatch.setattr(_blocks, "WHOLE", 0)
+        monkeypatch.setattr(_blocks, "BLOCK", 48)
     found = solve(K, dual, intercept=intercept, tol=1e-6)
-    assert found.status == "converged" and found.info["rounds"] > 0
+    assert found.status == "converged"
+    assert (found.info["interior_steps"] > 0) == (way == "interior")
     assert_allclose(found.objective, expected.objective, rtol=1e-6)
     assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=1e-4)
 

@@ -74,18 +74,20 @@ def height(K, dual, a):
     return 0.5 * a @ K @ a - y @ a + eps @ np.abs(a) + 0.5 * ridge @ a**2
 
 
-def violation(dual, a, g):
-    """The largest slope that falls less the smallest that grows, row by row."""
+def violation(dual, a, g, intercept):
+    """The largest slope that falls less the smallest that grows, row by row; without an intercept 0 is one of each."""
     _, _, eps, low, high = dual
     grows = [g[i] + (eps[i] if a[i] >= 0 else -eps[i]) for i in range(len(a)) if a[i] < high[i]]
     falls = [g[i] + (eps[i] if a[i] > 0 else -eps[i]) for i in range(len(a)) if a[i] > low[i]]
+    grows, falls = (grows, falls) if intercept else ([*grows, 0.0], [*falls, 0.0])
     return max(falls, default=-np.inf) - min(grows, default=np.inf)
 
 
 @TYPES
 @pytest.mark.parametrize("kind", ["kink", "labels", "unbounded"])
 @pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30])
-def test_pairs_end_where_their_twin_does(compiled, dtype, kind, unit, rng):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_pairs_end_where_their_twin_does(compiled, dtype, kind, unit, intercept, rng):
     for n in SIZES[:-3]:
         X = rng.standard_normal((n, 2))
         K = matrix(rng, n, n, dtype)
@@ -97,11 +99,12 @@ def test_pairs_end_where_their_twin_does(compiled, dtype, kind, unit, rng):
         for loops in (compiled.dual, plain.dual):
             a, g = np.zeros(n), -dual[0].copy()
             parts = K.diagonal().astype(float), *dual[1:]
-            before = violation(dual, a, g)
-            steps, start, end = loops.smo_pairs(K, *parts, a, g, 1e-6 * unit, 20_000)
+            before = violation(dual, a, g, intercept)
+            steps, start, end = loops.smo_pairs(K, intercept, *parts, a, g, 1e-6 * unit, 20_000)
             assert start == pytest.approx(before) and end <= 1e-6 * unit and (steps > 0) == (start > 1e-6 * unit)
             assert_allclose(g, K.astype(float) @ a + dual[1] * a - dual[0], atol=1e-7 * unit)
-            assert violation(dual, a, g) <= 1.001e-6 * unit and abs(a.sum()) <= 1e-12 * np.abs(a).sum()
+            assert violation(dual, a, g, intercept) <= 1.001e-6 * unit
+            assert not intercept or abs(a.sum()) <= 1e-12 * np.abs(a).sum()
             assert (dual[3] <= a).all() and (a <= dual[4]).all()
             heights.append(height(K.astype(float), dual, a))
         assert heights[0] == pytest.approx(heights[1], rel=1e-6, abs=1e-12 * unit**2)
@@ -114,7 +117,7 @@ def test_pairs_go_on_where_they_stopped(compiled, rng):
     ends = []
     for most in (10**5, 7):
         a, g = np.zeros(n), -dual[0].copy()
-        while compiled.dual.smo_pairs(K, *parts, a, g, 1e-9, most)[0] == most:
+        while compiled.dual.smo_pairs(K, True, *parts, a, g, 1e-9, most)[0] == most:
             pass
         ends.append(a)
     assert_allclose(*ends, atol=1e-8)
@@ -124,6 +127,6 @@ def test_nothing_to_do(compiled):
     nothing = np.zeros(0)
     for loops in (compiled.dual, plain.dual):
         parts = [nothing.copy() for _ in range(7)]
-        assert loops.smo_pairs(np.zeros((0, 0)), *parts, 1e-3, 10) == (0, 0.0, 0.0)
+        assert loops.smo_pairs(np.zeros((0, 0)), False, *parts, 1e-3, 10) == (0, 0.0, 0.0)
         one, walled = np.zeros(1), [np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)]
-        assert loops.smo_pairs(np.ones((1, 1)), *walled, one, one - 1.0, 1e-3, 10)[0] == 0
+        assert loops.smo_pairs(np.ones((1, 1)), True, *walled, one, one - 1.0, 1e-3, 10)[0] == 0

@@ -15,7 +15,19 @@ from mercer._native.strings import StringLoops
 from mercer._native.transport import TransportLoops
 from mercer._native.walks import WalkLoops
 
-__all__ = ["CODES", "RAW", "Loops", "describe", "dual", "matrix", "neighbours", "pairs", "strings", "transport", "walks"]
+__all__ = [
+    "CODES",
+    "RAW",
+    "Loops",
+    "describe",
+    "dual",
+    "matrix",
+    "neighbours",
+    "pairs",
+    "strings",
+    "transport",
+    "walks",
+]
 
 
 class Loops:

@@ -75,7 +75,7 @@ static double TYPED(add_lowest)(index n, double *restrict g, double a, const REA
    are those of i. The gain is in float32, of slopes times a scale: it only chooses. */
 static double TYPED(partner)(index n, const double *restrict g, const double *restrict down, const REAL *restrict row,
                              const float *restrict curve, float own, double base, double scale, float *restrict gain,
-                             index *place)
+                             index *place, float *most_gain)
 {
     const float tiny = (float)TINY;
     double highest = -INFINITY;
@@ -102,18 +102,22 @@ static double TYPED(partner)(index n, const double *restrict g, const double *re
         for (at = high_at; at + 1 < n && g[at] + down[at] < highest;) at++;
     }
     *place = at;
+    *most_gain = best;
     return highest;
 }
 
-/* Minimise ½aᵀKa + Σ h(a) over the box with Σa = const, two variables at a time: a and g in place. The pair is libsvm's:
-   i with the lowest slope, then j by the second-order gain. found has the steps, the violation before the first step
-   and at the end. work holds 2q entries, curve 2q. */
-EXPORT int TYPED(smo_pairs)(index q, const REAL *restrict K, index ldk, const double *restrict diag,
+/* Minimise ½aᵀKa + Σ h(a) over the box, two variables at a time: a and g in place. The pair is libsvm's: i with the
+   lowest slope, then j by the second-order gain. With ``sum`` Σa stays as it is; else a variable q without cost and
+   bounds is a partner that takes any step alone. found has the steps, the violation before the first step and at the
+   end. work holds 2q entries, curve 2q, zeros q of them. */
+EXPORT int TYPED(smo_pairs)(index q, const REAL *restrict K, index ldk, int64_t sum, const double *restrict diag,
                             const double *restrict ridge, const double *restrict eps, const double *restrict low,
                             const double *restrict high, double *restrict a, double *restrict g, double tol,
-                            index most, double *restrict work, float *restrict curve, double *restrict found)
+                            index most, double *restrict work, float *restrict curve, const REAL *zeros,
+                            double *restrict found)
 {
     double *restrict up = work, *restrict down = work + q, lowest = INFINITY, highest = -INFINITY, di = 0, dj = 0;
+    const REAL *row_i = zeros, *row_j = zeros;
     index i = 0, j = 0, step = 0;
     for (index k = 0; k < q; k++) {
         slopes(k, a, eps, low, high, up, down);
@@ -121,22 +125,40 @@ EXPORT int TYPED(smo_pairs)(index q, const REAL *restrict K, index ldk, const do
         lowest = g[k] + up[k] < lowest ? g[k] + up[k] : lowest;
         highest = g[k] + down[k] > highest ? g[k] + down[k] : highest;
     }
+    if (!sum) lowest = lowest < 0 ? lowest : 0, highest = highest > 0 ? highest : 0;
     const double start = q > 0 ? highest - lowest : 0, scale = start > 0 ? 1 / start : 1;
     double violation = start;
     for (; violation > tol; step++) {
-        lowest = TYPED(add_lowest)(q, g, di, K + i * ldk, dj, K + j * ldk, up, &i);
-        highest = TYPED(partner)(q, g, down, K + i * ldk, curve, curve[i], lowest, scale, curve + q, &j);
+        lowest = TYPED(add_lowest)(q, g, di, row_i, dj, row_j, up, &i);
+        if (!sum && !(lowest < 0)) lowest = 0, i = q;
+        row_i = i < q ? K + i * ldk : zeros;
+        const float own = i < q ? curve[i] : 0;
+        float gain = 0;
+        highest = TYPED(partner)(q, g, down, row_i, curve, own, lowest, scale, curve + q, &j, &gain);
+        if (!sum && i < q) {
+            const float b = (float)(-scale * lowest), value = b * b / (own > (float)TINY ? own : (float)TINY);
+            if (!(highest > 0)) highest = 0;
+            if (value >= gain) j = q;
+        }
         violation = highest - lowest;
-        const double slope = lowest - (g[j] + down[j]);
+        row_j = j < q ? K + j * ldk : zeros;
+        const double slope = lowest - (j < q ? g[j] + down[j] : 0);
         if (!(violation > tol) || step == most || !(slope < 0)) break;
-        const double both = (diag[i] + ridge[i]) + (diag[j] + ridge[j]) - 2.0 * K[i * ldk + j];
-        double ai = a[i], aj = a[j];
-        pair_step(&ai, &aj, slope, both > TINY ? both : TINY, low[j], high[i], eps[i], eps[j]);
-        di = ai - a[i], dj = aj - a[j];
-        a[i] = ai, a[j] = aj;
-        g[i] += ridge[i] * di, g[j] += ridge[j] * dj;
-        slopes(i, a, eps, low, high, up, down);
-        slopes(j, a, eps, low, high, up, down);
+        const double cross = i < q && j < q ? 2.0 * row_i[j] : 0;
+        const double bend = (i < q ? diag[i] + ridge[i] : 0) + (j < q ? diag[j] + ridge[j] : 0) - cross;
+        double ai = i < q ? a[i] : 0, aj = j < q ? a[j] : 0;
+        const double ai0 = ai, aj0 = aj;
+        pair_step(&ai, &aj, slope, bend > TINY ? bend : TINY, j < q ? low[j] : -INFINITY, i < q ? high[i] : INFINITY,
+                  i < q ? eps[i] : 0, j < q ? eps[j] : 0);
+        di = ai - ai0, dj = aj - aj0;
+        if (i < q) {
+            a[i] = ai, g[i] += ridge[i] * di;
+            slopes(i, a, eps, low, high, up, down);
+        }
+        if (j < q) {
+            a[j] = aj, g[j] += ridge[j] * dj;
+            slopes(j, a, eps, low, high, up, down);
+        }
     }
     found[0] = (double)step, found[1] = start, found[2] = violation;
     return 0;

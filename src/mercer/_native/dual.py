@@ -15,7 +15,7 @@ class DualLoops:
         self._gather_new = library.functions("gather_new", INT, INT, INT, *matrix, POINTER, POINTER, POINTER, *matrix)
         self._gather_kept = library.functions("gather_kept", INT, INT, INT, *matrix, POINTER, *matrix)
         self._add_rows = library.functions("add_rows", INT, INT, INT, *matrix, POINTER, POINTER, POINTER)
-        self._smo_pairs = library.functions("smo_pairs", INT, *matrix, *[POINTER] * 7, REAL, INT, *[POINTER] * 3)
+        self._smo_pairs = library.functions("smo_pairs", INT, *matrix, INT, *[POINTER] * 7, REAL, INT, *[POINTER] * 4)
 
     def gather_new(self, M, slots, columns, where, first, last, out):
         """out[i, j] = M[slotsᵢ, columnsⱼ] for first <= i < last, of the rows that are new: whereᵢ < 0."""
@@ -39,17 +39,18 @@ class DualLoops:
             first, last, len(slots), address(M), stride(M), address(slots), address(coef), address(g)
         )
 
-    def smo_pairs(self, K, diag, ridge, eps, low, high, a, g, tol, most):
-        """Minimise the block's programme under Σa = const, two variables at a time; a and g in place.
+    def smo_pairs(self, K, intercept, diag, ridge, eps, low, high, a, g, tol, most):
+        """Minimise the programme over its box, two variables at a time; a and g in place.
 
-        Returns (steps, violation before the first step, violation at the end).
+        With an intercept Σa stays as it is. Returns (steps, violation before the first step, violation at the end).
         """
         q = len(a)
-        work, curve, found = np.empty(2 * q), np.empty(2 * q, dtype=np.float32), np.empty(3)
+        work, curve, zeros = np.empty(2 * q), np.empty(2 * q, dtype=np.float32), np.zeros(q, dtype=K.dtype)
+        found = np.empty(3)
+        vectors = map(address, (diag, ridge, eps, low, high, a, g))
         self._smo_pairs[K.dtype](
-            q, address(K), stride(K), *map(address, (diag, ridge, eps, low, high, a, g)), tol, most, address(work),
-            address(curve), address(found),
-        )  # fmt: skip
+            q, address(K), stride(K), intercept, *vectors, tol, most, *map(address, (work, curve, zeros, found))
+        )
         return int(found[0]), float(found[1]), float(found[2])
 
 

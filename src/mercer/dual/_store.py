@@ -13,7 +13,7 @@ class Stored:
     """A matrix in memory."""
 
     def __init__(self, M):
-        self.M = M
+        self.M = self.whole = M  # ``whole`` is all of K, or None
         self.capacity = len(M)
         self.dtype = M.dtype
         self._before = np.zeros(0, dtype=np.int64), None  # the rows of the last block, and its square
@@ -22,14 +22,14 @@ class Stored:
         """Where the rows stand in ``M``."""
         return index
 
-    def square(self, index, size=None):
-        """K[index, index]; of a block, padded with zeros to ``size``, the rows of the last one are not read again."""
+    def square(self, index, block=False):
+        """K[index, index]; of a ``block`` the rows that the last one had are not read again."""
         slots, q = self._slots(index), len(index)
-        if not size and q * q < WORTH_THREADS:
+        if not block and q * q < WORTH_THREADS:
             return self.M[slots[:, None], index]
-        out = (np.empty if size in (None, q) else np.zeros)((size or q, size or q), dtype=self.dtype)
+        out = np.empty((q, q), dtype=self.dtype)
         parts = _tiles.spans(q, min(CHUNK, -(-q // _threads.threads())))
-        known, before = self._before if size else (np.zeros(0, dtype=np.int64), None)
+        known, before = self._before if block else (np.zeros(0, dtype=np.int64), None)
         where = np.full(q, -1)
         _, here, there = np.intersect1d(index, known, assume_unique=True, return_indices=True)
         where[here] = there
@@ -43,7 +43,7 @@ class Stored:
         _run(new, len(parts), q * q)
         if here.size:
             _run(kept, len(parts), q * q)
-        if size:
+        if block:
             self._before = index, out
         return out
 
@@ -92,21 +92,19 @@ class Evaluated:
         self.K, self.X = K, K._inputs(np.dtype(np.float32))
         self.capacity, self.dtype = K.n, np.dtype(np.float32)
         self.left = ENOUGH * float(K.n) ** 2 if fits else np.inf
-        self.stored = None
+        self.stored = self.whole = None
         self._buffer = np.empty(0, dtype=np.float32)
 
-    def square(self, index, size=None):
-        """K[index, index], padded with zeros to ``size``; a large one is overwritten by the next."""
+    def square(self, index, block=False):
+        """K[index, index]; a large one is overwritten by the next."""
         if self.stored is not None:
-            return self.stored.square(index, size)
-        q, order = len(index), size or len(index)
-        out = np.empty((order, order), dtype=np.float32) if order <= 2 * CHUNK else self._large(order)
+            return self.stored.square(index, block)
+        q = len(index)
+        out = np.empty((q, q), dtype=np.float32) if q <= 2 * CHUNK else self._large(q)
         A = self.X[index]
-        _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out[:q, :q])
+        _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out)
         parts = _tiles.spans(q, CHUNK // 4)
         _run(lambda part, worker: _native.matrix.mirror(out, *parts[part]), len(parts), q * q)
-        if order > q:
-            out[q:], out[:, q:] = 0.0, 0.0
         return out
 
     def _large(self, order):
@@ -135,6 +133,7 @@ class Cached(Stored):
     def __init__(self, K, capacity):
         self.K = K
         super().__init__(np.empty((capacity, K.n), dtype=np.float32))
+        self.whole = None
         self.slot_of = np.full(K.n, -1)
         self.row_in = np.full(capacity, -1)
         self.used = np.zeros(capacity, dtype=np.int64)

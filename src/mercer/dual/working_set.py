@@ -1,10 +1,10 @@
 """The dual of every boxed loss: ½αᵀKα + Σ hᵢ(αᵢ) over a box, with or without Σα = 0, by working sets and Newton.
 
 Rounds of block working sets (`_blocks`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
-finds their values (`_search`). A few rows begin where libsvm ends (`_libsvm`); where it is slow or the dual is not one
-of its own, and where rounds are slow, an interior-point method comes first (`_interior`). With ν, ε is found too
-(`_tube`). K is stored in float32 when the tolerance allows it and it fits, else rows are cached. At the end the
-gradient is computed afresh in float64, and the search goes on from there if the violation is too large.
+finds their values (`_search`). Up to a few thousand rows a round is one call of a compiled loop on all of K. Where
+rounds are slow an interior-point method takes over (`_interior`). With ν, ε is found too (`_tube`). K is stored in
+float32 when the tolerance allows it and it fits, else rows are cached. At the end the gradient is computed afresh in
+float64, and the search goes on from there if the violation is too large.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ WHOLE = 8192  # rows up to which an interior-point method may come to help
 class DualSolution(NamedTuple):
     """What `solve` found.
 
-    ``info`` has rounds, Newton, interior and libsvm steps, refinements; the largest jitter of their factors, relative
+    ``info`` has rounds, Newton and interior steps, refinements; the largest jitter of their factors, relative
     to the diagonal of K (it slows steps down, and does not change what is solved); how K was stored (``gram``); Kα in
     float64 (``product``); what bounds beyond the resolution of float64 were taken for (``bound``, or None).
     """
@@ -116,7 +116,7 @@ def _solution(programme, a, g, violation, status, budget, info, nu=None):
     primal, objective, gap = programme.values(a, g, b)
     epsilon = None if nu is None else float(programme.epsilon[0])
     info = {"refinements": 0, "bound": None, **info, "rounds": budget.rounds,
-            "newton_steps": budget.newtons, "interior_steps": budget.interior, "libsvm_steps": budget.pairs,
+            "newton_steps": budget.newtons, "interior_steps": budget.interior,
             "jitter": budget.jitter,
             "product": g + programme.target - programme.ridge * a}  # fmt: skip
     return DualSolution(a, b, gap, violation, primal, objective, epsilon, budget.steps, status, info)

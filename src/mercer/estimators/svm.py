@@ -273,7 +273,7 @@ class SVR(base.KernelRegressor):
         said |= {"support_vectors": len(self.points_), "bounded": int(np.sum(self.bounded_))}
         said |= {"free": int(np.sum(self.free_)), "solver": solver_of(found[-1]), "gram": infos[-1]["gram"]}
         said |= {"status": ", ".join(sorted({one.solution.status for one in found})), "iterations": self.n_iter_}
-        counted = ("rounds", "libsvm_steps", "interior_steps", "newton_steps", "refinements")
+        counted = ("rounds", "interior_steps", "newton_steps", "refinements")
         said |= {name: sum(info[name] for info in infos) for name in counted}
         said |= {"jitter": max(info["jitter"] for info in infos), "y_unit": [one.unit for one in found]}
         said |= {"kkt_violation": float(np.max(self.kkt_violation_)), "dual_gap": float(np.max(self.dual_gap_))}

@@ -30,13 +30,23 @@ def _slopes(a, eps, low, high):
     return up, down
 
 
-def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
-    """Minimise under Σa = const, two variables at a time; (steps, violation before, violation after)."""
+def smo_pairs(K, intercept, diag, ridge, eps, low, high, a, g, tol, most):
+    """Minimise over the box, two variables at a time; (steps, violation before, violation after).
+
+    With an intercept Σa stays as it is; else a variable without cost and bounds is a partner that steps alone.
+    """
+    q = len(a)
+    if not q:
+        return 0, 0.0, 0.0
+    if not intercept:
+        parts = [np.append(v, end) for v, end in ((diag, 0), (ridge, 0), (eps, 0), (low, -np.inf), (high, np.inf))]
+        wide, slopes = np.append(a, 0.0), np.append(g, 0.0)
+        found = smo_pairs(np.pad(K, (0, 1)), True, *parts, wide, slopes, tol, most)
+        a[:], g[:] = wide[:q], slopes[:q]
+        return found
     up, down = _slopes(a, eps, low, high)
     curve = diag + ridge
     start = violation = 0.0
-    if not len(a):
-        return 0, start, violation
     for step in range(most + 1):
         grows, falls = g + up, g + down
         i = int(np.argmin(grows))
