@@ -1,7 +1,7 @@
 """SVR beside scikit-learn's (libsvm), at the same KKT tolerance, in one run: ``python svr.py [all | TASK ...]``.
 
-Data are standardised, the kernel is RBF with γ = 1/d, libsvm has a cache of 2 GB. Each line: seconds of both, their ratio and the bar, and the dual
-objective (larger is better) and test error of both.
+Data are standardised, the kernel is RBF with γ = 1/d, libsvm has a cache of 2 GB. Each line: seconds of both,
+their ratio and the bar, and the dual objective (larger is better) and test error of both.
 """
 
 import argparse

@@ -12,7 +12,7 @@ import pytest
 import mercer
 
 ROOT = Path(__file__).resolve().parent.parent
-HEAVY = ("numba", "matplotlib", "dask", "pandas", "polars")
+HEAVY = ("matplotlib", "dask", "pandas", "polars")
 # What any estimator in scikit-learn's manner has loaded before its own first line.
 SKLEARN = "import numpy, scipy.linalg, sklearn.base, sklearn.utils.validation"
 LIMIT = 0.2  # seconds

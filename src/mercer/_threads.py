@@ -138,7 +138,7 @@ class Crew:
 
 # ---------------------------------------------------------------------- how many
 class _Libraries(ThreadpoolController):
-    """The BLAS libraries of this process; only files with such names are looked at, of some hundreds that are loaded."""
+    """The BLAS libraries of this process; of some hundred loaded files only those with such names are looked at."""
 
     def _make_controller_from_path(self, filepath):
         if any(name in os.path.basename(filepath).lower() for name in ("blas", "blis", "mkl")):

@@ -41,13 +41,8 @@ def choose(monkeypatch):
 
     def set_way(way):
         if way != "interior":
-<<<<<<< HEAD
-            monkeypatch.setattr(_search, "FEW", 0)
-            monkeypatch.setattr(_search, "FACTORS", np.inf)
-=======
             monkeypatch.setattr(_tube, "FEW", 0)
-            monkeypatch.setattr(_search, "CALLED", np.inf)
->>>>>>> svm
+            monkeypatch.setattr(_search, "FACTORS", np.inf)
         if way == "plain":
             monkeypatch.setattr(_native, "dual", plain.dual)
 
