@@ -12,7 +12,14 @@ SOURCE = ROOT / "src" / "mercer"
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 HEADINGS = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
 START = 30  # characters of a message that must be those of a heading
-INTERNAL = {"Stop", "Usage", "Mismatch", "Interrupted"}  # caught inside, never seen by a caller
+INTERNAL = {
+    "BuildError",
+    "LibraryError",
+    "Stop",
+    "Usage",
+    "Mismatch",
+    "Interrupted",
+}  # caught inside, never seen by a caller
 INTERNAL |= {"BadRows"}  # a DataError, which is explained
 INTERNAL |= {"OutOfTime", "ArgumentTypeError"}  # the best finished stage is taken; argparse says it in its own words
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path.name != "_warn.py"]  # which has no sentence of its own
