@@ -137,10 +137,18 @@ class Crew:
 
 
 # ---------------------------------------------------------------------- how many
+class _Libraries(ThreadpoolController):
+    """The BLAS libraries of this process; only files with such names are looked at, of some hundreds that are loaded."""
+
+    def _make_controller_from_path(self, filepath):
+        if any(name in os.path.basename(filepath).lower() for name in ("blas", "blis", "mkl")):
+            super()._make_controller_from_path(filepath)
+
+
 @functools.cache
 def _blas():
     """The BLAS libraries of this process, found once."""
-    return ThreadpoolController().select(user_api="blas")
+    return _Libraries().select(user_api="blas")
 
 
 def blas_threads():

@@ -7,8 +7,9 @@ from scipy.optimize import minimize
 from sklearn.svm import NuSVR
 
 from dual.reference import interior_point
-from mercer import _tiles
-from mercer.dual import _search, _tube, working_set
+from mercer import _native
+from mercer._native import plain
+from mercer.dual import _search, _tube
 from mercer.dual.working_set import solve
 from mercer.gram import DenseGram
 from mercer.losses import EpsilonInsensitive
@@ -40,11 +41,15 @@ def choose(monkeypatch):
 
     def set_way(way):
         if way != "interior":
-            for module in (_search, working_set):
-                monkeypatch.setattr(module, "FEW", 0)
+<<<<<<< HEAD
+            monkeypatch.setattr(_search, "FEW", 0)
             monkeypatch.setattr(_search, "FACTORS", np.inf)
+=======
+            monkeypatch.setattr(_tube, "FEW", 0)
+            monkeypatch.setattr(_search, "CALLED", np.inf)
+>>>>>>> svm
         if way == "plain":
-            monkeypatch.setattr(_tiles, "loops", lambda *a: None)
+            monkeypatch.setattr(_native, "dual", plain.dual)
 
     return set_way
 

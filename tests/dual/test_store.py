@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mercer import _tiles
-from mercer.dual import _plain, _store
+from mercer import _native
+from mercer._native import plain
+from mercer.dual import _store
 from mercer.gram import TiledGram
 from mercer.kernels import Gaussian
 
@@ -15,22 +16,19 @@ def K(rng):
     return TiledGram(2.0 * Gaussian([0.7, 1.5, 1.0]), rng.standard_normal((700, 3)))
 
 
-def stores(K, loops):
-    yield _store.Stored(_store.dense(K, np.float32, loops), loops)
-    yield _store.Evaluated(K, loops, True)
-    yield _store.Cached(K, 64, loops)
+def stores(K):
+    yield _store.Stored(_store.dense(K, np.float32))
+    yield _store.Evaluated(K, True)
+    yield _store.Cached(K, 64)
 
 
 def test_all_give_the_same_rows(K, rng):
-    loops = _tiles.loops(1e12).dual
     whole, index = K.dense(), np.sort(rng.permutation(700)[:50])
     coef = rng.standard_normal(50)
     coef[::3] = 0.0
-    for store in stores(K, loops):
+    for store in stores(K):
         assert store.square(index) == pytest.approx(whole[np.ix_(index, index)], abs=1e-6)
-        padded = store.square(index, 64)
-        assert padded.shape == (64, 64) and not padded[50:].any() and not padded[:, 50:].any()
-        assert padded[:50, :50] == pytest.approx(whole[np.ix_(index, index)], abs=1e-6)
+        assert store.square(index, block=True) == pytest.approx(whole[np.ix_(index, index)], abs=1e-6)
         g = np.ones(700)
         assert store.add(index, coef, g) == np.count_nonzero(coef)
         assert g == pytest.approx(1.0 + whole[:, index] @ coef, abs=1e-5)
@@ -38,7 +36,7 @@ def test_all_give_the_same_rows(K, rng):
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_what_is_evaluated_often_is_stored_if_it_fits(K, rng, fits):
-    store = _store.Evaluated(K, _tiles.loops(1e12).dual, fits)
+    store = _store.Evaluated(K, fits)
     index, g = np.arange(700), np.zeros(700)
     for _ in range(int(_store.ENOUGH) + 2):
         store.add(index, np.ones(700), g)
@@ -48,19 +46,15 @@ def test_what_is_evaluated_often_is_stored_if_it_fits(K, rng, fits):
     assert store.square(few) == pytest.approx(K.dense()[np.ix_(few, few)], abs=1e-6)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_block_that_shares_rows_with_the_last_one_is_the_same(compiled, rng):
+@pytest.mark.parametrize("loops", [_native.dual, plain.dual])
+def test_a_block_that_shares_rows_with_the_last_one_is_the_same(loops, rng, monkeypatch):
     """Rows of the last block come from its square and by symmetry; nothing of a block before it is left."""
-    from mercer import _loops
-
+    monkeypatch.setattr(_native, "dual", loops)
     M = rng.standard_normal((300, 300)).astype(np.float32)
     M = M + M.T
-    store = _store.Stored(M, _loops.dual if compiled else _plain)
+    store = _store.Stored(M)
     for count in (40, 60, 60, 17, 60):
         index = np.sort(rng.choice(120, count, replace=False))  # of 120, so that about half are shared
-        K = store.square(index, 64)
-        assert_array_equal(K[:count, :count], M[np.ix_(index, index)])
-        assert not K[count:].any()
-        assert not K[:, count:].any()
+        assert_array_equal(store.square(index, block=True), M[np.ix_(index, index)])
         few = rng.choice(300, 5, replace=False)
         assert_array_equal(store.square(few), M[np.ix_(few, few)])  # not a block: any order, nothing kept

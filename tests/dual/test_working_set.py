@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dual.reference import interior_point
-from mercer import _threads
-from mercer._loops import dual as compiled
-from mercer.dual import _blocks, _face, _interior, _plain, _programme, _search, _store, working_set
+from mercer import _native, _threads
+from mercer._native import plain
+from mercer.dual import _blocks, _face, _interior, _programme, _search, _store, working_set
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
@@ -121,26 +121,12 @@ def test_zeros_and_bounds_are_exact(intercept, rng):
     assert np.abs(a[a != 0]).min() > 1e-9
 
 
-@pytest.mark.parametrize("name", ["tube", "hinge", "Huber", "quantile"])
-def test_compiled_and_plain_loops_agree(name, rng):
-    X, y = data(rng, 64)
-    K, dual = Gaussian(1.0)(X), PROBLEMS[name](y, rng)
-    ends = []
-    for loops in (compiled, _plain):
-        a, g = np.zeros(64), -dual.target.copy()
-        parts = np.diag(K).copy(), dual.ridge, dual.epsilon, dual.lower, dual.upper
-        steps, before, after = loops.smo_pairs(K, *parts, a, g, 1e-6, 10**5)
-        assert 0 < steps < 10**5 and after <= 1e-6 < before
-        assert_allclose(g, K @ a + dual.ridge * a - dual.target, atol=1e-9)
-        ends.append(objective(K, dual, a))
-    assert_allclose(ends[0], ends[1], rtol=1e-7)
-
-
 @pytest.mark.parametrize("intercept", [False, True])
 def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, monkeypatch):
     X, y = data(rng, 700, 4)
     kernel, dual = Gaussian(1.5), tube(y, 3.0, 0.1)
     expected = solve(TiledGram(kernel, X), dual, intercept=intercept)
+    monkeypatch.setattr(_blocks, "WHOLE", 0)
     monkeypatch.setattr(_blocks, "BLOCK", 64)
     small = solve(TiledGram(kernel, X), dual, intercept=intercept)
     assert small.info["rounds"] > 5
@@ -177,19 +163,28 @@ def test_a_fine_tolerance_is_reached(rng):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loops", [compiled, _plain])
+@pytest.mark.parametrize("way", ["pairs", "pairs in NumPy", "blocks", "interior"])
 @pytest.mark.parametrize("name", ["tube", "weighted tube", "hinge", "squared hinge", "Huber"])
-def test_rounds_alone_give_the_same_answer(name, loops, intercept, rng, monkeypatch):
-    """Neither Newton nor an interior point, with the compiled loops and in NumPy."""
+def test_every_way_alone_gives_the_same_answer(name, way, intercept, rng, monkeypatch):
+    """Pairs of all rows or of blocks without Newton, with the compiled loops and in NumPy; an interior point."""
     X, y = data(rng, 80)
     K, dual = TiledGram(Gaussian(1.0), X), PROBLEMS[name](y, rng)
     expected = solve(K, dual, intercept=intercept, tol=1e-6)
-    assert expected.info["interior_steps"] + expected.info["libsvm_steps"] > 0 and expected.info["rounds"] == 0
-    monkeypatch.setattr(working_set, "_loops", lambda n: loops)
-    monkeypatch.setattr(working_set, "_whole", lambda *args: None)
-    monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
+    assert expected.status == "converged" and expected.info["interior_steps"] == 0
+    if way == "interior":
+        for name in ("CALLED", "QUICK", "FACTORS", "THIN"):
+            monkeypatch.setattr(_search, name, 0.0)
+        monkeypatch.setattr(_blocks, "STEPS", 1)
+    else:
+        monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
+        monkeypatch.setattr(_search, "CALLED", np.inf)
+        monkeypatch.setattr(_native, "dual", plain.dual if way == "pairs in NumPy" else _native.dual)
+    if way == "blocks":
+        monkeypatch.setattr(_blocks, "WHOLE", 0)
+        monkeypatch.setattr(_blocks, "BLOCK", 48)
     found = solve(K, dual, intercept=intercept, tol=1e-6)
-    assert found.status == "converged" and found.info["rounds"] > 0
+    assert found.status == "converged"
+    assert (found.info["interior_steps"] > 0) == (way == "interior")
     assert_allclose(found.objective, expected.objective, rtol=1e-6)
     assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=1e-4)
 
@@ -202,7 +197,7 @@ def test_newton_never_raises_the_objective(rng):
         a = found.alpha.copy()
         programme = working_set.Programme.check(dual, np.diag(K), True)
         g = K @ a - y
-        store = _store.Stored(K, _plain)
+        store = _store.Stored(K)
         before = objective(K, dual, a)
         _face.newton_step(store, programme, a, g, _blocks.Effort())
         assert objective(K, dual, a) <= before + 1e-9
@@ -226,7 +221,6 @@ def test_where_only_rounding_moves_it_ends(monkeypatch):
     rng, n = np.random.default_rng(3), 48  # another seed may end by itself
     X, one = rng.standard_normal((n, 1)), np.ones(n)
     y = np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(n)
-    monkeypatch.setattr(working_set, "_loops", lambda n: compiled)
     dual = Dual(y, 0 * one, 1e-10 * one, -1e10 * one, 1e10 * one)  # α of 1e10: slopes are known to 1e-5
     found = solve(DenseGram.from_matrix(X @ X.T), dual, intercept=True, tol=1e-6, time_budget=10.0)
     assert found.status == "stalled" and found.violation < 1e-3

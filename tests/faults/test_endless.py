@@ -7,21 +7,22 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import SVR, KernelMachine, _tiles
+from mercer import SVR, KernelMachine, _native
+from mercer._native import plain
 from mercer.compat import NuSVR
 from mercer.kernels import Gaussian, Linear
 
 SECONDS = 10.0  # a hundred times what each takes with compiled loops
-OTHER = pytest.param(340, "without numba", marks=pytest.mark.slow)
+OTHER = pytest.param(340, "NumPy", marks=pytest.mark.slow)
 WAYS = pytest.mark.parametrize(
-    ("n", "loops"), [(24, "compiled"), (24, "without numba"), (340, "compiled"), OTHER], indirect=["loops"]
+    ("n", "loops"), [(24, "compiled"), (24, "NumPy"), (340, "compiled"), OTHER], indirect=["loops"]
 )
 
 
 @pytest.fixture
 def loops(request, monkeypatch):
-    if request.param == "without numba":
-        monkeypatch.setattr(_tiles, "loops", lambda *a: None)
+    if request.param == "NumPy":
+        monkeypatch.setattr(_native, "dual", plain.dual)
 
 
 def data(n, d=2):
@@ -72,7 +73,7 @@ def test_weights_of_mixed_sizes(decades, nu, n, loops):
     assert n > 24 or model.fit_report_["status"] == "converged"
 
 
-@pytest.mark.parametrize("loops", ["compiled", "without numba"], indirect=True)
+@pytest.mark.parametrize("loops", ["compiled", "NumPy"], indirect=True)
 @pytest.mark.parametrize("C", [1.0, 1e6])
 def test_nu_of_libsvm_on_a_kernel_of_rank_one_and_with_weights(C, loops):
     X, y, rng = data(100, 1)
@@ -82,7 +83,7 @@ def test_nu_of_libsvm_on_a_kernel_of_rank_one_and_with_weights(C, loops):
     assert_ends(NuSVR(C=C), X, y, 10.0 ** rng.uniform(-20, 20, len(y)))
 
 
-@pytest.mark.parametrize("loops", ["compiled", "without numba"], indirect=True)
+@pytest.mark.parametrize("loops", ["compiled", "NumPy"], indirect=True)
 @pytest.mark.parametrize("lam", [1e-10, 1e-15])
 def test_other_losses(lam, loops):
     X, y, _ = data(60)

@@ -77,10 +77,9 @@ def measured(name, limit):
     warnings.simplefilter("ignore")
     make, n = MODELS[name]
     X, y = data(name, n)
-    with mercer._tiles.part_of(float("inf")):  # the compiler, where the cache is empty, takes a hundred MB
-        make().fit(X[:400], y[:400])
+    make().fit(X[:400], y[:400])
     model, before = make(), resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew: loading the loops had one of its own
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     if limit is not None:
         inner = model.estimator if hasattr(model, "estimator") else model
         if not hasattr(inner, "memory"):

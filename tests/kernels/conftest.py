@@ -7,14 +7,10 @@ from mercer import _native, _threads, _tiles
 
 @pytest.fixture(params=["numpy", "compiled"])
 def loops(request, monkeypatch):
-    """Every test that asks for it runs without and with the compiled loops."""
+    """Every test that asks for it runs with the twins in NumPy and with the compiled loops."""
     if request.param == "numpy":
-        monkeypatch.setattr(_tiles, "loops", lambda *a: None)
-        for subject in _native.plain.__all__:
-            monkeypatch.setattr(_native, subject, getattr(_native.plain, subject))
-    else:
-        from mercer import _loops  # noqa: F401  # loaded is used
-
+        for subject, twin in vars(_native.Loops(None)).items():
+            monkeypatch.setattr(_native, subject, twin)
     return request.param
 
 

@@ -385,10 +385,9 @@ KILLED = """
     import os, signal, sys, warnings
     import numpy as np
     import mercer.sources.checkpoint as file
-    from mercer import KernelRidge, Landmarks, _tiles
+    from mercer import KernelRidge, Landmarks
     from mercer.kernels import Gaussian
 
-    _tiles.loops = lambda *a: None
     written, left, file.EVERY = file.Checkpoint.save, [int(sys.argv[3])], 0.0
 
     def save(self, *what):
@@ -418,7 +417,6 @@ def test_a_whole_fit_that_was_killed_goes_on_and_ends_with_the_same_bits(rng, tm
     monkeypatch.setattr(Checkpoint, "load", lambda self, mark: taken.append(load(self, mark)) or taken[-1])
     monkeypatch.setattr(Checkpoint, "save", lambda self, *what: taken.append("saved"))
     monkeypatch.setattr("mercer.sources.checkpoint.EVERY", 0.0)
-    monkeypatch.setattr("mercer._tiles.loops", lambda *a: None)  # compiled or not: the cache may be filled meanwhile
     whole = fit(tmp_path / "other")
     saves = taken.count("saved")
     assert len(whole.fit_report_["stages"]) > 1 and saves >= 6

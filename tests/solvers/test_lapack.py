@@ -12,8 +12,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import get_lapack_funcs
 
+from mercer import _native
 from mercer._threads import one_blas_thread
-from mercer.solvers.engine import blocks, lapack, recorded
+from mercer.solvers.engine import blocks, lapack
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from solvers.plain import gaussian
 
@@ -21,12 +22,6 @@ DTYPES = [np.float64, np.float32]
 B, R = lapack.BLOCK, lapack.ROWS
 SIZES = [0, 1, 2, 3, 5, 10, 50, 127, 128, 129, B - 1, B, B + 1, 2 * B + 3, R + 1, 2 * R + 1]
 RATIO = 30  # LAPACK's own tests pass a scaled residual below this
-
-
-@pytest.fixture(autouse=True)
-def pieces(monkeypatch):
-    """What Python gives out piece by piece; ``test_program`` has the other way, for the orders in between."""
-    monkeypatch.setattr(recorded, "MOST", 0)
 
 
 def positive_definite(n, dtype, rng):
@@ -151,9 +146,7 @@ def test_as_stable_as_lapack_where_blocks_are_nearly_singular(dtype, lam, rng):
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_entries_far_below_rounding_are_zero_and_no_others(dtype, compiled, rng, monkeypatch):
-    from mercer import _loops
-
-    monkeypatch.setattr(lapack, "loaded", lambda: _loops if compiled else None)
+    monkeypatch.setattr(_native, "matrix", _native.matrix if compiled else _native.plain.matrix)
     n, tiny = 2 * B + 3, lapack.TINY[np.dtype(dtype).name]
     A = np.eye(n, dtype=dtype) * 4
     A[-1, 0], A[-1, 1], A[B, 2], A[3, 1] = 3.9 * tiny, 4.1 * tiny, -3.9 * tiny, -4.1 * tiny
@@ -226,8 +219,6 @@ def test_factor_and_solve_need_no_second_matrix(rng, one_thread):
     n = 1200
     A = positive_definite(n, np.float64, rng)
     right = rng.standard_normal(n)
-    from mercer import _loops  # noqa: F401  (what is loaded when it pays does not count)
-
     lapack.cholesky_lower(A.copy())
     tracemalloc.start()
     try:

@@ -6,6 +6,7 @@ none (0). Loops are serial and release the GIL: threads are started by ``_thread
 """
 
 from mercer._native import plain
+from mercer._native.dual import DualLoops
 from mercer._native.library import Library, LibraryError, wanted
 from mercer._native.matrix import MatrixLoops
 from mercer._native.neighbours import NeighbourLoops
@@ -14,7 +15,19 @@ from mercer._native.strings import StringLoops
 from mercer._native.transport import TransportLoops
 from mercer._native.walks import WalkLoops
 
-__all__ = ["CODES", "RAW", "Loops", "describe", "matrix", "neighbours", "pairs", "strings", "transport", "walks"]
+__all__ = [
+    "CODES",
+    "RAW",
+    "Loops",
+    "describe",
+    "dual",
+    "matrix",
+    "neighbours",
+    "pairs",
+    "strings",
+    "transport",
+    "walks",
+]
 
 
 class Loops:
@@ -23,6 +36,7 @@ class Loops:
     def __init__(self, library):
         self.pairs = PairLoops(library) if library else plain.pairs
         self.matrix = MatrixLoops(library) if library else plain.matrix
+        self.dual = DualLoops(library) if library else plain.dual
         self.neighbours = NeighbourLoops(library) if library else plain.neighbours
         self.strings = StringLoops(library) if library else plain.strings
         self.transport = TransportLoops(library) if library else plain.transport
@@ -41,7 +55,7 @@ def _load(variant):
 
 
 LOOPS, _variant = _load(wanted())
-pairs, matrix, neighbours = LOOPS.pairs, LOOPS.matrix, LOOPS.neighbours
+pairs, matrix, dual, neighbours = LOOPS.pairs, LOOPS.matrix, LOOPS.dual, LOOPS.neighbours
 strings, transport, walks = LOOPS.strings, LOOPS.transport, LOOPS.walks
 COMPILED = LOOPS.pairs is not plain.pairs
 

@@ -23,5 +23,5 @@ static void TYPED(distances)(index d, index n, const REAL *restrict a, const REA
             s[j] += t0 * t0 + t1 * t1 + t2 * t2 + t3 * t3;
         }
     }
-    SIMD for (index j = 0; j < n; j++) s[j] = s[j] < largest ? s[j] : largest;
+    SIMD for (index j = 0; j < n; j++) s[j] = s[j] > largest ? largest : s[j]; /* NaN stays */
 }

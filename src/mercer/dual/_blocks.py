@@ -9,11 +9,14 @@ import time
 
 import numpy as np
 
+from mercer import _native
 from mercer._threads import threads
-from mercer.dual._programme import padded
 from mercer.dual._store import Stored
 from mercer.solvers.speed import rates
 
+WHOLE = 3072  # rows up to which all of a stored K is one block
+WORK = 5e8  # multiplications of the pairs between two looks at the clock
+COST = 10.0  # multiplications in the time that an entry takes in a step of a pair
 BLOCK = 512  # rows of a block that stays in the second-level cache
 LARGE = (4096, 8192)  # rows of a block of blocks, least and most: twice the free rows in between
 NESTED = 3 * LARGE[0]  # rows above which blocks are nested
@@ -29,7 +32,7 @@ class Effort:
     def __init__(self, max_iter=None, seconds=None):
         self.left = np.inf if max_iter is None else int(max_iter)
         self.end = np.inf if seconds is None else time.perf_counter() + seconds
-        self.steps = self.rounds = self.newtons = self.interior = self.pairs = 0
+        self.steps = self.rounds = self.newtons = self.interior = 0
         self.work = self.jitter = 0.0
         self.round = self.row = 0.0  # seconds of the last round, and of a row of K in it
 
@@ -56,10 +59,15 @@ class Effort:
 def one_round(store, programme, a, g, slopes, block, tol, budget):
     """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
     n, began = len(a), time.perf_counter()
+    if is_whole(store, n):
+        pairs(store.whole, programme, a, g, 0.5 * tol, budget)
+        budget.rounds += 1
+        budget.round = time.perf_counter() - began
+        return np.arange(n)
     grows, falls = slopes
     violation = programme.violation(grows, falls)
     nested = n > NESTED
-    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK - (not programme.intercept)
+    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK
     newest = _choose(programme, a, grows, falls, block, min(large, n, store.capacity))
     block = np.sort(newest)  # rows are then read from one end to the other
     goal = max(INNER * violation, 0.5 * tol)
@@ -82,7 +90,7 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
 
 def _solve_by_rounds(store, programme, a, g, block, tol, budget):
     """α of a block of blocks after rounds of its own."""
-    inner, small = Stored(store.square(block), store.loops), programme.take(block)
+    inner, small = Stored(store.square(block)), programme.take(block)
     chosen = np.zeros(0, dtype=np.int64)
     for _ in range(ROUNDS):
         slopes = small.slopes(a, g)
@@ -93,18 +101,24 @@ def _solve_by_rounds(store, programme, a, g, block, tol, budget):
 
 
 def _solve_in_cache(store, programme, a, g, block, tol, budget):
-    """α of a block, by pairs. Without an intercept a variable of no cost and no bound is the partner of those alone."""
-    loops, q = store.loops, len(block)
-    size = -(-(q + (not programme.intercept)) // loops.LANES) * loops.LANES
-    small = programme.take(block, size)
-    if not programme.intercept:
-        small.lower[q], small.upper[q] = -np.inf, np.inf
-    aw, gw, K = padded(a, size).copy(), padded(g, size).copy(), store.square(block, size)
-    most = int(min(STEPS * size, max(budget.left, 0)))
-    parts = small.diag, small.ridge, small.epsilon, small.lower, small.upper
-    steps, *_ = loops.smo_pairs(K, *parts, aw, gw, float(tol), most)
-    budget.take(steps, steps * (10.0 * size + loops.CALLS))
-    return aw[:q]
+    """α of a block, by pairs."""
+    a = a.copy()
+    pairs(store.square(block, block=True), programme.take(block), a, g, tol, budget)
+    return a
+
+
+def is_whole(store, n):
+    """Whether all rows are one block, and K is at hand."""
+    return n <= WHOLE and store.whole is not None
+
+
+def pairs(K, programme, a, g, tol, budget, work=WORK):
+    """Steps of two variables each, α and g in place, until the violation is within ``tol`` or it is time to look up."""
+    P, cost = programme, COST * len(a) + _native.dual.CALLS
+    most = int(min(STEPS * len(a), work / cost, max(budget.left, 0)))
+    parts = P.diag, P.ridge, P.epsilon, P.lower, P.upper
+    steps, *_ = _native.dual.smo_pairs(K, P.intercept, *parts, a, g, float(tol), most)
+    budget.take(steps, steps * cost)
 
 
 def _choose(programme, a, grows, falls, last, size):

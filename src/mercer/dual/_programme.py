@@ -13,15 +13,6 @@ NEAR = 1e8  # what they are taken for
 LARGEST = 1e200  # a unit of α
 
 
-def padded(v, size):
-    """A vector with zeros behind it, up to ``size``."""
-    if len(v) == size:
-        return v
-    out = np.zeros(size)
-    out[: len(v)] = v
-    return out
-
-
 class Programme:
     """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = 0."""
 
@@ -35,7 +26,7 @@ class Programme:
     def check(cls, dual, diag, intercept):
         """The programme of ``Dual(target, epsilon, ridge, lower, upper)``, refused where it has no solution."""
         n = len(diag)
-        vectors = [np.asarray(getattr(dual, name), dtype=float) for name in cls.NAMES[:5]]
+        vectors = [np.ascontiguousarray(getattr(dual, name), dtype=float) for name in cls.NAMES[:5]]
         for name, vector in zip(cls.NAMES, vectors, strict=False):
             if vector.shape != (n,):
                 raise ValueError(f"dual.{name} has shape {vector.shape}, but K has {n} rows.")
@@ -46,12 +37,11 @@ class Programme:
             raise ValueError("dual.epsilon and dual.ridge must not be negative: the programme would not be convex.")
         if not ((lower <= 0).all() and (upper >= 0).all()):  # NaN fails too
             raise ValueError("dual.lower <= 0 <= dual.upper must hold for every row.")
-        return cls(*vectors, np.asarray(diag, dtype=float), intercept)
+        return cls(*vectors, np.ascontiguousarray(diag, dtype=float), intercept)
 
-    def take(self, index, size=None):
-        """The programme of some rows; padded to ``size`` with rows that cannot move."""
-        size = len(index) if size is None else size
-        return Programme(*(padded(getattr(self, name)[index], size) for name in self.NAMES), self.intercept)
+    def take(self, index):
+        """The programme of some rows."""
+        return Programme(*(getattr(self, name)[index] for name in self.NAMES), self.intercept)
 
     def with_tube(self, epsilon):
         """The same programme with another ε, the same for all rows."""

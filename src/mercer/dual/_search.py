@@ -1,22 +1,21 @@
 """From a gradient to a tolerance: rounds, Newton steps once the face has settled, and an interior point.
 
 Rounds are fast where they are; where they are not (a large C, a K of low rank) they may take for ever. So once they
-have cost as much as an interior-point method would, that is taken: at once for a few rows, where a round in Python
-costs more than a factor.
+have cost as much as an interior-point method would, that is taken.
 """
 
 import numpy as np
 
 from mercer._threads import one_blas_thread
-from mercer.dual import _libsvm as libsvm
-from mercer.dual._blocks import BLOCK, one_round
+from mercer.dual._blocks import BLOCK, is_whole, one_round, pairs
 from mercer.dual._face import newton_step
 from mercer.dual._interior import interior
 from mercer.solvers.small import SAMPLE, narrow
 
-FEW = 320  # rows up to which the interior point comes first
-FACTORS = 3.0  # times n³: the work of an interior-point method, in that of rounds
+FACTORS = 2.0  # times n³: the work of an interior-point method, in that of rounds
 THIN = 100.0  # times n²: the same where the rank of K is low
+CALLED = 5e6  # multiplications in the time that its steps take in Python
+QUICK = 8e5  # multiplications of pairs in the time that a round or a Newton step takes in Python
 FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
 NEAR = 0.05  # violation, relative to the spread of the targets, above which Newton waits
 SETTLED = 0.04  # share of a block's free rows that change in a round: with more, Newton's face would be another
@@ -44,16 +43,15 @@ class Search:
         self.tol, self.budget, self.callback, self.whole, self.total = tol, budget, callback, whole, total
         size = max(float(np.abs(programme.target).max(initial=0.0)), np.finfo(float).tiny)
         self.fine = min(tol, FINISH * size) if store.dtype == np.float64 else 0.1 * tol
-        self.near = 30.0 * tol if len(a) <= FEW else max(30.0 * tol, NEAR * float(np.std(programme.target)))
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
         self.narrow = None  # whether the rank of K is low; looked at when it is first asked for
         self.moves_tube = False  # whether Newton steps keep Σ|α| and find ε
-        self.tried = False  # whether Newton has tried a start near by, given or from libsvm: for a few rows, first
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
         block, progress = np.zeros(0, dtype=np.int64), _Progress(self.programme, self.budget)
+        self._glance()
         while True:
             slopes = self.programme.slopes(self.a, self.g)
             violation = self.programme.violation(*slopes)
@@ -84,27 +82,25 @@ class Search:
                         self.a[:], self.g[:] = progress.state
                     return "stalled"
 
+    def _glance(self):
+        """So many pairs at first, down to rounding, as take no longer than a round in Python."""
+        size = len(self.a)
+        if not self.budget.steps and is_whole(self.store, size) and self.callback is None:
+            pairs(self.store.whole, self.programme, self.a, self.g, self.fine, self.budget, QUICK)
+
     # ------------------------------------------------------------------ an interior point
     def interior_is_due(self):
-        """Whether the rounds have cost as much as an interior-point method; for a few rows at once."""
+        """Whether the rounds have cost as much as an interior-point method."""
         n = len(self.a)
-        if self.whole is None or n <= FEW:
-            return self.whole is not None
+        if self.whole is None or self.budget.work < CALLED:
+            return False
         if self.narrow is None:
             some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
             self.narrow = narrow(self.store.square(some).astype(np.float64))
-        return self.budget.work > (THIN if self.narrow else FACTORS * n) * float(n) ** 2
+        return self.budget.work > CALLED + (THIN if self.narrow else FACTORS * n) * float(n) ** 2
 
     def _interior(self):
-        """Newton steps from a start near by; else α from an interior-point method and Newton steps to finish."""
-        if not self.tried and len(self.a) <= FEW:
-            self.tried = True
-            near = None if self.a.any() else libsvm.start(self.whole(), self.programme, self.budget)
-            if near is not None:
-                self._move_to(near)
-            if self.a.any():
-                self.newton(self.fine, ENTRIES, patient=True)
-                return
+        """α from an interior-point method and Newton steps to finish."""
         kept, height = (self.a.copy(), self.g.copy()), self.programme.height(self.a, self.g)[0]
         self.jump(lambda found: self.newton(self.fine, ENTRIES, patient=True))
         balanced = self.programme.balanced(self.a.copy())
@@ -156,7 +152,8 @@ class Search:
     def _newton_is_due(self, violation):
         """Whether the rounds since the last Newton step have cost as much as one, and the face is about to settle."""
         n = len(self.a)
-        if violation > self.near or self.churn > SETTLED:
+        near = max(30.0 * self.tol, NEAR * float(np.std(self.programme.target)))
+        if violation > near or self.churn > SETTLED:
             return False
         cost = self._cost()
         wait = np.clip(violation / (SOON * self.tol), 0.2, 4.0)

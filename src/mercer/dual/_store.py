@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _threads, _tiles
+from mercer import _native, _threads, _tiles
 
 WORTH_THREADS = 2 * 10**5  # entries below which waking a thread takes longer than it saves
 CHUNK = 512  # rows evaluated at once
@@ -12,8 +12,8 @@ ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that st
 class Stored:
     """A matrix in memory."""
 
-    def __init__(self, M, loops):
-        self.M, self.loops = M, loops
+    def __init__(self, M):
+        self.M = self.whole = M  # ``whole`` is all of K, or None
         self.capacity = len(M)
         self.dtype = M.dtype
         self._before = np.zeros(0, dtype=np.int64), None  # the rows of the last block, and its square
@@ -22,28 +22,28 @@ class Stored:
         """Where the rows stand in ``M``."""
         return index
 
-    def square(self, index, size=None):
-        """K[index, index]; of a block, padded with zeros to ``size``, the rows of the last one are not read again."""
+    def square(self, index, block=False):
+        """K[index, index]; of a ``block`` the rows that the last one had are not read again."""
         slots, q = self._slots(index), len(index)
-        if not size and q * q < WORTH_THREADS:
+        if not block and q * q < WORTH_THREADS:
             return self.M[slots[:, None], index]
-        out = (np.empty if size in (None, q) else np.zeros)((size or q, size or q), dtype=self.dtype)
+        out = np.empty((q, q), dtype=self.dtype)
         parts = _tiles.spans(q, min(CHUNK, -(-q // _threads.threads())))
-        known, before = self._before if size else (np.zeros(0, dtype=np.int64), None)
+        known, before = self._before if block else (np.zeros(0, dtype=np.int64), None)
         where = np.full(q, -1)
         _, here, there = np.intersect1d(index, known, assume_unique=True, return_indices=True)
         where[here] = there
 
         def new(part, worker):
-            self.loops.gather_new(self.M, slots, index, where, *parts[part], out)
+            _native.dual.gather_new(self.M, slots, index, where, *parts[part], out)
 
         def kept(part, worker):
-            self.loops.gather_kept(before, where, *parts[part], out)
+            _native.dual.gather_kept(before, where, *parts[part], out)
 
         _run(new, len(parts), q * q)
         if here.size:
             _run(kept, len(parts), q * q)
-        if size:
+        if block:
             self._before = index, out
         return out
 
@@ -54,14 +54,14 @@ class Stored:
             return 0
         slots, coef, n = self._slots(index[moved]), coef[moved], len(g)
         if moved.size * n < WORTH_THREADS:
-            self.loops.add_rows(self.M, slots, coef, 0, n, g)
+            _native.dual.add_rows(self.M, slots, coef, 0, n, g)
             return moved.size
         parts = _tiles.spans(n, -(-n // _threads.threads()))
 
         def work(part, worker):
             first, last = parts[part]
             for k in range(0, len(slots), CHUNK * 4):  # short calls, so that Ctrl-C is heard
-                self.loops.add_rows(self.M, slots[k : k + CHUNK * 4], coef[k : k + CHUNK * 4], first, last, g)
+                _native.dual.add_rows(self.M, slots[k : k + CHUNK * 4], coef[k : k + CHUNK * 4], first, last, g)
 
         _threads.run(work, len(parts))
         return moved.size
@@ -71,13 +71,13 @@ class Stored:
         return self.M @ a
 
 
-def dense(K, dtype, loops):
+def dense(K, dtype):
     """K as a stored matrix: the lower triangle evaluated, the upper one copied from it."""
     if K.n * K.n < WORTH_THREADS:
         return K.dense(dtype)
     M = K.dense(dtype, lower=True)
     parts = _tiles.spans(K.n, CHUNK // 4)  # rows of a triangle: short spans, so that the shares are equal
-    _run(lambda part, worker: loops.mirror(M, *parts[part]), len(parts), K.n * K.n)
+    _run(lambda part, worker: _native.matrix.mirror(M, *parts[part]), len(parts), K.n * K.n)
     return M
 
 
@@ -88,25 +88,23 @@ class Evaluated:
     evaluated as storing them would have cost, they are stored after all, if they fit.
     """
 
-    def __init__(self, K, loops, fits):
-        self.K, self.X, self.loops = K, K._inputs(np.dtype(np.float32)), loops
+    def __init__(self, K, fits):
+        self.K, self.X = K, K._inputs(np.dtype(np.float32))
         self.capacity, self.dtype = K.n, np.dtype(np.float32)
         self.left = ENOUGH * float(K.n) ** 2 if fits else np.inf
-        self.stored = None
+        self.stored = self.whole = None
         self._buffer = np.empty(0, dtype=np.float32)
 
-    def square(self, index, size=None):
-        """K[index, index], padded with zeros to ``size``; a large one is overwritten by the next."""
+    def square(self, index, block=False):
+        """K[index, index]; a large one is overwritten by the next."""
         if self.stored is not None:
-            return self.stored.square(index, size)
-        q, order = len(index), size or len(index)
-        out = np.empty((order, order), dtype=np.float32) if order <= 2 * CHUNK else self._large(order)
+            return self.stored.square(index, block)
+        q = len(index)
+        out = np.empty((q, q), dtype=np.float32) if q <= 2 * CHUNK else self._large(q)
         A = self.X[index]
-        _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out[:q, :q])
+        _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out)
         parts = _tiles.spans(q, CHUNK // 4)
-        _run(lambda part, worker: self.loops.mirror(out, *parts[part]), len(parts), q * q)
-        if order > q:
-            out[q:], out[:, q:] = 0.0, 0.0
+        _run(lambda part, worker: _native.matrix.mirror(out, *parts[part]), len(parts), q * q)
         return out
 
     def _large(self, order):
@@ -118,7 +116,7 @@ class Evaluated:
     def add(self, index, coef, g):
         """G += K[:, index] coef."""
         if self.stored is None and self.left <= 0:
-            self.stored = Stored(dense(self.K, np.float32, self.loops), self.loops)
+            self.stored = Stored(dense(self.K, np.float32))
         if self.stored is not None:
             return self.stored.add(index, coef, g)
         moved = np.flatnonzero(coef)
@@ -132,9 +130,10 @@ class Evaluated:
 class Cached(Stored):
     """The rows used last, in a buffer of fixed size; others are evaluated when they are asked for."""
 
-    def __init__(self, K, capacity, loops):
+    def __init__(self, K, capacity):
         self.K = K
-        super().__init__(np.empty((capacity, K.n), dtype=np.float32), loops)
+        super().__init__(np.empty((capacity, K.n), dtype=np.float32))
+        self.whole = None
         self.slot_of = np.full(K.n, -1)
         self.row_in = np.full(capacity, -1)
         self.used = np.zeros(capacity, dtype=np.int64)

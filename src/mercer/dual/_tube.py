@@ -11,6 +11,7 @@ from mercer.dual._interior import interior
 from mercer.dual._search import ENTRIES, STEPS
 from mercer.solvers.plan_iterations import EXACT
 
+FEW = 320  # rows up to which the interior-point method, with ε among its unknowns, comes first
 SLACK = 1e-9  # of the total: Σ|α| differs from it by no more
 CLOSE = 0.1  # of the total: from there on Newton finds ε
 FINER = 0.5  # a search is as fine as this share of the next step in ε
@@ -47,7 +48,7 @@ class Tube:
         goal = max(self.tol, FINER * eps)
         self.low, self.high, self.seen, last = None, None, {}, None
         for _ in range(TRIES):
-            status, found = "slow" if search.interior_is_due() else self._at(eps, goal), None
+            status, found = "slow" if self._inside() else self._at(eps, goal), None
             if status == "slow":
                 binds = search.jump(self._finish).binds
                 status, goal, found = "converged", self.tol, float(search.programme.epsilon[0])
@@ -68,6 +69,11 @@ class Tube:
             new = eps if abs(now - 1.0) <= CLOSE and goal > self.tol else self._next(eps, now, goal, last, found)
             last, eps, goal = (eps, now), new, max(self.tol, FINER * abs(new - eps))
         return "stalled"
+
+    def _inside(self):
+        """Whether the interior-point method is due; for a few rows at once."""
+        search = self.search
+        return search.interior_is_due() or (search.whole is not None and len(search.a) <= FEW)
 
     def _share(self):
         """Σ|α|, as a share of the total."""
@@ -106,7 +112,7 @@ class Tube:
         search, n = self.search, len(self.search.a)
         if search.a.any():
             return search.programme.tube(search.a, search.g)
-        if search.interior_is_due():
+        if self._inside():
             return self.unit
         rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
         part = search.programme.take(rows)

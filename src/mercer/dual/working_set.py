@@ -1,29 +1,27 @@
 """The dual of every boxed loss: ½αᵀKα + Σ hᵢ(αᵢ) over a box, with or without Σα = 0, by working sets and Newton.
 
 Rounds of block working sets (`_blocks`) find which rows are zero, free and bounded; Newton on the free rows (`_face`)
-finds their values (`_search`). A few rows begin where libsvm ends (`_libsvm`); where it is slow or the dual is not one
-of its own, and where rounds are slow, an interior-point method comes first (`_interior`). With ν, ε is found too
-(`_tube`). K is stored in float32 when the tolerance allows it and it fits, else rows are cached. At the end the
-gradient is computed afresh in float64, and the search goes on from there if the violation is too large.
+finds their values (`_search`). Up to a few thousand rows a round is one call of a compiled loop on all of K. Where
+rounds are slow an interior-point method takes over (`_interior`). With ν, ε is found too (`_tube`). K is stored in
+float32 when the tolerance allows it and it fits, else rows are cached. At the end the gradient is computed afresh in
+float64, and the search goes on from there if the violation is too large.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mercer import _threads, _tiles
+from mercer import _native, _threads
 from mercer._machine import gigabytes, within
-from mercer.dual import _plain
 from mercer.dual._blocks import LARGE, NESTED, Effort
 from mercer.dual._programme import Programme
-from mercer.dual._search import FEW, Search
+from mercer.dual._search import Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual._tube import Tube
 from mercer.gram import DenseGram
 from mercer.solvers.plan_iterations import EXACT, FINE, SHARE
 from mercer.solvers.small import threads_for
 
-PAIRS = 6.0  # entries of a kernel that the pairs of a block cost, in Python, for each of n²
 QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
 REFINE = 12  # times the gradient is computed afresh in float64
 WHOLE = 8192  # rows up to which an interior-point method may come to help
@@ -32,7 +30,7 @@ WHOLE = 8192  # rows up to which an interior-point method may come to help
 class DualSolution(NamedTuple):
     """What `solve` found.
 
-    ``info`` has rounds, Newton, interior and libsvm steps, refinements; the largest jitter of their factors, relative
+    ``info`` has rounds, Newton and interior steps, refinements; the largest jitter of their factors, relative
     to the diagonal of K (it slows steps down, and does not change what is solved); how K was stored (``gram``); Kα in
     float64 (``product``); what bounds beyond the resolution of float64 were taken for (``bound``, or None).
     """
@@ -78,8 +76,7 @@ def solve(
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
-    worth = 0 if _loops(K.n) is _plain else np.inf
-    with threads_for(K.n), _tiles.part_of(worth):  # asked for once: each of a hundred short pieces would ask again
+    with threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
         store, stored = _store(K, tol, memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
@@ -119,7 +116,7 @@ def _solution(programme, a, g, violation, status, budget, info, nu=None):
     primal, objective, gap = programme.values(a, g, b)
     epsilon = None if nu is None else float(programme.epsilon[0])
     info = {"refinements": 0, "bound": None, **info, "rounds": budget.rounds,
-            "newton_steps": budget.newtons, "interior_steps": budget.interior, "libsvm_steps": budget.pairs,
+            "newton_steps": budget.newtons, "interior_steps": budget.interior,
             "jitter": budget.jitter,
             "product": g + programme.target - programme.ridge * a}  # fmt: skip
     return DualSolution(a, b, gap, violation, primal, objective, epsilon, budget.steps, status, info)
@@ -139,13 +136,7 @@ def hold(K, tol=1e-3, memory=None):
     dtype = _dtype(K.n, tol, memory)
     if dtype is None or K.matrix is not None or (_is_quick(K, tol) and K.n > NESTED):
         return K
-    return DenseGram.from_matrix(dense(K, dtype, _loops(K.n)), K)
-
-
-def _loops(n):
-    """The compiled loops; for a few rows, or where there are none, the plain ones."""
-    loops = _tiles.loops(np.inf) if n > FEW and _tiles.pays(PAIRS * n * n, "dual.smo_pairs") else None
-    return loops.dual if loops is not None else _plain
+    return DenseGram.from_matrix(dense(K, dtype), K)
 
 
 def _whole(K, store, memory):
@@ -158,23 +149,22 @@ def _whole(K, store, memory):
 def _store(K, tol, memory):
     """(rows of K, words about them): stored as the tolerance asks, or a cache where that does not fit."""
     n = K.n
-    loops = _loops(n)
     if K.matrix is not None and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
-        return Stored(K.matrix, loops), f"{K.matrix.dtype.name}, stored before"
+        return Stored(K.matrix), f"{K.matrix.dtype.name}, stored before"
     dtype = _dtype(n, tol, memory)
     if _is_quick(K, tol):
-        return Evaluated(K, loops, dtype is not None), "float32, evaluated when needed"
+        return Evaluated(K, dtype is not None), "float32, evaluated when needed"
     if dtype is not None:
-        M = dense(K, dtype, loops)
-        return Stored(M, loops), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
+        M = dense(K, dtype)
+        return Stored(M), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
     room = SHARE * within(memory).bytes
     capacity = int(min(n, max((room - 4.0 * LARGE[1] ** 2) / (4.0 * n), 64)))
-    return Cached(K, capacity, loops), f"float32, {capacity} of {n} rows cached"
+    return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
 
 def _is_quick(K, tol):
     """Whether the values of K are faster to compute than to store and read."""
-    return K.quick and K.n > QUICK and tol >= FINE and _loops(K.n) is not _plain
+    return K.quick and K.n > QUICK and tol >= FINE and _native.COMPILED
 
 
 def _dtype(n, tol, memory):

@@ -5,7 +5,6 @@ import copy
 import numpy as np
 
 from mercer._clock import latest
-from mercer._tiles import LOADING
 from mercer.estimators import _large as large
 from mercer.estimators import _large_neighbours as local
 from mercer.estimators._base import conventions, given_kernels
@@ -45,7 +44,7 @@ def plan_process(estimator, criterion, exact, n, d, targets, rows):
         )
         why = f"{found.reasons[0]} Of {d} columns {why}"
         nearby = local.plan_for(estimator, criterion, n, d, targets, why, waves)
-        if nearby.seconds <= late and CAUTION * nearby.last + LOADING <= late:  # a search has an end, the fit has not
+        if nearby.seconds <= late and CAUTION * nearby.last <= late:  # a search has an end, the fit has not
             return nearby
     return found
 

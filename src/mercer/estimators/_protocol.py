@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import _tiles, uncertainty
+from mercer import _native, uncertainty
 from mercer._cached import Derived, Unless, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
@@ -130,20 +130,18 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
         fitted.fit_report_ = FitReport()
-        with _tiles.watched() as used:
-            fitted._fit(X, y, *args)
-        fitted._complete_report(clock, used)
+        fitted._fit(X, y, *args)
+        fitted._complete_report(clock)
         self._take_over(fitted)
         end(self, X, y)
         return self
 
-    def _complete_report(self, clock, used):
+    def _complete_report(self, clock):
         """What every report says, around what the fit has said."""
         said = {"estimator": type(self).__name__, **self.fit_report_}
         if self.selection_ is not None:
             said["selection"] = self.selection_.to_dict()
-        plan = self.__dict__.get("plan_")
-        said["loops"] = _tiles.said(plan is not None and plan.compiled, used)
+        said["loops"] = _native.describe()
         self.fit_report_ = FitReport(said, seconds=clock.seconds)
         del self._clock
 

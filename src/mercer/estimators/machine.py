@@ -9,7 +9,6 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._warn import warn
 from mercer.dual.columns import LossColumns
-from mercer.dual.working_set import FEW
 from mercer.estimators import _base as base
 from mercer.estimators import _large as large
 from mercer.estimators._auto import proposed, ridge_first
@@ -274,7 +273,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
             exact = plan_smooth(n, left_out=left_out, **options)
         else:
             hard = LABELS if loss.classification else 1.0
-            exact = plan_dual(n, double=True, compiled=n > FEW, hard=hard, **options)
+            exact = plan_dual(n, double=True, hard=hard, **options)
         if isinstance(self.approximation, str) and self.solver != "auto":
             return exact
         found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None

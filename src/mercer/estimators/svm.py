@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.dual.working_set import FEW, hold
+from mercer.dual.working_set import hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
 from mercer.estimators.validation import check_weight
@@ -233,7 +233,7 @@ class SVR(base.KernelRegressor):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         chooses = self.criterion is not None or base.automatic(self.kernel)
-        options = {"memory": self.memory, "tol": self.tol, "compiled": n > FEW, "double": chooses, "folds": chooses}
+        options = {"memory": self.memory, "tol": self.tol, "double": chooses, "folds": chooses}
         return plan_dual(n, hard=self._given()[0], **options)
 
     def _keep(self, kernel, rows, C, found, flat):
@@ -273,7 +273,7 @@ class SVR(base.KernelRegressor):
         said |= {"support_vectors": len(self.points_), "bounded": int(np.sum(self.bounded_))}
         said |= {"free": int(np.sum(self.free_)), "solver": solver_of(found[-1]), "gram": infos[-1]["gram"]}
         said |= {"status": ", ".join(sorted({one.solution.status for one in found})), "iterations": self.n_iter_}
-        counted = ("rounds", "libsvm_steps", "interior_steps", "newton_steps", "refinements")
+        counted = ("rounds", "interior_steps", "newton_steps", "refinements")
         said |= {name: sum(info[name] for info in infos) for name in counted}
         said |= {"jitter": max(info["jitter"] for info in infos), "y_unit": [one.unit for one in found]}
         said |= {"kkt_violation": float(np.max(self.kkt_violation_)), "dual_gap": float(np.max(self.dual_gap_))}

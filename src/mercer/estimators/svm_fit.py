@@ -39,10 +39,7 @@ def spread(y, weight, centred):
 
 def solver_of(found):
     """The name of what solved it, for a report."""
-    info = found.solution.info
-    if info.get("interior_steps"):
-        return "interior point, Newton"
-    return "libsvm, Newton" if info.get("libsvm_steps") else "working set"
+    return "interior point, Newton" if found.solution.info.get("interior_steps") else "working set"
 
 
 def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None, clock=FOREVER, **options):

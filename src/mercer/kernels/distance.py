@@ -5,17 +5,15 @@ origin. So the points are centred first, and pairs for which more than a few dig
 differences: equal rows give exactly 0.
 """
 
-import functools
-
 import numpy as np
 
-from mercer import _tiles
+from mercer import _native
 from mercer._cached import cached_property
 from mercer._tiles import EVERYTHING
 
 STRIP = 64  # rows of a tile whose product and φ are done together
 PAIRS = 2**16  # near pairs that are done again at once
-BY_DIFFERENCES = {np.dtype(np.float64): 12, np.dtype(np.float32): 32}  # columns up to which differences are faster
+BY_DIFFERENCES = {np.dtype(np.float64): 20, np.dtype(np.float32): 32}  # columns up to which differences are faster
 LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
 CLOSE = 1e-5  # s of a pair beside ‖a‖² + ‖b‖² up to which (a − b)² may not be multiplied out
 NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
@@ -36,46 +34,32 @@ class Points:
 
     def __init__(self, A, B, size):
         self.A, self.B, self.size = A, B, size
-        self.loops = _tiles.loops(len(A) * len(B))
         self.safe = size < PRODUCT_SAFE[A.dtype]
-        self._raw = None
 
     # ------------------------------------------------------------------ φ of the distances
-    def tiles(self, loop, phi):
+    def tiles(self, loop, phi, shape=1.0):
         """t(i, j) = φ(‖a − b‖²) for a in A[i], b in B[j].
 
         Parameters
         ----------
         loop : str or None
-            The name of the compiled φ, used where there are loops for so many pairs; None if there is none.
+            The name of φ in ``_native.CODES``; None if it is not one of these.
         phi : callable
             Applied to the array of squared distances, which it may overwrite.
+        shape : float, default=1.0
+            α, where φ has one.
         """
-        if loop is not None and self.loops is not None:
-            return self._compiled(self.loops.pairs.CODES[loop])
+        if loop is not None:
+            return self._values(_native.CODES[loop], shape)
         return lambda i, j: phi(self.squared(i, j))
 
-    def squared(self, i=EVERYTHING, j=EVERYTHING, out=None):
+    def squared(self, i=EVERYTHING, j=EVERYTHING):
         """‖a − b‖² for a in A[i], b in B[j], clipped at a large finite number; exactly 0 for equal rows."""
-        if self.loops is None:
-            return self._squared(self.A[i], self.B[j], out)
-        if self._raw is None:
-            self._raw = self._compiled(self.loops.pairs.RAW)
-        return self._raw(i, j)
+        return self._squared(i, j)
 
-    def _squared(self, A, B, out):
-        """A tile of squared distances in NumPy and SciPy."""
-        if self.safe and A.dtype == np.float64:
-            if A.shape[1] == 1:
-                S = np.subtract.outer(A[:, 0], B[:, 0], out=out)
-                S *= S
-                return S
-            return _cdist()(A, B, "sqeuclidean", out=out) if A.shape[1] <= 32 else _by_product(A, B)
-        if self.safe and A.shape[1] > 32:
-            return _by_product(A, B)
-        with np.errstate(over="ignore"):
-            S = _cdist()(A, B, "sqeuclidean").astype(A.dtype, copy=False)
-            return np.minimum(S, LARGEST[A.dtype], out=S)
+    @cached_property
+    def _squared(self):
+        return self._values(_native.RAW)
 
     @cached_property
     def _transposed(self):
@@ -91,9 +75,9 @@ class Points:
         aa = np.einsum("ij,ij->i", self.A, self.A)
         return aa, aa if self.B is self.A else np.einsum("ij,ij->i", self.B, self.B)
 
-    def _compiled(self, code):
-        """The tile function of a compiled loop; what does not depend on the tile is done here, once."""
-        A, B, loops = self.A, self.B, self.loops
+    def _values(self, code, shape=1.0):
+        """The tile function of one φ; what does not depend on the tile is done here, once."""
+        A, B = self.A, self.B
         dtype, largest = A.dtype, LARGEST[A.dtype]
         if A.shape[1] <= BY_DIFFERENCES[dtype] or not self.safe:
             Bt = self._transposed
@@ -102,7 +86,7 @@ class Points:
                 rows = A[i]
                 first, last, _ = j.indices(len(B))
                 out = np.empty((len(rows), max(0, last - first)), dtype=dtype)
-                loops.pairs.radial(code, rows, Bt, first, largest, out)
+                _native.pairs.radial(code, rows, Bt, first, largest, out, shape)
                 return out
 
             return by_differences
@@ -114,43 +98,44 @@ class Points:
             for k in range(0, len(rows), STRIP):  # the product is still in cache when φ reads it
                 strip, part = out[k : k + STRIP], slice(k, k + STRIP)
                 np.matmul(rows[part], columns.T, out=strip)
-                loops.pairs.radial_from_product(code, strip, rr[part], cc, rows[part], columns, near, largest)
+                near_rows = rows[part]
+                _native.pairs.radial_from_product(code, strip, rr[part], cc, near_rows, columns, near, largest, shape)
             return out
 
         return by_product
 
     # ------------------------------------------------------------------ contractions
-    def contraction(self, loop):
-        """c(i, j, W) = (Σᵢⱼ Wᵢⱼ φ(s), Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² for every k), φ the compiled one of that name.
+    def contraction(self, loop, shape=1.0):
+        """c(i, j, W) = (Σ W φ(s), Σ W ∂φ/∂α, Σ W φ′(s)(aₖ − bₖ)² for every k), φ the compiled one of that name.
 
         φ and φ′ come from one exp, and nothing of the size of W is kept. None where it can not be had.
         """
-        A, B, loops = self.A, self.B, self.loops
-        if loops is None or loop is None or A.dtype != np.float64 or self.size > PRODUCT_SAFE[A.dtype]:
+        A, B = self.A, self.B
+        if loop is None or A.dtype != np.float64 or self.size > PRODUCT_SAFE[A.dtype]:
             return None
-        code, d, largest = loops.pairs.CODES[loop], A.shape[1], LARGEST[A.dtype]
+        code, d, largest = _native.CODES[loop], A.shape[1], LARGEST[A.dtype]
         if d <= BY_DIFFERENCES[A.dtype] or self.size > MODEST:
             Bt = self._transposed
 
             def by_differences(i, j, W):
                 sums, first = np.zeros(d), j.indices(len(B))[0]
-                return loops.pairs.radial_contract(code, A[i], Bt, first, W, largest, sums), sums
+                return *_native.pairs.radial_contract(code, A[i], Bt, first, W, largest, sums, shape), sums
 
             return by_differences
         (aa, bb), near = self._norms, NEAR[A.dtype]
 
         def by_product(i, j, W):
             rows, points, rr, cc = A[i], B[j], aa[i], bb[j]
-            sums, total, columns = np.zeros(d), 0.0, np.zeros(len(points))
+            sums, totals, columns = np.zeros(d), np.zeros(2), np.zeros(len(points))
             for k in range(0, len(rows), STRIP):  # the product is in cache when φ reads it, and when it meets B again
                 strip = slice(k, k + STRIP)
                 part = rows[strip]
                 V, across = part @ points.T, np.empty(len(part))
-                total += loops.pairs.radial_contract_product(
-                    code, V, rr[strip], cc, part, points, near, largest, W[strip], across, columns, sums
+                totals += _native.pairs.radial_contract_product(
+                    code, V, rr[strip], cc, part, points, near, largest, W[strip], across, columns, sums, shape
                 )
                 sums += across @ part**2 - 2.0 * np.einsum("ij,ij->j", part, V @ points)
-            return total, sums + columns @ points**2
+            return *totals, sums + columns @ points**2
 
         return by_product
 
@@ -191,25 +176,33 @@ class Points:
             V[r, c] = 0.0
         return sums
 
-    # ------------------------------------------------------------------ the sum norm
+    # ------------------------------------------------------------------ the sum norm, and column by column
     def laplacian(self, i, j):
         """exp(−‖a − b‖₁) for a in A[i], b in B[j]."""
         A, B = self.A[i], self.B[j]
-        if self.loops is not None:
-            out = np.empty((len(A), len(B)), dtype=A.dtype)
-            self.loops.pairs.laplacian(A, np.ascontiguousarray(B.T), out)
-            return out
-        r = _cdist()(A, B, "cityblock").astype(A.dtype, copy=False)
-        return np.exp(np.negative(r, out=r), out=r)
+        out = np.empty((len(A), len(B)), dtype=A.dtype)
+        _native.pairs.laplacian(A, np.ascontiguousarray(B.T), out)
+        return out
 
     def weighted_abs(self, V, i, j):
         """Σᵢⱼ Vᵢⱼ |aᵢₖ − bⱼₖ| for every column k."""
-        A, B = self.A[i], self.B[j]
-        if self.loops is None:
-            return np.array([np.vdot(V, np.abs(np.subtract.outer(A[:, k], B[:, k]))) for k in range(A.shape[1])])
-        sums = np.zeros(A.shape[1])
-        self.loops.pairs.weighted_abs(np.ascontiguousarray(V), A, np.ascontiguousarray(B.T), sums)
+        A, B, sums = self.A[i], self.B[j], np.zeros(self.A.shape[1])
+        _native.pairs.weighted_abs(V, A, np.ascontiguousarray(B.T), sums)
         return sums
+
+    def anova(self, profile, strength, i, j):
+        """∏ₖ (1 + aφ(|aₖ − bₖ|))/(1 + a) for a in A[i], b in B[j]; φ by its name in ``_native.CODES``."""
+        A, (first, last, _) = self.A[i], j.indices(len(self.B))
+        out, whole = np.empty((len(A), max(0, last - first)), dtype=A.dtype), (1.0 + strength) ** -A.shape[1]
+        _native.pairs.anova(_native.CODES[profile], A, self._transposed, first, strength, whole, out)
+        return out
+
+    def anova_contraction(self, profile, strength, i, j, W):
+        """(Σ V, Σ V Σₖ aφₖ/fₖ, Σ V (−a u φ′)/fₖ for every k) with V = W ∘ ∏ₖ fₖ and fₖ = 1 + aφₖ."""
+        A, first, sums = self.A[i], j.indices(len(self.B))[0], np.zeros(self.A.shape[1])
+        code, W = _native.CODES[profile], W.astype(A.dtype, copy=False)
+        total, by_strength = _native.pairs.anova_contract(code, A, self._transposed, first, W, strength, sums)
+        return total, by_strength, sums
 
 
 def scaled(X, Z, scale):
@@ -252,25 +245,3 @@ def squared(A, B):
 def _size(U):
     """The largest |u|; NaN if there is one."""
     return np.maximum(-np.minimum.reduce(U, axis=None, initial=0.0), np.maximum.reduce(U, axis=None, initial=0.0))
-
-
-@functools.cache
-def _cdist():
-    """SciPy's distances, imported when they are first needed."""
-    from scipy.spatial.distance import cdist
-
-    return cdist
-
-
-def _by_product(A, B):
-    """‖a‖² + ‖b‖² − 2 aᵀb, near pairs again by differences."""
-    scale = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
-    S = A @ B.T
-    S *= -2
-    S += scale
-    i, j = np.nonzero(NEAR[A.dtype] * scale >= S)
-    for k in range(0, i.size, PAIRS):
-        ik, jk = i[k : k + PAIRS], j[k : k + PAIRS]
-        difference = A[ik] - B[jk]
-        S[ik, jk] = np.einsum("ij,ij->i", difference, difference)
-    return S

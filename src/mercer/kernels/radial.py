@@ -1,4 +1,4 @@
-"""Radial kernels k(x, z) = φ(s), s = ‖(x − z)/ℓ‖², and the table of what is quicker than their φ and φ′.
+"""Radial kernels k(x, z) = φ(s), s = ‖(x − z)/ℓ‖², and the table of those that have a compiled loop.
 
 ``length_scale`` is a length: one number, or one for each column (ARD).
 """
@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from mercer.kernels import bessel, radial_base
-from mercer.kernels.radial_base import LENGTH_BOUNDS, SHORTCUTS, Radial, Shortcut
+from mercer.kernels import bessel
+from mercer.kernels.radial_base import COMPILED, LENGTH_BOUNDS, CompiledPhi, Radial
 
 
 class Gaussian(Radial):
@@ -221,12 +221,8 @@ class RationalQuadratic(Radial):
         return {"alpha": phi * (u / (1.0 + u) - np.log1p(u))}
 
 
-SHORTCUTS.update(
-    {
-        Gaussian.phi: Shortcut(Gaussian.dphi, radial_base.gaussian_pair, "gaussian"),
-        Exponential.phi: Shortcut(Exponential.dphi, radial_base.exponential_pair, "exponential"),
-        Matern32.phi: Shortcut(Matern32.dphi, radial_base.matern32_pair, "matern32"),
-        Matern52.phi: Shortcut(Matern52.dphi, radial_base.matern52_pair, "matern52"),
-        RationalQuadratic.phi: Shortcut(RationalQuadratic.dphi, radial_base.rational_quadratic_pair),
-    }
+for _cls in (Gaussian, Exponential, Matern32, Matern52):
+    COMPILED[_cls.phi] = CompiledPhi(_cls.__name__.lower(), _cls.dphi, _cls.dshape)
+COMPILED[RationalQuadratic.phi] = CompiledPhi(
+    "rationalquadratic", RationalQuadratic.dphi, RationalQuadratic.dshape, "alpha"
 )

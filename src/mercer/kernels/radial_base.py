@@ -1,7 +1,7 @@
 """Radial: k(x, z) = φ(s), s = ‖(x − z)/ℓ‖². An author writes φ and φ′, and has ARD, tiles and gradients.
 
-What is quicker than φ and φ′ by themselves (a compiled loop, one exp for both) is found in a table by the functions φ
-and φ′, not by the class: a subclass with a φ of its own is never evaluated by another's.
+A compiled loop is found in a table by the functions φ and φ′, not by the class: a subclass with a φ of its own is never
+evaluated by another's.
 """
 
 from abc import abstractmethod
@@ -16,37 +16,29 @@ from mercer.kernels.base import Kernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
 
 LENGTH_BOUNDS = (1e-5, 1e5)
-NOTHING = (None, None, None)
 LENGTH = ("length_scale",)
 
 
-class Shortcut(NamedTuple):
-    """What is quicker than one function φ and its φ′, one after the other.
+class CompiledPhi(NamedTuple):
+    """The compiled loop of a φ, and the functions that it stands for beside φ."""
 
-    Attributes
-    ----------
-    dphi : function
-        The φ′ it holds for.
-    both : function
-        (kernel, s, one, two) ↦ (φ(s), φ′(s)), which are written into the arrays one and two; s is left alone.
-    loop : str or None
-        The name of the compiled loop in ``_loops.pairs.CODES``.
-    """
-
+    name: str  # in ``_native.CODES``
     dphi: Callable
-    both: Callable
-    loop: str | None = None
+    dshape: Callable
+    shape: str | None = None  # the hyper-parameter beside the length scale
 
 
-SHORTCUTS: dict[Callable, Shortcut] = {}  # by φ; `radial` has the entries
+COMPILED: dict[Callable, CompiledPhi] = {}  # by φ; `radial` has the entries
 
 
-def _shortcut(kernel):
-    """(compiled loop or None, function for φ and φ′ or None) of the φ and φ′ that a kernel has now."""
-    found = SHORTCUTS.get(getattr(kernel.phi, "__func__", None))
+def _compiled(kernel):
+    """(name of the loop for φ, of the loop for φ and its derivatives, shape) of the functions that a kernel has now."""
+    found = COMPILED.get(getattr(kernel.phi, "__func__", None))
     if found is None:
-        return None, None
-    return found.loop, found.both if getattr(kernel.dphi, "__func__", None) is found.dphi else None
+        return None, None, 1.0
+    same = [getattr(getattr(kernel, name), "__func__", None) is getattr(found, name) for name in ("dphi", "dshape")]
+    shape = 1.0 if found.shape is None else float(kernel._positive(found.shape))
+    return found.name, found.name if all(same) else None, shape
 
 
 class Radial(UnitDiagonal):
@@ -73,7 +65,7 @@ class Radial(UnitDiagonal):
     @property
     def columns_quick(self):
         """Up to here the compiled loops work by differences."""
-        return 0 if _shortcut(self)[0] is None else distance.BY_DIFFERENCES[np.dtype(np.float32)]
+        return 0 if _compiled(self)[0] is None else distance.BY_DIFFERENCES[np.dtype(np.float32)]
 
     @abstractmethod
     def phi(self, s):
@@ -123,20 +115,21 @@ class Radial(UnitDiagonal):
 
 def phi_of(kernel, points):
     """φ(s) of a radial kernel for s the squared distances of all `Points` of two sets."""
-    return points.tiles(_shortcut(kernel)[0], kernel.phi)(EVERYTHING, EVERYTHING)
+    loop, _, shape = _compiled(kernel)
+    return points.tiles(loop, kernel.phi, shape)(EVERYTHING, EVERYTHING)
 
 
 class RadialPrepared(Prepared):
-    """φ(s) on the pairs of X and Z; with ``keep``, s, φ and φ′ of all pairs are kept from their values on.
+    """φ(s) on the pairs of X and Z.
 
-    Compiled loops keep nothing: they are as quick a second time.
+    A φ without a compiled loop is slow: with ``keep``, s and φ of all pairs are kept from their values on.
     """
 
     def __init__(self, kernel, X, Z, keep=False):
         self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
         self.points = distance.scaled(X, Z, self.scale)
-        self.loop, self.both = _shortcut(kernel)
-        self._keep, self._kept = keep and self.points.loops is None, NOTHING
+        self.loop, self.slope_loop, self.shape = _compiled(kernel)
+        self._keep, self._kept = keep and self.loop is None, None
         self._tile = self._contraction = None
 
     def tile(self, i, j):
@@ -144,29 +137,19 @@ class RadialPrepared(Prepared):
         if self._keep and i is EVERYTHING and j is EVERYTHING:
             return self._values(i, j)[1].copy()
         if self._tile is None:
-            self._tile = self.points.tiles(self.loop, self.kernel.phi)
+            self._tile = self.points.tiles(self.loop, self.kernel.phi, self.shape)
         return self._tile(i, j)
 
-    def _values(self, i, j, value=True, slope=True):
-        """(s, φ, φ′) of a tile, which nobody may write into; φ or φ′ may be None where it is not asked for."""
+    def _values(self, i, j):
+        """(s, φ) of a tile, which nobody may write into."""
         whole = self._keep and i is EVERYTHING and j is EVERYTHING
-        s, phi, dphi = self._kept if whole else NOTHING
-        if self.both is not None and phi is None:
-            A, B = self.points.A[i], self.points.B[j]
-            # One large array instead of three: a system keeps free memory in proportion to the largest piece that was
-            # freed, and touching new memory takes longer than φ. So a fourth, never touched, makes room for K and W.
-            block = np.empty((4, len(A), len(B)), dtype=A.dtype)
-            s = self.points.squared(i, j, block[0])
-            phi, dphi = self.both(self.kernel, s, block[1], block[2])
-        if s is None:
-            s = self.points.squared(i, j)
-        if value and phi is None:
-            phi = self.kernel.phi(s.copy())
-        if slope and dphi is None:
-            dphi = self.kernel.dphi(s.copy())
+        if whole and self._kept is not None:
+            return self._kept
+        s = self.points.squared(i, j)
+        values = s, self.kernel.phi(s.copy())
         if whole:
-            self._kept = s, phi, dphi
-        return s, phi, dphi
+            self._kept = values
+        return values
 
     def grad(self, i, j, W):
         """∂/∂log θ of a tile."""
@@ -190,15 +173,18 @@ class RadialPrepared(Prepared):
     def contract(self, i, j, W, names, total=False):
         """(Σ W ∘ φ, {name: Σ W ∘ ∂φ/∂log value, a vector}) of a tile; the sum may be None if it is not asked for."""
         shape = len(self.kernel.hyper) > 1
-        if self._contraction is None and self.both is not None and not shape:
-            self._contraction = self.points.contraction(self.loop)
+        if self._contraction is None:
+            self._contraction = self.points.contraction(self.slope_loop, self.shape)
         if self._contraction is not None:
-            value, sums = self._contraction(i, j, W)
-            return value, {"length_scale": self._in_log_scale(sums)}
-        s, phi, dphi = self._values(i, j, total or shape, "length_scale" in names)
+            value, by_shape, sums = self._contraction(i, j, W)
+            out = {"length_scale": self._in_log_scale(sums)}
+            if shape:
+                out[COMPILED[type(self.kernel).phi].shape] = np.atleast_1d(by_shape * self.shape)
+            return value, out
+        s, phi = self._values(i, j)
         out = {}
         if "length_scale" in names:
-            V = W * dphi  # of one length scale the sum over the columns is s itself
+            V = W * self.kernel.dphi(s.copy())  # of one length scale the sum over the columns is s itself
             sums = np.vdot(V, s) if self.scale.size == 1 else self.points.weighted_squares(V, s, i, j)
             out["length_scale"] = self._in_log_scale(sums)
         if shape:
@@ -209,55 +195,3 @@ class RadialPrepared(Prepared):
     def _in_log_scale(self, sums):
         """∂/∂log ℓ from Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)², for each column or all together."""
         return -2.0 * (sums if self.scale.size > 1 else np.add.reduce(sums, keepdims=True) if sums.ndim else sums[None])
-
-
-# ---------------------------------------------------------------------- φ and φ′ from one exp
-def gaussian_pair(kernel, s, one, two):
-    """φ and φ′ of `Gaussian`, see `Shortcut`."""
-    np.exp(np.multiply(s, -0.5, out=one), out=one)
-    return one, np.multiply(one, -0.5, out=two)
-
-
-def exponential_pair(kernel, s, one, two):
-    """φ and φ′ of `Exponential`, see `Shortcut`."""
-    r = np.sqrt(s, out=two)
-    np.exp(np.negative(r, out=one), out=one)
-    np.divide(one, r, out=two, where=r > 0.0)  # 0 where r is
-    two *= -0.5
-    return one, two
-
-
-def matern32_pair(kernel, s, one, two):
-    """φ and φ′ of `Matern32`, see `Shortcut`."""
-    a = np.sqrt(np.multiply(s, 3.0, out=one), out=one)
-    np.exp(np.negative(a, out=two), out=two)
-    a += 1.0
-    a *= two
-    two *= -1.5
-    return a, two
-
-
-def matern52_pair(kernel, s, one, two):
-    """φ and φ′ of `Matern52`, see `Shortcut`."""
-    a = np.sqrt(np.multiply(s, 5.0, out=two), out=two)
-    np.exp(np.negative(a, out=one), out=one)
-    a += 1.0
-    a *= one  # (1 + a) e⁻ᵃ
-    one *= s
-    one *= 5.0 / 3.0
-    one += a
-    a *= -5.0 / 6.0
-    return one, a
-
-
-def rational_quadratic_pair(kernel, s, one, two):
-    """φ and φ′ of `RationalQuadratic`, see `Shortcut`."""
-    alpha = float(kernel._positive("alpha"))
-    u = np.divide(s, 2.0 * alpha, out=two)
-    np.log1p(u, out=one)
-    one *= -alpha
-    np.exp(one, out=one)
-    u += 1.0
-    np.divide(one, u, out=two)
-    two *= -0.5
-    return one, two

@@ -7,7 +7,6 @@ derivatives in K_mn and K_mm are matrices that the kernel contracts with its own
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer import _tiles
 from mercer._clock import FOREVER
 from mercer.primal.design import Design
 from mercer.primal.squared import Sums, equations
@@ -50,8 +49,7 @@ class Bound:
         parts = BoundParts(normal, lam, sums.counts, design.centre)
 
         leaf = _Contractions(design, parts)
-        with _tiles.part_of(self.source.n * design.m):
-            cross, diagonal = map_reduce(leaf, self.source, leaf.zero, **self.options)
+        cross, diagonal = map_reduce(leaf, self.source, leaf.zero, **self.options)
         slope = cross + kernel.grad(self.points, self.points, parts.points()) - parts.t / (2.0 * lam) * diagonal
         return parts.value, slope, parts.in_log_lam()
 

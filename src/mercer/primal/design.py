@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _tiles
 from mercer.gram import TiledGram, take
 from mercer.gram.landmarks import drawn, fill
 from mercer.solvers.normal import landmark_factor, whiten_first
@@ -14,6 +13,7 @@ from mercer.solvers.rpcholesky import random_pivots
 from mercer.sources.base import Block
 
 LOO_ROWS = 2048  # rows whose leave-one-out error is computed: its standard error is under 2 % of itself
+SINGLE_FROM = 2e7  # kernel entries from which sums are made in float32 first
 FLAT = 1e-13  # of k(x, x): what rounding leaves of it
 FIRST = 128  # landmarks whose features are made before the sums in float32
 FEWEST, MOST, PART = 4, 10, 5  # candidates for landmarks: between 4m and 10m, else a fifth of the rows
@@ -91,7 +91,7 @@ def choose_landmarks(kernel, candidates, m, how, seed, least=None):
     elif how.choose == "uniform":
         order = rng.permutation(K.n)
     # in float32 the residual is known to 1e-6 or so: enough to draw by, half the time
-    large = K.n * m >= _tiles.WORTH_COMPILING
+    large = K.n * m >= SINGLE_FROM
     tol = 1e-5 if large else 1e-6
     pivots, left = random_pivots(K, m, rng, order=order, dtype=np.float32 if large else np.float64, tol=tol)
     if least is not None and len(pivots) < min(m, K.n):

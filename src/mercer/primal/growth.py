@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer import _tiles
 from mercer._clock import FOREVER, Clock
 from mercer.primal import certificate as proof
 from mercer.primal.design import Sample, choose_landmarks
@@ -75,23 +74,17 @@ class Task:
         """(sample, landmarks) for m of them."""
         sample = Sample.draw(self.source, m, self.seed)
         least = None if self.lam is None else 0.1 * self.lam / self.source.n
-        with self.whole():
-            return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed, least)
-
-    def whole(self):
-        """A block whose loops are those that all of it is worth: others have other last bits."""
-        return _tiles.part_of(self.source.n * (max(self.sizes) + CERTIFYING))
+        return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed, least)
 
     def stage(self, kernel, m, lam, rule, clock=FOREVER, again=None):
         """(sample, fit) on m landmarks, or OutOfTime; ``again`` with those of a stage, in float64."""
         sample, chosen = self.choose(kernel, m) if again is None else again
         key = f"{kernel!r} {hashlib.sha256(chosen.L.tobytes()).hexdigest()}"
         options = {**self.options, "key": key, "deadline": clock.deadline}
-        with self.whole():
-            fit = fit_squared(
-                self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
-                near=self.near or self.lam, single=again is None, **options,
-            )  # fmt: skip
+        fit = fit_squared(
+            self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
+            near=self.near or self.lam, single=again is None, **options,
+        )  # fmt: skip
         return sample, fit
 
 
@@ -128,10 +121,9 @@ def grow(task, kernel, lam, rule=None):
         stopped = f"{task.sizes[-1]} landmarks are as many as fit." if len(task.sizes) > 1 else None
     if stopped is not None and task.clock.limited:
         task.cut.append(stopped)
-    with task.whole():
-        sample, fit, (points, left), (remainder, solver) = _refined(task, sample, fit, (points, left), lam, rule)
-        weight = fit.weight[: len(remainder.back)]
-        bound, rows = proof.distance(fit, remainder, weight)
+    sample, fit, (points, left), (remainder, solver) = _refined(task, sample, fit, (points, left), lam, rule)
+    weight = fit.weight[: len(remainder.back)]
+    bound, rows = proof.distance(fit, remainder, weight)
     found = proof.certificate(fit, bound, rows, points, stopped, time.monotonic() - started)
     if task.options.get("checkpoint") is not None:
         task.options["checkpoint"].remove()

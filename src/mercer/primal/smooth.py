@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _machine, _tiles
+from mercer import _machine
 from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.primal.rounded import losses_of
@@ -78,8 +78,7 @@ class _Problem:
         at = np.vstack([unwhiten(self.rest, theta[:m]), theta[m:]])
         leaf = _Slopes(self.design, self.loss, at, self.kept, self.halves)
         self.passes += 1
-        with _tiles.part_of(self.source.n * m):
-            value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
+        value, gradient = map_reduce(leaf, self.source, leaf.zero, **self.options)
         if self._room and self.kept is None:
             self.kept = {}
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
@@ -89,8 +88,7 @@ class _Problem:
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from all rows: what Newton's own step takes."""
         leaf = _Curves(self.design, self._L, self.loss, theta, shared, raised)
         self.passes += 1
-        with _tiles.part_of(self.source.n * self.design.m):
-            squares = map_reduce(leaf, self.source, leaf.zero, **self.options, deadline=deadline)
+        squares = map_reduce(leaf, self.source, leaf.zero, **self.options, deadline=deadline)
         hessians.set(squares, 2.0 * self.lam)
 
     def with_penalty(self, theta, value, gradient):
@@ -261,8 +259,7 @@ def fit_smooth(
 def curvatures(source, design, L, loss, alpha):
     """(t, m, m): the factor of Σ w L″ a aᵀ + I for each column of f = aᵀLᵀα, in one pass over all rows."""
     leaf = _Curves(design, L, losses_of(loss, alpha.shape[1], None, False)[0][-1], L.T @ alpha, False, 0.0)
-    with _tiles.part_of(source.n * design.m):
-        squares = map_reduce(leaf, source, leaf.zero)
+    squares = map_reduce(leaf, source, leaf.zero)
     hessians = Hessians(L, 0)
     hessians.set(squares, 1.0)
     return hessians.lower()

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer import _tiles
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.landmarks import fill
-from mercer.primal.design import FIRST, Chosen, Design, InSingle
+from mercer.primal.design import FIRST, SINGLE_FROM, Chosen, Design, InSingle
 from mercer.solvers.normal import NormalEquations, Solution, add_lower, add_square, whiten, whiten_first
 from mercer.sources import OutOfTime, map_reduce
 
@@ -38,8 +37,7 @@ class Sums:
         """One pass over a source, with the factor L of the landmarks; ``single`` where features are in float32."""
         leaf = _Squares(design, L, single)
         options["key"] = f"{options.get('key', '')} {design.q} {single}"  # sums in float32 are not taken up in float64
-        with _tiles.part_of(source.n * design.m):
-            return cls(*map_reduce(leaf, source, leaf.zero, added, **options))
+        return cls(*map_reduce(leaf, source, leaf.zero, added, **options))
 
     def plus(self, other, sign=1.0):
         """Return these sums and those of further rows; with sign −1 without them."""
@@ -142,7 +140,7 @@ def fit_squared(
     """
     started = time.perf_counter()
     design = Design(kernel, chosen.points, trend, sample.some, centred)
-    single = single and design.halved and source.n * design.m >= _tiles.WORTH_COMPILING
+    single = single and design.halved and source.n * design.m >= SINGLE_FROM
     sums = Sums.of(source, design, chosen.L, single, **options)
     summed = time.perf_counter()
     normal = equations(sums, chosen.L, design, rule is None)
@@ -285,8 +283,7 @@ class Remainder:
         """Evaluate the fit at all rows, and put its residuals back through the exact kernel at the rows X."""
         design, (alpha, b) = fit.design, fit.solution
         leaf = _Residuals(design, np.vstack([alpha, b]), X)
-        with _tiles.part_of(source.n * (design.m + len(X))):
-            found = cls(*map_reduce(leaf, source, leaf.zero, **options))
+        found = cls(*map_reduce(leaf, source, leaf.zero, **options))
         found.gradient[: design.m] -= fit.lam * (fit.chosen.L @ (fit.chosen.L.T @ alpha))
         return found
 

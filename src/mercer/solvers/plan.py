@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer import _machine, _threads, _tiles
+from mercer import _machine, _threads
 from mercer._clock import duration, refuse_late
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
@@ -252,12 +252,9 @@ def cores_for(n):
     return 1 if n <= _threads.ONE_THREAD else _machine.cores()
 
 
-def planned(n, name, gram, need, free, reasons, work, searching=None, compiled=None):
-    """The `Plan`; compiled, unless told, where so many entries are evaluated that it pays."""
-    searching = searching or {}
-    if compiled is None:
-        compiled = work.get("entries", 0.0) + searching.get("entries", 0.0) >= _tiles.WORTH_COMPILING
-    return Plan(n, name, gram, need, compiled, cores_for(n), tuple(reasons), free.bytes, work, searching=searching)
+def planned(n, name, gram, need, free, reasons, work, searching=None):
+    """Build the `Plan`."""
+    return Plan(n, name, gram, need, cores_for(n), tuple(reasons), free.bytes, work, searching=searching or {})
 
 
 def _seconds(work, cores=1):

@@ -12,7 +12,6 @@ FIELDS = {
     "solver": str,
     "gram": str,
     "memory_bytes": "number",
-    "compiled": bool,
     "threads": "size t",
     "reasons": tuple,
     "available_bytes": ("number", None),
@@ -38,8 +37,6 @@ class Plan:
         "neighbours": small systems of k rows; "waves": a grid of frequencies.
     memory_bytes : float
         Predicted peak of the solver, and of K where it is stored.
-    compiled : bool
-        Whether the problem is large enough for the compiled loops.
     threads : int
         Cores that the work is shared by.
     available_bytes : int or None
@@ -67,7 +64,6 @@ class Plan:
     solver: str
     gram: str
     memory_bytes: float
-    compiled: bool
     threads: int
     reasons: tuple
     available_bytes: int | None = field(default=None, compare=False)
@@ -103,11 +99,10 @@ class Plan:
 
     def __str__(self):
         free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
-        loops = "compiled loops" if self.compiled else "NumPy"
         lines = [
             f"n = {self.n}: {self._how()}",
             f"memory  {_machine.gigabytes(self.memory_bytes)} of {free}",
-            f"time    about {duration(self.seconds)} ({loops}, {self.threads} thread{'s' * (self.threads > 1)})",
+            f"time    about {duration(self.seconds)} ({self.threads} thread{'s' * (self.threads > 1)})",
             *(f"- {reason}" for reason in self.reasons),
         ]
         return "\n".join(lines)

@@ -55,7 +55,7 @@ def plan_smooth(n, *, memory=None, direct=None, classes=0, folds=False, left_out
     return _kept("softmax" if classes else "newton", n, memory, both, again + CG().memory(n), work)
 
 
-def plan_dual(n, *, memory=None, tol=1e-3, double=False, folds=False, hard=1.0, compiled=True):
+def plan_dual(n, *, memory=None, tol=1e-3, double=False, folds=False, hard=1.0):
     """The plan of the working-set method for the dual of a loss with corners.
 
     Parameters
@@ -70,7 +70,6 @@ def plan_dual(n, *, memory=None, tol=1e-3, double=False, folds=False, hard=1.0, 
         Whether λ is chosen by folds.
     hard : float, default=1.0
         C, in units of y's spread over the amplitude of the kernel: more takes longer.
-    compiled : bool, default=True
     """
     n = whole_number(n)
     size = 8.0 if double or n <= EXACT or tol < FINE else 4.0
@@ -84,7 +83,7 @@ def plan_dual(n, *, memory=None, tol=1e-3, double=False, folds=False, hard=1.0, 
     rest = rest if free.bytes is None else min(rest, SHARE * free.bytes)
     limit = STORED_UP_TO if double else BLOCK
     need, work = _with_folds(need, n, folds), {"float64": steps}
-    return _kept("working_set", n, memory, need, rest, work, limit, compiled, EVALUATED)
+    return _kept("working_set", n, memory, need, rest, work, limit, EVALUATED)
 
 
 def _with_folds(need, n, folds):
@@ -98,7 +97,7 @@ def _fits(need, memory):
     return room is None or need <= KEPT * room
 
 
-def _kept(name, n, memory, need, tiled, work, limit=STORED_UP_TO, compiled=None, passes=PASSES):
+def _kept(name, n, memory, need, tiled, work, limit=STORED_UP_TO, passes=PASSES):
     """The plan: ``need`` bytes with a K that is kept, or ``tiled`` bytes without."""
     free = _machine.within(memory, need)
     if n > limit:
@@ -111,4 +110,4 @@ def _kept(name, n, memory, need, tiled, work, limit=STORED_UP_TO, compiled=None,
         gram, why = "dense", "K is stored: it is read again and again."
     entries = n * n / 2 * (1.0 if gram == "dense" else passes)
     bytes_ = need if gram == "dense" else tiled
-    return planned(n, name, gram, bytes_, free, [why], work | {"entries": entries}, compiled=compiled)
+    return planned(n, name, gram, bytes_, free, [why], work | {"entries": entries})

@@ -123,7 +123,7 @@ def _plan(n, d, m, targets, factors, free, reasons, passes=0):
     work["entries"] += passes * float(n) * n / 2
     need = _bytes(n, d, m, targets)
     solver = "all rows" if passes else "landmarks"
-    return Plan(n, solver, "landmarks", need, True, cores_for(n), reasons, free.bytes, work, m)
+    return Plan(n, solver, "landmarks", need, cores_for(n), reasons, free.bytes, work, m)
 
 
 def _bytes(n, d, m, targets):

@@ -49,7 +49,7 @@ def plan_neighbours(n, d, k, *, m=0, most=0, memory=None, targets=1, learnt=True
         said += f", or more, up to {most}, where rows left out gain by it" if most > k else ""
     reasons = ([why] if why else []) + [f"{said}, beside a global part on {m} landmarks." if m else f"{said}."]
     solver, gram = ("toeplitz", "waves") if waves else ("neighbours", "neighbours")
-    return Plan(n, solver, gram, bytes_, True, cores_for(n), tuple(reasons), free.bytes, work, 0, k, searching)
+    return Plan(n, solver, gram, bytes_, cores_for(n), tuple(reasons), free.bytes, work, 0, k, searching)
 
 
 def waves_within(plan, d, columns):

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from mercer import _native
 from mercer._threads import one_blas_thread
 
-ORDER, NUMBERS, REPEATS = 320, 2**15, 3
-LOOPS = 1.0  # how fast the compiled loops are at a kernel beside NumPy at exp alone
+ORDER, ROWS, COLUMNS, REPEATS = 320, 8, 128, 3
 LARGE = 1.3  # how much faster a factor of many rows is, for each operation, than one of ORDER rows
 
 
@@ -26,13 +26,14 @@ class Rates(NamedTuple):
 def rates():
     """The `Rates` of this machine."""
     A = np.asfortranarray(np.eye(ORDER) * ORDER + 1.0)
-    x = np.linspace(-3.0, 0.0, NUMBERS)
+    X, K = np.linspace(-1.0, 1.0, COLUMNS * ROWS).reshape(COLUMNS, ROWS), np.empty((COLUMNS, COLUMNS))
     with one_blas_thread():
         double, single = (
             LARGE * ORDER**3 / 3 / _seconds(routine, A.astype(dtype, order="F"))
             for routine, dtype in ((lapack.dpotrf, np.float64), (lapack.spotrf, np.float32))
         )
-        return Rates(double, single, LOOPS * NUMBERS / _seconds(np.exp, x))
+        kernel = _seconds(lambda K: _native.pairs.radial(0, X, np.ascontiguousarray(X.T), 0, 1e300, K), K)
+        return Rates(double, single, K.size / kernel)
 
 
 def _seconds(function, argument):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer import _threads, _tiles
+from mercer import _threads
 from mercer._machine import keep_freed_memory
 
 SQUARE = 64  # rows of a square array from which half of it is worth a thought
@@ -99,7 +99,7 @@ class Job:
 
     def __init__(self, leaf, zero, add, size):
         self.leaf, self.zero, self.add, self.size = leaf, zero, add, size
-        self.version, self.compiled, self.home = version(), _tiles.loops() is not None, os.getpid()
+        self.version, self.home = version(), os.getpid()
 
     def task(self, blocks):
         """Return the sums of consecutive leaves."""
@@ -118,7 +118,7 @@ class Job:
     def sent(self, source, spans):
         """Return the sum of some tasks as a worker makes it, alone with BLAS on one thread, and as it travels back."""
         self.ready()
-        with _threads.one_blas_thread(), _tiles.part_of(float("inf") if self.compiled else 0):
+        with _threads.one_blas_thread():
             return packed(self.tree(source.leaves(start, stop, self.size) for start, stop in spans))
 
     def ready(self):

@@ -4,7 +4,6 @@ import numpy as np
 
 from mercer._clock import Clock
 from mercer._threads import few_threads
-from mercer._tiles import part_of
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant
@@ -26,7 +25,6 @@ NEEDED = {
     "logdet": "log det(K + lam I)",
     "dense": "all of (K + lam I)^-1",
 }
-PASSES = 5  # over the matrix for each variable, about: whether the compiled loops are worth loading
 
 
 def search(
@@ -233,7 +231,7 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
     names = objective.names if names is None else names
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
-        with few_threads(objective.n), part_of(PASSES * len(box) * objective.n**2, "pairs.radial_contract"):
+        with few_threads(objective.n):
             optimise(objective, box, guesses, count, rng, reached, order, noisy)
     except Stop as stop:
         status = stop.status

@@ -1,1 +1,1 @@
-"""BLAS by pointers, blocked factors and inverses, recorded programs: what the solvers run on, and nobody else."""
+"""BLAS by pointers, blocked factors and inverses: what the solvers run on, and nobody else."""

@@ -6,17 +6,15 @@ handlers, so Ctrl-C is heard within a fraction of a second; during a call the GI
 
 Up to ``ONE_CALL`` rows one call of LAPACK does it all: the least Python. Up to ``OWN`` rows the pieces run side by side
 on threads of our own, with BLAS on one thread in each: BLAS's own threads gain little on pieces this small, and lose
-much when the machine is busy. Up to 2 048 rows even Python between the pieces takes too long, and `recorded` does
-without.
+much when the machine is busy.
 """
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
+from mercer import _native
 from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run
-from mercer._tiles import loaded
-from mercer.solvers.engine import recorded
 from mercer.solvers.engine.blas import MAX_ORDER, blas
 from mercer.solvers.engine.blocks import (
     BLOCK,
@@ -74,7 +72,7 @@ def cholesky_lower(A):
         if _one_call(A, n):  # subnormal products are too few here to look for
             return dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
         _clear_tiny(A, n)
-        return recorded.cholesky(A) if recorded.pays(n) else _cholesky(blas(A.dtype), A, n)
+        return _cholesky(blas(A.dtype), A, n)
 
 
 def _one_call(A, n):
@@ -173,8 +171,6 @@ def inverse_from_lower(L):
     with threads_for(n):
         if _one_call(L, n):
             dpotri(L.T, lower=0, overwrite_c=1)
-        elif recorded.pays(n):
-            recorded.inverse(L)
         else:
             _sweep(blas(L.dtype), L, n)
     return mirror(L)
@@ -248,41 +244,27 @@ def logdet(L):
 
 def _clear_tiny(A, n):
     """Set to 0 what is TINY beside its diagonal: rounding loses it, and a processor is slow at products of such."""
-    tiny, compiled = A.dtype.type(TINY[A.dtype.name]), loaded()
+    tiny = TINY[A.dtype.name]
     with np.errstate(invalid="ignore"):
         root = np.sqrt(np.diagonal(A))  # NaN where the matrix is not positive definite: nothing is cleared there
 
     def rows(index, worker):
         k = index * BLOCK
-        e = min(k + BLOCK, n)
-        if compiled is not None:
-            compiled.clear_lower(A, k, e, tiny, root)
-            return
-        part = A[k:e, :e]
-        small = np.abs(part) < np.multiply.outer(tiny * root[k:e], root[:e])
-        if small.any():
-            part[small & np.tri(e - k, e, k - 1, dtype=bool)] = 0.0
+        _native.matrix.clear_lower(A, k, min(k + BLOCK, n), tiny, root)
 
     run(rows, -(-n // BLOCK), None if n > FEW_ROWS else 1)
 
 
 def mirror(A):
     """Copy the lower triangle of A into the upper one, by blocks that stay in the cache."""
-    n, compiled = len(A), loaded()
+    n = len(A)
     if n <= BLOCK:
         np.copyto(A, A.T, where=ABOVE[:n, :n])
         return A
 
     def rows(index, worker):
         k = index * BLOCK
-        e = min(k + BLOCK, n)
-        if compiled is not None:
-            compiled.dual.mirror(A, k, e)
-            return
-        T = A[k:e, k:e]
-        np.copyto(T, T.T, where=ABOVE[: e - k, : e - k])
-        for j in range(e, n, BLOCK):
-            A[k:e, j : j + BLOCK] = A[j : j + BLOCK, k:e].T
+        _native.matrix.mirror(A, k, min(k + BLOCK, n))
 
     run(rows, -(-n // BLOCK), None if n > FEW_ROWS else 1)
     return A

@@ -1,10 +1,9 @@
-"""The loops of ``_loops.dual`` in NumPy, for problems too small to wait for a compiler; same names, same results."""
+"""The loops of dual.c in NumPy."""
 
 import numpy as np
 
-LANES = 1
-CALLS = 2e4  # multiplications in the time that a step takes beside its own
-TINY = 1e-12
+CALLS = 2e4  # multiplications in the time that a step of a pair takes beside its own
+TINY = 1e-12  # curvature of a flat direction, relative to 1: the step then ends at a bound
 
 
 def gather_new(M, slots, columns, where, first, last, out):
@@ -19,12 +18,6 @@ def gather_kept(before, where, first, last, out):
     out[kept, :q] = np.where(where >= 0, before[np.ix_(where[kept], where)], out[:q, kept].T)
 
 
-def mirror(M, first, last):
-    """M[j, i] = M[i, j] for first <= i < last and j < i."""
-    for i in range(first, last):
-        M[:i, i] = M[i, :i]
-
-
 def add_rows(M, slots, coef, first, last, g):
     """g[first:last] += Σₖ coefₖ M[slotsₖ, first:last]."""
     g[first:last] += coef @ M[slots, first:last]
@@ -37,8 +30,20 @@ def _slopes(a, eps, low, high):
     return up, down
 
 
-def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
-    """Minimise under Σa = const, two variables at a time; (steps, violation before, violation after)."""
+def smo_pairs(K, intercept, diag, ridge, eps, low, high, a, g, tol, most):
+    """Minimise over the box, two variables at a time; (steps, violation before, violation after).
+
+    With an intercept Σa stays as it is; else a variable without cost and bounds is a partner that steps alone.
+    """
+    q = len(a)
+    if not q:
+        return 0, 0.0, 0.0
+    if not intercept:
+        parts = [np.append(v, end) for v, end in ((diag, 0), (ridge, 0), (eps, 0), (low, -np.inf), (high, np.inf))]
+        wide, slopes = np.append(a, 0.0), np.append(g, 0.0)
+        found = smo_pairs(np.pad(K, (0, 1)), True, *parts, wide, slopes, tol, most)
+        a[:], g[:] = wide[:q], slopes[:q]
+        return found
     up, down = _slopes(a, eps, low, high)
     curve = diag + ridge
     start = violation = 0.0
@@ -49,7 +54,7 @@ def smo_pairs(K, diag, ridge, eps, low, high, a, g, tol, most):
         start = violation if step == 0 else start
         if not violation > tol or step == most:
             return step, start, violation
-        excess = np.maximum(falls - grows[i], 0.0)
+        excess = np.maximum(falls - grows[i], 0.0) / start  # in units that have squares
         j = int(np.argmax(excess**2 / np.maximum(curve[i] + curve - 2.0 * K[i], TINY)))
         slope = grows[i] - falls[j]
         if not slope < 0.0:

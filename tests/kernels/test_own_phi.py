@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from contract import assert_passes
-from mercer import KernelRidge, _tiles
+from mercer import KernelRidge, _native
 from mercer.dual import _store, working_set
 from mercer.gram import DenseGram, ScaledGram, TiledGram, apply
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, Radial, RationalQuadratic
-from mercer.kernels.radial_base import SHORTCUTS
+from mercer.kernels.radial_base import COMPILED
 from mercer.losses import EpsilonInsensitive
 from mercer.selection import LOO
 from mercer.testing import check_kernel
@@ -37,6 +37,13 @@ class OnlySlope(Gaussian):
 
     def dphi(self, s):
         return -np.exp(-0.5 * s)
+
+
+class OnlyShape(RationalQuadratic):
+    """∂φ/∂α doubled on purpose: it must be what is contracted."""
+
+    def dshape(self, s, phi):
+        return {"alpha": 2.0 * super().dshape(s, phi)["alpha"]}
 
 
 class New(Radial):
@@ -130,6 +137,12 @@ def test_they_pass_the_check_of_a_kernel(kernel, loops):
     assert_passes(check_kernel, kernel)
 
 
+def test_a_derivative_in_the_shape_of_ones_own_is_used(loops, rng):
+    X, W = rng.standard_normal((9, 3)), rng.standard_normal((9, 9))
+    ours, theirs = OnlyShape(0.8, 2.0).grad(X, X, W), RationalQuadratic(0.8, 2.0).grad(X, X, W)
+    assert_allclose(ours, theirs * [1.0, 2.0], rtol=1e-9)
+
+
 def test_a_phi_of_one_object_is_its_own(loops, rng):
     X = rng.standard_normal((6, 2))
     kernel = Gaussian()
@@ -143,28 +156,22 @@ def test_a_replaced_phi_of_a_class_is_used(loops, rng, monkeypatch):
     assert_allclose(Gaussian()(X), New()(X), rtol=1e-13)
 
 
-def test_models_use_it_with_the_loops_loaded_and_not(monkeypatch, rng):
+def test_models_use_it(loops, rng):
     """Fits with a subclass and with the same function written as a kernel of its own agree."""
-    from mercer import _loops
 
     class Twin(Radial):
         phi, dphi = Steeper.phi, Steeper.dphi
 
     X = rng.uniform(-2.0, 2.0, (25, 2))
     y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.05 * rng.standard_normal(25)
-    for loaded in (None, _loops):
-        monkeypatch.setattr(_tiles, "loops", lambda *a, loaded=loaded: loaded)
-        one, two = (KernelRidge(k(), criterion=LOO()).fit(X, y).predict(X) for k in (Steeper, Twin))
-        assert_allclose(one, two, rtol=1e-8, atol=1e-8)
+    one, two = (KernelRidge(k(), criterion=LOO()).fit(X, y).predict(X) for k in (Steeper, Twin))
+    assert_allclose(one, two, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("cls", [Gaussian, Steeper, New])
 def test_the_working_set_solver_computes_its_values(cls, monkeypatch, rng):
     """Beyond some rows it computes values when it needs them, in float32: those of this kernel."""
     monkeypatch.setattr(working_set, "QUICK", 50)
-    monkeypatch.setattr(working_set, "FEW", 50)
-    monkeypatch.setattr(_tiles, "pays", lambda *a: True)
-    loops = _tiles.loops(np.inf)
     X = rng.uniform(-2.0, 2.0, (300, 2))
     y, n, kernel = np.sin(2.0 * X[:, 0]) * X[:, 1], 300, cls(0.8)
     dual = EpsilonInsensitive(0.05).dual(y, 5.0)
@@ -173,37 +180,25 @@ def test_the_working_set_solver_computes_its_values(cls, monkeypatch, rng):
     assert found.info["gram"].startswith("float32, evaluated" if cls is Gaussian else "float")
     assert found.objective == pytest.approx(plain.objective, rel=1e-4)
     assert_allclose(kernel(X) @ found.alpha + found.b, kernel(X) @ plain.alpha + plain.b, atol=5e-3)
-    store, g = _store.Evaluated(TiledGram(kernel, X), loops.dual, False), np.zeros(n)
+    store, g = _store.Evaluated(TiledGram(kernel, X), False), np.zeros(n)
     index, coef = np.array([5, 17, 200]), np.array([1.0, -2.0, 0.5])
     assert_allclose(store.square(index), kernel(X[index]), atol=1e-5)
     store.add(index, coef, g)
     assert_allclose(g, kernel(X, X[index]) @ coef, atol=1e-5)
 
 
-def test_an_unknown_loop_is_refused():
-    from mercer import _loops
-
+def test_an_unknown_loop_is_refused(loops):
     A, out = np.zeros((2, 1)), np.zeros((2, 2))
-    for code in (17, 10, 4, -2):
-        with pytest.raises(ValueError, match="no compiled loop"):
-            _loops.pairs.radial(code, A, np.zeros((1, 2)), 0, 1e300, out)
-        with pytest.raises(ValueError, match="no compiled loop"):
-            _loops.pairs.radial_contract(code, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(1))
+    for code in (17, 10, 5, -2):
+        with pytest.raises((ValueError, KeyError)):
+            _native.pairs.radial(code, A, np.zeros((1, 2)), 0, 1e300, out)
+        with pytest.raises((ValueError, KeyError)):
+            _native.pairs.radial_contract(code, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(1))
 
 
-def test_the_table_names_loops_that_exist_and_functions_that_belong_together(rng):
-    from mercer import _loops
-
+def test_the_table_names_loops_that_exist_and_functions_that_belong_together():
     classes = (Gaussian, Exponential, Matern32, Matern52, RationalQuadratic)
-    assert {cls.phi for cls in classes} == set(SHORTCUTS)
-    assert {entry.loop for entry in SHORTCUTS.values()} == {*_loops.pairs.CODES, None}
-    s = np.abs(rng.standard_normal((5, 7)))
-    s[0, 0] = 0.0
-    for cls in classes:
-        kernel, entry = cls(), SHORTCUTS[cls.phi]
-        before = s.copy()
-        phi, slope = entry.both(kernel, s, np.empty_like(s), np.empty_like(s))
-        assert entry.dphi is cls.dphi
-        np.testing.assert_array_equal(s, before)
-        assert_allclose(phi, kernel.phi(s.copy()), rtol=1e-14)
-        assert_allclose(slope, kernel.dphi(s.copy()), rtol=1e-13)
+    assert {cls.phi: (cls.__name__.lower(), cls.dphi, cls.dshape) for cls in classes} == {
+        phi: found[:3] for phi, found in COMPILED.items()
+    }
+    assert {found.name for found in COMPILED.values()} == set(_native.CODES)
