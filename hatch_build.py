@@ -55,7 +55,7 @@ class CustomBuildHook(BuildHookInterface):
         except script.BuildError as error:
             if target:  # a wheel that is named after a platform must hold its library
                 raise
-            self.app.display_warning(f"mercer: {error}: {script.ADVICE}")
+            self.app.display_warning(f"mercer: {error}; {script.ADVICE}")
             return
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{script.TARGETS[target][1] if target else _platform_tag()}"

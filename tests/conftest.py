@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it for a job in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Reasons that may stand even in CI: array libraries and devices that the test group cannot bring.
+# Reasons that may stand even in CI: what the test group cannot bring, array libraries, devices and compilers.
 ACCEPTED_SKIPS = (
     "cupy is not installed",
     "dpnp is not installed",
@@ -39,6 +39,7 @@ ACCEPTED_SKIPS = (
     "Skipping MPS device test",
     "Skipping XPU device test",
     "Skipping dpnp test",
+    "gcc has no address sanitizer",  # elsewhere than on Linux
 )
 
 hypothesis.settings.register_profile("mercer", deadline=None, derandomize=True)

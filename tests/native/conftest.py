@@ -2,8 +2,14 @@
 
 import pytest
 
+from mercer import _native
 from mercer._native import Loops
 from mercer._native.library import Library, LibraryError
+
+
+def pytest_report_header():
+    """Which library is tested."""
+    return f"loops: {_native.describe()}, {_native.__file__}"
 
 
 def variants():

@@ -7,6 +7,7 @@ It needs nothing but Python: neither mercer nor NumPy is imported.
 """
 
 import argparse
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -34,10 +35,8 @@ TARGETS = {  # the machine that a wheel is for, as zig calls it, and the wheel's
     "aarch64-macos": ("aarch64-macos.11.0", "macosx_11_0_arm64"),
     "x86_64-windows": ("x86_64-windows-gnu", "win_amd64"),
 }
-ADVICE = (
-    "mercer runs without its compiled loops, several times slower; "
-    "install a C compiler (gcc, clang or the package ziglang) and build again."
-)
+ADVICE = "mercer runs without its compiled loops, several times slower, until they are built."
+NO_COMPILER = "no C compiler was found (gcc, clang or the package ziglang)"
 
 
 class BuildError(RuntimeError):
@@ -89,7 +88,7 @@ def compile_library(folder, target=None, flags=()):
     """
     command = zig_compiler() if target else system_compiler() or zig_compiler()
     if command is None:
-        raise BuildError(f"the package ziglang is missing for {target}" if target else "no C compiler was found")
+        raise BuildError(f"the package ziglang is missing for {target}" if target else NO_COMPILER)
     zig = "ziglang" in command
     command = [*command, *(["-target", TARGETS[target][0]] if target else [])]
     with tempfile.TemporaryDirectory() as work:
@@ -114,7 +113,8 @@ def compile_library(folder, target=None, flags=()):
             shutil.copyfile(made, partial)
             os.replace(partial, final)
         except OSError as error:
-            partial.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
             raise BuildError(f"{final} cannot be written ({error.strerror})") from error
     return final
 
@@ -128,12 +128,15 @@ def _run(command, folder, caches):
         raise BuildError(f"{command[0]} does not start ({error.strerror})") from error
     if done.returncode:
         lines = done.stderr.splitlines() or ["it gave no reason"]
-        first = next((line for line in lines if "error" in line), lines[0])
+        first = next((line for line in lines if "error:" in line), lines[0])
         raise BuildError(f"{' '.join(command[:3])} failed: {first.strip()}")
 
 
 def build_here():
-    """Compile beside the sources unless the library there is of these sources; returns whether there is a library."""
+    """Compile beside the sources unless the library there is of these sources; returns whether there is a library.
+
+    Where that fails a library of other sources goes: what it expects of its callers may be another thing.
+    """
     library, stamp = HERE / library_name(), HERE / "libmercer.stamp"
     wanted = fingerprint()
     if library.exists() and stamp.exists() and stamp.read_text() == wanted:
@@ -141,12 +144,16 @@ def build_here():
     if not sources():
         return False
     try:
-        print(f"mercer: compiling {len(sources())} C files ...", file=sys.stderr)
+        if system_compiler() or zig_compiler():
+            print(f"mercer: compiling {len(sources())} C files ...", file=sys.stderr)
         compile_library(HERE)
         stamp.write_text(wanted)
+        return True
     except (BuildError, OSError) as error:
-        print(f"mercer: {error}: {ADVICE}", file=sys.stderr)
-    return library.exists()
+        print(f"mercer: {error}; {ADVICE}", file=sys.stderr)
+        with contextlib.suppress(OSError):
+            library.unlink(missing_ok=True)
+        return library.exists()
 
 
 def main():

@@ -9,6 +9,7 @@ import numpy as np
 NAMES = ("libmercer.so", "libmercer.dylib", "mercer.dll")
 ENTRIES = ("_v2", "_base")  # one of them holds the function that tells the level of the processor
 REALS = {np.dtype(np.float64): "float64", np.dtype(np.float32): "float32"}
+NOTHING = ctypes.c_char * 0  # it can lie where any array does
 INT, REAL, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
 
@@ -69,6 +70,8 @@ def wanted():
 
 def address(array):
     """The address of the first entry."""
+    if array.flags.carray:  # in C order and open to writing: a tenth of the time
+        return ctypes.addressof(NOTHING.from_buffer(array))
     return array.__array_interface__["data"][0]
 
 

@@ -52,7 +52,7 @@ static void lengthen(codes s, index n, const codes *restrict t, double decay, co
     const double square = decay * decay;
     reals w = {0};
     for (index j = 0; j < n; j++) {
-        w = decay * w + where(t[j] == s, square * R[j]);
+        w = decay * w + where((codes)(t[j] == s), square * R[j]);
         longer[j] = decay * longer[j] + w;
     }
 }
@@ -64,7 +64,7 @@ static void lengthen_both(codes s, index n, const codes *restrict t, double deca
     const double square = decay * decay, twice = 2 * decay;
     reals w = {0}, dw = {0};
     for (index j = 0; j < n; j++) {
-        const codes same = t[j] == s;
+        const codes same = (codes)(t[j] == s);
         dw = w + decay * dw + where(same, twice * R[j] + square * D[j]);
         w = decay * w + where(same, square * R[j]);
         slope[j] = longer[j] + decay * slope[j] + dw;
@@ -92,9 +92,9 @@ EXPORT int NAME(subsequence)(const index *restrict x, const index *restrict xs, 
         }
         for (index i = 0; i < m; i++) {
             index l = (length - 1) * (n + 1);
-            for (index j = 0; j < n; j++) total += where(t[j] == s[i], R[l + j]);
+            for (index j = 0; j < n; j++) total += where((codes)(t[j] == s[i]), R[l + j]);
             if (wanted)
-                for (index j = 0; j < n; j++) d_total += where(t[j] == s[i], D[l + j]);
+                for (index j = 0; j < n; j++) d_total += where((codes)(t[j] == s[i]), D[l + j]);
             for (; l > 0; l -= n + 1) {
                 const index short_l = l - n - 1;
                 if (wanted)
@@ -193,7 +193,7 @@ EXPORT int NAME(alignment)(const index *restrict x, const index *restrict xs, co
         for (index i = 0; i < m; i++) {
             total += wanted ? align_both(n, t, E, dE, size * s[i], one, gaps, at, d, &d_total)
                             : align(n, t, E, size * s[i], one, gaps[0], gaps[2], at);
-            const codes large = total > LARGE;
+            const codes large = (codes)(total > LARGE);
             int any = 0;
             for (int k = 0; k < LANES; k++) any |= large[k] != 0;
             if (!any) continue;
