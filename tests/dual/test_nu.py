@@ -42,7 +42,7 @@ def choose(monkeypatch):
     def set_way(way):
         if way != "interior":
             monkeypatch.setattr(_tube, "FEW", 0)
-            monkeypatch.setattr(_search, "CALLED", np.inf)
+            monkeypatch.setattr(_search, "FACTORS", np.inf)
         if way == "plain":
             monkeypatch.setattr(_native, "dual", plain.dual)
 

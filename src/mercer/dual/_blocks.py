@@ -60,7 +60,7 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
     """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
     n, began = len(a), time.perf_counter()
     if is_whole(store, n):
-        pairs(store.whole, programme, a, g, 0.5 * tol, budget)
+        pairs(store.whole, programme, a, g, 0.5 * tol, budget, min(WORK, STEPS * COST * n * n))
         budget.rounds += 1
         budget.round = time.perf_counter() - began
         return np.arange(n)
@@ -103,7 +103,7 @@ def _solve_by_rounds(store, programme, a, g, block, tol, budget):
 def _solve_in_cache(store, programme, a, g, block, tol, budget):
     """α of a block, by pairs."""
     a = a.copy()
-    pairs(store.square(block, block=True), programme.take(block), a, g, tol, budget)
+    pairs(store.square(block, block=True), programme.take(block), a, g, tol, budget, STEPS * COST * len(a) ** 2)
     return a
 
 
@@ -112,10 +112,10 @@ def is_whole(store, n):
     return n <= WHOLE and store.whole is not None
 
 
-def pairs(K, programme, a, g, tol, budget, work=WORK):
+def pairs(K, programme, a, g, tol, budget, work):
     """Steps of two variables each, α and g in place, until the violation is within ``tol`` or it is time to look up."""
     P, cost = programme, COST * len(a) + _native.dual.CALLS
-    most = int(min(STEPS * len(a), work / cost, max(budget.left, 0)))
+    most = int(min(work / cost, max(budget.left, 0)))
     parts = P.diag, P.ridge, P.epsilon, P.lower, P.upper
     steps, *_ = _native.dual.smo_pairs(K, P.intercept, *parts, a, g, float(tol), most)
     budget.take(steps, steps * cost)

@@ -47,7 +47,6 @@ class DualSolution(NamedTuple):
     info: dict
 
 
-@_threads.waiting_threads()
 def solve(
     K, dual, *, intercept=False, nu=None, tol=1e-3, max_iter=None, time_budget=None, start=None, product=None,
     exact=True, memory=None, callback=None,
@@ -76,7 +75,8 @@ def solve(
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
-    with threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
+    waiting = _threads.waiting_threads() if K.n > _threads.NO_THREAD else _threads.ALONE
+    with waiting, threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
         store, stored = _store(K, tol, memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
