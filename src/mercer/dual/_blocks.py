@@ -1,8 +1,8 @@
 """Rounds of block working sets: choose the worst rows, solve their small programme in cache, update the gradient once.
 
 Half of a block is kept from the last one, free rows first, and the new half comes evenly from both ends; otherwise the
-same rows are taken in and thrown out for ever. A large problem has blocks of blocks: the programme of a few thousand
-rows is itself solved by rounds, so that the gradient of all rows is seldom updated.
+same rows are taken in and thrown out for ever. A block has twice the rows that are free, so that the gradient of all
+rows is seldom updated; up to a few thousand rows all are one block.
 """
 
 import time
@@ -11,18 +11,14 @@ import numpy as np
 
 from mercer import _native
 from mercer._threads import threads
-from mercer.dual._store import Stored
 from mercer.solvers.speed import rates
 
 WHOLE = 3072  # rows up to which all of a stored K is one block
 WORK = 5e8  # multiplications of the pairs between two looks at the clock
 COST = 10.0  # multiplications in the time that an entry takes in a step of a pair
-BLOCK = 512  # rows of a block that stays in the second-level cache
-LARGE = (4096, 8192)  # rows of a block of blocks, least and most: twice the free rows in between
-NESTED = 3 * LARGE[0]  # rows above which blocks are nested
+BLOCK = (1024, WHOLE)  # rows of a block, least and most: twice the free ones in between
 INNER = 0.1  # a block is solved to this share of the violation
 STEPS = 20  # steps in a block, per row
-ROUNDS = 200  # rounds in a block of blocks
 SLOWER, DOUBLE = 1.2, 2.0  # than the last: the next round; and the last product, whose entries are in float64
 
 
@@ -65,17 +61,13 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
         budget.round = time.perf_counter() - began
         return np.arange(n)
     grows, falls = slopes
-    violation = programme.violation(grows, falls)
-    nested = n > NESTED
-    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK
-    newest = _choose(programme, a, grows, falls, block, min(large, n, store.capacity))
+    size = int(np.clip(2 * programme.free(a).size, *BLOCK))
+    newest = _choose(programme, a, grows, falls, block, min(size, n, store.capacity))
     block = np.sort(newest)  # rows are then read from one end to the other
-    goal = max(INNER * violation, 0.5 * tol)
-    before = a[block]  # a copy; so is what the block works on
-    if nested and len(block) > BLOCK:
-        after = _solve_by_rounds(store, programme, before.copy(), g[block], block, goal, budget)
-    else:
-        after = _solve_in_cache(store, programme, before, g[block], block, goal, budget)
+    before = a[block]  # a copy; so is what the pairs work on
+    after, small = before.copy(), programme.take(block)
+    goal = max(INNER * programme.violation(grows, falls), 0.5 * tol)
+    pairs(store.square(block, block=True), small, after, g[block], goal, budget, STEPS * COST * len(block) ** 2)
     moved = after - before
     a[block] = after
     adding = time.perf_counter()
@@ -86,25 +78,6 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
     ended = time.perf_counter()
     budget.round, budget.row = ended - began, (ended - adding) / max(count, 1)
     return newest
-
-
-def _solve_by_rounds(store, programme, a, g, block, tol, budget):
-    """α of a block of blocks after rounds of its own."""
-    inner, small = Stored(store.square(block)), programme.take(block)
-    chosen = np.zeros(0, dtype=np.int64)
-    for _ in range(ROUNDS):
-        slopes = small.slopes(a, g)
-        if small.violation(*slopes) <= tol or budget.spent():
-            break
-        chosen = one_round(inner, small, a, g, slopes, chosen, tol, budget)
-    return a
-
-
-def _solve_in_cache(store, programme, a, g, block, tol, budget):
-    """α of a block, by pairs."""
-    a = a.copy()
-    pairs(store.square(block, block=True), programme.take(block), a, g, tol, budget, STEPS * COST * len(a) ** 2)
-    return a
 
 
 def is_whole(store, n):

@@ -157,7 +157,7 @@ class Search:
             return False
         cost = self._cost()
         wait = np.clip(violation / (SOON * self.tol), 0.2, 4.0)
-        return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK))
+        return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK[0]))
 
     def _late(self):
         """Whether a Newton step, and the product at the end, would end too late."""
