@@ -15,9 +15,7 @@ class DualLoops:
         self._gather_new = library.functions("gather_new", INT, INT, INT, *matrix, POINTER, POINTER, POINTER, *matrix)
         self._gather_kept = library.functions("gather_kept", INT, INT, INT, *matrix, POINTER, *matrix)
         self._add_rows = library.functions("add_rows", INT, INT, INT, *matrix, POINTER, POINTER, POINTER)
-        self._smo_pairs = library.functions(
-            "smo_pairs", INT, *matrix, INT, *[POINTER] * 7, REAL, INT, *[POINTER] * 4
-        )
+        self._smo_pairs = library.functions("smo_pairs", INT, *matrix, INT, *[POINTER] * 7, REAL, INT, *[POINTER] * 4)
 
     def gather_new(self, M, slots, columns, where, first, last, out):
         """out[i, j] = M[slotsᵢ, columnsⱼ] for first <= i < last, of the rows that are new: whereᵢ < 0."""

@@ -56,7 +56,7 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
     """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
     n, began = len(a), time.perf_counter()
     if is_whole(store, n):
-        pairs(store.whole, programme, a, g, 0.5 * tol, budget, min(WORK, STEPS * COST * n * n))
+        pairs(store.whole, programme, a, g, 0.5 * tol, budget, min(STEPS * n, WORK / cost(n)))
         budget.rounds += 1
         budget.round = time.perf_counter() - began
         return np.arange(n)
@@ -67,7 +67,7 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
     before = a[block]  # a copy; so is what the pairs work on
     after, small = before.copy(), programme.take(block)
     goal = max(INNER * programme.violation(grows, falls), 0.5 * tol)
-    pairs(store.square(block, block=True), small, after, g[block], goal, budget, STEPS * COST * len(block) ** 2)
+    pairs(store.square(block, block=True), small, after, g[block], goal, budget, STEPS * len(block))
     moved = after - before
     a[block] = after
     adding = time.perf_counter()
@@ -85,13 +85,17 @@ def is_whole(store, n):
     return n <= WHOLE and store.whole is not None
 
 
-def pairs(K, programme, a, g, tol, budget, work):
-    """Steps of two variables each, α and g in place, until the violation is within ``tol`` or it is time to look up."""
-    P, cost = programme, COST * len(a) + _native.dual.CALLS
-    most = int(min(work / cost, max(budget.left, 0)))
+def cost(n):
+    """Multiplications in the time that a step of a pair takes."""
+    return COST * n + _native.dual.CALLS
+
+
+def pairs(K, programme, a, g, tol, budget, most):
+    """At most so many steps of two variables each, α and g in place, until the violation is within ``tol``."""
+    P, most = programme, int(min(max(most, 1), max(budget.left, 0)))
     parts = P.diag, P.ridge, P.epsilon, P.lower, P.upper
     steps, *_ = _native.dual.smo_pairs(K, P.intercept, *parts, a, g, float(tol), most)
-    budget.take(steps, steps * cost)
+    budget.take(steps, steps * cost(len(a)))
 
 
 def _choose(programme, a, grows, falls, last, size):

@@ -7,7 +7,7 @@ have cost as much as an interior-point method would, that is taken.
 import numpy as np
 
 from mercer._threads import one_blas_thread
-from mercer.dual._blocks import BLOCK, is_whole, one_round, pairs
+from mercer.dual._blocks import BLOCK, cost, is_whole, one_round, pairs
 from mercer.dual._face import newton_step
 from mercer.dual._interior import interior
 from mercer.solvers.small import SAMPLE, narrow
@@ -86,7 +86,7 @@ class Search:
         """So many pairs at first, down to rounding, as take no longer than a round in Python."""
         size = len(self.a)
         if not self.budget.steps and is_whole(self.store, size) and self.callback is None:
-            pairs(self.store.whole, self.programme, self.a, self.g, self.fine, self.budget, QUICK)
+            pairs(self.store.whole, self.programme, self.a, self.g, self.fine, self.budget, QUICK / cost(size))
 
     # ------------------------------------------------------------------ an interior point
     def interior_is_due(self):

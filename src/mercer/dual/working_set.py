@@ -159,7 +159,7 @@ def _store(K, tol, memory):
         M = dense(K, dtype)
         return Stored(M), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
     room = SHARE * within(memory).bytes
-    capacity = int(min(n, max((room - 4.0 * WHOLE ** 2) / (4.0 * n), 64)))
+    capacity = int(min(n, max((room - 4.0 * WHOLE**2) / (4.0 * n), 64)))
     return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
 
