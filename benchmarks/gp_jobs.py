@@ -21,16 +21,9 @@ from selection import split
 WARM, WARM_FIT = 600, 60  # rows of a first evaluation or fit that fills caches and loads what is compiled
 
 
-def load(library):
-    """Mercer's compiled loops, which a fit of WARM_FIT rows is not worth."""
-    if library.startswith("mercer"):
-        from mercer import _loops  # noqa: F401
-
-
 def fit(library, kernel, name, number=0, most=None, cap=None, mean="constant"):
     """Seconds of a whole fit; RMSE and mean log density of the noisy prediction, in units of the standard deviation."""
     X, y, X_test, y_test = split(name, number, most)
-    load(library)
     with warnings.catch_warnings(), contextlib.suppress(Exception):  # a failure will show below
         warnings.simplefilter("ignore")
         LIBRARIES[library](X[:WARM_FIT], y[:WARM_FIT], kernel, mean).fit()
@@ -120,7 +113,6 @@ def classify(library, data, ard, most=None):
         def make():
             return Theirs(ConstantKernel(1.0) * RBF(lengths))
 
-    load(library)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         make().fit(X[:WARM_FIT], t[:WARM_FIT])

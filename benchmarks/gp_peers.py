@@ -50,7 +50,6 @@ class Mercer(Library):
     def evaluation(self, variance, length, noise):
         from contextlib import ExitStack
 
-        from mercer import _loops  # noqa: F401  (compiled or loaded before the clock starts)
         from mercer._threads import few_threads
         from mercer.selection import Evidence
         from mercer.selection.search.objective import Objective, Record

@@ -45,15 +45,8 @@ def clock(call):
     return found, f"{time.perf_counter() - started:.1f} s ({time.process_time() - cpu:.1f} s of cores)"
 
 
-def warm():
-    """Load the compiled loops before a clock runs."""
-    X = np.random.default_rng(0).uniform(0, 9, (12_000, 2))
-    GaussianProcessRegressor(Exponential(), 0.1, criterion=None, approximation=Neighbours()).fit(X, X[:, 0])
-
-
 def fitted(row, model, X, y, Z, target):
     """Fit, predict, and tell."""
-    warm()
     _, fit = clock(lambda: model.fit(X, y))
     (mean, std), predict = clock(lambda: model.predict(Z, return_std=True, noisy=True))
     ends = model.predict_interval(Z, 0.9)
@@ -237,7 +230,6 @@ def made():
 def fourier(folder):
     """Waves: the exact mean of 2 000 rows; 10⁶ rows in 2-D beside neighbours."""
     data, model = made()
-    warm()
     (X, y), (Z, target) = data(2000), data(2000)
     exact = model(None).fit(X, y).predict(Z)
     for eps in (1e-3, 1e-4, "auto"):
@@ -256,7 +248,6 @@ def fourier(folder):
 def fourier_learnt(folder):
     """10⁶ rows in 2-D, hyper-parameters learnt: waves beside neighbours."""
     data, _ = made()
-    warm()
     (X, y), (Z, target) = data(1_000_000), data(100_000)
     for name, how in (("waves", Fourier()), ("neighbours", Neighbours())):
         model = GaussianProcessRegressor(1.0 * Matern32([1.0, 1.0]), approximation=how)

@@ -67,14 +67,6 @@ def uci(folder, name, split=0):
     return data[~test, :-1], data[~test, -1], data[test, :-1], data[test, -1]
 
 
-def warm():
-    """Load the compiled loops before a clock runs."""
-    rng = np.random.default_rng(0)
-    KernelRidge(Gaussian(1.0), approximation=Landmarks(300)).fit(
-        rng.standard_normal((70_000, 2)), rng.standard_normal(70_000)
-    )
-
-
 def certificate(folder):
     """50 random problems of 2 000 rows: the bound beside the true distance."""
     rng, ratios = np.random.default_rng(0), []
@@ -307,7 +299,6 @@ ROWS = {f.__name__: f for f in (certificate, kin40k, trace, million, covtype, pr
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    warm()
     for name in sys.argv[2:] or ROWS:
         row, _, only = name.partition(":")
         ROWS[row](sys.argv[1], **({"names": only.split(",")} if only else {}))

@@ -1,7 +1,6 @@
 """SVR beside scikit-learn's (libsvm), at the same KKT tolerance, in one run: ``python svr.py [all | TASK ...]``.
 
-Data are standardised, the kernel is RBF with γ = 1/d, libsvm has a cache of 2 GB. The compiled loops are loaded once
-before the clock starts, as libsvm is compiled. Each line: seconds of both, their ratio and the bar, and the dual
+Data are standardised, the kernel is RBF with γ = 1/d, libsvm has a cache of 2 GB. Each line: seconds of both, their ratio and the bar, and the dual
 objective (larger is better) and test error of both.
 """
 
@@ -152,9 +151,6 @@ def main():
     parser.add_argument("tasks", nargs="*", default=[name for name in TASKS if name != "kin40k"])
     parser.add_argument("--json", help="where to write the tables, too")
     given = parser.parse_args()
-    X, y, *_ = load("parkinsons", 2500)
-    SVR(rbf(X)).fit(X, y)  # so that nothing is compiled on the clock
-    SVR(rbf(X), tol=1e-6).fit(X, y)
     for name in TASKS if given.tasks == ["all"] else given.tasks:
         TASKS[name]()
     finish([table for table in (SPEED, PREDICTION) if table.rows], given.json)

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-PACKAGES = ["numpy", "scipy", "scikit-learn", "numba", "jax", "pykeops", "GPy", "tinygp", "torch", "gpytorch", "grakel",
+PACKAGES = ["numpy", "scipy", "scikit-learn", "jax", "pykeops", "GPy", "tinygp", "torch", "gpytorch", "grakel",
             "libsvm-official", "mpmath"]  # fmt: skip
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Table:

@@ -190,21 +190,19 @@ def modules_of_like_names():
 
 
 def unsafe():
-    """Nothing that runs text as code, or loads what can; no threads of numba's own, which abort beside others."""
+    """Nothing that runs text as code, or loads what can."""
     modules = {"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
     for path, node in nodes(ast.Import, ast.ImportFrom, ast.Call):
         if not isinstance(node, ast.Call):
             yield from (at(path, node, name) for name in imported(node) if name.split(".")[0] in modules)
         elif dotted(node.func).removeprefix("builtins.") in ("eval", "exec"):
             yield at(path, node, dotted(node.func))
-        elif path.parts[0] == "_loops" and any(k.arg == "parallel" and k.value.value for k in node.keywords):
-            yield at(path, node, "parallel=True")
 
 
 def eager_imports():
     """What is not installed with mercer, or is slow to load, is imported where it is needed."""
     light = {"", "mercer", "numpy", "scipy", "sklearn", "joblib", "threadpoolctl", *sys.stdlib_module_names}
-    for path, node in nodes(ast.Import, ast.ImportFrom, outside=("_loops",)):
+    for path, node in nodes(ast.Import, ast.ImportFrom):
         if node in trees()[path].body and {name.split(".")[0] for name in imported(node)} - light:
             yield at(path, node, ast.unparse(node))
 

@@ -27,7 +27,6 @@ BROKEN = [
     ("numbered_warnings", "dual/a.py", "warnings.warn('', stacklevel=3)", "warn('')"),
     ("unsafe", "cli/a.py", "eval(x)", "x.eval()"),
     ("unsafe", "cli/a.py", "def f():\n    import pickle", "import json"),
-    ("unsafe", "_loops/a.py", "njit(parallel=True)", "njit(parallel=False)"),
     ("eager_imports", "report/a.py", "import pandas", "def f():\n    import pandas"),
     ("long", "dual/a.py", "x = 1\n" * 500, "x = 1\n" * 300),
     ("long", "dual/a.py", "def f():\n" + "    x = 1\n" * 71, 'def f():\n    """A.\n' + "\n" * 80 + '    """'),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mercer.gram.fourier import Fourier
     from mercer.gram.landmarks import Landmarks
     from mercer.gram.neighbours import Neighbours
+    from mercer.versions import show_versions
 
 __version__ = "0.2.0"
 __all__ = [
@@ -43,13 +44,19 @@ __all__ = [
     "load",
     "plan",
     "save",
+    "show_versions",
     "svr_path",
 ]
 
 
 # Where a name is, if not in estimators; and the parts that can be asked for as attributes.
 _HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning", "save": "files"}
-_HOMES |= {"Fourier": "gram.fourier", "Landmarks": "gram.landmarks", "Neighbours": "gram.neighbours"}
+_HOMES |= {
+    "show_versions": "versions",
+    "Fourier": "gram.fourier",
+    "Landmarks": "gram.landmarks",
+    "Neighbours": "gram.neighbours",
+}
 _PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
 _PARTS |= {"selection", "solvers", "sources", "uncertainty"}
 

@@ -45,22 +45,13 @@ def squared_distances(K):
 
 
 # ---------------------------------------------------------------------- discrete transport
-@pytest.fixture(params=["numpy", "compiled"])
-def module(request):
-    if request.param == "numpy":
-        return None
-    from mercer import _loops
-
-    return _loops
-
-
 @pytest.mark.parametrize("q, m", [(1, 1), (1, 4), (5, 1), (4, 7), (9, 6), (6, 6)])
 @pytest.mark.parametrize("equal", [True, False])
-def test_plan_is_the_solution_of_the_linear_programme(rng, module, q, m, equal):
+def test_plan_is_the_solution_of_the_linear_programme(rng, loops, q, m, equal):
     C = rng.random((q, m))
     a, b = (np.ones(q), np.ones(m)) if equal else (rng.random(q) + 0.01, rng.random(m) + 0.01)
     a, b = a / a.sum(), b / b.sum()
-    flow = transport_plan(C, a, b, module)
+    flow = transport_plan(C, a, b)
     assert (flow >= 0).all()
     np.testing.assert_allclose(flow.sum(axis=1), a, atol=1e-13)
     np.testing.assert_allclose(flow.sum(axis=0), b, atol=1e-13)
@@ -70,19 +61,10 @@ def test_plan_is_the_solution_of_the_linear_programme(rng, module, q, m, equal):
     np.testing.assert_allclose(flow, best.x.reshape(q, m), atol=1e-8)  # unique for random costs
 
 
-def test_compiled_and_numpy_plans_agree(rng):
-    from mercer import _loops
-
-    for q, m in ((12, 30), (30, 12), (20, 21)):
-        C, a, b = rng.random((q, m)), rng.random(q) + 0.01, rng.random(m) + 0.01
-        a, b = a / a.sum(), b / b.sum()
-        np.testing.assert_allclose(transport_plan(C, a, b), transport_plan(C, a, b, _loops), atol=1e-14)
-
-
-def test_plan_with_ties_is_optimal(rng, module):
+def test_plan_with_ties_is_optimal(rng, loops):
     C = rng.integers(0, 3, (8, 11)).astype(float)
     a, b = np.full(8, 1 / 8), np.full(11, 1 / 11)
-    flow = transport_plan(C, a, b, module)
+    flow = transport_plan(C, a, b)
     rows, columns = np.kron(np.eye(8), np.ones(11)), np.kron(np.ones(8), np.eye(11))
     best = linprog(C.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([a, b]))
     np.testing.assert_allclose(np.sum(flow * C), best.fun, atol=1e-12)

@@ -39,6 +39,13 @@ class OnlySlope(Gaussian):
         return -np.exp(-0.5 * s)
 
 
+class OnlyShape(RationalQuadratic):
+    """∂φ/∂α doubled on purpose: it must be what is contracted."""
+
+    def dshape(self, s, phi):
+        return {"alpha": 2.0 * super().dshape(s, phi)["alpha"]}
+
+
 class New(Radial):
     """1/(1 + s): no loop at all."""
 
@@ -130,6 +137,12 @@ def test_they_pass_the_check_of_a_kernel(kernel, loops):
     assert_passes(check_kernel, kernel)
 
 
+def test_a_derivative_in_the_shape_of_ones_own_is_used(loops, rng):
+    X, W = rng.standard_normal((9, 3)), rng.standard_normal((9, 9))
+    ours, theirs = OnlyShape(0.8, 2.0).grad(X, X, W), RationalQuadratic(0.8, 2.0).grad(X, X, W)
+    assert_allclose(ours, theirs * [1.0, 2.0], rtol=1e-9)
+
+
 def test_a_phi_of_one_object_is_its_own(loops, rng):
     X = rng.standard_normal((6, 2))
     kernel = Gaussian()
@@ -159,9 +172,6 @@ def test_models_use_it(loops, rng):
 def test_the_working_set_solver_computes_its_values(cls, monkeypatch, rng):
     """Beyond some rows it computes values when it needs them, in float32: those of this kernel."""
     monkeypatch.setattr(working_set, "QUICK", 50)
-    monkeypatch.setattr(working_set, "FEW", 50)
-    monkeypatch.setattr(_tiles, "pays", lambda *a: True)
-    loops = _tiles.loops(np.inf)
     X = rng.uniform(-2.0, 2.0, (300, 2))
     y, n, kernel = np.sin(2.0 * X[:, 0]) * X[:, 1], 300, cls(0.8)
     dual = EpsilonInsensitive(0.05).dual(y, 5.0)
@@ -170,7 +180,7 @@ def test_the_working_set_solver_computes_its_values(cls, monkeypatch, rng):
     assert found.info["gram"].startswith("float32, evaluated" if cls is Gaussian else "float")
     assert found.objective == pytest.approx(plain.objective, rel=1e-4)
     assert_allclose(kernel(X) @ found.alpha + found.b, kernel(X) @ plain.alpha + plain.b, atol=5e-3)
-    store, g = _store.Evaluated(TiledGram(kernel, X), loops.dual, False), np.zeros(n)
+    store, g = _store.Evaluated(TiledGram(kernel, X), False), np.zeros(n)
     index, coef = np.array([5, 17, 200]), np.array([1.0, -2.0, 0.5])
     assert_allclose(store.square(index), kernel(X[index]), atol=1e-5)
     store.add(index, coef, g)
@@ -187,6 +197,8 @@ def test_an_unknown_loop_is_refused(loops):
 
 
 def test_the_table_names_loops_that_exist_and_functions_that_belong_together():
-    classes = (Gaussian, Exponential, Matern32, Matern52)
-    assert {cls.phi: (cls.dphi, cls.__name__.lower()) for cls in classes} == COMPILED
-    assert {name for _, name in COMPILED.values()} == set(_native.CODES)
+    classes = (Gaussian, Exponential, Matern32, Matern52, RationalQuadratic)
+    assert {cls.phi: (cls.__name__.lower(), cls.dphi, cls.dshape) for cls in classes} == {
+        phi: found[:3] for phi, found in COMPILED.items()
+    }
+    assert {found.name for found in COMPILED.values()} == set(_native.CODES)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kernel_examples import random_strings, sample
-from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, _tiles
+from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels import (
     Gappy,
@@ -155,21 +155,7 @@ def test_blosum62_is_what_everyone_uses():
     assert {pair: kernel._matrix(pair)[0, 1] for pair in pairs} == pairs
 
 
-# ---------------------------------------------------------------------- twins of loops, gradients
-@pytest.mark.parametrize("kernel", [Subsequence(3, 0.6), LocalAlignment(0.7), LocalAlignment(0.7, log=True)], ids=repr)
-def test_compiled_loops_and_numpy_agree(kernel, rng, monkeypatch):
-    from mercer import _loops, _tiles
-
-    X, Z = Objects(random_strings(9, rng, longest=40)), Objects(random_strings(5, rng, longest=30))
-    W = rng.standard_normal((9, 5))
-    monkeypatch.setattr(_tiles, "loops", lambda *a: _loops)
-    fast = kernel(X, Z), kernel.diag(X), *kernel.weighted(X, Z, W)
-    monkeypatch.setattr(_tiles, "loops", lambda *a: None)
-    slow = kernel(X, Z), kernel.diag(X), *kernel.weighted(X, Z, W)
-    for a, b in zip(fast, slow, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-10)
-
-
+# ---------------------------------------------------------------------- long strings, gradients
 def test_long_alignments_do_not_overflow(rng, loops):
     X = ["ab" * 400, "ba" * 300]
     K = LocalAlignment(1.0, log=True)(X)
@@ -353,12 +339,3 @@ def test_promoters(shared_data):
     X, y = [row["sequence"] for row in rows], np.array([row["label"] for row in rows])
     model = KernelMachine(WeightedDegree(5, alphabet="dna").normalise(), loss="hinge", lam=0.01)
     assert cross_val_score(model, X, y, cv=10).mean() > 0.9
-
-
-def test_some_hundred_alignments_are_worth_the_compiled_loops(monkeypatch):
-    asked = []
-    monkeypatch.setattr("mercer._tiles.loops", lambda entries=0, loop="": asked.append((entries, loop)))
-    LocalAlignment(0.3)(["ACGT"] * 16, ["ACG"] * 16)
-    assert max(asked) >= (_tiles.WORTH_COMPILING, "strings.alignment") and {loop for _, loop in asked} == {
-        "strings.alignment"
-    }

@@ -1,4 +1,4 @@
-"""Every variant of the compiled library that this processor can run."""
+"""Fixtures of the compiled loops: every variant that this processor runs, beside the twins in NumPy."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from mercer._native.library import Library, LibraryError
 
 
 def variants():
-    """Their names; none where nothing was compiled."""
+    """The names of the variants that run here; none where nothing was compiled."""
     found = []
     for name in ("v2", "v3", "v4", "base"):
         try:
@@ -17,7 +17,15 @@ def variants():
     return found
 
 
-@pytest.fixture(params=variants())
-def variant(request):
-    """The loops of one variant."""
+@pytest.fixture(params=variants() or [None], scope="session")
+def compiled(request):
+    """All loops of one variant."""
+    if request.param is None:
+        pytest.fail("nothing was compiled: run src/mercer/_native/build.py")
     return Loops(Library(request.param))
+
+
+@pytest.fixture(scope="session")
+def plain():
+    """Their twins."""
+    return Loops(None)

@@ -16,7 +16,7 @@ def matrix(rng, m, n, dtype):
 
 
 @TYPES
-def test_rows_that_are_gathered(variant, dtype, rng):
+def test_rows_that_are_gathered(compiled, dtype, rng):
     for n in (0, *SIZES):
         M = matrix(rng, n + 2, n + 5, dtype)
         slots, columns = rng.integers(0, n + 2, n), rng.integers(0, n + 5, 2 * n)[::2]
@@ -24,32 +24,32 @@ def test_rows_that_are_gathered(variant, dtype, rng):
         for first, last in ((0, n), (n // 3, n // 2)):
             out = matrix(rng, n + 1, n + 1, dtype)
             twin = out.copy()
-            variant.dual.gather_new(M, slots, columns, known, first, last, out)
+            compiled.dual.gather_new(M, slots, columns, known, first, last, out)
             plain.dual.gather_new(M, slots, columns, known, first, last, twin)
             assert_array_equal(out, twin)
 
 
 @TYPES
-def test_rows_that_are_kept(variant, dtype, rng):
+def test_rows_that_are_kept(compiled, dtype, rng):
     for n in SIZES:
         before = matrix(rng, n, n, dtype)
         known = np.where(rng.random(n) < 0.5, rng.integers(0, n, n), -1)
         out = matrix(rng, n + 1, n + 1, dtype)
         twin = out.copy()
-        variant.dual.gather_kept(before, known, 0, n, out)
+        compiled.dual.gather_kept(before, known, 0, n, out)
         plain.dual.gather_kept(before, known, 0, n, twin)
         assert_array_equal(out, twin)
 
 
 @TYPES
-def test_rows_that_are_added(variant, dtype, rng):
+def test_rows_that_are_added(compiled, dtype, rng):
     for n in (*SIZES, 1500):
         M, g = matrix(rng, 9, n, dtype), rng.standard_normal(n)
         for count in (0, 1, 3, 4, 7, 8, 9):
             slots, coef = rng.permutation(9)[:count], rng.standard_normal(2 * count)[::2]
             for first, last in ((0, n), (n // 3, n // 2), (n, n)):
                 out, twin = g.copy(), g.copy()
-                variant.dual.add_rows(M, slots, coef, first, last, out)
+                compiled.dual.add_rows(M, slots, coef, first, last, out)
                 plain.dual.add_rows(M, slots, coef, first, last, twin)
                 assert_allclose(out, twin, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-5)
                 assert_array_equal(out[:first], g[:first])
@@ -87,7 +87,7 @@ def violation(dual, a, g, intercept):
 @pytest.mark.parametrize("kind", ["kink", "labels", "unbounded"])
 @pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_pairs_end_where_their_twin_does(variant, dtype, kind, unit, intercept, rng):
+def test_pairs_end_where_their_twin_does(compiled, dtype, kind, unit, intercept, rng):
     for n in SIZES[:-3]:
         X = rng.standard_normal((n, 2))
         K = matrix(rng, n, n, dtype)
@@ -96,7 +96,7 @@ def test_pairs_end_where_their_twin_does(variant, dtype, kind, unit, intercept, 
         K = K if n > 1 else K[:1]
         dual = programme(rng, n, kind, unit)
         heights = []
-        for loops in (variant.dual, plain.dual):
+        for loops in (compiled.dual, plain.dual):
             a, g = np.zeros(n), -dual[0].copy()
             parts = K.diagonal().astype(float), *dual[1:]
             before = violation(dual, a, g, intercept)
@@ -110,22 +110,22 @@ def test_pairs_end_where_their_twin_does(variant, dtype, kind, unit, intercept, 
         assert heights[0] == pytest.approx(heights[1], rel=1e-6, abs=1e-12 * unit**2)
 
 
-def test_pairs_go_on_where_they_stopped(variant, rng):
+def test_pairs_go_on_where_they_stopped(compiled, rng):
     n = 50
     K, dual = np.eye(n), programme(rng, n, "kink", 1.0)
     parts = K.diagonal().copy(), *dual[1:]
     ends = []
     for most in (10**5, 7):
         a, g = np.zeros(n), -dual[0].copy()
-        while variant.dual.smo_pairs(K, True, *parts, a, g, 1e-9, most)[0] == most:
+        while compiled.dual.smo_pairs(K, True, *parts, a, g, 1e-9, most)[0] == most:
             pass
         ends.append(a)
     assert_allclose(*ends, atol=1e-8)
 
 
-def test_nothing_to_do(variant):
+def test_nothing_to_do(compiled):
     nothing = np.zeros(0)
-    for loops in (variant.dual, plain.dual):
+    for loops in (compiled.dual, plain.dual):
         parts = [nothing.copy() for _ in range(7)]
         assert loops.smo_pairs(np.zeros((0, 0)), False, *parts, 1e-3, 10) == (0, 0.0, 0.0)
         one, walled = np.zeros(1), [np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)]

@@ -1,4 +1,4 @@
-"""Loops over pairs of rows: every variant of the library against its twin in NumPy."""
+"""Loops over pairs of rows: every compiled of the library against its twin in NumPy."""
 
 import numpy as np
 import pytest
@@ -27,21 +27,21 @@ def matrix(rng, m, n, dtype):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("size", [1.0, 1e-12, 30.0])
-def test_radial_values(variant, dtype, size, rng):
+def test_radial_values(compiled, dtype, size, rng):
     largest, _, tol = TYPES[dtype]
     for m, n, d in SIZES:
         A, _, wide = rows(rng, m, n, d, dtype, size)
         for code in (-1, *_native.CODES.values()):
             out, twin = matrix(rng, m, n, dtype), np.empty((m, n), dtype)
-            variant.pairs.radial(code, A, wide, 3, largest, out)
-            plain.pairs.radial(code, A, wide, 3, largest, twin)
+            compiled.pairs.radial(code, A, wide, 3, largest, out, 0.7)
+            plain.pairs.radial(code, A, wide, 3, largest, twin, 0.7)
             assert_allclose(out, twin, rtol=tol, atol=tol * (size**2 if code == -1 else 1.0))
             if code >= 0 and min(m, n):
                 assert out[0, 0] == 1.0  # equal rows
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_radial_values_from_a_product(variant, dtype, rng):
+def test_radial_values_from_a_product(compiled, dtype, rng):
     largest, near, tol = TYPES[dtype]
     for m, n, d in SIZES:
         A, B, _ = rows(rng, m, n, d, dtype, 1.0)
@@ -49,13 +49,13 @@ def test_radial_values_from_a_product(variant, dtype, rng):
         for code in (-1, *_native.CODES.values()):
             out, twin = matrix(rng, m, n, dtype), np.empty((m, n), dtype)
             out[:] = twin[:] = A @ B.T
-            variant.pairs.radial_from_product(code, out, aa, bb, A, B, near, largest)
+            compiled.pairs.radial_from_product(code, out, aa, bb, A, B, near, largest)
             plain.pairs.radial_from_product(code, twin, aa, bb, A, B, near, largest)
             assert_allclose(out, twin, rtol=tol, atol=tol * (20.0 if code == -1 else 1.0))
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_contractions(variant, dtype, rng):
+def test_contractions(compiled, dtype, rng):
     largest, near, tol = TYPES[dtype]
     for m, n, d in SIZES:
         A, B, wide = rows(rng, m, n, d, dtype, 1.0)
@@ -63,11 +63,11 @@ def test_contractions(variant, dtype, rng):
         close = {"rtol": tol, "atol": tol * (1 + m * n)}
         for code in _native.CODES.values():
             got, twin = np.ones(d), np.ones(d)
-            total = variant.pairs.radial_contract(code, A, wide, 3, W, largest, got)
-            assert_allclose(total, plain.pairs.radial_contract(code, A, wide, 3, W, largest, twin), **close)
+            totals = compiled.pairs.radial_contract(code, A, wide, 3, W, largest, got, 0.7)
+            assert_allclose(totals, plain.pairs.radial_contract(code, A, wide, 3, W, largest, twin, 0.7), **close)
             assert_allclose(got, twin, **close)
             found = []
-            for pairs in (variant.pairs, plain.pairs):
+            for pairs in (compiled.pairs, plain.pairs):
                 G, across, columns, sums = A @ B.T, np.empty(m), np.ones(n), np.ones(d)
                 total = pairs.radial_contract_product(code, G, aa, bb, A, B, near, largest, W, across, columns, sums)
                 found.append([total, G, across, columns, sums])
@@ -76,52 +76,71 @@ def test_contractions(variant, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_the_sum_norm(variant, dtype, rng):
+def test_the_sum_norm(compiled, dtype, rng):
     tol = TYPES[dtype][2]
     for m, n, d in SIZES:
         A, B, _ = rows(rng, m, n, d, dtype, 1.0)
         Bt, out, twin = np.ascontiguousarray(B.T), matrix(rng, m, n, dtype), np.empty((m, n), dtype)
-        variant.pairs.laplacian(A, Bt, out)
+        compiled.pairs.laplacian(A, Bt, out)
         plain.pairs.laplacian(A, Bt, twin)
         assert_allclose(out, twin, rtol=tol, atol=tol)
         got, expected, V = np.ones(d), np.ones(d), matrix(rng, m, n, dtype)
-        variant.pairs.weighted_abs(V, A, Bt, got)
+        compiled.pairs.weighted_abs(V, A, Bt, got)
         plain.pairs.weighted_abs(V, A, Bt, expected)
         assert_allclose(got, expected, rtol=tol, atol=tol * (1 + m * n))
 
 
-def test_weights_in_any_layout(variant, rng):
+def test_weights_in_any_layout(compiled, rng):
     A, _, wide = rows(rng, 6, 9, 3, np.float64, 1.0)
     W, sums = rng.standard_normal((9, 6)).T, [np.zeros(3), np.zeros(3)]
     totals = [
-        variant.pairs.radial_contract(2, A, wide, 3, weights, 1e300, found)
+        compiled.pairs.radial_contract(2, A, wide, 3, weights, 1e300, found)
         for weights, found in zip((W, np.ascontiguousarray(W)), sums, strict=True)
     ]
     assert totals[0] == totals[1] and (sums[0] == sums[1]).all()
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_extreme_values(variant, dtype):
-    """Distances that overflow give 0, and NaN stays NaN."""
+def test_extreme_values(compiled, dtype):
+    """What is far away is not alike, equal rows are, and NaN stays NaN."""
     A = np.array([[0.0], [1e30], [np.nan]], dtype=dtype)
     far = np.array([[1e200 if dtype is np.float64 else 1e25, 0.0]], dtype=dtype)
     for code in _native.CODES.values():
         out = np.empty((3, 2), dtype)
-        variant.pairs.radial(code, A, far, 0, TYPES[dtype][0], out)
-        assert out[0, 0] == 0.0 and out[0, 1] == 1.0 and out[1, 1] == 0.0 and np.isnan(out[2]).all()
+        compiled.pairs.radial(code, A, far, 0, TYPES[dtype][0], out)
+        assert max(out[0, 0], out[1, 1]) < 1e-15 and out[0, 1] == 1.0 and np.isnan(out[2]).all()
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_lower_triangles(variant, dtype, rng):
+def test_lower_triangles(compiled, dtype, rng):
     for n in (0, 1, 2, 31, 32, 33, 100):
         A = rng.standard_normal((n, n + 2)).astype(dtype)[:, :n]
         root, first = rng.uniform(0.5, 2.0, n).astype(dtype), n // 3
         got, twin = A.copy(), A.copy()
-        variant.matrix.clear_lower(got, first, n, 0.3, root)
+        compiled.matrix.clear_lower(got, first, n, 0.3, root)
         plain.matrix.clear_lower(twin, first, n, 0.3, root)
         np.testing.assert_array_equal(got, twin)
-        for loops in (variant, _native.Loops(None)):
+        for loops in (compiled, _native.Loops(None)):
             M = A.copy()
             for k in range(0, n, 40):
                 loops.matrix.mirror(M, k, min(k + 40, n))
             np.testing.assert_array_equal(M, np.tril(A) + np.tril(A, -1).T)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("profile", ["gaussian", "exponential", "matern32"])
+def test_anova(compiled, dtype, profile, rng):
+    code, tol = _native.CODES[profile], 20 * TYPES[dtype][2]
+    for m, n, d in SIZES:
+        A, _, wide = rows(rng, m, n, d, dtype, 1.0)
+        W, out, twin = matrix(rng, m, n, dtype), matrix(rng, m, n, dtype), np.empty((m, n), dtype)
+        compiled.pairs.anova(code, A, wide, 3, 0.5, 1.5**-d, out)
+        plain.pairs.anova(code, A, wide, 3, 0.5, 1.5**-d, twin)
+        assert_allclose(out, twin, rtol=tol, atol=tol)
+        got, expected = np.ones(d), np.ones(d)
+        totals = compiled.pairs.anova_contract(code, A, wide, 3, W, 0.5, got)
+        size = 1 + np.abs(W).sum() * 1.5**d
+        assert_allclose(
+            totals, plain.pairs.anova_contract(code, A, wide, 3, W, 0.5, expected), rtol=tol, atol=tol * size
+        )
+        assert_allclose(got, expected, rtol=tol, atol=tol * size)

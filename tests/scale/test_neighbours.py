@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import _tiles
+from mercer import _native
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
 from mercer.gram.neighbours import Clouds, NearestRows
@@ -14,15 +14,12 @@ from mercer.selection import Evidence
 from mercer.solvers import Cholesky, Span
 from mercer.solvers.neighbourhoods import conditionals
 
-LOOPS = [True, False]
 
-
-@pytest.fixture(params=LOOPS, ids=["compiled", "numpy"])
+@pytest.fixture(params=["compiled", "numpy"])
 def loops(request, monkeypatch):
-    if request.param:
-        _tiles.loops(10**9)
-    else:
-        monkeypatch.setattr(_tiles, "loops", lambda *a: None)
+    """With the compiled loops, and with their twins."""
+    if request.param == "numpy":
+        monkeypatch.setattr(_native, "neighbours", _native.plain.neighbours)
     return request.param
 
 

@@ -9,9 +9,25 @@ from mercer._native import plain
 from mercer._native.dual import DualLoops
 from mercer._native.library import Library, LibraryError, wanted
 from mercer._native.matrix import MatrixLoops
+from mercer._native.neighbours import NeighbourLoops
 from mercer._native.pairs import CODES, RAW, PairLoops
+from mercer._native.strings import StringLoops
+from mercer._native.transport import TransportLoops
+from mercer._native.walks import WalkLoops
 
-__all__ = ["CODES", "RAW", "Loops", "describe", "dual", "matrix", "pairs"]
+__all__ = [
+    "CODES",
+    "RAW",
+    "Loops",
+    "describe",
+    "dual",
+    "matrix",
+    "neighbours",
+    "pairs",
+    "strings",
+    "transport",
+    "walks",
+]
 
 
 class Loops:
@@ -21,6 +37,10 @@ class Loops:
         self.pairs = PairLoops(library) if library else plain.pairs
         self.matrix = MatrixLoops(library) if library else plain.matrix
         self.dual = DualLoops(library) if library else plain.dual
+        self.neighbours = NeighbourLoops(library) if library else plain.neighbours
+        self.strings = StringLoops(library) if library else plain.strings
+        self.transport = TransportLoops(library) if library else plain.transport
+        self.walks = WalkLoops(library) if library else plain.walks
 
 
 def _load(variant):
@@ -35,7 +55,8 @@ def _load(variant):
 
 
 LOOPS, _variant = _load(wanted())
-pairs, matrix, dual = LOOPS.pairs, LOOPS.matrix, LOOPS.dual
+pairs, matrix, dual, neighbours = LOOPS.pairs, LOOPS.matrix, LOOPS.dual, LOOPS.neighbours
+strings, transport, walks = LOOPS.strings, LOOPS.transport, LOOPS.walks
 COMPILED = LOOPS.pairs is not plain.pairs
 
 

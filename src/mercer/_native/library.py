@@ -81,3 +81,25 @@ def by_rows(array):
     """The matrix itself, or a copy if its rows are not contiguous; for what is only read."""
     contiguous = array.strides[1] == array.itemsize or array.shape[1] < 2
     return array if contiguous else np.ascontiguousarray(array)
+
+
+def integers(array):
+    """The array as int64 in C order, itself where it is that; for what is only read."""
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def reals(array):
+    """The matrix as float64, itself where it is that; for what is only read."""
+    return np.asarray(array, dtype=np.float64)
+
+
+def written(array, dtype):
+    """The array itself, which a loop writes to: an error unless it is of this type, in C order and open to that."""
+    if array.dtype != dtype or not array.flags.c_contiguous or not array.flags.writeable:
+        raise ValueError(f"a compiled loop writes to arrays of {np.dtype(dtype)} in C order only, not {array.dtype}.")
+    return array
+
+
+def longest(runs):
+    """The length of the longest run; the last two of the arrays say where each starts and stops."""
+    return int(np.max(runs[-1] - runs[-2], initial=0))

@@ -67,4 +67,39 @@ static inline float exp_float32(float x)
     return x < -87.3f ? 0.0f : value.real;
 }
 
+/* log(1 + u) for u >= 0, without a branch: 1 + u = 2^k m with √½ <= m < √2, and log m = 2s + s³R(s²), s = (m−1)/(m+1). */
+static inline double log1p_float64(double u)
+{
+    const double shift = 6755399441055744.0, w = 1.0 + u, lost = (u - (w - 1.0)) / w;
+    union { double real; uint64_t bits; } whole = {w}, part, power = {shift};
+    const uint64_t k = (whole.bits - 0x3FE6A09E667F3BCDu) >> 52; /* w >= 1 */
+    part.bits = whole.bits - (k << 52);
+    power.bits += k;
+    const double e = power.real - shift, s = (part.real - 1.0) / (part.real + 1.0), z = s * s;
+    double p = 0.146164496850434059; /* R at the Chebyshev points: 5e-18 */
+    p = p * z + 0.153317216005560413;
+    p = p * z + 0.181828891252617221;
+    p = p * z + 0.222222111347950799;
+    p = p * z + 0.285714286259754849;
+    p = p * z + 0.399999999998995045;
+    p = p * z + 0.666666666666666969;
+    return e * 0.6931471803691238 + (2.0 * s + (s * z * p + (e * 1.9082149292705877e-10 + lost)));
+}
+
+/* log(1 + u) for u >= 0 in float32. */
+static inline float log1p_float32(float u)
+{
+    const float shift = 12582912.0f, w = 1.0f + u, lost = (u - (w - 1.0f)) / w;
+    union { float real; uint32_t bits; } whole = {w}, part, power = {shift};
+    const uint32_t k = (whole.bits - 0x3F3504F3u) >> 23;
+    part.bits = whole.bits - (k << 23);
+    power.bits += k;
+    const float e = power.real - shift, s = (part.real - 1.0f) / (part.real + 1.0f), z = s * s;
+    float p = 0.233304672f;
+    p = p * z + 0.285508208f;
+    p = p * z + 0.400001218f;
+    p = p * z + 0.666666666f;
+    return e * 0.693359375f + (2.0f * s + (s * z * p + (e * -2.12194440e-4f + lost)));
+}
+
 #endif

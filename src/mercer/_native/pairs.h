@@ -1,8 +1,8 @@
 /* The loops of pairs.c for one precision; no guard: it is read twice. Codes of φ: 0 exp(−s/2), 1 exp(−√s),
-   2 Matérn 3/2, 3 Matérn 5/2, −1 s itself. */
+   2 Matérn 3/2, 3 Matérn 5/2, 4 the rational quadratic (1 + s/(2α))^(−α) with the shape α, −1 s itself. */
 
 /* Replace a row of s by φ(s). */
-static int TYPED(phi)(index code, REAL *restrict s, index n)
+static int TYPED(phi)(index code, REAL shape, REAL *restrict s, index n)
 {
     const REAL root3 = (REAL)1.7320508075688772, root5 = (REAL)2.23606797749979, third = (REAL)(1.0 / 3.0);
     if (code == 0) {
@@ -19,14 +19,19 @@ static int TYPED(phi)(index code, REAL *restrict s, index n)
             const REAL r = root5 * SQRT(s[j]);
             s[j] = (1 + r + third * r * r) * EXP(-r);
         }
+    } else if (code == 4) {
+        const REAL scale = 1 / (2 * shape);
+        SIMD for (index j = 0; j < n; j++) s[j] = EXP(-shape * LOG1P(scale * s[j]));
     } else if (code != -1) {
         return UNKNOWN_CODE;
     }
     return 0;
 }
 
-/* Replace a row of s by φ(s) and fill slope with φ′(s), from one exp; φ′(0) = 0 where it is infinite. */
-static int TYPED(phi_and_slope)(index code, REAL *restrict s, REAL *restrict slope, index n)
+/* Replace a row of s by φ(s) and fill slope with φ′(s), from one exp; φ′(0) = 0 where it is infinite. Of a φ with a
+   shape, total gains Σ wⱼ ∂φ/∂α = Σ wⱼ φ (u/(1 + u) − log(1 + u)), u = s/(2α). */
+static int TYPED(phi_and_slope)(index code, REAL shape, REAL *restrict s, REAL *restrict slope, index n,
+                                const REAL *restrict w, double *restrict total)
 {
     const REAL root3 = (REAL)1.7320508075688772, root5 = (REAL)2.23606797749979, third = (REAL)(1.0 / 3.0);
     const REAL half = (REAL)0.5, c3 = (REAL)-1.5, c5 = (REAL)(-5.0 / 6.0);
@@ -54,36 +59,20 @@ static int TYPED(phi_and_slope)(index code, REAL *restrict s, REAL *restrict slo
             s[j] = (1 + r + third * r * r) * e;
             slope[j] = c5 * (1 + r) * e;
         }
+    } else if (code == 4) {
+        const REAL scale = 1 / (2 * shape);
+        REAL sum = 0;
+        _Pragma("omp simd reduction(+:sum)") for (index j = 0; j < n; j++) {
+            const REAL u = scale * s[j], logarithm = LOG1P(u), e = EXP(-shape * logarithm), inverse = 1 / (1 + u);
+            s[j] = e;
+            slope[j] = -half * e * inverse;
+            sum += w[j] * e * (u * inverse - logarithm);
+        }
+        *total += sum;
     } else {
         return UNKNOWN_CODE;
     }
     return 0;
-}
-
-/* sⱼ = min(Σₖ (aₖ − bₖⱼ)², largest), by differences: exactly 0 for equal rows. Four columns of B at a time, so that s
-   is read and written a quarter as often. */
-static void TYPED(distances)(index d, index n, const REAL *restrict a, const REAL *restrict Bt, index ldb,
-                             REAL largest, REAL *restrict s)
-{
-    index k = d % 4;
-    SIMD for (index j = 0; j < n; j++) s[j] = 0;
-    for (index q = 0; q < k; q++) {
-        const REAL a0 = a[q], *restrict b0 = Bt + q * ldb;
-        SIMD for (index j = 0; j < n; j++) {
-            const REAL t = a0 - b0[j];
-            s[j] += t * t;
-        }
-    }
-    for (; k < d; k += 4) {
-        const REAL a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
-        const REAL *restrict b0 = Bt + k * ldb, *restrict b1 = b0 + ldb, *restrict b2 = b1 + ldb;
-        const REAL *restrict b3 = b2 + ldb;
-        SIMD for (index j = 0; j < n; j++) {
-            const REAL t0 = a0 - b0[j], t1 = a1 - b1[j], t2 = a2 - b2[j], t3 = a3 - b3[j];
-            s[j] += t0 * t0 + t1 * t1 + t2 * t2 + t3 * t3;
-        }
-    }
-    SIMD for (index j = 0; j < n; j++) s[j] = s[j] > largest ? largest : s[j]; /* NaN stays */
 }
 
 /* Columns of B that stay in the first-level cache while all rows of A pass. */
@@ -94,7 +83,7 @@ static index TYPED(strip)(index d)
 }
 
 /* out[i, j] = φ(min(‖aᵢ − bⱼ‖², largest)); Bt is Bᵀ. */
-EXPORT int TYPED(radial)(index code, index m, index d, index n, const REAL *restrict A, index lda,
+EXPORT int TYPED(radial)(index code, double shape, index m, index d, index n, const REAL *restrict A, index lda,
                          const REAL *restrict Bt, index ldb, double largest, REAL *restrict out, index ldo)
 {
     const index strip = TYPED(strip)(d);
@@ -103,7 +92,7 @@ EXPORT int TYPED(radial)(index code, index m, index d, index n, const REAL *rest
         for (index i = 0; i < m; i++) {
             REAL *row = out + i * ldo + j;
             TYPED(distances)(d, width, A + i * lda, Bt + j, ldb, (REAL)largest, row);
-            if (TYPED(phi)(code, row, width)) return UNKNOWN_CODE;
+            if (TYPED(phi)(code, (REAL)shape, row, width)) return UNKNOWN_CODE;
         }
     }
     return 0;
@@ -134,14 +123,14 @@ static void TYPED(from_product)(index d, index n, REAL *restrict g, REAL aa, con
 }
 
 /* G[i, j] = φ(s) with s from G = A Bᵀ, aa = ‖aᵢ‖² and bb = ‖bⱼ‖². */
-EXPORT int TYPED(radial_from_product)(index code, index m, index d, index n, REAL *restrict G, index ldg,
+EXPORT int TYPED(radial_from_product)(index code, double shape, index m, index d, index n, REAL *restrict G, index ldg,
                                       const REAL *restrict aa, const REAL *restrict bb, const REAL *restrict A,
                                       index lda, const REAL *restrict B, index ldb, double near, double largest)
 {
     for (index i = 0; i < m; i++) {
         REAL *row = G + i * ldg;
         TYPED(from_product)(d, n, row, aa[i], bb, A + i * lda, B, ldb, (REAL)near, (REAL)largest);
-        if (TYPED(phi)(code, row, n)) return UNKNOWN_CODE;
+        if (TYPED(phi)(code, (REAL)shape, row, n)) return UNKNOWN_CODE;
     }
     return 0;
 }
@@ -160,16 +149,17 @@ static REAL TYPED(weigh)(index n, const REAL *restrict w, const REAL *restrict s
     return whole;
 }
 
-/* sums[k] += Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² and total = Σᵢⱼ Wᵢⱼ φ(s), by differences; work holds 2n entries. */
-EXPORT int TYPED(radial_contract)(index code, index m, index d, index n, const REAL *restrict A, index lda,
+/* sums[k] += Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² and totals = (Σᵢⱼ Wᵢⱼ φ(s), Σᵢⱼ Wᵢⱼ ∂φ/∂α), by differences; work holds 2n
+   entries. */
+EXPORT int TYPED(radial_contract)(index code, double shape, index m, index d, index n, const REAL *restrict A, index lda,
                                   const REAL *restrict Bt, index ldb, const REAL *restrict W, index ldw,
-                                  double largest, REAL *restrict work, double *restrict sums, double *restrict total)
+                                  double largest, REAL *restrict work, double *restrict sums, double *restrict totals)
 {
     REAL *restrict s = work, *restrict slope = work + n;
     for (index i = 0; i < m; i++) {
         TYPED(distances)(d, n, A + i * lda, Bt, ldb, (REAL)largest, s);
-        if (TYPED(phi_and_slope)(code, s, slope, n)) return UNKNOWN_CODE;
-        TYPED(weigh)(n, W + i * ldw, s, slope, total);
+        if (TYPED(phi_and_slope)(code, (REAL)shape, s, slope, n, W + i * ldw, totals + 1)) return UNKNOWN_CODE;
+        TYPED(weigh)(n, W + i * ldw, s, slope, totals);
         for (index k = 0; k < d; k++) {
             const REAL a = A[i * lda + k], *restrict b = Bt + k * ldb;
             REAL sum = 0;
@@ -183,15 +173,15 @@ EXPORT int TYPED(radial_contract)(index code, index m, index d, index n, const R
     return 0;
 }
 
-/* G ← W ∘ φ′(s), s from the product as in radial_from_product; total = Σ Wᵢⱼ φ(s). rows and columns get the sums of
+/* G ← W ∘ φ′(s), s from the product as in radial_from_product; totals as in radial_contract. rows and columns get the sums of
    the new G over each row and (added) each column. Near pairs, whose (a − b)² must not be multiplied out, are 0 in G:
    their Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² are added to sums[k]. work holds 2n entries. */
-EXPORT int TYPED(radial_contract_product)(index code, index m, index d, index n, REAL *restrict G, index ldg,
+EXPORT int TYPED(radial_contract_product)(index code, double shape, index m, index d, index n, REAL *restrict G, index ldg,
                                           const REAL *restrict aa, const REAL *restrict bb, const REAL *restrict A,
                                           index lda, const REAL *restrict B, index ldb, double near, double largest,
                                           const REAL *restrict W, index ldw, REAL *restrict work,
                                           double *restrict rows, double *restrict columns, double *restrict sums,
-                                          double *restrict total)
+                                          double *restrict totals)
 {
     REAL *restrict slope = work, *restrict before = work + n;
     for (index i = 0; i < m; i++) {
@@ -199,7 +189,7 @@ EXPORT int TYPED(radial_contract_product)(index code, index m, index d, index n,
         REAL *restrict s = G + i * ldg;
         TYPED(from_product)(d, n, s, aa[i], bb, a, B, ldb, (REAL)near, (REAL)largest);
         memcpy(before, s, (size_t)n * sizeof(REAL));
-        if (TYPED(phi_and_slope)(code, s, slope, n)) return UNKNOWN_CODE;
+        if (TYPED(phi_and_slope)(code, (REAL)shape, s, slope, n, w, totals + 1)) return UNKNOWN_CODE;
         for (index j = 0; j < n; j++)
             if (before[j] < (REAL)near * (aa[i] + bb[j])) {
                 const REAL v = w[j] * slope[j];
@@ -209,7 +199,7 @@ EXPORT int TYPED(radial_contract_product)(index code, index m, index d, index n,
                 }
                 slope[j] = 0;
             }
-        rows[i] = TYPED(weigh)(n, w, s, slope, total);
+        rows[i] = TYPED(weigh)(n, w, s, slope, totals);
         SIMD for (index j = 0; j < n; j++) {
             s[j] = slope[j];
             columns[j] += slope[j];
@@ -245,5 +235,112 @@ EXPORT int TYPED(weighted_abs)(index m, index d, index n, const REAL *restrict V
             _Pragma("omp simd reduction(+:sum)") for (index j = 0; j < n; j++) sum += v[j] * ABS(a - b[j]);
             sums[k] += sum;
         }
+    return 0;
+}
+
+/* f = 1 + aφ(u) of one column, u = |aₖ − bₖⱼ|; with slope also aφ/f and −a u φ′(u)/f, which the derivatives are made of.
+   Codes as in phi. */
+static inline int TYPED(factors)(index code, index n, REAL x, const REAL *restrict b, REAL strength, REAL *restrict f,
+                                 REAL *restrict value, REAL *restrict slope)
+{
+    const REAL root3 = (REAL)1.7320508075688772;
+    if (code == 0) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL t = x - b[j], s = t * t, e = strength * EXP((REAL)-0.5 * s);
+            f[j] = 1 + e;
+            if (slope) {
+                const REAL inverse = 1 / (1 + e);
+                value[j] = e * inverse;
+                slope[j] = s * e * inverse;
+            }
+        }
+    } else if (code == 1) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL u = ABS(x - b[j]), e = strength * EXP(-u);
+            f[j] = 1 + e;
+            if (slope) {
+                const REAL inverse = 1 / (1 + e);
+                value[j] = e * inverse;
+                slope[j] = u * e * inverse;
+            }
+        }
+    } else if (code == 2) {
+        SIMD for (index j = 0; j < n; j++) {
+            const REAL u = root3 * ABS(x - b[j]), e = strength * EXP(-u), v = (1 + u) * e;
+            f[j] = 1 + v;
+            if (slope) {
+                const REAL inverse = 1 / (1 + v);
+                value[j] = v * inverse;
+                slope[j] = u * u * e * inverse;
+            }
+        }
+    } else {
+        return UNKNOWN_CODE;
+    }
+    return 0;
+}
+
+#define ANOVA_STRIP 128 /* columns whose factors stay in the first-level cache */
+
+/* out[i, j] = whole·∏ₖ (1 + aφ(|aᵢₖ − bⱼₖ|)); Bt is Bᵀ. */
+EXPORT int TYPED(anova)(index code, index m, index d, index n, const REAL *restrict A, index lda,
+                        const REAL *restrict Bt, index ldb, double strength, double whole, REAL *restrict out,
+                        index ldo)
+{
+    REAL f[ANOVA_STRIP];
+    for (index j0 = 0; j0 < n; j0 += ANOVA_STRIP) {
+        const index width = n - j0 < ANOVA_STRIP ? n - j0 : ANOVA_STRIP;
+        for (index i = 0; i < m; i++) {
+            REAL *restrict row = out + i * ldo + j0;
+            SIMD for (index j = 0; j < width; j++) row[j] = (REAL)whole;
+            for (index k = 0; k < d; k++) {
+                if (TYPED(factors)(code, width, A[i * lda + k], Bt + k * ldb + j0, (REAL)strength, f, 0, 0))
+                    return UNKNOWN_CODE;
+                SIMD for (index j = 0; j < width; j++) row[j] *= f[j];
+            }
+        }
+    }
+    return 0;
+}
+
+/* With V = W ∘ ∏ₖ fₖ: totals = (Σ V, Σ V Σₖ aφₖ/fₖ) and sums[k] += Σ V (−a u φ′)/fₖ; work holds 128 (d + 1) entries. */
+EXPORT int TYPED(anova_contract)(index code, index m, index d, index n, const REAL *restrict A, index lda,
+                                 const REAL *restrict Bt, index ldb, const REAL *restrict W, index ldw,
+                                 double strength, REAL *restrict work, double *restrict sums, double *restrict totals)
+{
+    REAL f[ANOVA_STRIP], value[ANOVA_STRIP], V[ANOVA_STRIP];
+    REAL *restrict values = work, *restrict slopes = work + ANOVA_STRIP;
+    for (index j0 = 0; j0 < n; j0 += ANOVA_STRIP) {
+        const index width = n - j0 < ANOVA_STRIP ? n - j0 : ANOVA_STRIP;
+        for (index i = 0; i < m; i++) {
+            const REAL *restrict w = W + i * ldw + j0;
+            SIMD for (index j = 0; j < width; j++) {
+                V[j] = w[j];
+                values[j] = 0;
+            }
+            for (index k = 0; k < d; k++) {
+                if (TYPED(factors)(code, width, A[i * lda + k], Bt + k * ldb + j0, (REAL)strength, f, value,
+                                   slopes + k * ANOVA_STRIP))
+                    return UNKNOWN_CODE;
+                SIMD for (index j = 0; j < width; j++) {
+                    V[j] *= f[j];
+                    values[j] += value[j];
+                }
+            }
+            REAL total = 0, by_strength = 0;
+            _Pragma("omp simd reduction(+:total, by_strength)") for (index j = 0; j < width; j++) {
+                total += V[j];
+                by_strength += V[j] * values[j];
+            }
+            totals[0] += total;
+            totals[1] += by_strength;
+            for (index k = 0; k < d; k++) {
+                const REAL *restrict slope = slopes + k * ANOVA_STRIP;
+                REAL sum = 0;
+                _Pragma("omp simd reduction(+:sum)") for (index j = 0; j < width; j++) sum += V[j] * slope[j];
+                sums[k] += sum;
+            }
+        }
+    }
     return 0;
 }

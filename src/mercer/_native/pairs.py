@@ -4,8 +4,9 @@ import numpy as np
 
 from mercer._native.library import INT, POINTER, REAL, address, by_rows, stride
 
-CODES = {"gaussian": 0, "exponential": 1, "matern32": 2, "matern52": 3}  # φ(s), s a squared distance
-RAW = -1  # s itself
+CODES = {"gaussian": 0, "exponential": 1, "matern32": 2, "matern52": 3, "rationalquadratic": 4}  # φ(s)
+RAW = -1  # s itself, a squared distance
+ANOVA_STRIP = 128  # as in pairs.h: columns that the contraction of an Anova kernel has in its work space
 
 
 class PairLoops:
@@ -13,65 +14,88 @@ class PairLoops:
 
     def __init__(self, library):
         matrix = (POINTER, INT)
-        self._radial = library.functions("radial", INT, INT, INT, INT, *matrix, *matrix, REAL, *matrix)
-        product = (INT, INT, INT, INT, *matrix, POINTER, POINTER, *matrix, *matrix, REAL, REAL)
+        self._radial = library.functions("radial", INT, REAL, INT, INT, INT, *matrix, *matrix, REAL, *matrix)
+        product = (INT, REAL, INT, INT, INT, *matrix, POINTER, POINTER, *matrix, *matrix, REAL, REAL)
         self._radial_from_product = library.functions("radial_from_product", *product)
         self._radial_contract = library.functions(
-            "radial_contract", INT, INT, INT, INT, *matrix, *matrix, *matrix, REAL, POINTER, POINTER, POINTER
+            "radial_contract", INT, REAL, INT, INT, INT, *matrix, *matrix, *matrix, REAL, POINTER, POINTER, POINTER
         )
         self._radial_contract_product = library.functions(
             "radial_contract_product", *product, *matrix, POINTER, POINTER, POINTER, POINTER, POINTER
         )
+        self._anova = library.functions("anova", INT, INT, INT, INT, *matrix, *matrix, REAL, REAL, *matrix)
+        self._anova_contract = library.functions(
+            "anova_contract", INT, INT, INT, INT, *matrix, *matrix, *matrix, REAL, POINTER, POINTER, POINTER
+        )
         self._laplacian = library.functions("laplacian", INT, INT, INT, *matrix, *matrix, *matrix)
         self._weighted_abs = library.functions("weighted_abs", INT, INT, INT, *matrix, *matrix, *matrix, POINTER)
 
-    def radial(self, code, A, Bt, first, largest, out):
+    def radial(self, code, A, Bt, first, largest, out, shape=1.0):
         """out[i, j] = φ(s), s = min(‖aᵢ − b₍first₊ⱼ₎‖², largest) by differences: exactly 0 for equal rows."""
         (m, d), n = A.shape, out.shape[1]
         place = address(Bt) + first * Bt.itemsize
         failed = self._radial[A.dtype](
-            code, m, d, n, address(A), stride(A), place, stride(Bt), largest, address(out), stride(out)
+            code, shape, m, d, n, address(A), stride(A), place, stride(Bt), largest, address(out), stride(out)
         )
         _check(failed, code)
 
-    def radial_from_product(self, code, G, aa, bb, A, B, near, largest):
+    def radial_from_product(self, code, G, aa, bb, A, B, near, largest, shape=1.0):
         """G[i, j] = φ(s), s = aaᵢ + bbⱼ − 2Gᵢⱼ; pairs nearer than near·(aa + bb) are done again by differences.
 
         G holds A Bᵀ on entry.
         """
         m, n = G.shape
         failed = self._radial_from_product[G.dtype](
-            code, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
+            code, shape, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
             address(B), stride(B), near, largest,
         )  # fmt: skip
         _check(failed, code)
 
-    def radial_contract(self, code, A, Bt, first, W, largest, sums):
-        """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns Σᵢⱼ Wᵢⱼ φ(s)."""
-        W, work, total = by_rows(W), np.empty(2 * W.shape[1], dtype=A.dtype), np.zeros(1)
+    def radial_contract(self, code, A, Bt, first, W, largest, sums, shape=1.0):
+        """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns (Σ W φ, Σ W ∂φ/∂α)."""
+        W, work, totals = by_rows(W), np.empty(2 * W.shape[1], dtype=A.dtype), np.zeros(2)
         place = address(Bt) + first * Bt.itemsize
         failed = self._radial_contract[A.dtype](
-            code, *A.shape, W.shape[1], address(A), stride(A), place, stride(Bt), address(W), stride(W), largest,
-            address(work), address(sums), address(total),
+            code, shape, *A.shape, W.shape[1], address(A), stride(A), place, stride(Bt), address(W), stride(W), largest,
+            address(work), address(sums), address(totals),
         )  # fmt: skip
         _check(failed, code)
-        return float(total[0])
+        return float(totals[0]), float(totals[1])
 
-    def radial_contract_product(self, code, G, aa, bb, A, B, near, largest, W, rows, columns, sums):
-        """G ← W ∘ φ′(s) with s from the product as in ``radial_from_product``; returns Σᵢⱼ Wᵢⱼ φ(s).
+    def radial_contract_product(self, code, G, aa, bb, A, B, near, largest, W, rows, columns, sums, shape=1.0):
+        """G ← W ∘ φ′(s) with s from the product as in ``radial_from_product``; returns (Σ W φ, Σ W ∂φ/∂α).
 
         rows and columns get the sums of the new G over each row and (added) over each column. Near pairs, for which
         (a − b)² must not be multiplied out, are 0 in G: their Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)² are added to sums[k].
         """
-        (m, n), W, total = G.shape, by_rows(W), np.zeros(1)
+        (m, n), W, totals = G.shape, by_rows(W), np.zeros(2)
         work = np.empty(2 * n, dtype=G.dtype)
         failed = self._radial_contract_product[G.dtype](
-            code, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
+            code, shape, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
             address(B), stride(B), near, largest, address(W), stride(W), address(work), address(rows),
-            address(columns), address(sums), address(total),
+            address(columns), address(sums), address(totals),
         )  # fmt: skip
         _check(failed, code)
-        return float(total[0])
+        return float(totals[0]), float(totals[1])
+
+    def anova(self, code, A, Bt, first, strength, whole, out):
+        """out[i, j] = whole · ∏ₖ (1 + aφ(|aᵢₖ − b₍first₊ⱼ₎ₖ|)), a the strength."""
+        failed = self._anova[A.dtype](
+            code, *A.shape, out.shape[1], address(A), stride(A), address(Bt) + first * Bt.itemsize, stride(Bt),
+            strength, whole, address(out), stride(out),
+        )  # fmt: skip
+        _check(failed, code)
+
+    def anova_contract(self, code, A, Bt, first, W, strength, sums):
+        """(Σ V, Σ V Σₖ aφₖ/fₖ) with V = W ∘ ∏ₖ fₖ, fₖ = 1 + aφₖ; sums[k] += Σ V (−a u φ′)/fₖ."""
+        W, totals = by_rows(W), np.zeros(2)
+        work = np.empty(ANOVA_STRIP * (A.shape[1] + 1), dtype=A.dtype)
+        failed = self._anova_contract[A.dtype](
+            code, *A.shape, W.shape[1], address(A), stride(A), address(Bt) + first * Bt.itemsize, stride(Bt),
+            address(W), stride(W), strength, address(work), address(sums), address(totals),
+        )  # fmt: skip
+        _check(failed, code)
+        return float(totals[0]), float(totals[1])
 
     def laplacian(self, A, Bt, out):
         """out[i, j] = exp(−‖aᵢ − bⱼ‖₁)."""

@@ -125,8 +125,6 @@ COMMANDS = {  # name: (what does it, help, {option: default} in the order of --h
         "model": NEEDED, "output": None, "force": False, **TALK}),
     "plan": ("mercer.cli.plan", "Say what a fit of so many rows would take.", {
         "rows": NEEDED, "features": "10", "model": "ridge", "memory": None, "json": False, "debug": False}),
-    "warm": ("mercer.cli.warm", "Compile every loop once, so that no fit waits for the compiler.", {"quiet": False,
-        "debug": False}),
     "demo": ("mercer.cli.demo", "Read a bundled table as a spreadsheet left it, fit, judge, write the page.", {
         "output": "mercer_demo.html", "force": False, "debug": False}),
 }  # fmt: skip

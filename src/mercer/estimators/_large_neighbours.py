@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import _tiles
 from mercer._warn import warn
 from mercer.estimators import _gp_learning as learning
 from mercer.estimators._base import kept as kept_rows
@@ -97,21 +96,20 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
     """
     how, started, kernel = _how(estimator), time.perf_counter(), kernels[0]
     kept_rows(kernel, kernel.retain(take(rows.X, np.arange(1))), "new rows have no neighbours; use approximation=None")
-    with _tiles.part_of(rows.n * how.first**2, "neighbourhoods.conditionals"):
-        if criterion is not None:
-            some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
-            kernel, lam = learn(kernels, some, lam)
-            if rows.n > SUBSET:
-                kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
-        if not lam >= 0:
-            raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
-        f, tried = _by_waves(estimator, kernel, rows, lam, precisions), ()
-        if f is None:
-            f, tried = _by_neighbours(estimator, kernel, rows, lam, precisions)
-        kept = KeptNeighbours.of(f, how.random_state, flat, tried)
-        if how.recalibrate and criterion is not None and estimator.optimize == "all":
-            kept = _recalibrated(f, kept)
-        publish(estimator, kept, precisions)
+    if criterion is not None:
+        some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
+        kernel, lam = learn(kernels, some, lam)
+        if rows.n > SUBSET:
+            kernel, lam = _refined(estimator, kernel, kernels, rows, lam, how, criterion, bounds, started)
+    if not lam >= 0:
+        raise ValueError(f"noise = {lam}: neighbours need noise >= 0.")
+    f, tried = _by_waves(estimator, kernel, rows, lam, precisions), ()
+    if f is None:
+        f, tried = _by_neighbours(estimator, kernel, rows, lam, precisions)
+    kept = KeptNeighbours.of(f, how.random_state, flat, tried)
+    if how.recalibrate and criterion is not None and estimator.optimize == "all":
+        kept = _recalibrated(f, kept)
+    publish(estimator, kept, precisions)
 
 
 def _by_waves(estimator, kernel, rows, lam, precisions):

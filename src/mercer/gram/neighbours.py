@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _threads, _tiles
+from mercer import _native, _threads
 from mercer._cached import cached_property
 from mercer.gram.base import take
 from mercer.gram.landmarks import Landmarks
-from mercer.kernels import distance
 
 QUERIES = 512  # that one thread looks up at a time
 TREE_UP_TO = 3  # columns up to which a tree is faster than looking at all rows
 TREE_ALSO = 8  # and up to these, where there are more rows than
 TREE_FROM = 300_000
 FIRST, MOST = 64, 256  # neighbours that "auto" begins with, and ends with
-ENTRIES = 2**22  # of a block of distances without compiled loops: 32 MB
+ENTRIES = 2**22  # of a block of kernel distances: 32 MB
+TOGETHER = 32  # inputs whose nearest of all rows one thread looks for: they pass each part of the rows together
 LEAF = 40  # rows of a leaf of a tree
 SPARE = 16  # neighbours asked for beyond those expected, where some come too late in the order
 
@@ -136,13 +136,12 @@ class NearestRows:
     def _search(self, at, k, upto, own):
         upto, own = np.asarray(upto, dtype=np.int64), np.asarray(own, dtype=np.int64)
         out = np.full((len(upto), k), -1, dtype=np.int64)
-        loops = _tiles.loops(len(upto) * self.n if self.U is not None else 0, "neighbourhoods.nearest")
         if self.tree:
             jobs = [(level, part) for level, rows in self._levels(upto) for part in _parts(rows, QUERIES)]
             new = sorted({level for level, _ in jobs} - self._trees.keys(), reverse=True)
             _threads.run(lambda i, worker: self._tree(new[i]), len(new))
         else:
-            size = 32 if loops is not None and self.U is not None else max(1, ENTRIES // max(self.n, 1))
+            size = max(1, ENTRIES // max(self.n, 1)) if self.U is None else TOGETHER
             jobs = [(None, part) for part in _parts(np.arange(len(upto)), size)]
 
         def work(i, worker):
@@ -150,10 +149,10 @@ class NearestRows:
             some = take(at, rows) if len(rows) < len(upto) else at
             if level is not None:
                 out[rows] = self._in_tree(level, some, k, upto[rows], own[rows])
-            elif self.U is not None and loops is not None:
-                out[rows] = self._in_all(loops, some, k, upto[rows], own[rows])
+            elif self.U is not None:
+                out[rows] = _native.neighbours.nearest(some, self._transposed, k, upto[rows], own[rows])
             else:
-                out[rows] = self._in_blocks(some, k, upto[rows], own[rows])
+                out[rows] = _native.neighbours.smallest(self._kernel_distances(some), k, upto[rows], own[rows])
 
         _threads.run(work, len(jobs))
         return out
@@ -192,29 +191,10 @@ class NearestRows:
     def _transposed(self):
         return np.ascontiguousarray(self.U.T)
 
-    def _in_all(self, loops, at, k, upto, own):
-        """By a compiled loop over all rows."""
-        s, found = np.full((len(at), k), np.inf), np.full((len(at), k), -1, dtype=np.int64)
-        loops.neighbourhoods.nearest(np.ascontiguousarray(at), self._transposed, upto, own, s, found)
-        return np.take_along_axis(found, np.lexsort((found, s), axis=1), axis=1)
-
-    def _in_blocks(self, at, k, upto, own):
-        """By a block of distances, or of kernel distances."""
-        if self.U is not None:
-            S = distance.squared(at, self.U)
-        else:
-            K = np.asarray(self.kernel.prepare(at, self.X).tile(slice(0, len(at)), slice(0, self.n)), dtype=float)
-            S = self._diagonal - 2.0 * K
-        S[np.arange(self.n) >= upto[:, None]] = np.inf
-        mine = np.flatnonzero(own >= 0)
-        S[mine, own[mine]] = np.inf
-        found = np.argpartition(S, k - 1, axis=1)[:, :k] if k < self.n else np.tile(np.arange(self.n), (len(S), 1))
-        s = np.take_along_axis(S, found, axis=1)
-        order = np.lexsort((found, s), axis=1)
-        found, s = (np.take_along_axis(part, order, axis=1) for part in (found, s))
-        out = np.full((len(S), k), -1, dtype=np.int64)
-        out[:, : found.shape[1]] = np.where(np.isfinite(s), found, -1)
-        return out
+    def _kernel_distances(self, at):
+        """k(z, z) − 2k(x, z) of inputs x and all rows z."""
+        K = np.asarray(self.kernel.prepare(at, self.X).tile(slice(0, len(at)), slice(0, self.n)), dtype=float)
+        return self._diagonal - 2.0 * K
 
     @cached_property
     def _diagonal(self):

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from mercer import _threads, _tiles
+from mercer import _threads
 from mercer._state import check, check_vectors
 from mercer.gram import Rows, joined, take
 from mercer.gram.neighbours import Clouds, NearestRows, named
@@ -119,8 +119,7 @@ class OrderedRows:
             C.reshape(len(C), -1)[:, :: C.shape[1] + 1][:, :-1] += self.noise_of(np.maximum(index[part], 0))
             work(part, cloud, C, absent)
 
-        with _tiles.part_of(both.size * both.shape[1], "neighbourhoods.conditionals"):
-            _threads.run(one, len(parts))
+        _threads.run(one, len(parts))
 
     def told(self, index, own, X=None, F=None, noisy=True):
         """(mean of y without what is shared, what is left of the features, variance, rows left out) of each system.

@@ -6,7 +6,7 @@ A step of Newton to the mode is a regression with noise 1/W on z = f + ∇/W, so
 
 import numpy as np
 
-from mercer import _threads, _tiles
+from mercer import _threads
 from mercer.gram import joined, take
 from mercer.gram.neighbours import Clouds, NearestRows, named
 from mercer.inference.classes import OneAgainstRest
@@ -114,8 +114,7 @@ class NeighbourClasses(OneAgainstRest):
                 sign = np.where(number[N] == one, 1.0, -1.0)
                 mean[part, j], variance[part, j] = self._mode(C, absent, sign, counts)
 
-        with _tiles.part_of(both.size * both.shape[1] * len(problems), "neighbourhoods.conditionals"):
-            _threads.run(work, len(parts))
+        _threads.run(work, len(parts))
         return mean + self.offset, variance
 
     def _mode(self, C, absent, sign, weight):

@@ -7,7 +7,7 @@ from mercer.kernels.base import PreparedKernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial_base import LENGTH_BOUNDS
 
-ENTRIES = 2**16  # of pairs times columns that are worked on at once: half a megabyte
+PROFILES = ("matern32", "exponential", "gaussian")
 ROOT3 = float(np.sqrt(3.0))
 
 
@@ -50,79 +50,48 @@ class Anova(UnitDiagonal, PreparedKernel):
         """k a φ′(δⱼ) sign(δⱼ)/(ℓⱼ(1 + aφⱼ)),  δ = (x − z)/ℓ."""
         pairs = self.prepare(X, Z)
         signed = pairs.points.A.T[:, :, None] - pairs.points.B.T[:, None]
-        phi, slope = pairs.phi(np.abs(signed), slope=True)
+        phi, inner = _profile_and_slope(self.profile, np.abs(signed))
         factors = 1.0 + pairs.a * phi
-        size = np.abs(signed)
-        inner = np.divide(slope, size, out=np.zeros_like(slope), where=size > 0)  # |φ′|, of a u φ′ that is given
         out = -factors.prod(axis=0) * pairs.whole * (pairs.a * inner * np.sign(signed) / factors)
         return np.moveaxis(out, 0, 2) / pairs.scale
 
 
 class _PreparedAnova(Prepared):
-    """x/ℓ and z/ℓ; a strip of rows at a time, with all columns of it in one array of shape (d, rows, n)."""
+    """The product over the columns of x/ℓ and z/ℓ."""
 
     def __init__(self, kernel, X, Z):
-        if kernel.profile not in ("matern32", "exponential", "gaussian"):
-            raise ValueError(f"Anova: profile must be 'matern32', 'exponential' or 'gaussian', got {kernel.profile!r}.")
+        if kernel.profile not in PROFILES:
+            raise ValueError(f"Anova: profile must be one of {', '.join(PROFILES)}, got {kernel.profile!r}.")
         self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
         self.points = distance.scaled(X, Z, self.scale)
         self.a = float(kernel._positive("strength", 1).reshape(-1)[0])
         self.whole = (1.0 + self.a) ** -X.shape[1]
 
-    def phi(self, u, slope=False):
-        """φ(u), and −u φ′(u) if it is asked for."""
-        if self.kernel.profile == "gaussian":
-            u *= u
-            phi = np.exp(-0.5 * u)
-            return phi, u * phi if slope else None
-        if self.kernel.profile == "exponential":
-            phi = np.exp(-u)
-            return phi, u * phi if slope else None
-        u *= ROOT3
-        e = np.exp(-u)
-        phi = (1.0 + u) * e
-        return phi, u * u * e if slope else None
-
-    def _strips(self, i, j):
-        """Yield (rows, |a − b| of shape (d, rows, n)) of a tile."""
-        A, B = np.ascontiguousarray(self.points.A[i].T), np.ascontiguousarray(self.points.B[j].T)
-        rows = max(1, ENTRIES // max(1, B.size))
-        for start in range(0, A.shape[1], rows):
-            u = A[:, start : start + rows, None] - B[:, None]
-            yield slice(start, start + u.shape[1]), np.abs(u, out=u)
-
     def tile(self, i, j):
-        out = np.empty((len(self.points.A[i]), len(self.points.B[j])), dtype=self.points.A.dtype)
-        for rows, u in self._strips(i, j):
-            factors, _ = self.phi(u)
-            factors *= self.a
-            factors += 1.0
-            np.multiply.reduce(factors, axis=0, out=out[rows])
-        out *= self.whole
-        return out
+        return self.points.anova(self.kernel.profile, self.a, i, j)
 
     def grad(self, i, j, W):
         return self.weighted(i, j, W)[1]
 
     def weighted(self, i, j, W):
         """∂k/∂log ℓⱼ = k a(−uφ′)/(1 + aφ);  ∂k/∂log a = k Σⱼ (aφⱼ/(1 + aφⱼ) − a/(1 + a))."""
-        d, total = len(self.points.A.T), 0.0
-        by_scale, by_strength = np.zeros(d), 0.0
-        for rows, u in self._strips(i, j):
-            phi, slope = self.phi(u, slope=True)
-            phi *= self.a
-            slope *= self.a
-            factors = 1.0 + phi
-            V = np.multiply.reduce(factors, axis=0)
-            V *= W[rows]
-            V, slope, phi = V.reshape(-1), (slope / factors).reshape(d, -1), (phi / factors).reshape(d, -1)
-            total += V.sum()
-            by_scale += slope @ V
-            by_strength += float((phi @ V).sum())
+        total, by_strength, by_scale = self.points.anova_contraction(self.kernel.profile, self.a, i, j, W)
         parts = []
         if self.kernel._entries("length_scale"):
             parts.append(by_scale if self.scale.size > 1 else by_scale.sum(keepdims=True))
         if self.kernel._entries("strength"):
-            parts.append(np.atleast_1d(by_strength - d * self.a / (1.0 + self.a) * total))
+            parts.append(np.atleast_1d(by_strength - len(by_scale) * self.a / (1.0 + self.a) * total))
         found = np.concatenate(parts) if parts else np.zeros(0)
         return self.whole * total, self.whole * found
+
+
+def _profile_and_slope(profile, u):
+    """(φ(u), −φ′(u)) of a profile."""
+    if profile == "gaussian":
+        phi = np.exp(-0.5 * u * u)
+        return phi, u * phi
+    if profile == "exponential":
+        phi = np.exp(-u)
+        return phi, np.where(u > 0, phi, 0.0)  # no slope at the kink
+    e = np.exp(-ROOT3 * u)
+    return (1.0 + ROOT3 * u) * e, 3.0 * u * e

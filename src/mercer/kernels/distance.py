@@ -37,7 +37,7 @@ class Points:
         self.safe = size < PRODUCT_SAFE[A.dtype]
 
     # ------------------------------------------------------------------ φ of the distances
-    def tiles(self, loop, phi):
+    def tiles(self, loop, phi, shape=1.0):
         """t(i, j) = φ(‖a − b‖²) for a in A[i], b in B[j].
 
         Parameters
@@ -46,9 +46,11 @@ class Points:
             The name of φ in ``_native.CODES``; None if it is not one of these.
         phi : callable
             Applied to the array of squared distances, which it may overwrite.
+        shape : float, default=1.0
+            α, where φ has one.
         """
         if loop is not None:
-            return self._values(_native.CODES[loop])
+            return self._values(_native.CODES[loop], shape)
         return lambda i, j: phi(self.squared(i, j))
 
     def squared(self, i=EVERYTHING, j=EVERYTHING):
@@ -73,7 +75,7 @@ class Points:
         aa = np.einsum("ij,ij->i", self.A, self.A)
         return aa, aa if self.B is self.A else np.einsum("ij,ij->i", self.B, self.B)
 
-    def _values(self, code):
+    def _values(self, code, shape=1.0):
         """The tile function of one φ; what does not depend on the tile is done here, once."""
         A, B = self.A, self.B
         dtype, largest = A.dtype, LARGEST[A.dtype]
@@ -84,7 +86,7 @@ class Points:
                 rows = A[i]
                 first, last, _ = j.indices(len(B))
                 out = np.empty((len(rows), max(0, last - first)), dtype=dtype)
-                _native.pairs.radial(code, rows, Bt, first, largest, out)
+                _native.pairs.radial(code, rows, Bt, first, largest, out, shape)
                 return out
 
             return by_differences
@@ -96,14 +98,15 @@ class Points:
             for k in range(0, len(rows), STRIP):  # the product is still in cache when φ reads it
                 strip, part = out[k : k + STRIP], slice(k, k + STRIP)
                 np.matmul(rows[part], columns.T, out=strip)
-                _native.pairs.radial_from_product(code, strip, rr[part], cc, rows[part], columns, near, largest)
+                near_rows = rows[part]
+                _native.pairs.radial_from_product(code, strip, rr[part], cc, near_rows, columns, near, largest, shape)
             return out
 
         return by_product
 
     # ------------------------------------------------------------------ contractions
-    def contraction(self, loop):
-        """c(i, j, W) = (Σᵢⱼ Wᵢⱼ φ(s), Σᵢⱼ Wᵢⱼ φ′(s)(aᵢₖ − bⱼₖ)² for every k), φ the compiled one of that name.
+    def contraction(self, loop, shape=1.0):
+        """c(i, j, W) = (Σ W φ(s), Σ W ∂φ/∂α, Σ W φ′(s)(aₖ − bₖ)² for every k), φ the compiled one of that name.
 
         φ and φ′ come from one exp, and nothing of the size of W is kept. None where it can not be had.
         """
@@ -116,23 +119,23 @@ class Points:
 
             def by_differences(i, j, W):
                 sums, first = np.zeros(d), j.indices(len(B))[0]
-                return _native.pairs.radial_contract(code, A[i], Bt, first, W, largest, sums), sums
+                return *_native.pairs.radial_contract(code, A[i], Bt, first, W, largest, sums, shape), sums
 
             return by_differences
         (aa, bb), near = self._norms, NEAR[A.dtype]
 
         def by_product(i, j, W):
             rows, points, rr, cc = A[i], B[j], aa[i], bb[j]
-            sums, total, columns = np.zeros(d), 0.0, np.zeros(len(points))
+            sums, totals, columns = np.zeros(d), np.zeros(2), np.zeros(len(points))
             for k in range(0, len(rows), STRIP):  # the product is in cache when φ reads it, and when it meets B again
                 strip = slice(k, k + STRIP)
                 part = rows[strip]
                 V, across = part @ points.T, np.empty(len(part))
-                total += _native.pairs.radial_contract_product(
-                    code, V, rr[strip], cc, part, points, near, largest, W[strip], across, columns, sums
+                totals += _native.pairs.radial_contract_product(
+                    code, V, rr[strip], cc, part, points, near, largest, W[strip], across, columns, sums, shape
                 )
                 sums += across @ part**2 - 2.0 * np.einsum("ij,ij->j", part, V @ points)
-            return total, sums + columns @ points**2
+            return *totals, sums + columns @ points**2
 
         return by_product
 
@@ -173,7 +176,7 @@ class Points:
             V[r, c] = 0.0
         return sums
 
-    # ------------------------------------------------------------------ the sum norm
+    # ------------------------------------------------------------------ the sum norm, and column by column
     def laplacian(self, i, j):
         """exp(−‖a − b‖₁) for a in A[i], b in B[j]."""
         A, B = self.A[i], self.B[j]
@@ -186,6 +189,20 @@ class Points:
         A, B, sums = self.A[i], self.B[j], np.zeros(self.A.shape[1])
         _native.pairs.weighted_abs(V, A, np.ascontiguousarray(B.T), sums)
         return sums
+
+    def anova(self, profile, strength, i, j):
+        """∏ₖ (1 + aφ(|aₖ − bₖ|))/(1 + a) for a in A[i], b in B[j]; φ by its name in ``_native.CODES``."""
+        A, (first, last, _) = self.A[i], j.indices(len(self.B))
+        out, whole = np.empty((len(A), max(0, last - first)), dtype=A.dtype), (1.0 + strength) ** -A.shape[1]
+        _native.pairs.anova(_native.CODES[profile], A, self._transposed, first, strength, whole, out)
+        return out
+
+    def anova_contraction(self, profile, strength, i, j, W):
+        """(Σ V, Σ V Σₖ aφₖ/fₖ, Σ V (−a u φ′)/fₖ for every k) with V = W ∘ ∏ₖ fₖ and fₖ = 1 + aφₖ."""
+        A, first, sums = self.A[i], j.indices(len(self.B))[0], np.zeros(self.A.shape[1])
+        code, W = _native.CODES[profile], W.astype(A.dtype, copy=False)
+        total, by_strength = _native.pairs.anova_contract(code, A, self._transposed, first, W, strength, sums)
+        return total, by_strength, sums
 
 
 def scaled(X, Z, scale):

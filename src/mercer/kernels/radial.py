@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from mercer.kernels import bessel
-from mercer.kernels.radial_base import COMPILED, LENGTH_BOUNDS, Radial
+from mercer.kernels.radial_base import COMPILED, LENGTH_BOUNDS, CompiledPhi, Radial
 
 
 class Gaussian(Radial):
@@ -221,11 +221,8 @@ class RationalQuadratic(Radial):
         return {"alpha": phi * (u / (1.0 + u) - np.log1p(u))}
 
 
-COMPILED.update(
-    {
-        Gaussian.phi: (Gaussian.dphi, "gaussian"),
-        Exponential.phi: (Exponential.dphi, "exponential"),
-        Matern32.phi: (Matern32.dphi, "matern32"),
-        Matern52.phi: (Matern52.dphi, "matern52"),
-    }
+for _cls in (Gaussian, Exponential, Matern32, Matern52):
+    COMPILED[_cls.phi] = CompiledPhi(_cls.__name__.lower(), _cls.dphi, _cls.dshape)
+COMPILED[RationalQuadratic.phi] = CompiledPhi(
+    "rationalquadratic", RationalQuadratic.dphi, RationalQuadratic.dshape, "alpha"
 )

@@ -6,6 +6,7 @@ evaluated by another's.
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +18,27 @@ from mercer.kernels.prepared import Prepared
 LENGTH_BOUNDS = (1e-5, 1e5)
 LENGTH = ("length_scale",)
 
-# {φ: (φ′, the name of both in ``_native.CODES``)}; `radial` has the entries.
-COMPILED: dict[Callable, tuple[Callable, str]] = {}
+
+class CompiledPhi(NamedTuple):
+    """The compiled loop of a φ, and the functions that it stands for beside φ."""
+
+    name: str  # in ``_native.CODES``
+    dphi: Callable
+    dshape: Callable
+    shape: str | None = None  # the hyper-parameter beside the length scale
+
+
+COMPILED: dict[Callable, CompiledPhi] = {}  # by φ; `radial` has the entries
 
 
 def _compiled(kernel):
-    """(name of the loop for φ, of the loop for φ and φ′ together) of the functions that a kernel has now, or None."""
-    slope, name = COMPILED.get(getattr(kernel.phi, "__func__", None), (None, None))
-    return name, name if getattr(kernel.dphi, "__func__", None) is slope else None
+    """(name of the loop for φ, of the loop for φ and its derivatives, shape) of the functions that a kernel has now."""
+    found = COMPILED.get(getattr(kernel.phi, "__func__", None))
+    if found is None:
+        return None, None, 1.0
+    same = [getattr(getattr(kernel, name), "__func__", None) is getattr(found, name) for name in ("dphi", "dshape")]
+    shape = 1.0 if found.shape is None else float(kernel._positive(found.shape))
+    return found.name, found.name if all(same) else None, shape
 
 
 class Radial(UnitDiagonal):
@@ -101,7 +115,8 @@ class Radial(UnitDiagonal):
 
 def phi_of(kernel, points):
     """φ(s) of a radial kernel for s the squared distances of all `Points` of two sets."""
-    return points.tiles(_compiled(kernel)[0], kernel.phi)(EVERYTHING, EVERYTHING)
+    loop, _, shape = _compiled(kernel)
+    return points.tiles(loop, kernel.phi, shape)(EVERYTHING, EVERYTHING)
 
 
 class RadialPrepared(Prepared):
@@ -113,7 +128,7 @@ class RadialPrepared(Prepared):
     def __init__(self, kernel, X, Z, keep=False):
         self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
         self.points = distance.scaled(X, Z, self.scale)
-        self.loop, self.slope_loop = _compiled(kernel)
+        self.loop, self.slope_loop, self.shape = _compiled(kernel)
         self._keep, self._kept = keep and self.loop is None, None
         self._tile = self._contraction = None
 
@@ -122,7 +137,7 @@ class RadialPrepared(Prepared):
         if self._keep and i is EVERYTHING and j is EVERYTHING:
             return self._values(i, j)[1].copy()
         if self._tile is None:
-            self._tile = self.points.tiles(self.loop, self.kernel.phi)
+            self._tile = self.points.tiles(self.loop, self.kernel.phi, self.shape)
         return self._tile(i, j)
 
     def _values(self, i, j):
@@ -158,11 +173,14 @@ class RadialPrepared(Prepared):
     def contract(self, i, j, W, names, total=False):
         """(Σ W ∘ φ, {name: Σ W ∘ ∂φ/∂log value, a vector}) of a tile; the sum may be None if it is not asked for."""
         shape = len(self.kernel.hyper) > 1
-        if self._contraction is None and not shape:
-            self._contraction = self.points.contraction(self.slope_loop)
+        if self._contraction is None:
+            self._contraction = self.points.contraction(self.slope_loop, self.shape)
         if self._contraction is not None:
-            value, sums = self._contraction(i, j, W)
-            return value, {"length_scale": self._in_log_scale(sums)}
+            value, by_shape, sums = self._contraction(i, j, W)
+            out = {"length_scale": self._in_log_scale(sums)}
+            if shape:
+                out[COMPILED[type(self.kernel).phi].shape] = np.atleast_1d(by_shape * self.shape)
+            return value, out
         s, phi = self._values(i, j)
         out = {}
         if "length_scale" in names:

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from mercer import _native
 from mercer.kernels.definite import eigen
 from mercer.kernels.objects.letters import alphabet_letters, encode
-from mercer.kernels.objects.pairs import PairKernel, run
+from mercer.kernels.objects.pairs import PairKernel
 
 # The lower triangle of BLOSUM62, in the order of the letters.
 BLOSUM62_LETTERS = "ARNDCQEGHILKMFPSTWYV"
@@ -53,7 +54,6 @@ class Subsequence(_OfPairs):
     """
 
     hyper = {"decay": (1e-2, 1.0)}
-    loop = "strings.subsequence"
     whole_numbers = {"length": (1, 1000)}
 
     def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None): ...
@@ -62,46 +62,9 @@ class Subsequence(_OfPairs):
         length, decay = self._whole("length"), float(self._positive("decay"))
 
         def pairs(left, right, slope):
-            loops = self._loops(len(left))
-            loop = loops.strings.subsequence if loops else None
-            return run(loop, _subsequence, A, B, left, right, (length, decay), slope)
+            return _native.strings.subsequence(A.arrays, B.arrays, left, right, length, decay, slope)
 
         return pairs
-
-
-def _subsequence(s, t, length, decay, slope):
-    """(k(s, t), ∂k/∂λ): the recursions along both strings are filters with the response λ, λ², …"""
-    from scipy.signal import lfilter
-
-    same = (s[:, None] == t[None]).astype(float)
-    P, D = np.ones(same.shape), np.zeros(same.shape)  # within the letters before i and j
-
-    def filtered(G, axis):
-        return lfilter([1.0], [1.0, -decay], G, axis=axis) if G.size else G
-
-    def before(G):
-        out = np.zeros_like(G)
-        out[1:, 1:] = G[:-1, :-1]
-        return out
-
-    def back(G, axis):
-        out = np.zeros_like(G)
-        if axis == 0:
-            out[1:] = G[:-1]
-        else:
-            out[:, 1:] = G[:, :-1]
-        return out
-
-    for _ in range(length - 1):
-        G = decay * decay * same * P
-        row = filtered(G, 1)
-        both = filtered(row, 0)
-        if slope:
-            d_row = filtered(same * decay * (2.0 * P + decay * D) + back(row, 1), 1)
-            D = before(filtered(d_row + back(both, 0), 0))
-        P = before(both)
-    total, d_total = float((same * P).sum()), float((same * D).sum())
-    return decay * decay * total, decay * (2.0 * total + decay * d_total)
 
 
 # ---------------------------------------------------------------------- local alignments
@@ -139,8 +102,6 @@ class LocalAlignment(_OfPairs):
     """
 
     hyper = {"beta": (1e-3, 10.0)}
-    loop = "strings.alignment"
-    pair = 80_000  # six recursions along every row, in the place of one; and they take 8 s to compile
 
     def __init__(
         self,
@@ -197,9 +158,7 @@ class LocalAlignment(_OfPairs):
             raise ValueError(f"LocalAlignment: e^(β S) is {E.max():.3g} with beta = {beta:g}; take a smaller beta.")
 
         def pairs(left, right, slope):
-            loops = self._loops(len(left))
-            loop = loops.strings.alignment if loops else None
-            L, D = run(loop, _alignment, A, B, left, right, (E, S * E, gaps), slope)
+            L, D = _native.strings.alignment(A.arrays, B.arrays, left, right, E, S * E, gaps, slope)
             if self.log:
                 return L / beta, None if D is None else (D - L / beta) / beta
             with np.errstate(over="ignore"):
@@ -229,32 +188,3 @@ def _blosum62():
     for i, row in enumerate(BLOSUM62.replace("\n", "").split("|")):
         S[i, : i + 1] = [float(value) for value in row.split()]
     return S + np.tril(S, -1).T
-
-
-def _alignment(s, t, E, dE, gaps, slope):
-    """(log k(s, t), its derivative with respect to β): a row at a time, the recursion along t is a filter."""
-    from scipy.signal import lfilter
-
-    start, d_start, extend, d_extend = gaps
-    one, total, d_total, log_scale = 1.0, 1.0, 0.0, 0.0
-    M, X, Y, dM, dX, dY = np.zeros((6, len(t) + 1))
-
-    def along(G):
-        return lfilter([1.0], [1.0, -extend], G)
-
-    def shifted(G):
-        return np.concatenate([[0.0], G[:-1]])
-
-    for letter in s:
-        e, de = np.concatenate([[0.0], E[letter, t]]), np.concatenate([[0.0], dE[letter, t]])
-        before, d_before = shifted(one + M + X + Y), shifted(dM + dX + dY)
-        dX, X = start * dM + d_start * M + extend * dX + d_extend * X, start * M + extend * X
-        dM, M = de * before + e * d_before, e * before
-        Y = along(start * shifted(M + X))
-        dY = along(start * shifted(dM + dX) + d_start * shifted(M + X) + d_extend * shifted(Y))
-        total, d_total = total + M.sum(), d_total + dM.sum()
-        if total > 1e120:
-            one, total, d_total = one * 1e-120, total * 1e-120, d_total * 1e-120
-            M, X, Y, dM, dX, dY = (row * 1e-120 for row in (M, X, Y, dM, dX, dY))
-            log_scale += 120.0 * np.log(10.0)
-    return np.log(total) + log_scale, d_total / total

@@ -8,7 +8,7 @@ import numbers
 import numpy as np
 from scipy import sparse
 
-from mercer import _threads, _tiles
+from mercer import _threads
 from mercer.kernels.algebra import Composite
 from mercer.kernels.objects.collection import as_objects, structure
 
@@ -156,8 +156,7 @@ class MeanOfPairs(Lifted):
             partial[index] = self.base.grad(A.flat[a0:a1], B.flat[b0:b1], V)
 
         if self.n_theta:
-            with _tiles.part_of(len(A.weights) * len(B.weights)):  # the work is in the pairs of members
-                _threads.run(work, len(tasks))
+            _threads.run(work, len(tasks))
         return partial.sum(axis=0)
 
 

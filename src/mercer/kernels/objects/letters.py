@@ -26,7 +26,7 @@ class Letters:
 
     @property
     def arrays(self):
-        """What the compiled loops take."""
+        """What the loops take."""
         return self.codes, self.starts, self.stops
 
     def item(self, i):

@@ -4,18 +4,14 @@ from abc import abstractmethod
 
 import numpy as np
 
-from mercer import _tiles
 from mercer.kernels.objects.collection import ObjectKernel
 
 
 class PairKernel(ObjectKernel):
     """A kernel on objects whose every value is a programme of its own. A subclass writes ``_read`` and ``_programme``.
 
-    What ``_read`` returns has a length and parts, ``arrays`` for the compiled loop and ``item(i)`` for its twin.
+    What ``_read`` returns has a length and parts, and ``arrays`` for the loop.
     """
-
-    loop = "pairs.radial"  # what is compiled: a function of ``_loops``
-    pair = 10_000  # entries of a common matrix that cost as much as one pair without the compiled loop
 
     @abstractmethod
     def _programme(self, A, B):
@@ -23,10 +19,6 @@ class PairKernel(ObjectKernel):
 
     def _require(self, A, B):
         """Raise if a pair has no value; A and B are whole, so that the error can name rows."""
-
-    def _loops(self, pairs):
-        """The compiled loops, if so many pairs are worth loading them, else None."""
-        return _tiles.loops(pairs * self.pair, self.loop)
 
     def _both(self, X, Z):
         A, B = super()._both(X, Z)
@@ -55,8 +47,7 @@ class PairKernel(ObjectKernel):
         A, B = self._both(X, Z)
 
         def tile(i, j):
-            with _tiles.part_of(self.pair * len(A) * len(B), self.loop):
-                return self._matrices(A[i], B[j], slope=False, half=Z is X and i == j)[0]
+            return self._matrices(A[i], B[j], slope=False, half=Z is X and i == j)[0]
 
         return tile
 
@@ -74,17 +65,3 @@ class PairKernel(ObjectKernel):
     def _grad(self, X, Z, W):
         _, D = self._matrices(*self._both(X, Z), slope=True, half=Z is X)
         return {name: np.vdot(W, D) for name in self.hyper}
-
-
-def run(loop, twin, A, B, left, right, arguments, slope):
-    """(values, derivatives or None) by the compiled loop, or by its twin for one pair at a time."""
-    out = np.empty(len(left))
-    slopes = np.empty(len(left) if slope else 0)
-    if loop is not None:
-        loop(*A.arrays, *B.arrays, left, right, *arguments, out, slopes)
-    else:
-        for p, (a, b) in enumerate(zip(left, right, strict=True)):
-            out[p], d = twin(A.item(a), B.item(b), *arguments, slope)
-            if slope:
-                slopes[p] = d
-    return out, (slopes if slope else None)

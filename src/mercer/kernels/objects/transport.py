@@ -9,8 +9,7 @@ import operator
 
 import numpy as np
 
-from mercer import _threads, _tiles
-from mercer._flow import cheapest_flow
+from mercer import _native, _threads
 from mercer.kernels.definite import eigen
 from mercer.kernels.objects.measures import (
     GaussianMeasure,
@@ -23,12 +22,11 @@ from mercer.kernels.objects.measures import (
 )
 
 TINY = 1e-15  # masses below this share of the whole are rounding
-PLAIN = 10  # entries of a common matrix in the time of one step of a path without the compiled loop
 LARGE = 20_000  # pairs of points above which POT's network simplex is worth its import, if it is installed
 
 
 # ---------------------------------------------------------------------- discrete transport
-def transport_plan(C, a, b, loops=None):
+def transport_plan(C, a, b):
     """argmin_F Σᵢⱼ Fᵢⱼ Cᵢⱼ,  F >= 0, of row sums a and column sums b: exact.
 
     Parameters
@@ -37,8 +35,6 @@ def transport_plan(C, a, b, loops=None):
         Costs.
     a, b : ndarray of shape (q,), (m,)
         Masses > 0 with the same sum.
-    loops : module, default=None
-        The compiled loops, where they are loaded.
 
     Returns
     -------
@@ -56,19 +52,16 @@ def transport_plan(C, a, b, loops=None):
         from ot import emd
 
         return np.asarray(emd(a, b * (a.sum() / b.sum()), np.ascontiguousarray(C)))
-    flow = np.zeros(C.shape)
-    (cheapest_flow if loops is None else loops.transport.plan)(np.ascontiguousarray(C), a.copy(), b.copy(), TINY, flow)
-    return flow
+    return _native.transport.cheapest_flow(C, a, b, TINY)
 
 
-def transport_map(reference, measure, loops=None):
+def transport_map(reference, measure):
     """T(z_j) = E[x | z_j] under the optimal plan from reference to measure, of shape (q, d): exact.
 
     Parameters
     ----------
     reference : Samples
     measure : Samples or, on the line, GaussianMeasure
-    loops : module, default=None
     """
     z, a = reference.points, reference.weights
     if z.shape[1] == 1:  # the optimal plan is monotone
@@ -82,7 +75,7 @@ def transport_map(reference, measure, loops=None):
 
     centre = measure.weights @ measure.points  # a shift of both changes no plan, and near 0 nothing cancels
     C = cdist(z - a @ z, measure.points - centre, "sqeuclidean")
-    flow = transport_plan(C, a, measure.weights, loops)
+    flow = transport_plan(C, a, measure.weights)
     return centre + (flow @ (measure.points - centre)) / flow.sum(axis=1)[:, None]
 
 
@@ -170,13 +163,10 @@ class TransportKernel(MeasureFeatures):
                     f"TransportKernel: row {row} is a GaussianMeasure in {d} columns, and the reference is discrete; "
                     "use GaussianTransport, or samples."
                 )
-        sizes = [len(measure.points) for measure in measures if isinstance(measure, Samples)]
-        entries = 0 if d == 1 else PLAIN * sum(q * m * (q + m) for m in sizes if m != q)  # m = q: an assignment
-        loops = _tiles.loops(entries, "_flow.cheapest_flow")
         out = np.empty((len(measures), q, d))
 
         def work(index, worker):
-            out[index] = transport_map(rho, measures[index], loops) - rho.points
+            out[index] = transport_map(rho, measures[index]) - rho.points
 
         _threads.run(work, len(measures))
         out *= np.sqrt(rho.weights)[:, None]

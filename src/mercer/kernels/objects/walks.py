@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from mercer import _native
 from mercer.kernels.definite import eigen
 from mercer.kernels.objects.graph import as_graphs
-from mercer.kernels.objects.pairs import PairKernel, run
+from mercer.kernels.objects.pairs import PairKernel
 from mercer.kernels.objects.structures import Pack
 
 TOLERANCE = 1e-15  # of the residual, relative to its first norm
@@ -33,8 +34,6 @@ class RandomWalk(PairKernel):
     """
 
     hyper = {"decay": (1e-4, 0.1)}
-    loop = "walking.walks"
-    pair = 50_000  # conjugate gradients in the place of a recursion
 
     def __init__(self, decay=0.05, *, decay_bounds=None): ...
 
@@ -59,9 +58,7 @@ class RandomWalk(PairKernel):
         decay = float(self._positive("decay"))
 
         def pairs(left, right, slope):
-            loops = self._loops(len(left))
-            loop = loops.walking.walks if loops else None
-            found = run(loop, _walks, A, B, left, right, (decay, TOLERANCE, MOST_STEPS), slope)
+            found = _native.walks.walks(A.arrays, B.arrays, left, right, decay, TOLERANCE, MOST_STEPS, slope)
             if np.isnan(found[0]).any():
                 raise ValueError(
                     f"RandomWalk: no convergence in {MOST_STEPS} steps with decay = {decay:g}; take a smaller decay."
@@ -72,7 +69,7 @@ class RandomWalk(PairKernel):
 
 
 class Walkers:
-    """n graphs in a row: the label and the neighbours of every node, and ρ of every graph; see ``_loops.walking``.
+    """n graphs in a row: the label and the neighbours of every node, and ρ of every graph; see ``_native.walks``.
 
     A part shares the nodes of the whole.
     """
@@ -90,7 +87,7 @@ class Walkers:
         to = source - pack.starts[pack.node_graph[source]]
         stops = pack.starts + [graph.n for graph in graphs]
         top = [max(float(eigen(graph.adjacency())[0][-1]), 0.0) if graph.n else 0.0 for graph in graphs]
-        return cls(pack.labels, first, to, pack.starts, stops, np.array(top))
+        return cls(pack.labels.view(np.int64), first, to, pack.starts, stops, np.array(top))
 
     def __len__(self):
         return len(self.top)
@@ -99,30 +96,3 @@ class Walkers:
         """The graphs of a slice or of an array of indices."""
         *nodes, starts, stops = self.arrays
         return Walkers(*nodes, starts[index], stops[index], self.top[index])
-
-    def item(self, a):
-        """(adjacency matrix, labels) of graph a."""
-        labels, first, to, starts, stops = self.arrays
-        ends = first[starts[a] : stops[a] + 1]
-        A = np.zeros((stops[a] - starts[a],) * 2)
-        A[np.repeat(np.arange(len(A)), np.diff(ends)), to[ends[0] : ends[-1]]] = 1.0
-        return A, labels[starts[a] : stops[a]]
-
-
-def _walks(x, z, decay, tol, most, slope):
-    """The compiled ``walks`` of one pair in NumPy: V − λ S∘(A V B) = S, for S = 1 where labels are the same."""
-    (A, names), (B, others) = x, z
-    S = (names[:, None] == others).astype(float)
-    V, R = np.zeros_like(S), S.copy()
-    P, norm = R, float(np.vdot(R, R))
-    goal = tol**2 * norm
-    for _ in range(most):
-        if norm <= goal:
-            break
-        AP = P - decay * S * (A @ P @ B)
-        step = norm / float(np.vdot(P, AP))
-        V += step * P
-        R -= step * AP
-        new = float(np.vdot(R, R))
-        P, norm = R + new / norm * P, new
-    return float(V.sum()) if norm <= goal else np.nan, float(np.vdot(V, A @ V @ B)) if slope else 0.0
