@@ -14,11 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from contract import assert_passes
 from mercer import SVR, svr_path
-<<<<<<< HEAD
-from mercer.dual import _search
-=======
 from mercer.dual import _blocks, _search
->>>>>>> svm
 from mercer.estimators import svm, svm_fit
 from mercer.kernels import Gaussian, Linear, Pairwise, Precomputed
 
@@ -94,14 +90,6 @@ def test_nu_obeys_max_iter_and_says_so(rng):
 def test_few_rows_are_solved_alike_by_an_interior_point_and_by_rounds(options, rng, monkeypatch):
     X, y = data(rng, 80)
     model = SVR(Gaussian(1.0), tol=1e-8, **options)
-<<<<<<< HEAD
-    inside = model.fit(X, y).predict(X)
-    assert model.fit_report_["rounds"] == 0 and model.kkt_violation_ <= 1e-8
-    monkeypatch.setattr(_search, "FEW", 0)
-    monkeypatch.setattr(_search, "FACTORS", np.inf)
-    assert_allclose(model.fit(X, y).predict(X), inside, atol=1e-6)
-    assert model.fit_report_["solver"] == "working set"
-=======
     by_rounds = model.fit(X, y).predict(X)
     assert model.fit_report_["solver"] == "working set" and model.kkt_violation_ <= 1e-8
     for name in ("CALLED", "QUICK", "FACTORS", "THIN"):
@@ -109,7 +97,6 @@ def test_few_rows_are_solved_alike_by_an_interior_point_and_by_rounds(options, r
     monkeypatch.setattr(_blocks, "STEPS", 1)
     assert_allclose(model.fit(X, y).predict(X), by_rounds, atol=1e-6)
     assert model.fit_report_["interior_steps"] > 0 or "epsilon" in options  # nothing to do in so wide a tube
->>>>>>> svm
 
 
 def test_nu_of_a_model_that_needs_no_tube():
