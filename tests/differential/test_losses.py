@@ -141,7 +141,7 @@ def check_support_vectors(seed, nu):
     kernel, X, y, weight, C, intercept = draw("absolute", seed)
     rng = np.random.default_rng(seed)
     C, epsilon, share = min(C, 1e4), float(rng.uniform(0, 0.5)), float(rng.uniform(0.05, 0.95))
-    model = SVR(kernel, C=C, epsilon=epsilon, nu=share if nu else None, trend=intercept or nu, tol=1e-6)
+    model = SVR(kernel, C=C, **({"nu": share} if nu else {"epsilon": epsilon}), trend=intercept or nu, tol=1e-6)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y, sample_weight=weight)

@@ -122,22 +122,22 @@ def test_zeros_and_bounds_are_exact(intercept, rng):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_many_blocks_nested_blocks_and_a_cache_give_one_answer(intercept, rng, monkeypatch):
+def test_many_blocks_blocks_that_grow_and_a_cache_give_one_answer(intercept, rng, monkeypatch):
     X, y = data(rng, 700, 4)
     kernel, dual = Gaussian(1.5), tube(y, 3.0, 0.1)
     expected = solve(TiledGram(kernel, X), dual, intercept=intercept)
     monkeypatch.setattr(_blocks, "WHOLE", 0)
-    monkeypatch.setattr(_blocks, "BLOCK", 64)
+    monkeypatch.setattr(_blocks, "BLOCK", (64, 64))
     small = solve(TiledGram(kernel, X), dual, intercept=intercept)
     assert small.info["rounds"] > 5
-    monkeypatch.setattr(_blocks, "NESTED", 500)
-    monkeypatch.setattr(_blocks, "LARGE", (150, 200))
-    nested = solve(TiledGram(kernel, X), dual, intercept=intercept)
-    monkeypatch.setattr(working_set, "LARGE", (0, 0))
+    monkeypatch.setattr(_blocks, "BLOCK", (64, 300))
+    growing = solve(TiledGram(kernel, X), dual, intercept=intercept)
+    assert growing.info["rounds"] < small.info["rounds"]
+    monkeypatch.setattr(working_set, "WHOLE", 0)
     monkeypatch.setattr(working_set, "SHARE", 1.0)
     cached = solve(TiledGram(kernel, X), dual, intercept=intercept, memory=4.0 * 700 * 300)
     assert "300 of 700 rows cached" in cached.info["gram"]
-    for found in (small, nested, cached):
+    for found in (small, growing, cached):
         assert found.status == "converged" and found.violation <= 1e-3
         assert_allclose(found.objective, expected.objective, rtol=1e-4)
         assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=5e-3)
@@ -181,7 +181,7 @@ def test_every_way_alone_gives_the_same_answer(name, way, intercept, rng, monkey
         monkeypatch.setattr(_native, "dual", plain.dual if way == "pairs in NumPy" else _native.dual)
     if way == "blocks":
         monkeypatch.setattr(_blocks, "WHOLE", 0)
-        monkeypatch.setattr(_blocks, "BLOCK", 48)
+        monkeypatch.setattr(_blocks, "BLOCK", (48, 48))
     found = solve(K, dual, intercept=intercept, tol=1e-6)
     assert found.status == "converged"
     assert (found.info["interior_steps"] > 0) == (way == "interior")

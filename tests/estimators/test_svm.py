@@ -105,6 +105,15 @@ def test_nu_of_a_model_that_needs_no_tube():
     assert model.epsilon_ == 0.0
 
 
+@pytest.mark.parametrize("both", [{"C": 1.0, "lam": 1.0}, {"nu": 0.5, "epsilon": 0.1}, {"C": 1.0, "lam": 0.5}])
+@pytest.mark.parametrize("other", [{}, {"criterion": "kfold"}])
+def test_two_numbers_for_one_thing_are_refused(both, other, rng):
+    X, y = data(rng, 20)
+    with pytest.raises(ValueError, match="(?s)" + ".*".join(both)) as told:
+        SVR(Gaussian(1.0), **both, **other).fit(X, y)
+    assert "Drop" in str(told.value)
+
+
 # ---------------------------------------------------------------------------------------------- weights
 @pytest.mark.parametrize("intercept", [False, True])
 def test_a_weight_is_a_number_of_rows(intercept, rng):

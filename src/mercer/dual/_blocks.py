@@ -1,8 +1,8 @@
 """Rounds of block working sets: choose the worst rows, solve their small programme in cache, update the gradient once.
 
 Half of a block is kept from the last one, free rows first, and the new half comes evenly from both ends; otherwise the
-same rows are taken in and thrown out for ever. A large problem has blocks of blocks: the programme of a few thousand
-rows is itself solved by rounds, so that the gradient of all rows is seldom updated.
+same rows are taken in and thrown out for ever. A block has twice the rows that are free, so that the gradient of all
+rows is seldom updated; up to a few thousand rows all are one block.
 """
 
 import time
@@ -11,18 +11,14 @@ import numpy as np
 
 from mercer import _native
 from mercer._threads import threads
-from mercer.dual._store import Stored
 from mercer.solvers.speed import rates
 
 WHOLE = 3072  # rows up to which all of a stored K is one block
 WORK = 5e8  # multiplications of the pairs between two looks at the clock
 COST = 10.0  # multiplications in the time that an entry takes in a step of a pair
-BLOCK = 512  # rows of a block that stays in the second-level cache
-LARGE = (4096, 8192)  # rows of a block of blocks, least and most: twice the free rows in between
-NESTED = 3 * LARGE[0]  # rows above which blocks are nested
+BLOCK = (1024, WHOLE)  # rows of a block, least and most: twice the free ones in between
 INNER = 0.1  # a block is solved to this share of the violation
 STEPS = 20  # steps in a block, per row
-ROUNDS = 200  # rounds in a block of blocks
 SLOWER, DOUBLE = 1.2, 2.0  # than the last: the next round; and the last product, whose entries are in float64
 
 
@@ -60,22 +56,18 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
     """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
     n, began = len(a), time.perf_counter()
     if is_whole(store, n):
-        pairs(store.whole, programme, a, g, 0.5 * tol, budget)
+        pairs(store.whole, programme, a, g, 0.5 * tol, budget, min(STEPS * n, WORK / cost(n)))
         budget.rounds += 1
         budget.round = time.perf_counter() - began
         return np.arange(n)
     grows, falls = slopes
-    violation = programme.violation(grows, falls)
-    nested = n > NESTED
-    large = int(np.clip(2 * programme.free(a).size, *LARGE)) if nested else BLOCK
-    newest = _choose(programme, a, grows, falls, block, min(large, n, store.capacity))
+    size = int(np.clip(2 * programme.free(a).size, *BLOCK))
+    newest = _choose(programme, a, grows, falls, block, min(size, n, store.capacity))
     block = np.sort(newest)  # rows are then read from one end to the other
-    goal = max(INNER * violation, 0.5 * tol)
-    before = a[block]  # a copy; so is what the block works on
-    if nested and len(block) > BLOCK:
-        after = _solve_by_rounds(store, programme, before.copy(), g[block], block, goal, budget)
-    else:
-        after = _solve_in_cache(store, programme, before, g[block], block, goal, budget)
+    before = a[block]  # a copy; so is what the pairs work on
+    after, small = before.copy(), programme.take(block)
+    goal = max(INNER * programme.violation(grows, falls), 0.5 * tol)
+    pairs(store.square(block, block=True), small, after, g[block], goal, budget, STEPS * len(block))
     moved = after - before
     a[block] = after
     adding = time.perf_counter()
@@ -88,37 +80,22 @@ def one_round(store, programme, a, g, slopes, block, tol, budget):
     return newest
 
 
-def _solve_by_rounds(store, programme, a, g, block, tol, budget):
-    """α of a block of blocks after rounds of its own."""
-    inner, small = Stored(store.square(block)), programme.take(block)
-    chosen = np.zeros(0, dtype=np.int64)
-    for _ in range(ROUNDS):
-        slopes = small.slopes(a, g)
-        if small.violation(*slopes) <= tol or budget.spent():
-            break
-        chosen = one_round(inner, small, a, g, slopes, chosen, tol, budget)
-    return a
-
-
-def _solve_in_cache(store, programme, a, g, block, tol, budget):
-    """α of a block, by pairs."""
-    a = a.copy()
-    pairs(store.square(block, block=True), programme.take(block), a, g, tol, budget)
-    return a
-
-
 def is_whole(store, n):
     """Whether all rows are one block, and K is at hand."""
     return n <= WHOLE and store.whole is not None
 
 
-def pairs(K, programme, a, g, tol, budget, work=WORK):
-    """Steps of two variables each, α and g in place, until the violation is within ``tol`` or it is time to look up."""
-    P, cost = programme, COST * len(a) + _native.dual.CALLS
-    most = int(min(STEPS * len(a), work / cost, max(budget.left, 0)))
+def cost(n):
+    """Multiplications in the time that a step of a pair takes."""
+    return COST * n + _native.dual.CALLS
+
+
+def pairs(K, programme, a, g, tol, budget, most):
+    """At most so many steps of two variables each, α and g in place, until the violation is within ``tol``."""
+    P, most = programme, int(min(max(most, 1), max(budget.left, 0)))
     parts = P.diag, P.ridge, P.epsilon, P.lower, P.upper
     steps, *_ = _native.dual.smo_pairs(K, P.intercept, *parts, a, g, float(tol), most)
-    budget.take(steps, steps * cost)
+    budget.take(steps, steps * cost(len(a)))
 
 
 def _choose(programme, a, grows, falls, last, size):

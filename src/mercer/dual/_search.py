@@ -7,7 +7,7 @@ have cost as much as an interior-point method would, that is taken.
 import numpy as np
 
 from mercer._threads import one_blas_thread
-from mercer.dual._blocks import BLOCK, is_whole, one_round, pairs
+from mercer.dual._blocks import BLOCK, cost, is_whole, one_round, pairs
 from mercer.dual._face import newton_step
 from mercer.dual._interior import interior
 from mercer.solvers.small import SAMPLE, narrow
@@ -86,7 +86,7 @@ class Search:
         """So many pairs at first, down to rounding, as take no longer than a round in Python."""
         size = len(self.a)
         if not self.budget.steps and is_whole(self.store, size) and self.callback is None:
-            pairs(self.store.whole, self.programme, self.a, self.g, self.fine, self.budget, QUICK)
+            pairs(self.store.whole, self.programme, self.a, self.g, self.fine, self.budget, QUICK / cost(size))
 
     # ------------------------------------------------------------------ an interior point
     def interior_is_due(self):
@@ -157,7 +157,7 @@ class Search:
             return False
         cost = self._cost()
         wait = np.clip(violation / (SOON * self.tol), 0.2, 4.0)
-        return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK))
+        return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK[0]))
 
     def _late(self):
         """Whether a Newton step, and the product at the end, would end too late."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer import _native, _threads
 from mercer._machine import gigabytes, within
-from mercer.dual._blocks import LARGE, NESTED, Effort
+from mercer.dual._blocks import WHOLE, Effort
 from mercer.dual._programme import Programme
 from mercer.dual._search import Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
@@ -23,8 +23,9 @@ from mercer.solvers.plan_iterations import EXACT, FINE, SHARE
 from mercer.solvers.small import threads_for
 
 QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
+PAYS = 12_000  # rows up to which storing it for several solutions pays, however quick the kernel is
 REFINE = 12  # times the gradient is computed afresh in float64
-WHOLE = 8192  # rows up to which an interior-point method may come to help
+INSIDE = 8192  # rows up to which an interior-point method may come to help
 
 
 class DualSolution(NamedTuple):
@@ -47,7 +48,6 @@ class DualSolution(NamedTuple):
     info: dict
 
 
-@_threads.waiting_threads()
 def solve(
     K, dual, *, intercept=False, nu=None, tol=1e-3, max_iter=None, time_budget=None, start=None, product=None,
     exact=True, memory=None, callback=None,
@@ -76,7 +76,8 @@ def solve(
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
-    with threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
+    waiting = _threads.waiting_threads() if K.n > _threads.NO_THREAD else _threads.ALONE
+    with waiting, threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
         store, stored = _store(K, tol, memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
@@ -134,14 +135,14 @@ def _total(programme, nu):
 def hold(K, tol=1e-3, memory=None):
     """K evaluated and stored once, for several calls of `solve`; K itself where it does not fit."""
     dtype = _dtype(K.n, tol, memory)
-    if dtype is None or K.matrix is not None or (_is_quick(K, tol) and K.n > NESTED):
+    if dtype is None or K.matrix is not None or (_is_quick(K, tol) and K.n > PAYS):
         return K
     return DenseGram.from_matrix(dense(K, dtype), K)
 
 
 def _whole(K, store, memory):
     """A function that returns K in float64, for an interior-point method; None where it would not fit."""
-    if K.n > WHOLE or (K.n > EXACT and 24.0 * K.n**2 > SHARE * within(memory).bytes):
+    if K.n > INSIDE or (K.n > EXACT and 24.0 * K.n**2 > SHARE * within(memory).bytes):
         return None
     return (lambda: store.M) if store.dtype == np.float64 else K.dense
 
@@ -158,7 +159,7 @@ def _store(K, tol, memory):
         M = dense(K, dtype)
         return Stored(M), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
     room = SHARE * within(memory).bytes
-    capacity = int(min(n, max((room - 4.0 * LARGE[1] ** 2) / (4.0 * n), 64)))
+    capacity = int(min(n, max((room - 4.0 * WHOLE**2) / (4.0 * n), 64)))
     return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
 
@@ -173,6 +174,6 @@ def _dtype(n, tol, memory):
     room = np.inf if free is None else SHARE * free
     fine = n <= EXACT or tol < FINE
     for dtype, wanted in ((np.float64, fine), (np.float32, True)):
-        if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, LARGE[1]) ** 2) <= room:
+        if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, WHOLE) ** 2) <= room:
             return dtype
     return None

@@ -38,10 +38,10 @@ class SVR(base.KernelRegressor):
     epsilon : float, default=None
         ε >= 0, half the width of the tube, in units of y. None is 3σ√(ln n/n) where C is chosen, else 0.1.
     lam : float, default=None
-        λ > 0, instead of C: C = 1/(2λ).
+        λ > 0, instead of C: C = 1/(2λ). Both are refused.
     nu : float, default=None
         ν in (0, 1], instead of ε: at most a share ν of the rows is outside the tube, at least a share ν on or outside
-        of it. ε is then found so that Σ|α| = ν Σ Cwᵢ.
+        of it. ε is then found so that Σ|α| = ν Σ Cwᵢ. Both are refused.
     criterion : {"loo", "kfold"}, int, splitter, LOO or KFold, default=None
         What chooses C, and the kernel of a list: the span rule or the loss on folds; see `KernelMachine`. Not with ν.
     optimize : {"all", "lam", "kernel"}, default="all"
@@ -189,7 +189,13 @@ class SVR(base.KernelRegressor):
         self._warn(found)
 
     def _given(self):
-        """(C, ε), with 1 and 0.1 for what is not given."""
+        """(C, ε), with 1 and 0.1 for what is not given; two words for one thing are refused."""
+        if self.C is not None and self.lam is not None:
+            raise ValueError(f"C={self.C:g} and lam={self.lam:g} both say how closely to follow the data: "
+                             f"C = 1/(2 lam) would be {0.5 / self.lam:g}. Drop one of them.")  # fmt: skip
+        if self.nu is not None and self.epsilon is not None:
+            raise ValueError(f"nu={self.nu:g} finds epsilon, and epsilon={self.epsilon:g} is given too. Drop nu for a "
+                             "tube of this width, or epsilon for one that is found.")  # fmt: skip
         C = (1.0 if self.C is None else self.C) if self.lam is None else 1.0 / (2.0 * self.lam)
         return C, 0.1 if self.epsilon is None else self.epsilon
 
@@ -223,7 +229,8 @@ class SVR(base.KernelRegressor):
 
     def for_noise(self, sigma, n, lam):
         # |α| <= C is what ridge regression would give a residual of three deviations: α = r/λ
-        return clone(self).set_params(epsilon=EpsilonInsensitive().for_noise(sigma, n).epsilon, C=3.0 * sigma / lam)
+        epsilon = EpsilonInsensitive().for_noise(sigma, n).epsilon if self.nu is None else None
+        return clone(self).set_params(epsilon=epsilon, C=3.0 * sigma / lam, lam=None)
 
     def _learnt(self, rows):
         return {"C": self.C_, "lam": None, "epsilon": float(np.ravel(self.epsilon_)[0]) if self.nu is None else None}

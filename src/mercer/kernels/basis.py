@@ -103,11 +103,23 @@ class FeatureMap(Features):
     def features(self, X):
         """Φ, checked to be n rows of real numbers."""
         X = self.validate(X)
+        if isinstance(self.phi, Kernel):
+            raise TypeError(
+                f"FeatureMap: phi={self.phi!r} is a kernel, a function of two inputs: its values with the rows of a "
+                "batch are no features of a row, and predictions would depend on the batch. Give it to a model as it "
+                "is, for example KernelRidge(kernel); empirical_feature_map(kernel, X) has features of it."
+            )
         P = np.asarray(self.phi(X))
         if P.ndim != 2 or len(P) != len(X) or P.dtype.kind not in "buif":
             raise ValueError(
                 f"FeatureMap: phi must return an array of real numbers of shape ({len(X)}, M) for {len(X)} inputs, "
                 f"got shape {P.shape} of dtype {P.dtype}."
+            )
+        if P.shape[1] == len(X) > 1 and np.shape(self.phi(X[:1]))[-1] != len(X):
+            raise ValueError(
+                f"FeatureMap: phi returns {len(X)} features for {len(X)} inputs, and another number for one of them: "
+                "what it says of an input depends on the others. It must return the same M features for every batch; "
+                "a function of two inputs is a kernel, KernelRidge(function)."
             )
         return P.astype(result_dtype(X), copy=False)
 
