@@ -36,6 +36,13 @@ KEPT = {  # what is no number with a unit, and stays text
     "streets": ["Main 12", "Main 14", "Side 3"],
     "ages": ["< 18", "> 65", "< 18"],
     "zip codes": ["01234", "04321", "09999"],
+    "codes of two numbers": ["10-12", "14-11", "9-30", "12-12"],
+    "telephones": ["555-1234", "555-9876", "812-3456"],
+    "articles": ["A-10", "B-12", "C-14"],
+    "bands of ages": ["18-25", "26-35", "18-25"],
+    "months": ["Jan", "Feb", "Mar"],
+    "versions": ["1.2.3", "1.10.0", "2.0.1"],
+    "addresses": ["192.168.0.1", "10.0.0.12", "8.8.8.8"],
 }
 
 
@@ -44,6 +51,28 @@ def test_text_with_digits_stays_text(what, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(column(KEPT[what]))
     assert read(path).frame["x"].to_list() == KEPT[what]
+
+
+def test_what_is_asked_is_answered_by_an_option(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(column([f"{i}-{i + 2}" for i in range(10, 40)]))
+    frame = read(path).frame.select("x")
+    with pytest.raises(DataError, match="--numeric 'x'"):
+        Recipe().fit(frame)
+    assert Recipe(numeric=["x"]).fit(frame).transform(frame[:2]).shape == (2, 1)
+    path.write_text(column(["1.54", "17,95", "1300.5", "1,234"] * 9))
+    frame = read(path).frame.select("x")
+    recipe = Recipe(numeric=["x"]).fit(frame)
+    assert recipe.columns_[0]["low"] == 1.234
+
+
+def test_a_table_is_read_on_the_scale_of_the_fit(tmp_path):
+    path = tmp_path / "table.csv"
+    for fit, new, value in ((["12%", "0.15"], ["30%"], 0.3), (["1k", "2M"], ["3M"], 3e6)):
+        path.write_text(column(fit))
+        written = read(path).written
+        path.write_text(column(new))
+        assert read(path, written=written).frame["x"].to_list() == [value]
 
 
 def test_lines_to_skip_may_be_given(tmp_path):

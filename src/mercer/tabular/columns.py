@@ -6,8 +6,10 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.selection.kernels_search.objects import LOOKED_AT, text_kind
-from mercer.tabular.cells import ORDERS, BadRows, count, dates_in, listed, measured, not_dates, numberlike, why_not
-from mercer.tabular.types import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
+from mercer.tabular.amounts import DASHES, SIGNS, amounts_in, converted, doubt_in, is_number, sign_of, without_dashes
+from mercer.tabular.cells import BadRows, count, listed
+from mercer.tabular.dates import ORDERS, dates_in, durations_in, not_dates
+from mercer.tabular.units import numberlike, why_not
 
 ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
 FEW, MOSTLY = 10, 0.9  # least rows, and share of different values, of a column that numbers the rows
@@ -112,7 +114,8 @@ def _text_as(column, kind, style):
     if not len(present):
         return column.cast(pl.Float64)
     if kind in ("date", "time"):
-        found = dates_in(column, [], {column.name: style} if style else {})
+        found = durations_in(column, []) if kind == "time" else None
+        found = dates_in(column, [], {column.name: style} if style else {}) if found is None else found
         if found is not None:
             return found
         bad, end = not_dates(column, style), f" ({ORDERS[style]}, as in the fit)" if style else ""
@@ -122,7 +125,7 @@ def _text_as(column, kind, style):
     sign, good = sign_of(column)
     bad = (~good).fill_null(False).arg_true().to_list()
     if bad:
-        found = measured(column, sign, [], {column.name: style} if style else {})
+        found = amounts_in(column, sign, [], {column.name: style} if style else {}, sure=False)
         if found is not None:
             return found
         raise _wrong(column, "numbers", bad)
@@ -169,6 +172,12 @@ def check_mixed(column, target=False):
     import polars as pl
 
     name, column = column.name, column.cast(pl.String)
+    doubt = doubt_in(column)
+    if doubt is not None and (doubt.numbers or why_ignored(column) is not None):
+        raise DataError(
+            f"column {name!r} has {doubt.why}: --numeric {name!r} reads {doubt.reading}, --categorical {name!r} makes "
+            f"categories of them, --ignore {name!r} leaves them out."
+        )
     column = without_dashes(column, measured=True)
     good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
     present, what = len(column) - column.null_count(), "numbers"

@@ -6,7 +6,8 @@ import re
 from itertools import islice
 
 from mercer.exceptions import DataError
-from mercer.tabular.cells import KNOWN, count, listed
+from mercer.tabular.cells import count, listed
+from mercer.tabular.units import KNOWN
 
 TITLES = 30  # lines above a header, at most
 TOTAL = re.compile(

@@ -1,18 +1,12 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
-from mercer.tabular.cells import ABOUT, FRONT, UNIT, as_numbers, between, count, dates_in, digits, listed, measured
+from mercer.tabular.amounts import CODE, COMMAS, POINTS, SIGNS, amounts_in, is_number, numbers_in, plainly
+from mercer.tabular.dates import dates_in, durations_in
+from mercer.tabular.units import ABOUT, FRONT, UNIT
 
 ERRORS = ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a spreadsheet: no value was there
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS)
-DASHES = ("-", "--", "–", "—", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
-CODE = r"^0\d+$"  # 00123: a number would lose its zeros
-INTEGER = r"^[+-]?\d{1,15}$"
-SIGNS = {".": "point", ",": "comma"}
 FEW = 2000  # rows of which numbers with units tell the decimal sign, too
-POINTS = (  # numbers that leave no doubt, of a table with decimal points
-    r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+)$"
-)
-COMMAS = r"^[+-]?(\d[\d.]*,(\d{1,2}|\d{4,})|0?,\d+|\d{1,3}(\.\d{3})+,\d+|\d{4,},\d+|\d+,\d*[eE][+-]?\d+)$"
 DOUBTFUL = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
 
@@ -115,14 +109,16 @@ def _typed_column(column, decimal, notes, styles):
         return found
     if present.str.to_lowercase().is_in(["true", "false"]).all():
         return (column.str.to_lowercase() == "true").alias(column.name)
-    dates = dates_in(column, notes, styles)
-    if dates is not None:
-        return dates
-    said = []
-    found = measured(without_dashes(tidy, decimal, measured=True), decimal, said, styles)
-    if found is not None:
-        notes += [*around, *said]
-        return found
+    for read in (
+        lambda said: dates_in(column, said, styles),
+        lambda said: durations_in(column, said),
+        lambda said: amounts_in(column, decimal, said, styles),
+    ):
+        said = []
+        found = read(said)
+        if found is not None:
+            notes += said
+            return found
     other = "," if decimal == "." else "."
     if is_number(column, other).all() and not is_number(column, decimal).all():
         notes.append(
@@ -130,83 +126,6 @@ def _typed_column(column, decimal, notes, styles):
             f"{SIGNS[decimal]}."
         )
     return column
-
-
-# ---------------------------------------------------------------------------------------------- numbers
-# What stands around a number, what is left of it, and how that is said.
-AROUND = (
-    (r"^\s*[−–](\s?[\d.,])", "-${1}", None),
-    (r"^\(\s*(\D{0,3}\d[^()]*)\)$", "-${1}", "are negative, as in a ledger"),
-    (r"^(.*?\d)\s*(?:±|\+/-)\s*[\d.,]+(?:[eE][+-]?\d+)?(.*)$", "${1}${2}", "are read without what follows ±"),
-)
-
-
-def plainly(column, notes):
-    """The column with a plain minus, without brackets of a ledger and without errors behind ±; each thing said."""
-    import polars as pl
-
-    for form, rest, said in AROUND:
-        found = column.str.contains(form).fill_null(False)
-        if not found.any() or (rest == "-${1}" and said and found.sum() == column.is_not_null().sum()):
-            continue  # brackets around every number are no signs
-        if said:
-            first = column.filter(found)[0]
-            notes.append(f"column {column.name!r}: {count(int(found.sum()), 'cell')} such as {first!r} {said}.")
-        name = column.name
-        column = pl.select(
-            pl.when(found).then(column.str.replace(form, rest)).otherwise(column).alias(name)
-        ).to_series()
-    return column
-
-
-def is_number(column, decimal):
-    """Which cells are numbers, groups of thousands included; null where a cell is missing."""
-    return column.str.contains(rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$")
-
-
-def numbers_in(column, decimal, notes):
-    """The column as numbers, or None if it has cells that are none."""
-    plain = without_dashes(column, decimal)
-    good = is_number(plain, decimal)
-    if not good.any() or not good.all():
-        return None
-    gone = column.filter(plain.is_null() & column.is_not_null())
-    if len(gone):
-        notes.append(
-            f"column {column.name!r}: {count(len(gone), 'cell')} {listed(gone.unique().sort())} read as missing."
-        )
-    if plain.str.contains(CODE).any():
-        notes.append(f"column {column.name!r} has numbers with leading zeros: codes, unless numbers are asked for.")
-        return None
-    return converted(plain, decimal, notes)
-
-
-def without_dashes(column, decimal=".", measured=False):
-    """The column with null for - and the like, if there is a number or nothing else; ``measured``: or any digit."""
-    import polars as pl
-
-    dash = column.is_in(DASHES)
-    some = column.str.contains(r"\d").any() if measured else is_number(column, decimal).any()
-    if not dash.any() or not (some or dash.all()):
-        return column
-    return pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
-
-
-def sign_of(column):
-    """(sign, which cells are numbers with it): the decimal sign with which more cells of a column are numbers."""
-    points, commas = (is_number(column, sign) for sign in SIGNS)
-    return (",", commas) if commas.sum() > points.sum() else (".", points)
-
-
-def converted(column, decimal, notes):
-    """Strings that are all numbers, as whole numbers or floats."""
-    import polars as pl
-
-    if column.str.contains(INTEGER).all():
-        return column.cast(pl.Int64)
-    if column.str.contains(rf"\d[{between(decimal)}]\d").any():
-        notes.append(f"column {column.name!r}: thousands separators were taken out of its numbers.")
-    return as_numbers(column, decimal)
 
 
 def decimal_of(frame, separator, notes):
