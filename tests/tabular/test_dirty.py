@@ -62,8 +62,10 @@ def test_what_is_asked_is_answered_by_an_option(tmp_path):
     assert Recipe(numeric=["x"]).fit(frame).transform(frame[:2]).shape == (2, 1)
     path.write_text(column(["1.54", "17,95", "1300.5", "1,234"] * 9))
     frame = read(path).frame.select("x")
-    recipe = Recipe(numeric=["x"]).fit(frame)
-    assert recipe.columns_[0]["low"] == 1.234
+    with pytest.raises(DataError, match="--numeric 'x' reads '1,234' as 1234"):
+        Recipe().fit(frame)
+    column_read = Recipe(numeric=["x"]).fit(frame).columns_[0]
+    assert (column_read["low"], column_read["high"]) == (1.54, 1300.5) and column_read["centre"] > 600
 
 
 def test_a_table_is_read_on_the_scale_of_the_fit(tmp_path):

@@ -236,7 +236,7 @@ def doubt_in(column):
             return Doubt(shown, "the middle of each range", False)
         shown = cells.filter(cells.str.contains(EITHER).fill_null(False))[0]
         why = f"decimal points and decimal commas, and cells such as {shown!r}, which may be thousands or decimals"
-        return Doubt(why, f"a decimal {SIGNS[sign]} there", True)
+        return Doubt(why, f"{shown!r} as {as_numbers(cells.filter(cells == shown)[:1], sign)[0]:g}", True)
     return None
 
 
