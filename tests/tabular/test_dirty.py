@@ -2,13 +2,15 @@
 
 import io
 
+import numpy as np
 import polars as pl
 import pytest
 
 from dirty import DAYS, READ, REFUSED, column
-from mercer import KernelRidge
-from mercer.exceptions import DataError
+from mercer import GaussianProcessClassifier, KernelRidge
+from mercer.exceptions import DataError, DataWarning
 from mercer.tabular import Recipe, TableModel, read
+from mercer.tabular.sentinels import found_in
 
 
 @pytest.mark.parametrize("what", READ)
@@ -41,6 +43,11 @@ KEPT = {  # what is no number with a unit, and stays text
     "articles": ["A-10", "B-12", "C-14"],
     "bands of ages": ["18-25", "26-35", "18-25"],
     "months": ["Jan", "Feb", "Mar"],
+    "genes": ["AA", "Aa", "aa"],
+    "elements": ["Co", "CO", "co"],
+    "rings": ["c1ccccc1", "C1CCCCC1", "CCO"],
+    "letters": ["S", "N", "F"],
+    "answers": ["yes", "no", "yes"],
     "versions": ["1.2.3", "1.10.0", "2.0.1"],
     "addresses": ["192.168.0.1", "10.0.0.12", "8.8.8.8"],
 }
@@ -75,6 +82,61 @@ def test_a_table_is_read_on_the_scale_of_the_fit(tmp_path):
         written = read(path).written
         path.write_text(column(new))
         assert read(path, written=written).frame["x"].to_list() == [value]
+
+
+NATURAL = {  # numbers that are no words for nothing, though they look like some
+    "the least of a range": np.round(np.linspace(-999, 400, 50)),
+    "a balance": [-99.0, *np.linspace(-90, 300, 40)],
+    "prices": [*np.linspace(5, 1200, 60), 999.0, 999.0, 999.0],
+    "years": [*range(1990, 2024), 1999, 1999],
+    "codes": [99, 999, 9999, 99999],
+}
+
+
+@pytest.mark.parametrize("what", NATURAL)
+def test_numbers_like_others_are_no_words_for_nothing(what):
+    assert found_in(pl.DataFrame({"x": np.asarray(NATURAL[what], dtype=float)}), []) == {}
+
+
+def test_a_number_for_nothing_changes_no_prediction(tmp_path):
+    rng = np.random.default_rng(0)
+    x, z = rng.uniform(5, 31, 60).round(2), rng.normal(size=60).round(3)
+    rows = [[f"{a}", f"{b}", f"{np.sin(a / 4) + b:.4f}"] for a, b in zip(x, z, strict=True)]
+    path, models = tmp_path / "table.csv", []
+    for word in ("", "-999"):
+        lines = [",".join([word if i % 8 == 0 else row[0], *row[1:]]) for i, row in enumerate(rows)]
+        path.write_text("\n".join(["x,z,y", *lines]))
+        found = read(path)
+        models.append(TableModel(KernelRidge(), target="y").fit(found.frame, sentinels=found.sentinels))
+    clean, dirty = models
+    assert dirty.sentinels_ == {"x": [[-999.0, 8]]} == dirty.recipe_.sentinels and not clean.sentinels_
+    new, same = (pl.DataFrame({"x": [a, 7.0], "z": [0.1, 0.2]}) for a in (None, -999.0))
+    np.testing.assert_allclose(dirty.predict(same), clean.predict(new), rtol=1e-6)
+    frame = found.frame.with_columns(pl.col("x").fill_null(-999.0))  # the same from Python
+    again = TableModel(KernelRidge(), target="y").fit(frame)
+    assert again.sentinels_ == dirty.sentinels_
+    np.testing.assert_allclose(again.predict(same), clean.predict(new), rtol=1e-6)
+    kept = TableModel(KernelRidge(), Recipe(numeric=["x"]), target="y").fit(frame)
+    assert not kept.sentinels_ and kept.recipe_.columns_[0]["low"] == -999
+
+
+def test_a_category_in_another_spelling_is_the_one_of_the_fit():
+    frame = pl.DataFrame({"soil": ["sand", "loam", "clay"] * 4, "y": [1.0, 2.0, 4.0] * 4})
+    model = TableModel(KernelRidge(), target="y").fit(frame)
+    new = pl.DataFrame({"soil": ["Sand", "CLAY "]})
+    with pytest.warns(DataWarning, match="'Sand' as 'sand'"):
+        found = model.predict(new)
+    np.testing.assert_array_equal(found, model.predict(pl.DataFrame({"soil": ["sand", "clay"]})))
+    with pytest.warns(DataWarning, match="Did you mean 'sand'"):
+        model.predict(pl.DataFrame({"soil": ["snad"]}))
+
+
+def test_labels_in_several_spellings_are_one_class():
+    frame = pl.DataFrame({"x": np.arange(12.0), "y": ["Ja", "ja", "Nein", "nein "] * 3})
+    model = TableModel(GaussianProcessClassifier(), target="y").fit(frame)
+    assert len(model.classes_) == 2
+    rows, y = model.targets(pl.DataFrame({"x": [1.0, 2.0], "y": ["JA", "NEIN"]}))
+    assert set(y) <= set(model.classes_) and len(rows) == 2
 
 
 def test_lines_to_skip_may_be_given(tmp_path):

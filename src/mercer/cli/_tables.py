@@ -32,6 +32,7 @@ def read_input(settings, session, source, missing=(), **columns):
     more = [word for word in missing if word not in given]
     options = how | {"missing": (*given, *more)}
     options |= {"skip_lines": settings.skip_lines, "sheet": settings.sheet}
+    options |= {"numeric": tuple(getattr(settings, "numeric", None) or ())}
     found = read(source, header=not settings.no_header, **columns, **options)
     quiet = {not_there(word) for word in more}
     for note in found.notes:
@@ -107,6 +108,7 @@ def note_of(header, *path):
 def read_for(model, header, settings, session, keep=()):
     """The `Reading` of a command, for a model: what was text or missing in the fit is so, cells are written alike."""
     columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "written": model.written}
+    columns["sentinels"] = vars(model).get("sentinels_", {})  # which files of earlier versions do not have
     words = missing_words(header)
     if words:
         session.say(f"note: missing as in the fit: {listed(words)}.")

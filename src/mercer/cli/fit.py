@@ -117,7 +117,7 @@ def _read_test(settings, session, reading, strings):
     if settings.test is None:
         return None
     texts = tuple(column.name for column in reading.frame.get_columns() if is_text(column))
-    columns = {"text": texts, "strings": strings, "written": reading.written}
+    columns = {"text": texts, "strings": strings, "written": reading.written, "sentinels": reading.sentinels}
     test = read_input(settings, session, settings.test, **columns).frame
     check_target(test, settings.target, "--test")
     return test
@@ -134,7 +134,7 @@ def _model(settings, frame, kernel, budget):
     kernel = settled(settings, kernel, name, len(rows), budget)
     objects = kernel_objects(kernel, frame[rows], settings)
     with numbered(rows):
-        recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
+        recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects, sentinels={})
         check_kernel(kernel, recipe, frame[rows])
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
@@ -249,7 +249,9 @@ def dry_run(settings, facts):
 def _fit(model, reading, session):
     """The fitted model."""
     try:
-        fitted = clone(model).fit(reading.frame, listener=session.listener, written=reading.written)
+        fitted = clone(model).fit(
+            reading.frame, listener=session.listener, written=reading.written, sentinels=reading.sentinels
+        )
     except ValueError as error:
         if "target=" not in str(error):
             raise

@@ -103,7 +103,7 @@ def run(settings, kernel, pages):
 
     with Session(settings) as session, workers_of(settings) as workers:
         budget = Budget(settings, session)
-        found = survey(pages, settings.categorical or (), session.rows("first reading"))
+        found = survey(pages, settings.categorical or (), session.rows("first reading"), settings.numeric or ())
         session.say(f"first reading: {found.rows:,} rows in {session.seconds:.1f} s.")
         check_target(found.frame, settings.target)
         check_names(settings, found.frame, labels=True)
@@ -113,7 +113,8 @@ def run(settings, kernel, pages):
             name, said = "logistic", "kernel logistic regression is fitted"
             notes[-1] = notes[-1].replace("a classifier is fitted (--model gpc)", said)
         with numbered(found.place):
-            recipe = as_recipe(settings).fit(found.frame.drop(settings.target), written=found.styles)
+            known = {"written": found.styles, "sentinels": found.sentinels}
+            recipe = as_recipe(settings).fit(found.frame.drop(settings.target), **known)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
                  "searched": None, "sha256": pages.digest(), "own": kernel is None, "rows": found.rows,
                  "target_rows": found.rows, "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_),
@@ -264,6 +265,7 @@ def _test(settings, model, session):
     from mercer.cli._tables import read_input
     from mercer.cli.evaluate import measures
 
-    test = read_input(settings, session, settings.test, text=tuple(model.text_columns_), written=model.written).frame
+    columns = {"text": tuple(model.text_columns_), "written": model.written, "sentinels": model.sentinels_}
+    test = read_input(settings, session, settings.test, **columns).frame
     check_target(test, settings.target, "--test")
     return measures(model, test, session)

@@ -9,6 +9,7 @@ from mercer.selection.kernels_search.objects import LOOKED_AT, text_kind
 from mercer.tabular.amounts import DASHES, SIGNS, amounts_in, converted, doubt_in, is_number, sign_of, without_dashes
 from mercer.tabular.cells import BadRows, count, listed
 from mercer.tabular.dates import ORDERS, dates_in, durations_in, not_dates
+from mercer.tabular.spelling import spelt, truths_in
 from mercer.tabular.units import numberlike, why_not
 
 ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
@@ -120,8 +121,9 @@ def _text_as(column, kind, style):
             return found
         bad, end = not_dates(column, style), f" ({ORDERS[style]}, as in the fit)" if style else ""
         raise _wrong(column, f"{_PLURAL[kind]}{end}", bad or column.is_not_null().arg_true().to_list())
-    if kind == "boolean" and present.str.to_lowercase().is_in(["true", "false"]).all():
-        return column.str.to_lowercase() == "true"
+    truths = truths_in(column, [], mixed=False) if kind == "boolean" else None
+    if truths is not None:
+        return truths
     sign, good = sign_of(column)
     bad = (~good).fill_null(False).arg_true().to_list()
     if bad:
@@ -266,7 +268,7 @@ def usable_rows(frame, target, labels, notes, least=LEAST):
     """(rows, y): the rows whose target is there, and the targets as floats, or ``labels`` as texts."""
     column = frame[target]
     if labels:
-        texts = as_texts(column)
+        texts = spelt(as_texts(column), target, notes)
         present = np.array([text is not None for text in texts])
         y = np.array([text for text in texts if text is not None], dtype=str)
     else:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from mercer.exceptions import DataError
 from mercer.tabular import dialect
 from mercer.tabular.cells import count, listed, meant
+from mercer.tabular.sentinels import found_in, without
 from mercer.tabular.types import decimal_of, typed
 
 PARQUET, GZIP, ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
@@ -44,6 +45,9 @@ class Reading(NamedTuple):
         ``TableModel.fit``, and to read another table alike.
     raw : polars.DataFrame
         The columns of ``raw``, cell by cell as they are in the file.
+    sentinels : dict
+        {column: [[value, cells], …]} of numbers that stand for missing values, such as -999; they are missing in
+        ``frame``.
     """
 
     frame: object
@@ -51,6 +55,7 @@ class Reading(NamedTuple):
     sha256: str
     written: dict
     raw: object
+    sentinels: dict
 
 
 def read_table(source, **options):
@@ -86,7 +91,7 @@ def read_table(source, **options):
 
 def read(
     source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), written=None, raw=(),
-    skip_lines=None, sheet=None,
+    skip_lines=None, sheet=None, numeric=(), sentinels=None,
 ):  # fmt: skip
     """Return the table with what was decided while reading it.
 
@@ -116,11 +121,15 @@ def read(
         Lines above the header; None finds out.
     sheet : str, default=None
         Sheet of an Excel file; None is the first one.
+    numeric : sequence of str, default=()
+        Columns of which -999 and the like are numbers as others are.
+    sentinels : dict, default=None
+        {column: [[value, cells], …]} of numbers that are missing, such as ``TableModel.sentinels_``; None finds out.
 
     Returns
     -------
     Reading
-        ``frame``, ``notes``, ``sha256``, ``written`` and ``raw``.
+        ``frame``, ``notes``, ``sha256``, ``written``, ``raw`` and ``sentinels``.
     """
     data, name, notes, styles = _bytes(source), _name(source), [], dict(written or {})
     sha256 = hashlib.sha256(data).hexdigest()
@@ -142,8 +151,10 @@ def read(
         before, separator = text_table(data, name, header, separator, skip_lines, notes)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
         frame = typed(before, decimal, missing, text, notes, strings, styles)
-    styles = {column: styles[column] for column in styles if column in frame.columns}
-    return Reading(frame, notes, sha256, styles, before.select(column for column in raw if column in before.columns))
+    styles = {name: style for name, style in styles.items() if name in frame.columns and isinstance(style, str)}
+    sentinels = found_in(frame, notes, numeric) if sentinels is None else sentinels
+    kept = before.select(column for column in raw if column in before.columns)
+    return Reading(without(frame, sentinels), notes, sha256, styles, kept, sentinels)
 
 
 def _say_typed(before, frame, notes):

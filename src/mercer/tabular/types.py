@@ -1,11 +1,15 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
 from mercer.tabular.amounts import CODE, COMMAS, POINTS, SIGNS, amounts_in, is_number, numbers_in, plainly
+from mercer.tabular.cells import count, listed
 from mercer.tabular.dates import dates_in, durations_in
+from mercer.tabular.spelling import one_spelling, truths_in
 from mercer.tabular.units import ABOUT, FRONT, UNIT
 
 ERRORS = ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a spreadsheet: no value was there
-MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS)
+SHORT = ("n.a.", "n. a.", "n.d.", "n. d.", "n/d", "s/d", "k.a.", "k. a.", "k/a", "keine angabe", "not available", "#nv",
+         "#n/v", "(null)", "<null>", "(blank)", "\\n")  # fmt: skip
+MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS, *SHORT)
 FEW = 2000  # rows of which numbers with units tell the decimal sign, too
 DOUBTFUL = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
@@ -24,18 +28,48 @@ def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
     sorts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
     before = frame = frame.with_columns(pl.col(sorts).cast(pl.String))
     kept += sorts
+    _say_short(frame.select(cs.string() - cs.by_name(kept)), notes)
     frame = frame.with_columns(_without_missing(cs.string() - cs.by_name(kept), (*MISSING, *missing)),
                                _without_missing(cs.by_name(kept), ("", *missing)))  # fmt: skip
     names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings, *sorts}]
     plain = _plain_numbers(frame.select(names)) if decimal == "." else {}
     others = [_typed_column(frame[name], decimal, notes, styles) for name in names if name not in plain]
     frame = frame.with_columns([*plain.values(), *others])
+    frame = _one_spelling(frame, {*names, *(name for name in text if isinstance(styles.get(name), dict))}, notes, styles)
     if not missing:
         return frame
     notes += _not_there(before, frame, missing, decimal)
     values = [value for word in missing for value in _values(word, decimal)]
     gone = cs.numeric().cast(pl.Float64).is_in(values)
     return frame.with_columns(pl.when(gone).then(None).otherwise(cs.numeric()).name.keep())
+
+
+def _one_spelling(frame, names, notes, styles):
+    """The frame with one spelling of each category of the columns of text among the names; kept in ``styles``."""
+    import polars as pl
+
+    made = []
+    for column in frame.select(name for name in frame.columns if name in names).get_columns():
+        if column.dtype == pl.String:
+            known = styles.get(column.name)
+            column, known = one_spelling(column, notes, known if isinstance(known, dict) else None)
+            made.append(column)
+            if known:
+                styles[column.name] = known
+    return frame.with_columns(made)
+
+
+def _say_short(frame, notes):
+    """Note the cells of each column that are missing by a word such as n.d."""
+    import polars as pl
+
+    if not frame.width:
+        return
+    short = pl.all().str.strip_chars().str.to_lowercase().is_in(SHORT)
+    for name, many in frame.select(short.sum()).to_dicts()[0].items():
+        if many:
+            cells = frame[name].filter(frame.select(pl.col(name).str.strip_chars().str.to_lowercase().is_in(SHORT))[name])
+            notes.append(f"column {name!r}: {count(many, 'cell')} {listed(cells.unique().sort(), 3)} read as missing.")
 
 
 def _values(word, decimal):
@@ -109,6 +143,9 @@ def _typed_column(column, decimal, notes, styles):
         return found
     if present.str.to_lowercase().is_in(["true", "false"]).all():
         return (column.str.to_lowercase() == "true").alias(column.name)
+    truths = truths_in(column, notes)
+    if truths is not None:
+        return truths
     for read in (
         lambda said: dates_in(column, said, styles),
         lambda said: durations_in(column, said),
