@@ -139,6 +139,20 @@ def test_labels_in_several_spellings_are_one_class():
     assert set(y) <= set(model.classes_) and len(rows) == 2
 
 
+def test_texts_in_a_few_rows_are_filled_down_or_asked_about(tmp_path):
+    path = tmp_path / "table.csv"
+    sizes = {"north": 2, "south": 12, "west": 3}
+    path.write_text("site,x\n" + "".join(f"{name if not i else ''},{i}\n" for name in sizes for i in range(sizes[name])))
+    with pytest.raises(DataError, match="--fill-down 'site'"):
+        read(path, settled=())
+    assert read(path).frame["site"].null_count() == 14  # from Python nothing is asked
+    found = read(path, fill_down=["site"])
+    assert found.filled == ("site",) and found.frame["site"].value_counts().height == 3
+    assert read(path, settled=["site"]).filled == read(path, target="site").filled == ()
+    path.write_text("remark,x\n" + "".join(f"{'wet' if i == 3 else 'late' if i == 7 else ''},{i}\n" for i in range(12)))
+    assert read(path, settled=()).frame["remark"].null_count() == 10
+
+
 def test_lines_to_skip_may_be_given(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("made by: a machine, at noon\nx,y\n1,2\n3,4\n")

@@ -11,7 +11,7 @@ from mercer.tabular import Recipe, pages, read
 from mercer.tabular.large import survey
 from mercer.tabular.pages import Pages
 
-ENDS = ("totals", "empty rows", "footnote")  # what stands at the end of a table
+ENDS = ("total", "empty rows", "footnote", "closing note")  # what stands at the end of a table
 
 
 def padded(what, content, rows=6100):

@@ -32,8 +32,10 @@ def read_input(settings, session, source, missing=(), **columns):
     more = [word for word in missing if word not in given]
     options = how | {"missing": (*given, *more)}
     options |= {"skip_lines": settings.skip_lines, "sheet": settings.sheet}
-    options |= {"numeric": tuple(getattr(settings, "numeric", None) or ())}
-    found = read(source, header=not settings.no_header, **columns, **options)
+    roles = {name: tuple(getattr(settings, name, None) or ()) for name in ("numeric", "ignore", "categorical")}
+    options |= {"numeric": roles["numeric"], "fill_down": tuple(settings.fill_down or ())}
+    options |= {"target": getattr(settings, "target", None), "settled": sum(roles.values(), ())}
+    found = read(source, header=not settings.no_header, **options | columns)
     quiet = {not_there(word) for word in more}
     for note in found.notes:
         if note not in quiet:
@@ -108,6 +110,9 @@ def note_of(header, *path):
 def read_for(model, header, settings, session, keep=()):
     """The `Reading` of a command, for a model: what was text or missing in the fit is so, cells are written alike."""
     columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "written": model.written}
+    if not settings.fill_down:
+        known = note_of(header, "fill_down")
+        columns["fill_down"] = tuple(name for name in known if isinstance(name, str)) if isinstance(known, list) else ()
     columns["sentinels"] = vars(model).get("sentinels_", {})  # which files of earlier versions do not have
     words = missing_words(header)
     if words:

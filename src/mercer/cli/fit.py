@@ -72,6 +72,7 @@ def run(settings):
     with Session(settings) as session:
         budget = Budget(settings, session)
         reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))
+        settings.fill_down = [*reading.filled]  # as a table to be predicted is
         check_target(reading.frame, settings.target)
         check_names(settings, reading.frame, labels=True)
         reading, order = _in_time(settings, reading)

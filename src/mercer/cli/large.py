@@ -33,6 +33,7 @@ SMALL = (
     "target_transform",
     "skip_lines",
     "sheet",
+    "fill_down",
 )  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
 WAITED, SECONDS = 100_000, 60.0  # rows up to which somebody waits for the fit, and how long, where nothing is said
@@ -68,6 +69,7 @@ def batches_of(settings, least, missing=()):
     if not several and is_text(settings.data) and lines_about(settings.data) < least:
         return None
     options = written_as(settings) | {"missing": (*(settings.missing or ()), *missing)}
+    options["target"] = getattr(settings, "target", None)
     pages = Pages(settings.data, header=not settings.no_header, **options)
     return pages if several or pages.about() >= least else None
 

@@ -61,6 +61,8 @@ def why_ignored(column, forced=False):
         return None
     if is_text(column):
         if distinct == n - missing and n - missing > 2:
+            if missing:
+                return f"its {distinct} texts all differ ({_some(column)}), and {count(missing, 'row')} have none"
             return f"every row has another text ({_some(column)}), as an identifier does"
         if distinct > max(TEXT_LEVELS, TEXT_SHARE * (n - missing)):
             return f"it is text with {distinct:,} different values ({_some(column)}) in {count(n - missing, 'row')}"

@@ -7,14 +7,10 @@ from itertools import islice
 
 from mercer.exceptions import DataError
 from mercer.tabular.cells import count, listed
+from mercer.tabular.totals import without_totals
 from mercer.tabular.units import KNOWN
 
 TITLES = 30  # lines above a header, at most
-TOTAL = re.compile(
-    r"((grand|sub)[ -]?)?(totals?|sums?|summe|gesamt|insgesamt|totale|somme|suma|averages?|means?|mittelwert|"
-    r"durchschnitt|moyenne|media)( général)?\s*:?",
-    re.IGNORECASE,
-)
 NUMBER = re.compile(r"[+-]?(\d[\d.,'\s]*|[.,]\d+)([eE][+-]?\d+)?%?")
 
 
@@ -60,21 +56,47 @@ def without_titles(data, rows, name, skip, notes):
     return b"\n" * lines + data[end + 1 :]
 
 
+NOTE = re.compile(
+    r"(\*+|†|©|\(?[\d¹²³]\)|(data )?sources?\b|notes?\b|remarks?\b|quellen?\b|anmerkung(en)?\b|hinweise?\b|bemerkung(en)?\b|"
+    r"fuente\b|fonte\b|nota\b|stand\b|legende?\b|exported\b|generated\b|created\b|printed\b|erstellt\b|end of\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+NOTES = 5  # lines above a last one: where all begin like a note, it is a row like them
+
+
 def without_footnotes(data, separator, width, name, notes):
     """The bytes without lines of words at the end that are no rows."""
     body, left = data.rstrip(b"\n"), []
     while width > 1 and len(left) < TITLES:
         rest, _, last = body.rpartition(b"\n")
-        row = next((row for _, row in rows_of(last.decode("utf-8", "replace"), separator)), [])
-        words = [cell.strip() for cell in row if cell.strip()]
-        if not rest or len(row) >= width or len(words) > 1 or any(map(NUMBER.fullmatch, words)) or b'"' in last:
+        if not rest or last.count(b'"') % 2 or not _is_note(last, rest, separator, width):
             break
-        body, left = rest.rstrip(b"\n"), [*left, *words]
+        body, left = rest.rstrip(b"\n"), [*left, last.decode("utf-8", "replace").strip(f'{separator}" ')]
     if left:
         notes.append(
             f"{name}: {count(len(left), 'line')} at the end ({brief(left[-1])!r}) left out: no cells of a row."
         )
     return body + b"\n" if left else data
+
+
+def _is_note(last, rest, separator, width):
+    """Whether a last line is words about the table; commas in it may make cells of them."""
+    row = next((row for _, row in rows_of(last.decode("utf-8", "replace"), separator)), [])
+    words = [cell.strip() for cell in row if cell.strip()]
+    if not words:
+        return False
+    above = [other[0].strip() for _, other in rows_of(rest[-SAMPLE:].decode("utf-8", "replace"), separator)][-NOTES:]
+    first = words[0]
+    said = NOTE.fullmatch(first) is not None and row[0].strip() and not all(map(NOTE.fullmatch, above))
+    apart, phrase = rest.endswith(b"\n"), len(first.split()) > 2 or (":" in first and len(first.split()) > 1)
+    if len(row) == width:  # a row like others, unless it says what it is
+        alone = len(words) == 1 and (apart or said)
+        return bool(said and (":" in first or alone)) or (apart and phrase and alone)
+    if len(words) == 1 and len(row) < width:
+        return NUMBER.fullmatch(first) is None
+    return bool(said or phrase) and NUMBER.fullmatch(first) is None and not any(map(NUMBER.fullmatch, words[:-1]))
 
 
 def unlike_names(names, notes):
@@ -118,39 +140,24 @@ def repaired(frame, notes):
         shown = listed([cell for cell in frame.row(0) if cell][:4])
         notes.append(f"the first row below the header holds units ({shown}) and is left out.")
         frame = frame[1:]
-    return _without_totals(frame, notes)
+    return without_totals(frame, notes)
+
+
+UNITS_ALONE = re.compile(r"\[[^\d\]]{0,12}\]|\([^\d)]{0,12}\)|-")
 
 
 def _is_units(row, below):
     """Whether a row holds nothing but units, each of them above a number: A and C may be marks, too."""
     cells = [cell.strip() for cell in row if cell and cell.strip()]
+    if below is None:
+        return bool(cells) and all(cell in KNOWN or UNITS_ALONE.fullmatch(cell) for cell in cells)
     above = [column for cell, column in zip(row, below.get_columns(), strict=True) if cell and cell.strip() != "-"]
     numbers = all(column.str.contains(r"\d").any() for column in above)
     return (
         bool(cells)
         and numbers
-        and all(cell in KNOWN or re.fullmatch(r"\[[^\d\]]{0,12}\]|\([^\d)]{0,12}\)|-", cell) for cell in cells)
+        and all(cell in KNOWN or UNITS_ALONE.fullmatch(cell) for cell in cells)
     )
-
-
-def _without_totals(frame, notes):
-    """The frame without empty rows and rows of totals at its end."""
-    end, said, empty = frame.height, [], 0
-    while end > 2:
-        row = [(cell or "").strip() for cell in frame.row(end - 1)]
-        place = next((i for i, cell in enumerate(row) if cell), None)
-        if place is not None:
-            if not TOTAL.fullmatch(row[place]) or row[place] in frame[frame.columns[place]][: end - 3].to_list():
-                break
-            said.append(row[place])
-        empty += place is None
-        end -= 1
-    if said:
-        which = "the last row is" if len(said) == 1 else f"the last {len(said)} rows are"
-        notes.append(f"{which} of totals ({listed(said)}) and left out; give it another label to keep it.")
-    if empty:
-        notes.append(f"{count(empty, 'empty row')} at the end left out.")
-    return frame[:end]
 
 
 SEPARATORS = ("\t", ";", "|", ",")  # of two that fit equally well the first: commas are in decimals and in text
@@ -250,9 +257,44 @@ def named_separator(data):
     return (found[1].decode("latin-1"), b"\n" + rest) if found else (None, data)
 
 
+LOOKED, MOSTLY = 60, 0.8  # rows below a header; share of their cells that are numbers, in a column of numbers
+
+
+def header_of_two(rows, notes):
+    """The names in two lines of a header, groups above names or names above units; None where there is one line."""
+    if len(rows) < 4 or len(rows[0]) != len(rows[1]) or len(rows[0]) < 2:
+        return None
+    first, second = ([" ".join(cell.split()) for cell in row] for row in rows[:2])
+    body = [row for row in rows[2:LOOKED] if len(row) == len(first)]
+    numeric = []
+    for j in range(len(first)):
+        cells = [row[j].strip() for row in body if row[j].strip()]
+        if len(cells) > 1 and sum(map(bool, map(NUMBER.fullmatch, cells))) >= MOSTLY * len(cells):
+            numeric.append(j)
+    above = [second[j] for j in numeric if second[j]]
+    words = above and all(re.search(r"[^\W\d_]", cell) and not NUMBER.fullmatch(cell) for cell in above)
+    if not words or any(NUMBER.fullmatch(cell) for cell in first if cell) or second == first:
+        return None
+    named = [cell for cell in first if cell]
+    groups = len(named) < len(first) or len(set(named)) < len(named)  # a name stands once for several columns
+    if len(above) < min(2, len(numeric)) or (not groups and (len(above) < 2 or len(above) < len(numeric))):
+        return None
+    if not groups:
+        if any(cell and NUMBER.fullmatch(cell) for cell in second) or _is_units(second, None):
+            return None  # units are told elsewhere
+        notes.append(f"the second line of the header ({listed([cell for cell in second if cell], 3)}) is left out.")
+        return first
+    names, group = [], ""
+    for one, two in zip(first, second, strict=True):
+        group = one or (group if two else "")
+        names.append(f"{group} {two}".strip() if group != two else two)
+    notes.append(f"the header has two lines, read together: {listed(names, 4)}.")
+    return names
+
+
 def header_of(first, name, notes):
     """The names in the first row; refused if they look like data."""
-    cells = [cell.strip() for cell in first]
+    cells = [" ".join(cell.split()) for cell in first]  # a line may break in a name
     if any(cells) and all(NUMBER.fullmatch(cell) for cell in cells if cell):
         shown = ", ".join(cells[:4])
         raise DataError(

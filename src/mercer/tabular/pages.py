@@ -13,6 +13,7 @@ from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
 from mercer.tabular import dialect
 from mercer.tabular.cells import listed
+from mercer.tabular.merged import filled_down
 from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, text_table
 from mercer.tabular.types import decimal_of, typed
 
@@ -29,8 +30,8 @@ class Pages:
     ``notes`` say what was decided, ``rows`` how many each file has, once all were read. Options are those of `read`.
     """
 
-    def __init__(self, path, *, header=True, separator=None, decimal=None, missing=()):
-        self.paths, self.notes = paths_of(path), []
+    def __init__(self, path, *, header=True, separator=None, decimal=None, missing=(), target=None):
+        self.paths, self.notes, self.target = paths_of(path), [], target
         self.sizes, self.rows = [os.path.getsize(one) for one in self.paths], []
         self.header, self.separator, self.decimal, self.missing = header, separator, decimal, tuple(missing)
         self._table, self.sha256 = None, []
@@ -61,7 +62,7 @@ class Pages:
         self.sha256 = [hashlib.sha256(data).hexdigest()]
         name = os.path.basename(self.paths[0])
         table, self._found = text_table(data, name, self.header, self.separator, None, notes)
-        return table
+        return filled_down(table, notes, target=self.target)[0]
 
     def _learn_dialect(self, head):
         """Separator, names and decimal sign of CSV files from their first lines."""

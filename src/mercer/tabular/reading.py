@@ -15,6 +15,7 @@ from typing import NamedTuple
 from mercer.exceptions import DataError
 from mercer.tabular import dialect
 from mercer.tabular.cells import count, listed, meant
+from mercer.tabular.merged import filled_down
 from mercer.tabular.sentinels import found_in, without
 from mercer.tabular.types import decimal_of, typed
 
@@ -48,6 +49,8 @@ class Reading(NamedTuple):
     sentinels : dict
         {column: [[value, cells], …]} of numbers that stand for missing values, such as -999; they are missing in
         ``frame``.
+    filled : tuple of str
+        Columns of merged cells, whose empty cells have what stands above them.
     """
 
     frame: object
@@ -56,6 +59,7 @@ class Reading(NamedTuple):
     written: dict
     raw: object
     sentinels: dict
+    filled: tuple
 
 
 def read_table(source, **options):
@@ -92,6 +96,7 @@ def read_table(source, **options):
 def read(
     source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), written=None, raw=(),
     skip_lines=None, sheet=None, numeric=(), sentinels=None,
+    fill_down=(), target=None, settled=None,
 ):  # fmt: skip
     """Return the table with what was decided while reading it.
 
@@ -125,13 +130,20 @@ def read(
         Columns of which -999 and the like are numbers as others are.
     sentinels : dict, default=None
         {column: [[value, cells], …]} of numbers that are missing, such as ``TableModel.sentinels_``; None finds out.
+    fill_down : sequence of str, default=()
+        Columns whose empty cells are those of merged ones, and have what stands above them; none finds out.
+    target : str, default=None
+        Column that is to be predicted: it is not filled down.
+    settled : sequence of str, default=None
+        Columns of which nothing need be asked; where a column may be one of merged cells or not, and is none of these,
+        that is an error. None asks nothing.
 
     Returns
     -------
     Reading
-        ``frame``, ``notes``, ``sha256``, ``written``, ``raw`` and ``sentinels``.
+        ``frame``, ``notes``, ``sha256``, ``written``, ``raw``, ``sentinels`` and ``filled``.
     """
-    data, name, notes, styles = _bytes(source), _name(source), [], dict(written or {})
+    data, name, notes, styles, filled = _bytes(source), _name(source), [], dict(written or {}), ()
     sha256 = hashlib.sha256(data).hexdigest()
     if data[:2] == GZIP:
         try:
@@ -149,12 +161,13 @@ def read(
             if data.startswith(start):
                 raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
         before, separator = text_table(data, name, header, separator, skip_lines, notes)
+        before, filled = filled_down(before, notes, fill_down, target, settled)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
         frame = typed(before, decimal, missing, text, notes, strings, styles)
     styles = {name: style for name, style in styles.items() if name in frame.columns and isinstance(style, str)}
     sentinels = found_in(frame, notes, numeric) if sentinels is None else sentinels
     kept = before.select(column for column in raw if column in before.columns)
-    return Reading(without(frame, sentinels), notes, sha256, styles, kept, sentinels)
+    return Reading(without(frame, sentinels), notes, sha256, styles, kept, sentinels, tuple(filled))
 
 
 def _say_typed(before, frame, notes):
@@ -228,13 +241,17 @@ def text_table(data, name, header, separator, skip, notes, about_columns=None):
     if not data.strip():
         raise DataError(f"{name} has no line after the {skip} that are skipped.")
     sample = dialect.sample_of(data)
-    first = next(row for _, row in dialect.rows_of(sample, separator))
+    rows = [row for _, row in islice(dialect.rows_of(sample, separator), dialect.LOOKED)]
+    first, two = rows[0], dialect.header_of_two(rows, notes) if header else None
     data = dialect.without_footnotes(data, separator, len(first), name, notes)
-    if header:
+    if two is not None:
+        names = dialect.header_of(two, name, about_columns)
+    elif header:
         names = dialect.header_of(first, name, about_columns)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
     frame = _cells(data, name, header, separator, names)
+    frame = frame[1:] if two is not None else frame
     if not frame.height:
         raise DataError(f"{name} has a header ({listed(names, 4)}) and no rows.")
     if frame[names[-1]].null_count():  # rows that are too short end in missing values
