@@ -48,7 +48,7 @@ def without_titles(data, rows, name, skip, notes):
         if end < 0:
             return b""
     if skip is None:
-        first = next(cell.strip() for cell in rows[0][1] if cell.strip())
+        first = next((cell.strip() for _, row in rows for cell in row if cell.strip()), "")
         notes.append(
             f"{name}: {count(lines, 'line')} above the header ({brief(first)!r}) left out; --skip-lines 0 keeps "
             f"{'it' if lines == 1 else 'them'}."

@@ -14,14 +14,14 @@ from mercer.sources.frames import paths_of
 from mercer.tabular import dialect
 from mercer.tabular.cells import listed
 from mercer.tabular.merged import filled_down
-from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, text_table
+from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, ZIP, text_table
 from mercer.tabular.types import decimal_of, typed
 
 BATCH = 1 << 16  # rows of a batch
 HEAD = 1 << 18  # bytes of a CSV file that its dialect is found out from
 TAIL = 1 << 13  # and that are looked at for rows of totals at its end
 WHOLE = 1 << 26  # bytes of a CSV file that is read at once
-OTHERS = (GZIP, b"\xff\xfe", b"\xfe\xff", b"\0", *FOREIGN)
+OTHERS = (GZIP, ZIP, b"\xff\xfe", b"\xfe\xff", b"\0", b"<", b"{", b"[{", *FOREIGN)
 
 
 class Pages:
