@@ -9,7 +9,8 @@ import pytest
 from dirty import DAYS, READ, REFUSED, column
 from mercer import GaussianProcessClassifier, KernelRidge
 from mercer.exceptions import DataError, DataWarning
-from mercer.tabular import Recipe, TableModel, read
+from mercer.kernels import AtomEnvironments, TanimotoOf
+from mercer.tabular import Recipe, TableModel, objects, read
 from mercer.tabular.sentinels import found_in
 
 
@@ -212,3 +213,26 @@ def test_another_table_is_read_in_the_units_of_the_fit(tmp_path):
     second.write_text(column(["5 €", "25 €"]))
     with pytest.raises(DataError, match="column 'x' is in '€', and the model was fitted on 'kg'"):
         read(second, written=model.written)
+
+
+def test_a_cell_that_is_no_molecule_is_missing():
+    pytest.importorskip("rdkit")
+    ends = ["CCO", "CCN", "c1ccccc1", "CC(=O)O", "CCCl", "C1CCCCC1", "CC(C)O", "OCCO"]
+    smiles = ["C" * i + end for i in range(1, 6) for end in ends]
+    broken = [*smiles[:3], "unknown", *smiles[4:7], "C1CC(", *smiles[8:]]
+    y = np.array([len(one) for one in smiles], dtype=float)
+    assert objects.found_in(pl.DataFrame({"smiles": broken})) == {"smiles": "string"}
+    kernel = TanimotoOf(AtomEnvironments(2)).on("smiles")
+    blank = [None if one in ("unknown", "C1CC(") else one for one in broken]
+    dirty, clean = (
+        TableModel(KernelRidge(kernel, lam=0.1), target="y").fit(pl.DataFrame({"smiles": cells, "y": y}))
+        for cells in (broken, blank)
+    )
+    assert any("rows 4, 8" in note for note in dirty.notes_)
+    new = pl.DataFrame({"smiles": ["CCCO", "CCCCN"]})
+    np.testing.assert_allclose(dirty.predict(new), clean.predict(new))
+    with pytest.warns(DataWarning, match="'xx[(]' is no molecule"):
+        found = dirty.predict(pl.DataFrame({"smiles": ["CCCO", "xx("]}))
+    np.testing.assert_allclose(found[:1], clean.predict(new[:1]))
+    with pytest.raises(DataError, match="rows 31, 32"):
+        objects.found_in(pl.DataFrame({"smiles": [*smiles[:30], *(f"C1CC({i}" for i in range(9))]}))
