@@ -247,7 +247,7 @@ def as_values(y):
 
 
 def as_frame(X):
-    """A table of polars: as it is, from pandas, from a dict of columns, or from an array."""
+    """A table of polars: as it is, from pandas, from a dict of columns, from a list of records, or from an array."""
     import polars as pl
 
     if isinstance(X, pl.DataFrame):
@@ -259,7 +259,14 @@ def as_frame(X):
         return pl.DataFrame(kinds).fill_nan(None)
     if isinstance(X, dict):
         return pl.DataFrame(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(row, dict) for row in X):
+        return pl.DataFrame([*X], infer_schema_length=None)
     X = np.asarray(X)
+    if X.ndim != 2:
+        raise DataError(
+            f"a table is a data frame, a dict of columns, a list of dicts or an array of rows and columns, not an array of "
+            f"{count(X.ndim, 'axis').replace('axiss', 'axes')}; one row is [{{'column': value}}]."
+        )
     return pl.DataFrame({f"x{j + 1}": X[:, j] for j in range(X.shape[1])})
 
 
