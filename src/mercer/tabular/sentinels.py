@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._warn import Caution
 from mercer.tabular.cells import count
 
 USUAL = tuple(sign * size for size in (99.0, 99.9, 999.0, 999.9, 999.99, 9999.0, 9999.99, 99999.0, 999999.0, 32768.0)
@@ -55,10 +56,8 @@ def found_in(frame, notes, keep=()):
         sure, doubtful = sentinels_in(column)
         for value, cells in sure:
             found.setdefault(column.name, []).append([value, cells])
-            notes.append(
-                f"column {column.name!r}: {count(cells, 'cell')} of {value:g}, far from the others, read as missing; "
-                f"--numeric {column.name!r} keeps them as numbers."
-            )
+            said = f"column {column.name!r}: {count(cells, 'cell')} of {value:g}, far from the others, read as missing; "
+            notes.append(Caution(f"{said}--numeric {column.name!r} keeps them as numbers."))
         for value, cells in doubtful:
             notes.append(
                 f"column {column.name!r}: {count(cells, 'cell')} of {value:g} kept as a number, though it may stand for a "
