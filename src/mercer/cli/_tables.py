@@ -15,6 +15,7 @@ from mercer.tabular import Recipe, read
 from mercer.tabular.cells import count, listed, meant
 from mercer.tabular.dialect import check_separator
 from mercer.tabular.reading import no_file
+from mercer.tabular.shapes import hint
 from mercer.tabular.types import not_there
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
@@ -59,8 +60,9 @@ def written_as(settings):
 def check_target(frame, target, option="--target"):
     """Refuse a name that is no column."""
     if target not in frame.columns:
-        end = meant(target, frame.columns)
-        raise Usage(f"{option}: there is no column {target!r}{end} There are {listed(frame.columns)}")
+        end, shape = meant(target, frame.columns), hint(frame, target)
+        raise Usage(f"{option}: there is no column {target!r}{end} There are {listed(frame.columns)}" + (
+            f". But {shape}" if shape else ""))  # fmt: skip
 
 
 def check_names(settings, frame, labels=False):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
+from mercer._warn import Caution
 from mercer.cli import Usage, _fit_text, large
 from mercer.cli._options import (
     AUTO,
@@ -42,6 +43,7 @@ from mercer.tabular.cells import listed, numbered
 from mercer.tabular.columns import as_texts, is_text, usable_rows
 from mercer.tabular.forecast import forward_folds, series_along
 from mercer.tabular.kernels import length_scales
+from mercer.tabular.shapes import hint
 
 LEAST_SCORED = 10  # rows of the cross-validation
 FOLD = 0.5  # of the time of a fold, for its search
@@ -75,6 +77,10 @@ def run(settings):
         settings.fill_down = [*reading.filled]  # as a table to be predicted is
         check_target(reading.frame, settings.target)
         check_names(settings, reading.frame, labels=True)
+        shape = hint(reading.frame, settings.target)
+        if shape:
+            reading.notes.append(Caution(shape))
+            session.say(f"note: {shape}")
         reading, order = _in_time(settings, reading)
         test = _read_test(settings, session, reading, strings_of(kernel, settings.target))
         model, facts = _model(settings, reading.frame, kernel, budget)

@@ -21,6 +21,7 @@ from mercer.tabular.kernels import automatic, listen, on_columns, prepared
 from mercer.tabular.objects import check_readable, read_as_is
 from mercer.tabular.reads import GRAPH, STRING
 from mercer.tabular.recipe import Recipe
+from mercer.tabular.shapes import hint
 from mercer.tabular.sentinels import found_in, without
 from mercer.tabular.spelling import matched
 from mercer.uncertainty import split
@@ -167,8 +168,10 @@ class TableModel(KernelEstimator):
         frame = as_frame(X)
         target = frame.columns[-1] if self.target is None else self.target
         if target not in frame.columns:
+            shape = hint(frame, target)
             raise DataError(
                 f"there is no column {target!r}{meant(target, frame.columns)} The table has {listed(frame.columns)}."
+                + (f" But {shape}" if shape else "")
             )
         return frame, target
 
