@@ -121,6 +121,45 @@ READ = {  # what: (content, column, its values, what is said)
                               "second line of the header"),
     "merged cells": ("site,x\nnorth,1\n,2\n,3\nsouth,4\n,5\n,6\n", "site", ["north"] * 3 + ["south"] * 3,
                      "as of merged cells"),
+    # exports of instruments, survey tools, banks and loggers, and copies of pages
+    "a plate reader": (
+        "User:;USER\nTest ID:;12\nDate:;05.01.2024;Time:;14:05\nAbsorbance\n\nWell;Content;OD 600;Conc [mM]\n"
+        "A01;Sample X1;0,512;1,5\nA02;Sample X2;0,433;1,25\nA03;Blank B;0,051;0\nA04;Sample X3;0,7;2\n",
+        "OD 600", [0.512, 0.433, 0.051, 0.7], "4 lines above the header",
+    ),
+    "a chromatograph": (
+        "Peak\tRet. Time\tArea\n\t[min]\t[mAU*s]\n1\t1.23\t100.5\n2\t2.34\t200.1\n3\t3.45\t150.3\n"
+        "Mean\t2.34\t150.3\nStd.Dev.\t1.11\t49.8\nRSD [%]\t47.4\t33.1\n",
+        "Area", [100.5, 200.1, 150.3], "the last 3 rows are of totals",
+    ),
+    "a survey": (
+        'Start,Q1,Q2\nStart Date,How old are you?,Comments\n"{""ImportId"":""s""}","{""ImportId"":""Q1""}",'
+        '"{""ImportId"":""Q2""}"\n2024-01-05 14:05:33,34,good\n2024-01-06 15:05:33,45,fine\n',
+        "Q1", [34, 45], "two lines below the header",
+    ),
+    "a bank": (
+        '"Konto:";"DE12 3456"\n\n"Von:";"01.01.2024"\n"Stand vom 31.01.2024:";"1.234,56 EUR"\n\n"Tag";"Wer";'
+        '"Betrag (EUR)";\n"05.01.2024";"REWE";"-12,50";\n"06.01.2024";"Gehalt";"2.345,67";\n"08.01.2024";"Miete";"-900,00";\n',
+        "Betrag (EUR)", [-12.5, 2345.67, -900.0], "lines above the header ('Konto:')",
+    ),
+    "minus behind": (column(["12,50-", "2.345,67", "5,00-"]), "x", [-12.5, 2345.67, -5.0], "are negative"),
+    "debit and credit": (column(["12,50 S", "2.345,67 H", "5,00 S"]), "x", [-12.5, 2345.67, -5.0], "S is a minus"),
+    "DR and CR": (column(["12.50 DR", "2,345.67 CR", "5.00 DR"]), "x", [-12.5, 2345.67, -5.0], "DR is a minus"),
+    "a logger": (
+        "# Logger XY v1.2\n# serial 123\n#Time,Temp,y\n2024-01-05T14:05:33Z,21.5,4\n2024-01-05T14:06:33Z,---,5\n",
+        "Temp", [21.5, None], "2 lines above the header",
+    ),
+    "volts and millivolts": (column(["1.5 V", "850 mV", "1.1 V"]), "x", [1.5, 0.85, 1.1], "'mV' were converted to 'V'"),
+    "a copy of a page": ("Sample  Mass (mg)  n\nA 1  12.5a  3\nB 2  13.1b  4\nC 3  11.9ab  5\n", "Mass (mg)",
+                         [12.5, 13.1, 11.9], "marks were taken out"),
+    "degrees and minutes": (column(["47°30'", "46°15'36\"N", "12°0'S"]), "x", [47.5, 46.26, -12.0], "degrees"),
+    "north and south": (column(["47.37 N", "46.95 N", "33.9 S"]), "x", [47.37, 46.95, -33.9], "S is a minus"),
+    "feet and inches": (column(["5'6\"", "6'3\"", "5'"]), "x", [5.5, 6.25, 5.0], "read as feet"),
+    "fractions": (column(["1/2", "3/4", "1 1/4", "2"]), "x", [0.5, 0.75, 1.25, 2.0], "3 fractions"),
+    "deviations in brackets": (column(["12.5 (0.3)", "13.1 (0.2)"]), "x", [12.5, 13.1], "what stands in brackets"),
+    "an apostrophe in front": (column(["'12", "'13"]), "x", [12, 13], ""),
+    "days of digits": (column([20240105, 20240228, 20240301, 20240302, 20240303]), "x",
+                       [*DAYS, datetime.date(2024, 3, 2), datetime.date(2024, 3, 3)], "read as dates"),
     "columns that are not there": ("a,b,,\n1,2,,\n3,4,,\n", "b", [2, 4], "2 columns without a name and without cells"),
 }  # fmt: skip
 
@@ -139,6 +178,8 @@ REFUSED = {  # what: (content, words of the message: the place, the remedy)
     "ranges or codes": (column([f"{i}-{i + 2}" for i in range(10, 40)]), "ranges or codes: --numeric 'x' reads the middle"),
     "percent or shares": (column([f"{i / 100}%" if i % 2 else f"{i / 100}" for i in range(1, 60)]), "both may be meant"),
     "a mark that size does not decide": (column([*["1.54", "17,95", "1300.5", "1,234"] * 9]), "thousands or decimals"),
+    "words below a limit": (column([*(f"{i / 7:.3f}" for i in range(40)), *["<LOD"] * 30]), "except for .*'<LOD'.*--missing"),
+    "two numbers in a cell": (column([f"{110 + i}/{70 + i}" for i in range(30)]), "two numbers in a cell.*two columns"),
     "a cell too many": ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells"),
     "no header": ("1,2\n3,4\n", "no header.*--no-header"),
     "nothing but titles": ("Harvest\n\n", "no rows"),

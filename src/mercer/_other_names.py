@@ -4,7 +4,12 @@ import difflib
 import math
 from numbers import Real
 
-WORDS = {"lam": "λ, in K + λI", "length_scale": "ℓ", "noise": "the variance of the noise", "offset": "the constant in it"}
+WORDS = {
+    "lam": "λ, in K + λI",
+    "length_scale": "ℓ",
+    "noise": "the variance of the noise",
+    "offset": "the constant in it",
+}
 OURS = {  # name here: names elsewhere
     "lam": "alpha reg_lambda lambda_ lmbda lambd lamda l2 reg regularization regularisation ridge C",
     "noise": "alpha noise_level noise_variance noise_var sigma_n sigma2 likelihood_variance Gaussian_noise lam",
@@ -60,7 +65,9 @@ def _said(who, name, known, value):
     found = next((ours for ours, others in OURS.items() if ours in known and name in others.split()), None)
     if found is None:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-        return f"{start}; did you mean {near[0]}?" if near else f"{start}; it has {', '.join(known) or 'no parameters'}."
+        return (
+            f"{start}; did you mean {near[0]}?" if near else f"{start}; it has {', '.join(known) or 'no parameters'}."
+        )
     words, convert = FORMULAS.get((name, found), ("", lambda value: value))
     about = f" ({WORDS[found]})" if found in WORDS else ""
     try:

@@ -49,6 +49,8 @@ KEPT = {  # what is no number with a unit, and stays text
     "rings": ["c1ccccc1", "C1CCCCC1", "CCO"],
     "letters": ["S", "N", "F"],
     "answers": ["yes", "no", "yes"],
+    "results": ["2:1", "0:0", "2:1", "2:1"],
+    "sizes of screws": ["M8", "M10", "M8"],
     "versions": ["1.2.3", "1.10.0", "2.0.1"],
     "addresses": ["192.168.0.1", "10.0.0.12", "8.8.8.8"],
 }
@@ -143,7 +145,9 @@ def test_labels_in_several_spellings_are_one_class():
 def test_texts_in_a_few_rows_are_filled_down_or_asked_about(tmp_path):
     path = tmp_path / "table.csv"
     sizes = {"north": 2, "south": 12, "west": 3}
-    path.write_text("site,x\n" + "".join(f"{name if not i else ''},{i}\n" for name in sizes for i in range(sizes[name])))
+    path.write_text(
+        "site,x\n" + "".join(f"{name if not i else ''},{i}\n" for name in sizes for i in range(sizes[name]))
+    )
     with pytest.raises(DataError, match="--fill-down 'site'"):
         read(path, settled=())
     assert read(path).frame["site"].null_count() == 14  # from Python nothing is asked
@@ -236,3 +240,10 @@ def test_a_cell_that_is_no_molecule_is_missing():
     np.testing.assert_allclose(found[:1], clean.predict(new[:1]))
     with pytest.raises(DataError, match="rows 31, 32"):
         objects.found_in(pl.DataFrame({"smiles": [*smiles[:30], *(f"C1CC({i}" for i in range(9))]}))
+
+
+def test_numbers_of_eight_digits_are_numbers_where_one_is_no_day(tmp_path):
+    path = tmp_path / "table.csv"
+    codes = [20240105, 20241399, 20240230, 20240303, 20240404]
+    path.write_text(column(codes))
+    assert read(path).frame["x"].to_list() == codes

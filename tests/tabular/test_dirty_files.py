@@ -43,7 +43,10 @@ ON_A_SHEET = {  # where a table may be: (sheets, what is said)
     "a wider one below": ({"s": [*TABLE, [], ["lab", "kit", "lot", "day"], ["n", 3, "q", "z"]]}, "table is in A7:D8"),
     "one beside it": ({"s": beside}, "another table is in E1:F2"),
     "a sheet of words first": ({"README": [["This holds data"], ["by me"]], "data": TABLE}, "'README' has no table"),
-    "a sheet of two columns of words first": ({"README": [["Author", "Bob"], ["Lab", "B3"]], "data": TABLE}, "'data' was"),
+    "a sheet of two columns of words first": (
+        {"README": [["Author", "Bob"], ["Lab", "B3"]], "data": TABLE},
+        "'data' was",
+    ),
     "an empty sheet first": ({"Sheet1": [], "data": TABLE}, "sheet 'data' was read"),
     "totals below": ({"s": [*TABLE, ["Total", 18.5, 12]]}, "of totals"),
 }
@@ -113,16 +116,25 @@ def test_records_in_records_and_cells_of_several_rows(tmp_path):
     path = tmp_path / "t"
     path.write_text('[{"x": 1, "d": {"e": "12 kg"}, "l": [1]}, {"x": null, "d": {"e": "3 kg"}, "z": "2024-01-05"}]')
     frame = read(path).frame
-    assert frame["d.e"].to_list() == [12.0, 3.0] and frame["x"].to_list() == [1, None] and str(frame["z"].dtype) == "Date"
+    assert (
+        frame["d.e"].to_list() == [12.0, 3.0] and frame["x"].to_list() == [1, None] and str(frame["z"].dtype) == "Date"
+    )
     head = "<tr><th rowspan=2>plot<th colspan=2>soil</tr><tr><th>pH<th>N</tr>"
     body = "<tr><td rowspan=2>a<td>5,1<td>3</tr><tr><td>5,2<td>4</tr><tr><td>b<td>5,3<td>5</tr>"
     path.write_text(f"<table>{head}{body}</table>")
     found = read(path).frame
-    assert found.columns == ["plot", "soil pH", "soil N"] and found.rows() == [("a", 5.1, 3), ("a", 5.2, 4), ("b", 5.3, 5)]
+    assert found.columns == ["plot", "soil pH", "soil N"] and found.rows() == [
+        ("a", 5.1, 3),
+        ("a", 5.2, 4),
+        ("b", 5.3, 5),
+    ]
 
 
 REFUSED = {  # what: (bytes, what is said)
-    "two tables in a zip": (zipped({"a.csv": CSV, "b.csv": CSV}), "2 tables .'a.csv', 'b.csv'.; unpack it and give one"),
+    "two tables in a zip": (
+        zipped({"a.csv": CSV, "b.csv": CSV}),
+        "2 tables .'a.csv', 'b.csv'.; unpack it and give one",
+    ),
     "no table in a zip": (zipped({"a.png": "x"}), "none of which is known to be a table"),
     "a damaged zip": (zipped({"a.csv": CSV})[:30], "zip archive that cannot be read"),
     "LibreOffice": (zipped({"content.xml": "<a/>"}), "save it as .xlsx or CSV"),

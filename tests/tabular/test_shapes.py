@@ -12,7 +12,9 @@ from mercer.tabular.shapes import hint
 LONG = pl.DataFrame([
     {"plot": f"p{i}", "parameter": name, "value": float(i * k)} for i in range(6) for k, name in enumerate(("pH", "N", "yield"))
 ])  # fmt: skip
-SIDE = pl.DataFrame({"measure": ["pH", "N", "yield", "soil"], **{f"plot {i}": [str(i), "2", "3", "clay"] for i in range(7)}})
+SIDE = pl.DataFrame(
+    {"measure": ["pH", "N", "yield", "soil"], **{f"plot {i}": [str(i), "2", "3", "clay"] for i in range(7)}}
+)
 
 
 def test_a_long_table_is_told():

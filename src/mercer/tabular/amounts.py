@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 from mercer.tabular.cells import count, listed
+from mercer.tabular.measures import measures_in, signed
 from mercer.tabular.units import as_numbers, between, digits, measured
 
-DASHES = ("-", "--", "–", "—", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
+DASHES = ("-", "--", "---", "----", "–", "—", "?", ".", "..", "...", "*")  # missing where the other cells are numbers; else they may be a category
 CODE = r"^0\d+$"  # 00123: a number would lose its zeros
 INTEGER = r"^[+-]?\d{1,15}$"
 SIGNS = {".": "point", ",": "comma"}
@@ -23,6 +24,9 @@ AROUND = (
     (r"^\(\s*(\D{0,3}\d[^()]*)\)$", "-${1}", "are negative, as in a ledger"),
     (r"^(.*?\d)\s*(?:±|\+/-)\s*[\d.,]+(?:[eE][+-]?\d+)?(.*)$", "${1}${2}", "are read without what follows ±"),
     (r"^(.*\d)\s*[×✕x·∙⋅*]\s*10(?:\^|\*\*)\s*\(?([+-]?\d+)\)?(.*)$", "${1}e${2}${3}", "are read as powers of ten"),
+    (r"^(\d[\d.,]*)\s*-$", "-${1}", "are negative"),
+    (r"^'([+-]?[\d.,]+)$", "${1}", None),
+    (r"^([+-]?\d[\d.,]*)\s*\(\s*[\d.,]+\s*%?\s*\)$", "${1}", "are read without what stands in brackets"),
     (r"^([+-]?)10\^\(?([+-]?\d+)\)?$", "${1}1e${2}", "are read as powers of ten"),
 )
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
@@ -50,7 +54,12 @@ def amounts_in(column, decimal, notes, styles, sure=True):
 def _amounts(column, decimal, notes, styles, sure):
     """The same with one decimal sign."""
     said = []
+    found = measures_in(column, notes)
+    if found is not None:
+        return found
     tidy = plainly(column, said)
+    plain = signed(tidy, said, styles)
+    tidy = tidy if plain is None else plain
     for rewrite in (None, one_mark, middles):
         cells, extra = tidy, [*said]
         if rewrite is not None:
@@ -81,7 +90,7 @@ def plainly(column, notes):
         column = pl.select(pl.when(raised).then(plain).otherwise(column).alias(column.name)).to_series()
     for form, rest, said in AROUND:
         found = column.str.contains(form).fill_null(False)
-        if not found.any() or (rest == "-${1}" and said and found.sum() == column.is_not_null().sum()):
+        if not found.any() or (form.startswith(r"^\(") and found.sum() == column.is_not_null().sum()):
             continue  # brackets around every number are no signs
         if said:
             first = column.filter(found)[0]
@@ -193,7 +202,9 @@ def middles(column, decimal, notes, sure=True):
     middle = (low + high) / 2
     if sure and not _sure(column, parts, middle, found, decimal):
         return None
-    text = pl.format("{}{}", middle.cast(pl.String).str.replace(".", decimal, literal=True), parts["unit"].fill_null(""))
+    text = pl.format(
+        "{}{}", middle.cast(pl.String).str.replace(".", decimal, literal=True), parts["unit"].fill_null("")
+    )
     first = column.filter(found)[0]
     notes.append(
         f"column {column.name!r}: {count(int(found.sum()), 'cell')} such as {first!r} read as the middle of a range."
@@ -204,7 +215,11 @@ def middles(column, decimal, notes, sure=True):
 
 def _sure(column, parts, middle, found, decimal):
     """Whether cells of two numbers with a dash between them are ranges, and no codes."""
-    if found.sum() < LEAST_RANGES and len(column.drop_nulls()) > LEAST_RANGES * 2 and parts["word"].null_count() == len(parts):
+    if (
+        found.sum() < LEAST_RANGES
+        and len(column.drop_nulls()) > LEAST_RANGES * 2
+        and parts["word"].null_count() == len(parts)
+    ):
         rest = column.filter(~found & column.is_not_null())
         if not is_number(rest, decimal).all():
             return False
@@ -212,7 +227,9 @@ def _sure(column, parts, middle, found, decimal):
     rest = rest.filter(is_number(rest, decimal).fill_null(False))
     if len(rest):
         plain = as_numbers(rest, decimal).abs()
-        return bool((middle.drop_nulls() <= BEYOND * plain.max()).all() and (middle.drop_nulls() >= plain.min() / BEYOND).all())
+        return bool(
+            (middle.drop_nulls() <= BEYOND * plain.max()).all() and (middle.drop_nulls() >= plain.min() / BEYOND).all()
+        )
     marked = parts.filter(found).select("low", "high")
     point = any(marked[name].str.contains(decimal, literal=True).any() for name in ("low", "high"))
     worded = parts["word"].null_count() < len(parts)
@@ -220,9 +237,14 @@ def _sure(column, parts, middle, found, decimal):
     return bool(point or worded or unit)
 
 
+PAIR = r"^[+-]?\d+(?:[.,]\d+)?\s*[/x×:]\s*\d+(?:[.,]\d+)?$"
+
+
 def doubt_in(column):
     """The `Doubt` of a column of text whose cells may be numbers, as they may be something else; None without one."""
     present = column.drop_nulls()
+    if len(present) and present.str.contains(PAIR).all():
+        return Doubt(f"two numbers in a cell, such as {present[0]!r}", "", False)
     if not len(present) or not present[0:50].str.contains(r"\d").all():
         return None
     if any(amounts_in(column, sign, [], {}) is not None for sign in SIGNS):

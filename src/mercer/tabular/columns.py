@@ -8,7 +8,7 @@ from mercer.exceptions import DataError
 from mercer.selection.kernels_search.objects import LOOKED_AT, text_kind
 from mercer.tabular.amounts import DASHES, SIGNS, amounts_in, converted, doubt_in, is_number, sign_of, without_dashes
 from mercer.tabular.cells import BadRows, count, listed
-from mercer.tabular.dates import ORDERS, dates_in, durations_in, not_dates
+from mercer.tabular.dates import ORDERS, dates_in, digits_as_dates, durations_in, not_dates
 from mercer.tabular.spelling import spelt, truths_in
 from mercer.tabular.units import numberlike, why_not
 
@@ -84,6 +84,8 @@ def as_floats(column, kind="number", origin=0.0, style=None):
         column = column.cast(pl.Float64)
     if is_text(column):
         column = _text_as(column.cast(pl.String), kind, style)
+    days = digits_as_dates(column, 0) if kind == "date" and column.dtype.is_integer() else None
+    column = column if days is None else days
     found = kind_of(column)
     if (found in ("date", "time") or kind in ("date", "time")) and found != kind and column.null_count() < len(column):
         raise DataError(f"column {column.name!r} holds {_PLURAL[found]}; the model was fitted on {_PLURAL[kind]}.")
@@ -171,6 +173,10 @@ def _plain(value):
     return str(int(value)) if value.is_integer() else repr(value)
 
 
+LIMIT_WORDS = ("<lod", "<loq", "< lod", "< loq", "bdl", "bld", "blq", "bql", "n.n.", "n.b.", "n.q.", "<ng", "<bg", "< ng",
+               "< bg", "ol", "ovld", "over", "overflow", "overrange", "sat", "trace", "tr.", "spuren", "below lod")  # fmt: skip
+
+
 def check_mixed(column, target=False):
     """Refuse a column of text that is mostly numbers, or that is numbers with another decimal sign."""
     import polars as pl
@@ -178,13 +184,19 @@ def check_mixed(column, target=False):
     name, column = column.name, column.cast(pl.String)
     doubt = doubt_in(column)
     if doubt is not None and (doubt.numbers or why_ignored(column) is not None):
+        if not doubt.reading:
+            raise DataError(
+                f"column {name!r} has {doubt.why}: make two columns of it, or say --categorical {name!r} for categories, or "
+                f"--ignore {name!r}."
+            )
         raise DataError(
             f"column {name!r} has {doubt.why}: --numeric {name!r} reads {doubt.reading}, --categorical {name!r} makes "
             f"categories of them, --ignore {name!r} leaves them out."
         )
     column = without_dashes(column, measured=True)
     good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
-    present, what = len(column) - column.null_count(), "numbers"
+    limits = column.str.to_lowercase().is_in(LIMIT_WORDS).fill_null(False)
+    present, what = len(column) - column.null_count() - limits.sum(), "numbers"
     few = column.filter(good).n_unique() <= FEW_NUMBERS  # they may be categories, unless every row has another one
     few = few and not present == column.drop_nulls().n_unique() > LEAST
     if not present or good.sum() < MOSTLY_SO * present or few:

@@ -26,7 +26,11 @@ MONTHS = (  # a month without a day: its first one
     ("my", r"^(\d{1,2})/(\d{4})$"),
     ("ym", r"^(\d{4})[-/](\d{1,2})$"),
 )
-QUARTERS = (("yq", r"^(\d{4})[ /-]?[QT]([1-4])$"), ("qy", r"^[QT]([1-4])[ /-]?(\d{4})$"), ("qy", r"^([1-4])[QT] ?(\d{4}|\d{2})$"))
+QUARTERS = (
+    ("yq", r"^(\d{4})[ /-]?[QT]([1-4])$"),
+    ("qy", r"^[QT]([1-4])[ /-]?(\d{4})$"),
+    ("qy", r"^([1-4])[QT] ?(\d{4}|\d{2})$"),
+)
 WEEKS = (("yw", r"^(\d{4})[ /-]?(?:W|KW|CW)[ -]?(\d{1,2})$"), ("wy", r"^(?:W|KW|CW)[ .-]?(\d{1,2})[ /-](\d{4})$"))
 SERIAL = r"^[1-8]\d{4}(?:\.\d+)?$"  # days of a spreadsheet, from 1927 to 2146
 SERIAL_YEARS = 30  # that such a day may lie before or after the other dates of its column
@@ -67,8 +71,6 @@ def dates_in(column, notes, styles):
     ``styles`` is {column: `DAY_FIRST` or `MONTH_FIRST`}: what it says of a column holds, and what is found out is put
     there. A table alone does not tell 05/04 from 04/05.
     """
-    import polars as pl
-
     present = column.drop_nulls()
     if not len(present):
         return None
@@ -166,10 +168,16 @@ def _clocked(column, form, order):
     text = pl.format("{}-{}-{}", year, month, day)
     made = text.str.strptime(pl.Date, "%Y-%m-%d", strict=False).cast(pl.Datetime("us"))
     if "hour" in parts.columns:
-        hour = pl.col("hour") % 12 + 12 * (pl.col("half").str.to_lowercase() == "p") if "half" in parts.columns else None
+        hour = (
+            pl.col("hour") % 12 + 12 * (pl.col("half").str.to_lowercase() == "p") if "half" in parts.columns else None
+        )
         hour = pl.when(pl.col("half").is_not_null()).then(hour).otherwise(pl.col("hour")).fill_null(0)
-        micro = 1e6 * (3600 * hour + 60 * pl.col("minute").fill_null(0) + pl.col("second").cast(pl.Float64).fill_null(0.0))
-        made = pl.when((hour < 25) & (pl.col("minute").fill_null(0) < 60)).then(made + micro.cast(pl.Int64).cast(pl.Duration("us")))
+        micro = 1e6 * (
+            3600 * hour + 60 * pl.col("minute").fill_null(0) + pl.col("second").cast(pl.Float64).fill_null(0.0)
+        )
+        made = pl.when((hour < 25) & (pl.col("minute").fill_null(0) < 60)).then(
+            made + micro.cast(pl.Int64).cast(pl.Duration("us"))
+        )
     return parts.select(made.alias(column.name)).to_series()
 
 
@@ -246,16 +254,33 @@ def _any_of(column, style):
     return pl.select(pl.coalesce([*_each(column, style), *times])).to_series()
 
 
+DAY_NAME = re.compile(r"(?i).*(date|datum|day|tag|fecha|data|giorno|jour).*")
+DAYS_OF_DIGITS = 19000101, 21001231
+
+
+def digits_as_dates(column, least=5):
+    """A column of whole numbers such as 20240105 as dates; None where one is none, or they are too few to be sure."""
+    import polars as pl
+
+    if not column.dtype.is_integer() or not column.null_count() < len(column):
+        return None
+    low, high = DAYS_OF_DIGITS
+    if column.min() < low or column.max() > high or (column.n_unique() < least and not DAY_NAME.fullmatch(column.name)):
+        return None
+    found = column.cast(pl.String).str.strptime(pl.Date, "%Y%m%d", strict=False)
+    return _whole(column, found)
+
+
 # ------------------------------------------------------------------------------------------------ durations
 PART = r"\d+(?:[.,]\d+)?"
 UNITS = (  # (letters, hours) in the order in which they are written
     (r"(?:d|days?|tage?|jours?|días?)", 24.0),
     (r"(?:h|hrs?|hours?|std\.?|stunden?|heures?|horas?)", 1.0),
-    (r"(?:min\.?|mins|minutes?|minuten|minutos|m|')", 1 / 60),
-    (r"(?:s|secs?|seconds?|sek\.?|sekunden?|secondes?|segundos|'')", 1 / 3600),
+    (r"(?:min\.?|mins|minutes?|minuten|minutos|m)", 1 / 60),
+    (r"(?:s|secs?|seconds?|sek\.?|sekunden?|secondes?|segundos)", 1 / 3600),
 )
 SPOKEN = "(?i)^(?:PT?)?" + "".join(rf"(?:({PART}) *{letters}(?:,| and| und)? *T?)?" for letters, _ in UNITS) + "$"
-HOUR_AND = rf"(?i)^(\d+) *h *(\d{{1,2}})$"  # 1h30
+HOUR_AND = r"(?i)^(\d+) *h *(\d{1,2})$"  # 1h30
 RUNNING = r"^(\d+):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?$"
 
 

@@ -9,7 +9,21 @@ from html.parser import HTMLParser
 from mercer.exceptions import DataError
 from mercer.tabular.cells import listed
 
-TABLES = (".csv", ".tsv", ".txt", ".tab", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xlsm", ".gz")
+TABLES = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".tab",
+    ".dat",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".parquet",
+    ".pq",
+    ".xlsx",
+    ".xlsm",
+    ".gz",
+)
 LEAST = 2  # rows of a table on a page
 OFFICE = {  # what another archive is, by a name in it: (name, what it is, what to do)
     "content.xml": "a sheet of LibreOffice or OpenOffice; save it as .xlsx or CSV",
@@ -34,18 +48,24 @@ def unpacked(data, name, notes):
     tables = [
         one
         for one in inside
-        if one.filename.lower().endswith(TABLES) and not one.filename.startswith("__MACOSX/") and "/." not in f"/{one.filename}"
+        if one.filename.lower().endswith(TABLES)
+        and not one.filename.startswith("__MACOSX/")
+        and "/." not in f"/{one.filename}"
     ]
     plain = [one for one in tables if not one.filename.rpartition("/")[2].lower().startswith(("readme", "license"))]
     tables = plain or tables
     if len(tables) != 1:
         there = listed([one.filename for one in tables] or every, 5)
         what = "tables" if tables else "files, none of which is known to be a table"
-        raise DataError(f"{name} is a zip archive of {len(tables) or len(every)} {what} ({there}); unpack it and give one.")
+        raise DataError(
+            f"{name} is a zip archive of {len(tables) or len(every)} {what} ({there}); unpack it and give one."
+        )
     try:
         found = archive.read(tables[0])
     except (RuntimeError, NotImplementedError, zipfile.BadZipFile, OSError) as error:  # a password, a method
-        raise DataError(f"{name}: {tables[0].filename} in it cannot be unpacked ({error}); unpack it and give the file.") from None
+        raise DataError(
+            f"{name}: {tables[0].filename} in it cannot be unpacked ({error}); unpack it and give the file."
+        ) from None
     notes.append(f"{name}: {tables[0].filename!r} in the archive was read.")
     return found, tables[0].filename.rpartition("/")[2]
 
@@ -77,7 +97,9 @@ def frame_of_json(data, name, notes):
         else:
             found = [found]
     if not _records(found):
-        raise DataError(f"{name} is JSON, and no list of records; a table is [{{'x': 1, 'y': 2}}, …], or a record in each line.")
+        raise DataError(
+            f"{name} is JSON, and no list of records; a table is [{{'x': 1, 'y': 2}}, …], or a record in each line."
+        )
     rows = [_flat(row) for row in found]
     names = list(dict.fromkeys(key for row in rows for key in row))
     return pl.DataFrame({key: _column([row.get(key) for row in rows]) for key in names})

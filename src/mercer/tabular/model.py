@@ -21,8 +21,8 @@ from mercer.tabular.kernels import automatic, listen, on_columns, prepared
 from mercer.tabular.objects import check_readable, read_as_is
 from mercer.tabular.reads import GRAPH, STRING
 from mercer.tabular.recipe import Recipe
-from mercer.tabular.shapes import hint
 from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.shapes import hint
 from mercer.tabular.spelling import matched
 from mercer.uncertainty import split
 

@@ -74,7 +74,11 @@ def no_molecules(texts, sure=False):
     try:
         kernel = AtomEnvironments(0)
         kernel.validate(["C"])
-        return [] if _reads(kernel, present) else [i for i, text in enumerate(texts) if text and not _reads(kernel, [text])]
+        return (
+            []
+            if _reads(kernel, present)
+            else [i for i, text in enumerate(texts) if text and not _reads(kernel, [text])]
+        )
     except ImportError:
         return None
 

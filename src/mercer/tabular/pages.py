@@ -11,7 +11,7 @@ import platform
 
 from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
-from mercer.tabular import dialect
+from mercer.tabular import dialect, headers
 from mercer.tabular.cells import listed
 from mercer.tabular.merged import filled_down
 from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, ZIP, text_table
@@ -75,7 +75,7 @@ class Pages:
         first = next(row for _, row in dialect.rows_of(text, self.separator))
         self._named = [f"column_{i}" for i in range(1, len(first) + 1)]
         if self.header:
-            self._named = dialect.header_of(first, name, self.notes)
+            self._named = headers.header_of(first, name, self.notes)
         if self.decimal is None:
             self.decimal = decimal_of(frame, self.separator, self.notes)
 
@@ -247,7 +247,7 @@ def _ends_of(tail, names, separator, name):
     body = dialect.without_footnotes(body, separator, len(names), name, said)
     rows = [row for _, row in dialect.rows_of(body.decode("utf-8"), separator) if len(row) == len(names)]
     if rows:
-        dialect.repaired(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)
+        headers.repaired(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)
     return said
 
 

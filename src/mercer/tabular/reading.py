@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mercer.exceptions import DataError
-from mercer.tabular import dialect
+from mercer.tabular import dialect, headers
 from mercer.tabular.cells import count, listed, meant
 from mercer.tabular.formats import frame_of_json, html_as_csv, is_html, is_json, unpacked
 from mercer.tabular.merged import filled_down
-from mercer.tabular.sheets import sheet_as_csv
 from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.sheets import sheet_as_csv
 from mercer.tabular.types import decimal_of, typed
 
 PARQUET, GZIP, ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
@@ -255,30 +255,30 @@ def text_table(data, name, header, separator, skip, notes, about_columns=None):
     separator = separator or named or dialect.separator_of(sample)
     dialect.check_separator(separator)
     top = list(islice(dialect.rows_of(sample, separator), dialect.LINES))
-    data = dialect.without_titles(data, top, name, skip, notes)
+    data = headers.without_titles(data, top, name, skip, notes)
     if not data.strip():
         raise DataError(f"{name} has no line after the {skip} that are skipped.")
     sample = dialect.sample_of(data)
-    rows = [row for _, row in islice(dialect.rows_of(sample, separator), dialect.LOOKED)]
-    first, two = rows[0], dialect.header_of_two(rows, notes) if header else None
+    rows = [row for _, row in islice(dialect.rows_of(sample, separator), headers.LOOKED)]
+    first, two = rows[0], headers.header_of_two(rows, notes) if header else None
     data = dialect.without_footnotes(data, separator, len(first), name, notes)
     if two is not None:
-        names = dialect.header_of(two, name, about_columns)
+        names = headers.header_of(two[0], name, about_columns)
     elif header:
-        names = dialect.header_of(first, name, about_columns)
+        names = headers.header_of(first, name, about_columns)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
     frame = _cells(data, name, header, separator, names)
-    frame = frame[1:] if two is not None else frame
+    frame = frame[two[1] :] if two is not None else frame
     if not frame.height:
         raise DataError(f"{name} has a header ({listed(names, 4)}) and no rows.")
     if frame[names[-1]].null_count():  # rows that are too short end in missing values
         found = dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
-    frame = dialect.without_blank_columns(frame, about_columns)
+    frame = headers.without_blank_columns(frame, about_columns)
     notes += about_columns
-    return dialect.repaired(frame, notes), separator
+    return headers.repaired(frame, notes), separator
 
 
 def _cells(data, name, header, separator, names):

@@ -56,7 +56,9 @@ def found_in(frame, notes, keep=()):
         sure, doubtful = sentinels_in(column)
         for value, cells in sure:
             found.setdefault(column.name, []).append([value, cells])
-            said = f"column {column.name!r}: {count(cells, 'cell')} of {value:g}, far from the others, read as missing; "
+            said = (
+                f"column {column.name!r}: {count(cells, 'cell')} of {value:g}, far from the others, read as missing; "
+            )
             notes.append(Caution(f"{said}--numeric {column.name!r} keeps them as numbers."))
         for value, cells in doubtful:
             notes.append(

@@ -8,7 +8,9 @@ from mercer.tabular.columns import is_text
 FEW_KEYS, REPEATED = 2, 0.6  # least names of measures; share of all pairs that are there in a long table
 KEY = re.compile(r"(?i)(variable|parameter|measure|metric|key|name|attribute|item|indicator|analyte|sensor|channel|field|"
                  r"property|merkmal|messgr(ö|oe)(ß|ss)e|größe|mesure|par[aá]met\w*|kennwert|code|element|test|question)s?(_?name|_?id)?")  # fmt: skip
-VALUE = re.compile(r"(?i)(value|wert|messwert|valeur|valor|valore|result|reading|measurement|obs_?value|amount|answer)s?")
+VALUE = re.compile(
+    r"(?i)(value|wert|messwert|valeur|valor|valore|result|reading|measurement|obs_?value|amount|answer)s?"
+)
 
 
 def long_in(frame):

@@ -81,7 +81,9 @@ def _merged(sheet):
 
 def _say_merged(sheet, table, name, notes):
     """Note merged cells below the names of a table, whose rows all have what the first has."""
-    inside = [top for left, top, _, bottom in _merged(sheet) if bottom > top > table.top + LEAST - 1 and left > table.left]
+    inside = [
+        top for left, top, _, bottom in _merged(sheet) if bottom > top > table.top + LEAST - 1 and left > table.left
+    ]
     if inside:
         notes.append(f"{name}: {count(len(inside), 'merged cell')}: each of its rows has its text.")
 
@@ -175,7 +177,9 @@ def _say_rest(grid, table, others, name, notes):
     if others:
         these = ", ".join(map(str, others))
         what = "another table is" if len(others) == 1 else f"{len(others)} other tables are"
-        notes.append(f"{name}: the table in {table} was read; {what} in {these}: move it to a sheet of its own to read it.")
+        notes.append(
+            f"{name}: the table in {table} was read; {what} in {these}: move it to a sheet of its own to read it."
+        )
         return
     outside = [
         cell

@@ -12,6 +12,11 @@ WORDS = (
 )
 TOTAL = re.compile(rf"{WORDS}\s*:?", re.IGNORECASE)
 NAMED = rf"(?i)^(?:{WORDS}\b.*|.*\b{WORDS}\s*:?)$"  # Total north, north total: where the numbers say so, too
+BESIDE = re.compile(  # below or above a mean, and no rows either
+    r"(std\.?|st\.?)? ?(dev\.?|deviation|abw\.?|abweichung)|std\.? ?dev\.?|standard ?(deviation|abweichung|error|fehler)|s\.?d\.?|"
+    r"s\.?e\.?m?\.?|r?sd|cv|rsd|median|min(imum|\.)?|max(imum|\.)?|count|anzahl|n",
+    re.IGNORECASE,
+)
 LABELS = 3  # columns in which a label is looked for
 CLOSE = 1e-3  # relative difference of a sum that was rounded
 MOST = 0.5  # share of the rows that may be totals
@@ -20,16 +25,21 @@ MOSTLY = 0.8  # share of cells that are numbers, of a column that is summed
 
 def without_totals(frame, notes):
     """The frame without empty rows and rows of totals at its end, and without rows of totals between others."""
-    end, said, empty = frame.height, [], 0
-    while end > 2:
-        row = [(cell or "").strip() for cell in frame.row(end - 1)]
+    end, at, said, beside, empty = frame.height, frame.height, [], [], 0
+    while at > 2:
+        row = [(cell or "").strip() for cell in frame.row(at - 1)]
         place = next((i for i, cell in enumerate(row) if cell), None)
         if place is not None:
-            if not TOTAL.fullmatch(row[place]) or row[place] in frame[frame.columns[place]][: end - 3].to_list():
+            label, others = row[place], frame[frame.columns[place]][: at - 3].to_list()
+            if TOTAL.fullmatch(label) and label not in others:
+                said, beside, end = [*said, *beside, label], [], at - 1
+            elif BESIDE.fullmatch(re.sub(r" ?[\[(]%[\])]", "", label)) and label not in others:
+                beside.append(label)  # if there is a mean, too
+            else:
                 break
-            said.append(row[place])
-        empty += place is None
-        end -= 1
+        elif not beside:
+            empty, end = empty + 1, at - 1
+        at -= 1
     if said:
         which = "the last row is" if len(said) == 1 else f"the last {len(said)} rows are"
         notes.append(f"{which} of totals ({listed(said)}) and left out; give it another label to keep it.")
@@ -52,7 +62,11 @@ def _without_subtotals(frame, notes):
     for row in rows:
         lone = TOTAL.fullmatch(label[row]) is not None and (label == label[row]).sum() == 1
         above = [i for i in range(row) if i not in found]
-        if (lone and row > 1) or _adds_up(numbers, row, [i for i in above if i >= start]) or _adds_up(numbers, row, above):
+        if (
+            (lone and row > 1)
+            or _adds_up(numbers, row, [i for i in above if i >= start])
+            or _adds_up(numbers, row, above)
+        ):
             found.append(row)
             start = row + 1
     if not found:
@@ -78,7 +92,8 @@ def _numbers(frame, rows):
     good = [
         name
         for name in frame.columns
-        if cast[name].filter(others).is_not_null().sum() >= MOSTLY * max(frame[name].filter(others).is_not_null().sum(), 1)
+        if cast[name].filter(others).is_not_null().sum()
+        >= MOSTLY * max(frame[name].filter(others).is_not_null().sum(), 1)
         and frame[name].str.contains(r"\d").any()
     ]
     return cast.select(good).cast(pl.Float64).to_numpy().astype(float) if good else np.empty((frame.height, 0))

@@ -2,7 +2,7 @@
 
 from mercer.tabular.amounts import CODE, COMMAS, POINTS, SIGNS, amounts_in, is_number, numbers_in, plainly
 from mercer.tabular.cells import count, listed
-from mercer.tabular.dates import dates_in, durations_in
+from mercer.tabular.dates import dates_in, digits_as_dates, durations_in
 from mercer.tabular.spelling import one_spelling, truths_in
 from mercer.tabular.units import ABOUT, FRONT, UNIT
 
@@ -32,10 +32,12 @@ def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
     frame = frame.with_columns(_without_missing(cs.string() - cs.by_name(kept), (*MISSING, *missing)),
                                _without_missing(cs.by_name(kept), ("", *missing)))  # fmt: skip
     names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings, *sorts}]
-    plain = _plain_numbers(frame.select(names)) if decimal == "." else {}
+    plain = _plain_numbers(frame.select(names), notes) if decimal == "." else {}
     others = [_typed_column(frame[name], decimal, notes, styles) for name in names if name not in plain]
     frame = frame.with_columns([*plain.values(), *others])
-    frame = _one_spelling(frame, {*names, *(name for name in text if isinstance(styles.get(name), dict))}, notes, styles)
+    frame = _one_spelling(
+        frame, {*names, *(name for name in text if isinstance(styles.get(name), dict))}, notes, styles
+    )
     if not missing:
         return frame
     notes += _not_there(before, frame, missing, decimal)
@@ -68,7 +70,9 @@ def _say_short(frame, notes):
     short = pl.all().str.strip_chars().str.to_lowercase().is_in(SHORT)
     for name, many in frame.select(short.sum()).to_dicts()[0].items():
         if many:
-            cells = frame[name].filter(frame.select(pl.col(name).str.strip_chars().str.to_lowercase().is_in(SHORT))[name])
+            cells = frame[name].filter(
+                frame.select(pl.col(name).str.strip_chars().str.to_lowercase().is_in(SHORT))[name]
+            )
             notes.append(f"column {name!r}: {count(many, 'cell')} {listed(cells.unique().sort(), 3)} read as missing.")
 
 
@@ -112,7 +116,7 @@ def _without_missing(columns, missing):
     return pl.when(cell.str.to_lowercase().is_in(words)).then(None).otherwise(cell).name.keep()
 
 
-def _plain_numbers(frame):
+def _plain_numbers(frame, notes):
     """{name: column} of the columns that are numbers without any decoration; all at once, for tables of many."""
     import polars as pl
 
@@ -126,6 +130,10 @@ def _plain_numbers(frame):
     for i, name in enumerate(frame.columns):
         if lost[i] == missing[i] < frame.height and not codes[i]:
             found[name] = whole[name] if cut[i] == missing[i] else floats[name]
+            days = digits_as_dates(found[name])
+            if days is not None:
+                found[name] = days
+                notes.append(f"column {name!r}: numbers such as {frame[name].drop_nulls()[0]} read as dates.")
     return found
 
 

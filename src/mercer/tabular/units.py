@@ -19,6 +19,19 @@ SIZES = {  # {what is measured: {unit: its size}}
     "pressure": {"Pa": 1.0, "hPa": 1e2, "mbar": 1e2, "kPa": 1e3, "bar": 1e5, "MPa": 1e6},
     "euro": {"€": 1.0, "EUR": 1.0, "ct": 0.01, "Tsd €": 1e3, "T€": 1e3, "k€": 1e3, "Mio €": 1e6, "Mio€": 1e6, "M€": 1e6, "Mrd €": 1e9},
     "dollar": {"$": 1.0, "USD": 1.0, "k$": 1e3, "K$": 1e3, "M$": 1e6, "B$": 1e9, "bn$": 1e9},
+    "voltage": {"µV": 1e-6, "mV": 1e-3, "V": 1.0, "kV": 1e3},
+    "current": {"nA": 1e-9, "µA": 1e-6, "mA": 1e-3, "A": 1.0},
+    "resistance": {"mΩ": 1e-3, "Ω": 1.0, "kΩ": 1e3, "MΩ": 1e6},
+    "power": {"mW": 1e-3, "W": 1.0, "kW": 1e3, "MW": 1e6},
+    "energy": {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9, "cal": 4.184, "kcal": 4184.0},
+    "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9, "rpm": 1 / 60},
+    "amount": {"nmol": 1e-9, "µmol": 1e-6, "mmol": 1e-3, "mol": 1.0},
+    "molarity": {"nM": 1e-9, "µM": 1e-6, "uM": 1e-6, "mM": 1e-3, "M": 1.0, "µmol/l": 1e-6, "mmol/l": 1e-3, "mol/l": 1.0},
+    "concentration": {"ng/ml": 1e-6, "ng/l": 1e-9, "µg/l": 1e-6, "µg/ml": 1e-3, "mg/dl": 1e-2, "mg/l": 1e-3, "mg/ml": 1.0,
+                      "g/l": 1.0},
+    "area": {"mm2": 1e-6, "mm²": 1e-6, "cm2": 1e-4, "cm²": 1e-4, "m2": 1.0, "m²": 1.0, "ha": 1e4, "km2": 1e6, "km²": 1e6},
+    "memory": {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+    "velocity": {"m/s": 1.0, "km/h": 1 / 3.6, "mph": 0.44704},
     "share": {"share": 1.0, "%": 1e-2, "‰": 1e-3},
     "count": {"count": 1.0, "k": 1e3, "K": 1e3, "Tsd": 1e3, "M": 1e6, "Mio": 1e6, "mn": 1e6, "million": 1e6, "B": 1e9,
               "bn": 1e9, "Mrd": 1e9, "billion": 1e9},
@@ -62,12 +75,27 @@ def split(column, decimal):
         rf"(?P<space>\s*)(?P<unit>{UNIT})?[*†‡]*$"
     )
     found = column.str.extract_groups(pattern).struct.unnest()
-    unit = found["unit"].str.strip_chars().str.replace("μ", "µ", literal=True).str.replace(r"^(m|c|d|µ)?L$", "${1}l").str.replace(r"^(Mio|Mrd|Tsd)\.", "${1}")
-    found = found.with_columns(unit.alias("unit"))
+    unit = (
+        found["unit"]
+        .str.strip_chars()
+        .str.replace("μ", "µ", literal=True)
+        .str.replace(r"^(m|c|d|µ)?L$", "${1}l")
+        .str.replace(r"^(Mio|Mrd|Tsd)\.", "${1}")
+    )
+    found = found.with_columns(_without_letters(unit).alias("unit"))
     scaled = pl.col("unit").is_in([*SIZES["count"]]) & pl.col("front").is_not_null()  # $5k is 5 k$
     return found.with_columns(
         pl.when(scaled).then(pl.col("unit") + pl.col("front")).otherwise(pl.col("unit").fill_null(pl.col("front")))
     )
+
+
+def _without_letters(unit):
+    """The units, or nothing in their place where they are letters that tell groups apart: 12.5 a, 13.1 ab, 11.9 b."""
+    import polars as pl
+
+    letters = unit.drop_nulls().unique()
+    groups = len(letters) > 1 and letters.str.contains(r"^[a-h]{1,4}$").all() and letters.is_in(["a", "b"]).any()
+    return pl.Series(unit.name, [None] * len(unit), dtype=pl.String) if groups else unit
 
 
 def why_not(column, decimal):
@@ -102,7 +130,7 @@ def _sizes(units):
 
 
 def _plain_kind(values, units):
-    """"share" or "count" where % or k stand in some cells and plain numbers mean one or a whole; else None."""
+    """ "share" or "count" where % or k stand in some cells and plain numbers mean one or a whole; else None."""
     known, bare = units.drop_nulls().unique().to_list(), units.is_null() & values.is_not_null()
     if all(unit in SIZES["count"] for unit in known):
         plain = values.filter(bare).abs()
@@ -140,13 +168,18 @@ def measured(column, decimal, notes, styles):
     found = parts["unit"].drop_nulls().value_counts(sort=True, name="n")
     name, units = column.name, found["unit"].to_list()
     wanted = styles.get(name)
-    wanted = wanted if wanted and wanted not in ORDERS else _plain_kind(values, parts["unit"]) or next(iter(units), None)
+    wanted = (
+        wanted if wanted and wanted not in ORDERS else _plain_kind(values, parts["unit"]) or next(iter(units), None)
+    )
     if units:
         styles[name] = wanted
     without = len(present) - found["n"].sum()
     if units and wanted not in PLAIN:
         also = f"; {count(without, 'cell')} without a unit read alike" if without else ""
         notes.append(f"column {name!r}: the unit {units[0]!r} was taken out of its numbers{also}.")
+    elif not units and parts["about"].null_count() == len(column):
+        first = present.filter(parts.filter(column.is_not_null())["number"] != present)
+        notes.append(f"column {name!r}: marks were taken out of its numbers ({first[0]!r}).")
     others = [unit for unit in units if unit != wanted]
     if others:
         sizes = _sizes([*units, wanted])
