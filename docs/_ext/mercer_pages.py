@@ -130,7 +130,7 @@ def skipped(app, what, name, obj, skip, options):
 
 
 def gallery_links(app, docname, source):
-    """Links of a page to the file of an example lead to its page in the gallery, with its picture where it asks for it."""
+    """Links of a page to the file of an example lead to its page in the gallery, with its picture if asked for."""
     text = re.sub(
         r"<!-- picture -->\[([^\]]*)\]\(\.\./examples/(plot_\w+)\.py\)",
         r"[![\1](auto_examples/images/sphx_glr_\2_001.png)](auto_examples/\2.rst)",

@@ -10,7 +10,8 @@ from mercer.tabular import TableModel
 from mercer.tabular.shapes import hint
 
 LONG = pl.DataFrame([
-    {"plot": f"p{i}", "parameter": name, "value": float(i * k)} for i in range(6) for k, name in enumerate(("pH", "N", "yield"))
+    {"plot": f"p{i}", "parameter": name, "value": float(i * k)}
+    for i in range(6) for k, name in enumerate(("pH", "N", "yield"))
 ])  # fmt: skip
 SIDE = pl.DataFrame(
     {"measure": ["pH", "N", "yield", "soil"], **{f"plot {i}": [str(i), "2", "3", "clay"] for i in range(7)}}
@@ -32,7 +33,7 @@ def test_a_table_on_its_side_is_told():
 @pytest.mark.parametrize("frame", [
     pl.DataFrame({"name": ["a", "b", "c", "d"], "value": [1, 2, 3, 4]}),  # each name once
     pl.DataFrame({"test": ["a", "b"] * 3, "x": [1.0, 2, 3, 4, 5, 6], "y": [2, 3, 4, 5, 6, 7]}),  # a category
-    pl.DataFrame({"sensor": ["a", "b"] * 3, "t": [1.0, 2, 3, 4, 5, 6], "value": [2, 3, 4, 5, 6, 7]}),  # no time has both
+    pl.DataFrame({"sensor": ["a", "b"] * 3, "t": [1.0, 2, 3, 4, 5, 6], "value": [2, 3, 4, 5, 6, 7]}),  # at other times
     pl.DataFrame({"plot": ["a", "b", "c"], **{f"x{i}": [1.0, 2.0, 3.0] for i in range(9)}}),  # more columns than rows
 ])  # fmt: skip
 def test_a_usual_table_is_not(frame):

@@ -35,7 +35,7 @@ def read_input(settings, session, source, missing=(), **columns):
     options |= {"skip_lines": settings.skip_lines, "sheet": settings.sheet}
     roles = {name: tuple(getattr(settings, name, None) or ()) for name in ("numeric", "ignore", "categorical")}
     options |= {"numeric": roles["numeric"], "fill_down": tuple(settings.fill_down or ())}
-    options |= {"target": getattr(settings, "target", None), "settled": sum(roles.values(), ())}
+    options |= {"target": vars(settings).get("target"), "settled": sum(roles.values(), ())}
     found = read(source, header=not settings.no_header, **options | columns)
     quiet = {not_there(word) for word in more}
     for note in found.notes:

@@ -69,7 +69,7 @@ def batches_of(settings, least, missing=()):
     if not several and is_text(settings.data) and lines_about(settings.data) < least:
         return None
     options = written_as(settings) | {"missing": (*(settings.missing or ()), *missing)}
-    options["target"] = getattr(settings, "target", None)
+    options["target"] = vars(settings).get("target")
     pages = Pages(settings.data, header=not settings.no_header, **options)
     return pages if several or pages.about() >= least else None
 

@@ -122,7 +122,8 @@ def pair_charts(s):
     note = "Where the field is empty there are no rows." if z["hidden"] > 0 else None
     return [chart(
         "pair", f"{z['x']['name']} and {z['y']['name']} together",
-        f"The prediction ({s['effects']['what']}), averaged over {rows_of(over, 'rows')}, while these two change; the stronger the "
+        f"The prediction ({s['effects']['what']}), averaged over {rows_of(over, 'rows')}, while these two change; the "
+        "stronger the "
         "colour, the higher. Without interaction every row of cells has the same shape.",
         x, y, [cells(z["x"]["values"], z["y"]["values"], z["z"], limits, s["effects"]["what"], "high")],
         f"Between {show(z['low'])} and {show(z['high'])}. {_strength(best)}", note,

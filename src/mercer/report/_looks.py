@@ -148,16 +148,6 @@ def as_good_as_simple(s):
     yield f"{s['scores']['metric']} is {this['score']:.3f}{error}, that of the {name} {best['score']:.3f}."
 
 
-@check("M209")
-def never_predicted(s):
-    """Classes that no row was taken for."""
-    found = s["fit"].get("never")
-    if found:
-        rows, one = sum(one["rows"] for one in found), len(found) == 1
-        named = f"{'Class' if one else 'Classes'} {listed([one['name'] for one in found], 3)} {'is' if one else 'are'}"
-        yield f"{named} never predicted, though {rows} of the rows left out are of {'it' if one else 'them'}."
-
-
 def _best_simple(others):
     """(name, scores) of the best simple model beside a constant; (None, None) where there is none."""
     known = {name: one for name, one in others.items() if name not in ("mean", "commonest class")}

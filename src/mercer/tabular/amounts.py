@@ -6,7 +6,19 @@ from mercer.tabular.cells import count, listed
 from mercer.tabular.measures import measures_in, signed
 from mercer.tabular.units import as_numbers, between, digits, measured
 
-DASHES = ("-", "--", "---", "----", "–", "—", "?", ".", "..", "...", "*")  # missing where the other cells are numbers; else they may be a category
+DASHES = (
+    "-",
+    "--",
+    "---",
+    "----",
+    "–",
+    "—",
+    "?",
+    ".",
+    "..",
+    "...",
+    "*",
+)  # missing where the other cells are numbers; else they may be a category
 CODE = r"^0\d+$"  # 00123: a number would lose its zeros
 INTEGER = r"^[+-]?\d{1,15}$"
 SIGNS = {".": "point", ",": "comma"}
@@ -104,7 +116,7 @@ def plainly(column, notes):
 
 # ------------------------------------------------------------------------------------------ two decimal marks
 def one_mark(column, decimal, notes, sure=True):
-    """The cells of a column with both decimal marks, or with the other one, in that of the table; None if there are none.
+    """The cells of a column with both decimal marks, or with the other one, in that of the table; else None.
 
     12.54 and 17,95 leave no doubt; 1,234 among them is read as what is as large as the others.
     """
@@ -136,8 +148,8 @@ def one_mark(column, decimal, notes, sure=True):
             return None
         signs = signs.fill_null(decided)
         notes.append(
-            f"column {column.name!r}: numbers have a decimal point in some cells ({core.filter(definite['.'])[0]}) and a "
-            f"decimal comma in others ({core.filter(definite[','])[0]}); each is read by its own."
+            f"column {column.name!r}: numbers have a decimal point in some cells ({core.filter(definite['.'])[0]}) and "
+            f"a decimal comma in others ({core.filter(definite[','])[0]}); each is read by its own."
         )
     else:
         signs = pl.select(pl.lit(other).repeat_by(1).explode()).to_series().new_from_index(0, len(column))
@@ -186,7 +198,11 @@ def middles(column, decimal, notes, sure=True):
     import polars as pl
 
     number = digits(decimal)
-    form = rf"^(?:({number})\s*(?:-|–|—|−|\.\.\.?|…)\s*({number})|([+-]?{number})\s*({WORDS})\s+([+-]?{number}))(\s*\D{{0,15}})$"
+    dashed, worded = (
+        rf"({number})\s*(?:-|–|—|−|\.\.\.?|…)\s*({number})",
+        rf"([+-]?{number})\s*({WORDS})\s+([+-]?{number})",
+    )
+    form = rf"^(?:{dashed}|{worded})(\s*\D{{0,15}})$"
     if not column.str.contains(form).any():
         return None
     parts = column.str.extract_groups(form).struct.unnest()

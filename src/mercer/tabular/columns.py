@@ -173,8 +173,10 @@ def _plain(value):
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-LIMIT_WORDS = ("<lod", "<loq", "< lod", "< loq", "bdl", "bld", "blq", "bql", "n.n.", "n.b.", "n.q.", "<ng", "<bg", "< ng",
-               "< bg", "ol", "ovld", "over", "overflow", "overrange", "sat", "trace", "tr.", "spuren", "below lod")  # fmt: skip
+LIMIT_WORDS = (  # of a column of numbers that were too small or too large for the instrument
+    "<lod|<loq|< lod|< loq|bdl|bld|blq|bql|n.n.|n.b.|n.q.|<ng|<bg|< ng|< bg|ol|ovld|over|overflow|overrange|sat|trace|"
+    "tr.|spuren|below lod"
+).split("|")
 
 
 def check_mixed(column, target=False):
@@ -186,8 +188,8 @@ def check_mixed(column, target=False):
     if doubt is not None and (doubt.numbers or why_ignored(column) is not None):
         if not doubt.reading:
             raise DataError(
-                f"column {name!r} has {doubt.why}: make two columns of it, or say --categorical {name!r} for categories, or "
-                f"--ignore {name!r}."
+                f"column {name!r} has {doubt.why}: make two columns of it, or say --categorical {name!r} for "
+                f"categories, or --ignore {name!r}."
             )
         raise DataError(
             f"column {name!r} has {doubt.why}: --numeric {name!r} reads {doubt.reading}, --categorical {name!r} makes "
@@ -276,8 +278,8 @@ def as_frame(X):
     X = np.asarray(X)
     if X.ndim != 2:
         raise DataError(
-            f"a table is a data frame, a dict of columns, a list of dicts or an array of rows and columns, not an array of "
-            f"{count(X.ndim, 'axis').replace('axiss', 'axes')}; one row is [{{'column': value}}]."
+            "a table is a data frame, a dict of columns, a list of dicts or an array of rows and columns, not an array "
+            f"of {count(X.ndim, 'axis').replace('axiss', 'axes')}; one row is [{{'column': value}}]."
         )
     return pl.DataFrame({f"x{j + 1}": X[:, j] for j in range(X.shape[1])})
 

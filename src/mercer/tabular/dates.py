@@ -14,8 +14,9 @@ SLASHES = rf"^(\d{{1,2}})[/-](\d{{1,2}})[/-](\d{{4}}|\d{{2}}){CLOCK}$"
 DOTS = rf"^(\d{{1,2}})\. ?(\d{{1,2}})\. ?(\d{{4}}|\d{{2}}){CLOCK}$"
 ISO = rf"^(\d{{4}})[-/](\d{{1,2}})[-/](\d{{1,2}}){CLOCK}$"
 ZONE = r"(Z|[+-]\d{2}:?\d{2})"
+OF = "(?:de |of )?"
 NAMED = (  # (order of the parts, pattern): a month by its name
-    ("dmy", rf"^(\d{{1,2}})(?:\.|er|st|nd|rd|th|º)?[ -]*(?:de |of )?({MONTH})\.?,?[ -]*(?:de |of )?(\d{{4}}|\d{{2}}){CLOCK}$"),
+    ("dmy", rf"^(\d{{1,2}})(?:\.|er|st|nd|rd|th|º)?[ -]*{OF}({MONTH})\.?,?[ -]*{OF}(\d{{4}}|\d{{2}}){CLOCK}$"),
     ("mdy", rf"^({MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}}){CLOCK}$"),
     ("ymd", rf"^(\d{{4}})[ -]({MONTH})\.?[ -](\d{{1,2}}){CLOCK}$"),
 )  # fmt: skip
@@ -145,7 +146,7 @@ def _each(column, style):
 
 
 def _clocked(column, form, order):
-    """Dates by a pattern whose first groups are the parts of ``order``; those behind are hours, minutes, seconds, am."""
+    """Dates by a pattern whose first groups are the parts of ``order``; behind are hours, minutes, seconds, am."""
     import polars as pl
 
     cells = column.str.extract_groups(form)
@@ -203,8 +204,8 @@ def _with_serials(column, found, notes):
     if not made.is_between(dated.min() - room, dated.max() + room).fill_null(True).all():
         return []
     notes.append(
-        f"column {column.name!r}: {count(int(rest.sum()), 'cell')} such as {column.filter(rest)[0]} read as dates, which "
-        "a spreadsheet keeps as days after 30 December 1899."
+        f"column {column.name!r}: {count(int(rest.sum()), 'cell')} such as {column.filter(rest)[0]} read as dates, "
+        "which a spreadsheet keeps as days after 30 December 1899."
     )
     return [*found, made]
 
@@ -285,7 +286,7 @@ RUNNING = r"^(\d+):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?$"
 
 
 def durations_in(column, notes):
-    """The column as times of a clock or durations, or None: 9:05 beside 09:05:30, 25:41:00, 11h 41min, 1h30, PT1H30M."""
+    """The column as times of a clock or durations, or None: 9:05 and 09:05:30, 25:41:00, 11h 41min, 1h30, PT1H30M."""
     import polars as pl
 
     present = column.drop_nulls()

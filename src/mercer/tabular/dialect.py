@@ -23,7 +23,8 @@ def filled(row):
 
 
 NOTE = re.compile(
-    r"(\*+|†|©|\(?[\d¹²³]\)|(data )?sources?\b|notes?\b|remarks?\b|quellen?\b|anmerkung(en)?\b|hinweise?\b|bemerkung(en)?\b|"
+    r"(\*+|†|©|\(?[\d¹²³]\)|(data )?sources?\b|notes?\b|remarks?\b|quellen?\b|anmerkung(en)?\b|hinweise?\b|"
+    r"bemerkung(en)?\b|"
     r"fuente\b|fonte\b|nota\b|stand\b|legende?\b|exported\b|generated\b|created\b|printed\b|erstellt\b|end of\b).*",
     re.IGNORECASE | re.DOTALL,
 )

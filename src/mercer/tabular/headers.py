@@ -159,7 +159,6 @@ def unlike_names(names, notes):
     return found
 
 
-
 def without_blank_columns(frame, notes):
     """A frame of strings without the columns that have neither a name nor cells."""
     blank = [name for name in frame.columns if re.fullmatch(r"unnamed_\d+", name)]

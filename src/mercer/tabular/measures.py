@@ -30,7 +30,7 @@ def measures_in(column, notes):
     for form, read, what in forms:
         if present.str.contains(form).all():
             if present.str.contains(r"\d\D+\d").any():  # else one unit behind a number
-                notes.append(f"column {column.name!r}: cells such as {present[0]!r} read as {what}, with their parts as decimals.")
+                notes.append(f"column {column.name!r}: cells such as {present[0]!r} read as {what} with decimals.")
                 return read(column.str.extract_groups(form).struct.unnest()).alias(column.name)
             return None
     broken = present.str.contains(FRACTION)
@@ -41,7 +41,10 @@ def measures_in(column, notes):
         whole, above, below = (_float(name) for name in ("whole", "above", "below"))
         plain = column.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         made = parts.select(_sign() * (whole.fill_null(0.0) + above / below)).to_series()
-        notes.append(f"column {column.name!r}: {count(int(broken.sum()), 'fraction')} such as {present.filter(broken)[0]!r} read as numbers.")
+        notes.append(
+            f"column {column.name!r}: {count(int(broken.sum()), 'fraction')} such as {present.filter(broken)[0]!r} read "
+            "as numbers."
+        )
         return made.fill_null(plain).alias(column.name)
     return None
 
@@ -89,7 +92,10 @@ def signed(column, notes, styles):
         if not (minus.any() and not minus.filter(column.is_not_null()).all()) and styles.get(column.name) != word:
             continue
         styles[column.name] = word
-        notes.append(f"column {column.name!r}: {count(int(minus.sum()), 'cell')} such as {present[0]!r}: {word.split('/')[1]} is a minus.")
+        notes.append(
+            f"column {column.name!r}: {count(int(minus.sum()), 'cell')} such as {column.filter(minus)[0]!r}: "
+            f"{word.split('/')[1]} is a minus."
+        )
         plain = column.str.replace(form, "${1}").str.strip_chars()
         return pl.select(pl.when(minus).then(pl.lit("-") + plain).otherwise(plain).alias(column.name)).to_series()
     return None

@@ -25,10 +25,10 @@ def filled_down(frame, notes, names=(), target=None, settled=None):
             found.append(column.name)
         elif uneven is not None and settled is not None and column.name not in settled:
             raise DataError(
-                f"column {column.name!r} has a text in {count(len(column) - column.null_count(), 'row')} and nothing in "
+                f"column {column.name!r} has a text in {count(column.count(), 'row')} and nothing in "
                 f"{count(column.null_count(), 'row')} below them. If these are merged cells, say --fill-down "
-                f"{column.name!r}: a row has the text above it; if nothing means nothing, --categorical {column.name!r} or "
-                f"--ignore {column.name!r}."
+                f"{column.name!r}: a row has the text above it; if nothing means nothing, --categorical "
+                f"{column.name!r} or --ignore {column.name!r}."
             )
     found = [name for name in found if frame[name].dtype == pl.String and 0 < frame[name].null_count() < frame.height]
     for name in found:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-NAMES = (  # of January to December, each in English, German, French, Spanish, Italian, Portuguese, Dutch; and short ones
+NAMES = (  # of each month in English, German, French, Spanish, Italian, Portuguese and Dutch; and short ones
     "january januar jänner janvier enero gennaio janeiro januari jan janv ene gen",
     "february februar feber février febrero febbraio fevereiro februari feb fév févr fev",
     "march märz mars marzo março maart mar mär mrz mrt",
@@ -18,11 +18,12 @@ NAMES = (  # of January to December, each in English, German, French, Spanish, I
     "december dezember décembre diciembre dicembre dezembro dec dez déc dic",
 )
 DAYS = (
-    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun montag dienstag "
-    "mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so lundi mardi mercredi jeudi vendredi samedi "
-    "dimanche lun mar mer jeu ven sam dim lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì "
-    "giovedì venerdì sabato domenica maandag dinsdag woensdag donderdag vrijdag zaterdag zondag segunda-feira terça-feira "
-    "quarta-feira quinta-feira sexta-feira ma wo vr za zo"
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun "
+    "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mar mer jeu ven sam dim "
+    "lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato domenica "
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag segunda-feira terça-feira quarta-feira "
+    "quinta-feira sexta-feira ma wo vr za zo"
 )
 
 

@@ -1,4 +1,4 @@
-"""Tables from files: CSV of any usual dialect, Parquet, Excel, JSON, HTML, gzipped or in a zip; `-` is standard input."""
+"""Tables from files: CSV of any usual dialect, Parquet, Excel, JSON, HTML, gzipped or in a zip; `-` is the input."""
 
 import gzip
 import hashlib
@@ -65,7 +65,7 @@ class Reading(NamedTuple):
 
 
 def read_table(source, **options):
-    r"""Return a CSV, Parquet, Excel or JSON file as a polars data frame; the format is told by the content, not the name.
+    r"""Return a CSV, Parquet, Excel or JSON file as a polars data frame; the content tells the format, not the name.
 
     Separator, decimal comma, thousands separators and encoding are found out, unless given; so are lines above the
     header, units in cells, rows of totals and dates in several forms. Cells that are empty, NA, N/A, NaN, null or None

@@ -62,8 +62,8 @@ def found_in(frame, notes, keep=()):
             notes.append(Caution(f"{said}--numeric {column.name!r} keeps them as numbers."))
         for value, cells in doubtful:
             notes.append(
-                f"column {column.name!r}: {count(cells, 'cell')} of {value:g} kept as a number, though it may stand for a "
-                f"missing value; --missing={value:g} makes it missing."
+                f"column {column.name!r}: {count(cells, 'cell')} of {value:g} kept as a number, though it may stand "
+                f"for a missing value; --missing={value:g} makes it missing."
             )
     return found
 

@@ -6,8 +6,10 @@ from mercer.tabular.cells import count, listed
 from mercer.tabular.columns import is_text
 
 FEW_KEYS, REPEATED = 2, 0.6  # least names of measures; share of all pairs that are there in a long table
-KEY = re.compile(r"(?i)(variable|parameter|measure|metric|key|name|attribute|item|indicator|analyte|sensor|channel|field|"
-                 r"property|merkmal|messgr(ö|oe)(ß|ss)e|größe|mesure|par[aá]met\w*|kennwert|code|element|test|question)s?(_?name|_?id)?")  # fmt: skip
+KEY = re.compile(
+    r"(?i)(variable|parameter|measure|metric|key|name|attribute|item|indicator|analyte|sensor|channel|field|property|merkmal|"
+    r"messgr(ö|oe)(ß|ss)e|größe|mesure|par[aá]met\w*|kennwert|code|element|test|question)s?(_?name|_?id)?"
+)
 VALUE = re.compile(
     r"(?i)(value|wert|messwert|valeur|valor|valore|result|reading|measurement|obs_?value|amount|answer)s?"
 )
@@ -39,8 +41,8 @@ def hint(frame, target=None):
         key, value = found
         keys = listed(frame[key].drop_nulls().unique(maintain_order=True), 4)
         return (
-            f"the table is long: column {key!r} has the names of what is in {value!r} ({keys}). Make a column of each first "
-            f"(a pivot table; in pandas .pivot(columns={key!r}, values={value!r}); in polars .pivot({key!r}, "
+            f"the table is long: column {key!r} has the names of what is in {value!r} ({keys}). Make a column of each "
+            f"first (a pivot table; in pandas .pivot(columns={key!r}, values={value!r}); in polars .pivot({key!r}, "
             f"values={value!r}))."
         )
     first = frame.columns[0] if frame.width else None

@@ -14,7 +14,7 @@ HEADER = 12  # rows from the top in which cells that are merged to the right are
 LEAST = 2  # rows and columns of a table
 
 
-class Block(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle of cells, its first row and column, and those behind its last."""
 
     top: int
@@ -120,7 +120,7 @@ def blocks(grid):
     found = []
     for top, bottom in runs:
         for left, right in _columns(grid[top:bottom]):
-            block = _trimmed(grid, Block(top, left, bottom, right))
+            block = _trimmed(grid, Rectangle(top, left, bottom, right))
             before = next((one for one in reversed(found) if one.left <= block.left and block.right <= one.right), None)
             if before is not None and _continues(grid, before, block):
                 found[found.index(before)] = before._replace(bottom=block.bottom)
@@ -189,8 +189,8 @@ def _say_rest(grid, table, others, name, notes):
     ]
     if outside:
         notes.append(
-            f"{name}: the table in {table} was read; {count(len(outside), 'cell')} around it ({brief(outside[0])!r}) left "
-            "out."
+            f"{name}: the table in {table} was read; {count(len(outside), 'cell')} around it ({brief(outside[0])!r}) "
+            "left out."
         )
 
 

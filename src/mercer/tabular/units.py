@@ -17,7 +17,8 @@ SIZES = {  # {what is measured: {unit: its size}}
     "volume": {"µl": 1e-6, "ml": 1e-3, "cl": 1e-2, "dl": 0.1, "l": 1.0},
     "time": {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hr": 3600.0, "hrs": 3600.0},
     "pressure": {"Pa": 1.0, "hPa": 1e2, "mbar": 1e2, "kPa": 1e3, "bar": 1e5, "MPa": 1e6},
-    "euro": {"€": 1.0, "EUR": 1.0, "ct": 0.01, "Tsd €": 1e3, "T€": 1e3, "k€": 1e3, "Mio €": 1e6, "Mio€": 1e6, "M€": 1e6, "Mrd €": 1e9},
+    "euro": {"€": 1.0, "EUR": 1.0, "ct": 0.01, "Tsd €": 1e3, "T€": 1e3, "k€": 1e3, "Mio €": 1e6,
+             "Mio€": 1e6, "M€": 1e6, "Mrd €": 1e9},
     "dollar": {"$": 1.0, "USD": 1.0, "k$": 1e3, "K$": 1e3, "M$": 1e6, "B$": 1e9, "bn$": 1e9},
     "voltage": {"µV": 1e-6, "mV": 1e-3, "V": 1.0, "kV": 1e3},
     "current": {"nA": 1e-9, "µA": 1e-6, "mA": 1e-3, "A": 1.0},
@@ -26,10 +27,12 @@ SIZES = {  # {what is measured: {unit: its size}}
     "energy": {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9, "cal": 4.184, "kcal": 4184.0},
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9, "rpm": 1 / 60},
     "amount": {"nmol": 1e-9, "µmol": 1e-6, "mmol": 1e-3, "mol": 1.0},
-    "molarity": {"nM": 1e-9, "µM": 1e-6, "uM": 1e-6, "mM": 1e-3, "M": 1.0, "µmol/l": 1e-6, "mmol/l": 1e-3, "mol/l": 1.0},
-    "concentration": {"ng/ml": 1e-6, "ng/l": 1e-9, "µg/l": 1e-6, "µg/ml": 1e-3, "mg/dl": 1e-2, "mg/l": 1e-3, "mg/ml": 1.0,
-                      "g/l": 1.0},
-    "area": {"mm2": 1e-6, "mm²": 1e-6, "cm2": 1e-4, "cm²": 1e-4, "m2": 1.0, "m²": 1.0, "ha": 1e4, "km2": 1e6, "km²": 1e6},
+    "molarity": {"nM": 1e-9, "µM": 1e-6, "uM": 1e-6, "mM": 1e-3, "M": 1.0, "µmol/l": 1e-6, "mmol/l": 1e-3,
+                 "mol/l": 1.0},
+    "concentration": {"ng/ml": 1e-6, "ng/l": 1e-9, "µg/l": 1e-6, "µg/ml": 1e-3, "mg/dl": 1e-2, "mg/l": 1e-3,
+                      "mg/ml": 1.0, "g/l": 1.0},
+    "area": {"mm2": 1e-6, "mm²": 1e-6, "cm2": 1e-4, "cm²": 1e-4, "m2": 1.0, "m²": 1.0, "ha": 1e4, "km2": 1e6,
+             "km²": 1e6},
     "memory": {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
     "velocity": {"m/s": 1.0, "km/h": 1 / 3.6, "mph": 0.44704},
     "share": {"share": 1.0, "%": 1e-2, "‰": 1e-3},
@@ -130,7 +133,7 @@ def _sizes(units):
 
 
 def _plain_kind(values, units):
-    """ "share" or "count" where % or k stand in some cells and plain numbers mean one or a whole; else None."""
+    """The kind "share" or "count" where % or k stand in some cells and plain numbers mean one or a whole; else None."""
     known, bare = units.drop_nulls().unique().to_list(), units.is_null() & values.is_not_null()
     if all(unit in SIZES["count"] for unit in known):
         plain = values.filter(bare).abs()
