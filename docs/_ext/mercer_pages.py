@@ -129,9 +129,21 @@ def skipped(app, what, name, obj, skip, options):
     return True if re.fullmatch(r"set_\w+_request|[gs]et_params|get_metadata_routing|set_callbacks", name) else None
 
 
+def gallery_links(app, docname, source):
+    """Links of a page to the file of an example lead to its page in the gallery, with its picture if asked for."""
+    text = re.sub(
+        r"<!-- picture -->\[([^\]]*)\]\(\.\./examples/(plot_\w+)\.py\)",
+        r"[![\1](auto_examples/images/sphx_glr_\2_001.png)](auto_examples/\2.rst)",
+        source[0],
+    )
+    text = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](auto_examples/\1.rst)", text)
+    source[0] = text.replace("](../examples/)", "](auto_examples/index.rst)")
+
+
 def setup(app):
     """Register with Sphinx."""
     app.connect("builder-inited", single_panels, priority=900)  # after the gallery is made
+    app.connect("source-read", gallery_links)
     app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", plain_text)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

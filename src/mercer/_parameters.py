@@ -7,6 +7,8 @@ from functools import cache
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer._other_names import unknown_parameter
+
 
 class Parametrised:
     """A class whose ``__init__`` stores each argument under its name, so that a subclass writes its signature only.
@@ -35,6 +37,9 @@ def _storing(init):
 
     @functools.wraps(init)
     def __init__(self, *args, **kwargs):
+        unknown = [name for name in kwargs if name not in defaults]
+        if unknown:
+            raise TypeError(unknown_parameter(type(self), unknown, list(defaults), kwargs))
         vars(self).update({**defaults, **dict(zip(defaults, args, strict=False)), **kwargs})
         init(self, *args, **kwargs)  # Python itself refuses arguments that do not fit
 

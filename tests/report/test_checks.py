@@ -59,6 +59,7 @@ CASES = [
     ("M202", ("scores", "models"), models(0.5, 0.0, 0.52), models(0.5, 0.0, 0.505)),
     ("M208", ("scores", "models"), models(0.5, 0.0, 0.505), models(0.5, 0.0, 0.49)),
     ("M208", ("scores", "models"), models(0.5, 0.0, 0.5), models(0.5, 0.0, 0.52)),
+    ("M209", ("fit", "never"), [{"name": "rare", "rows": 3}], []),
     ("M203", ("fit", "tests", "trend"),
      {"name": "x", "share": 0.3, "p": 1e-6}, {"name": "x", "share": 0.05, "p": 1e-6}),
     ("M204", ("fit", "tests", "spread"), spread(2.0, 1e-4), spread(2.0, 0.01)),

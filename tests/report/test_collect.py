@@ -129,6 +129,9 @@ def test_every_model_for_labels(table, loss):
     label = np.where(y > 0, "up", "down")
     found = collect(KernelMachine(Gaussian(0.7), loss=loss, lam=0.1).fit(X, label), X, label)
     assert np.sum(found["fit"]["confusion"]) == 60
+    table = np.array(found["fit"]["confusion"])
+    missed = [i for i in range(len(table)) if table[i].any() and not table[:, i].any()]
+    assert [one["rows"] for one in found["fit"]["never"]] == table[missed].sum(axis=1).tolist()
     assert 0.5 < found["fit"]["roc"]["area"] <= 1
     assert ("missing" in found["uncertainty"]) == (loss == "hinge")
     assert render(found)

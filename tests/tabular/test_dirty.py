@@ -2,13 +2,16 @@
 
 import io
 
+import numpy as np
 import polars as pl
 import pytest
 
 from dirty import DAYS, READ, REFUSED, column
-from mercer import KernelRidge
-from mercer.exceptions import DataError
-from mercer.tabular import Recipe, TableModel, read
+from mercer import GaussianProcessClassifier, KernelRidge
+from mercer.exceptions import DataError, DataWarning
+from mercer.kernels import AtomEnvironments, TanimotoOf
+from mercer.tabular import Recipe, TableModel, objects, read
+from mercer.tabular.sentinels import found_in
 
 
 @pytest.mark.parametrize("what", READ)
@@ -36,6 +39,20 @@ KEPT = {  # what is no number with a unit, and stays text
     "streets": ["Main 12", "Main 14", "Side 3"],
     "ages": ["< 18", "> 65", "< 18"],
     "zip codes": ["01234", "04321", "09999"],
+    "codes of two numbers": ["10-12", "14-11", "9-30", "12-12"],
+    "telephones": ["555-1234", "555-9876", "812-3456"],
+    "articles": ["A-10", "B-12", "C-14"],
+    "bands of ages": ["18-25", "26-35", "18-25"],
+    "months": ["Jan", "Feb", "Mar"],
+    "genes": ["AA", "Aa", "aa"],
+    "elements": ["Co", "CO", "co"],
+    "rings": ["c1ccccc1", "C1CCCCC1", "CCO"],
+    "letters": ["S", "N", "F"],
+    "answers": ["yes", "no", "yes"],
+    "results": ["2:1", "0:0", "2:1", "2:1"],
+    "sizes of screws": ["M8", "M10", "M8"],
+    "versions": ["1.2.3", "1.10.0", "2.0.1"],
+    "addresses": ["192.168.0.1", "10.0.0.12", "8.8.8.8"],
 }
 
 
@@ -44,6 +61,101 @@ def test_text_with_digits_stays_text(what, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(column(KEPT[what]))
     assert read(path).frame["x"].to_list() == KEPT[what]
+
+
+def test_what_is_asked_is_answered_by_an_option(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(column([f"{i}-{i + 2}" for i in range(10, 40)]))
+    frame = read(path).frame.select("x")
+    with pytest.raises(DataError, match="--numeric 'x'"):
+        Recipe().fit(frame)
+    assert Recipe(numeric=["x"]).fit(frame).transform(frame[:2]).shape == (2, 1)
+    path.write_text(column(["1.54", "17,95", "1300.5", "1,234"] * 9))
+    frame = read(path).frame.select("x")
+    with pytest.raises(DataError, match="--numeric 'x' reads '1,234' as 1234"):
+        Recipe().fit(frame)
+    column_read = Recipe(numeric=["x"]).fit(frame).columns_[0]
+    assert (column_read["low"], column_read["high"]) == (1.54, 1300.5) and column_read["centre"] > 600
+
+
+def test_a_table_is_read_on_the_scale_of_the_fit(tmp_path):
+    path = tmp_path / "table.csv"
+    for fit, new, value in ((["12%", "0.15"], ["30%"], 0.3), (["1k", "2M"], ["3M"], 3e6)):
+        path.write_text(column(fit))
+        written = read(path).written
+        path.write_text(column(new))
+        assert read(path, written=written).frame["x"].to_list() == [value]
+
+
+NATURAL = {  # numbers that are no words for nothing, though they look like some
+    "the least of a range": np.round(np.linspace(-999, 400, 50)),
+    "a balance": [-99.0, *np.linspace(-90, 300, 40)],
+    "prices": [*np.linspace(5, 1200, 60), 999.0, 999.0, 999.0],
+    "years": [*range(1990, 2024), 1999, 1999],
+    "codes": [99, 999, 9999, 99999],
+}
+
+
+@pytest.mark.parametrize("what", NATURAL)
+def test_numbers_like_others_are_no_words_for_nothing(what):
+    assert found_in(pl.DataFrame({"x": np.asarray(NATURAL[what], dtype=float)}), []) == {}
+
+
+def test_a_number_for_nothing_changes_no_prediction(tmp_path):
+    rng = np.random.default_rng(0)
+    x, z = rng.uniform(5, 31, 60).round(2), rng.normal(size=60).round(3)
+    rows = [[f"{a}", f"{b}", f"{np.sin(a / 4) + b:.4f}"] for a, b in zip(x, z, strict=True)]
+    path, models = tmp_path / "table.csv", []
+    for word in ("", "-999"):
+        lines = [",".join([word if i % 8 == 0 else row[0], *row[1:]]) for i, row in enumerate(rows)]
+        path.write_text("\n".join(["x,z,y", *lines]))
+        found = read(path)
+        models.append(TableModel(KernelRidge(), target="y").fit(found.frame, sentinels=found.sentinels))
+    clean, dirty = models
+    assert dirty.sentinels_ == {"x": [[-999.0, 8]]} == dirty.recipe_.sentinels and not clean.sentinels_
+    new, same = (pl.DataFrame({"x": [a, 7.0], "z": [0.1, 0.2]}) for a in (None, -999.0))
+    np.testing.assert_allclose(dirty.predict(same), clean.predict(new), rtol=1e-6)
+    frame = found.frame.with_columns(pl.col("x").fill_null(-999.0))  # the same from Python
+    again = TableModel(KernelRidge(), target="y").fit(frame)
+    assert again.sentinels_ == dirty.sentinels_
+    np.testing.assert_allclose(again.predict(same), clean.predict(new), rtol=1e-6)
+    kept = TableModel(KernelRidge(), Recipe(numeric=["x"]), target="y").fit(frame)
+    assert not kept.sentinels_ and kept.recipe_.columns_[0]["low"] == -999
+
+
+def test_a_category_in_another_spelling_is_the_one_of_the_fit():
+    frame = pl.DataFrame({"soil": ["sand", "loam", "clay"] * 4, "y": [1.0, 2.0, 4.0] * 4})
+    model = TableModel(KernelRidge(), target="y").fit(frame)
+    new = pl.DataFrame({"soil": ["Sand", "CLAY "]})
+    with pytest.warns(DataWarning, match="'Sand' as 'sand'"):
+        found = model.predict(new)
+    np.testing.assert_array_equal(found, model.predict(pl.DataFrame({"soil": ["sand", "clay"]})))
+    with pytest.warns(DataWarning, match="Did you mean 'sand'"):
+        model.predict(pl.DataFrame({"soil": ["snad"]}))
+
+
+def test_labels_in_several_spellings_are_one_class():
+    frame = pl.DataFrame({"x": np.arange(12.0), "y": ["Ja", "ja", "Nein", "nein "] * 3})
+    model = TableModel(GaussianProcessClassifier(), target="y").fit(frame)
+    assert len(model.classes_) == 2
+    rows, y = model.targets(pl.DataFrame({"x": [1.0, 2.0], "y": ["JA", "NEIN"]}))
+    assert set(y) <= set(model.classes_) and len(rows) == 2
+
+
+def test_texts_in_a_few_rows_are_filled_down_or_asked_about(tmp_path):
+    path = tmp_path / "table.csv"
+    sizes = {"north": 2, "south": 12, "west": 3}
+    path.write_text(
+        "site,x\n" + "".join(f"{name if not i else ''},{i}\n" for name in sizes for i in range(sizes[name]))
+    )
+    with pytest.raises(DataError, match="--fill-down 'site'"):
+        read(path, settled=())
+    assert read(path).frame["site"].null_count() == 14  # from Python nothing is asked
+    found = read(path, fill_down=["site"])
+    assert found.filled == ("site",) and found.frame["site"].value_counts().height == 3
+    assert read(path, settled=["site"]).filled == read(path, target="site").filled == ()
+    path.write_text("remark,x\n" + "".join(f"{'wet' if i == 3 else 'late' if i == 7 else ''},{i}\n" for i in range(12)))
+    assert read(path, settled=()).frame["remark"].null_count() == 10
 
 
 def test_lines_to_skip_may_be_given(tmp_path):
@@ -105,3 +217,33 @@ def test_another_table_is_read_in_the_units_of_the_fit(tmp_path):
     second.write_text(column(["5 €", "25 €"]))
     with pytest.raises(DataError, match="column 'x' is in '€', and the model was fitted on 'kg'"):
         read(second, written=model.written)
+
+
+def test_a_cell_that_is_no_molecule_is_missing():
+    pytest.importorskip("rdkit")
+    ends = ["CCO", "CCN", "c1ccccc1", "CC(=O)O", "CCCl", "C1CCCCC1", "CC(C)O", "OCCO"]
+    smiles = ["C" * i + end for i in range(1, 6) for end in ends]
+    broken = [*smiles[:3], "unknown", *smiles[4:7], "C1CC(", *smiles[8:]]
+    y = np.array([len(one) for one in smiles], dtype=float)
+    assert objects.found_in(pl.DataFrame({"smiles": broken})) == {"smiles": "string"}
+    kernel = TanimotoOf(AtomEnvironments(2)).on("smiles")
+    blank = [None if one in ("unknown", "C1CC(") else one for one in broken]
+    dirty, clean = (
+        TableModel(KernelRidge(kernel, lam=0.1), target="y").fit(pl.DataFrame({"smiles": cells, "y": y}))
+        for cells in (broken, blank)
+    )
+    assert any("rows 4, 8" in note for note in dirty.notes_)
+    new = pl.DataFrame({"smiles": ["CCCO", "CCCCN"]})
+    np.testing.assert_allclose(dirty.predict(new), clean.predict(new))
+    with pytest.warns(DataWarning, match="'xx[(]' is no molecule"):
+        found = dirty.predict(pl.DataFrame({"smiles": ["CCCO", "xx("]}))
+    np.testing.assert_allclose(found[:1], clean.predict(new[:1]))
+    with pytest.raises(DataError, match="rows 31, 32"):
+        objects.found_in(pl.DataFrame({"smiles": [*smiles[:30], *(f"C1CC({i}" for i in range(9))]}))
+
+
+def test_numbers_of_eight_digits_are_numbers_where_one_is_no_day(tmp_path):
+    path = tmp_path / "table.csv"
+    codes = [20240105, 20241399, 20240230, 20240303, 20240404]
+    path.write_text(column(codes))
+    assert read(path).frame["x"].to_list() == codes

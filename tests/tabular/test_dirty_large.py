@@ -11,7 +11,7 @@ from mercer.tabular import Recipe, pages, read
 from mercer.tabular.large import survey
 from mercer.tabular.pages import Pages
 
-ENDS = ("totals", "empty rows", "footnote")  # what stands at the end of a table
+ENDS = ("total", "empty rows", "footnote", "closing note")  # what stands at the end of a table
 
 
 def padded(what, content, rows=6100):
@@ -35,7 +35,12 @@ def test_a_table_of_many_rows_is_read_as_a_small_one(what, tmp_path):
     assert found.digest() == whole.sha256
 
 
-FEW = ("nothing but titles", "a word among few numbers")  # which many rows make another table of
+FEW = (
+    "nothing but titles",
+    "a word among few numbers",
+    "ranges or codes",
+    "two numbers in a cell",
+)  # which many rows make another table of
 
 
 @pytest.mark.parametrize("what", [what for what in REFUSED if what not in FEW])

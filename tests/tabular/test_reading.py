@@ -184,13 +184,15 @@ def test_numbers_that_were_read_a_thousand_times_too_large(table):
     assert read_table(table('x,y\n"0,123",1\n'))["x"].to_list() == [0.123]
     assert read_table(table('x,y\n"1.234,567",1\n'))["x"].to_list() == [1234.567]
     found = read_table(table("x;y\n" + "0.126;0.951\n" * 3 + "0,5;0.1\n"))["x"]
-    assert found.to_list() == ["0.126"] * 3 + ["0,5"]  # text, which a recipe refuses
+    assert found.to_list() == [0.126] * 3 + [0.5]  # each by its own sign
 
 
-def test_a_column_with_another_decimal_sign_than_the_table_is_said(table):
+def test_a_column_with_another_decimal_sign_than_the_table_is_read_and_said(table):
     found = read(table("x;y\n1.5e-3;1,5\n2.5e-3;2,5\n1e-3;3,5\n"))
-    assert found.frame["x"].dtype == pl.String
-    assert any("'x' stays text: its numbers have a decimal point, the table a decimal comma" in n for n in found.notes)
+    assert found.frame.to_dict(as_series=False) == {"x": [1.5e-3, 2.5e-3, 1e-3], "y": [1.5, 2.5, 3.5]}
+    assert any("'x': its numbers have a decimal point" in n for n in found.notes)
+    doubtful = read(table("x;y\n1.500;1,5\n2.500;2,5\n1.000;3,5\n"))  # thousands, in a table with commas
+    assert doubtful.frame["x"].to_list() == [1500, 2500, 1000]
 
 
 # --------------------------------------------------------------------------------------------- missing words

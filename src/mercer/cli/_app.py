@@ -85,6 +85,8 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "numeric": ("--numeric", list, "NAME", "Column of numbers, also if it looks like a row number; may be the target, "
                 "of two values, and repeated."),
     "missing": ("--missing", list, "WORD", "Another word for a missing value. May be repeated."),
+    "fill_down": ("--fill-down", list, "NAME", "Column of merged cells: an empty cell is what stands above it. May be "
+                  "repeated."),
     "no_header": ("--no-header", bool, None, "The first line is data; columns are column_1, column_2, …"),
     "skip_lines": ("--skip-lines", whole(0), "N", "Lines above the header; else they are found out."),
     "sheet": ("--sheet", str, "NAME", "Sheet of an Excel file; else the first one."),
@@ -100,7 +102,8 @@ OPTIONS = {  # name: (flags, kind, metavar, help); kind bool is a switch, list m
     "debug": ("--debug", bool, None, "Show where an error comes from."),
 }  # fmt: skip
 NEEDED = object()  # an option without a default
-READING = {"missing": None, "no_header": False, "skip_lines": None, "sheet": None, "separator": None, "decimal": None}
+READING = {"missing": None, "fill_down": None, "no_header": False, "skip_lines": None, "sheet": None, "separator": None,
+           "decimal": None}  # fmt: skip
 ROLES = {"ignore": None, "categorical": None, "numeric": None}
 TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)

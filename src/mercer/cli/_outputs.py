@@ -162,6 +162,7 @@ def _save(fitted, settings, result, findings, file):
 
     note = {"command": settings.command, "result": plain(result), "findings": findings.to_dict()}
     note["missing"] = [str(word) for word in settings.missing or ()]  # what they meant in the fit they mean later
+    note["fill_down"] = [str(name) for name in settings.fill_down or ()]
     with tempfile.TemporaryDirectory(dir=Path(settings.output).parent, prefix=".mercer-") as folder:
         path = Path(folder, "model.mercer")
         files.save(fitted, path, note=note)

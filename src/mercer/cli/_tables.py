@@ -15,6 +15,7 @@ from mercer.tabular import Recipe, read
 from mercer.tabular.cells import count, listed, meant
 from mercer.tabular.dialect import check_separator
 from mercer.tabular.reading import no_file
+from mercer.tabular.shapes import hint
 from mercer.tabular.types import not_there
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs what begins like this
@@ -32,7 +33,10 @@ def read_input(settings, session, source, missing=(), **columns):
     more = [word for word in missing if word not in given]
     options = how | {"missing": (*given, *more)}
     options |= {"skip_lines": settings.skip_lines, "sheet": settings.sheet}
-    found = read(source, header=not settings.no_header, **columns, **options)
+    roles = {name: tuple(getattr(settings, name, None) or ()) for name in ("numeric", "ignore", "categorical")}
+    options |= {"numeric": roles["numeric"], "fill_down": tuple(settings.fill_down or ())}
+    options |= {"target": vars(settings).get("target"), "settled": sum(roles.values(), ())}
+    found = read(source, header=not settings.no_header, **options | columns)
     quiet = {not_there(word) for word in more}
     for note in found.notes:
         if note not in quiet:
@@ -56,8 +60,9 @@ def written_as(settings):
 def check_target(frame, target, option="--target"):
     """Refuse a name that is no column."""
     if target not in frame.columns:
-        end = meant(target, frame.columns)
-        raise Usage(f"{option}: there is no column {target!r}{end} There are {listed(frame.columns)}")
+        end, shape = meant(target, frame.columns), hint(frame, target)
+        raise Usage(f"{option}: there is no column {target!r}{end} There are {listed(frame.columns)}" + (
+            f". But {shape}" if shape else ""))  # fmt: skip
 
 
 def check_names(settings, frame, labels=False):
@@ -107,6 +112,10 @@ def note_of(header, *path):
 def read_for(model, header, settings, session, keep=()):
     """The `Reading` of a command, for a model: what was text or missing in the fit is so, cells are written alike."""
     columns = {"text": tuple(model.text_columns_), "strings": tuple(model.string_columns), "written": model.written}
+    if not settings.fill_down:
+        known = note_of(header, "fill_down")
+        columns["fill_down"] = tuple(name for name in known if isinstance(name, str)) if isinstance(known, list) else ()
+    columns["sentinels"] = vars(model).get("sentinels_", {})  # which files of earlier versions do not have
     words = missing_words(header)
     if words:
         session.say(f"note: missing as in the fit: {listed(words)}.")

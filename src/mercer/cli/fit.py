@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
+from mercer._warn import Caution
 from mercer.cli import Usage, _fit_text, large
 from mercer.cli._options import (
     AUTO,
@@ -42,6 +43,7 @@ from mercer.tabular.cells import listed, numbered
 from mercer.tabular.columns import as_texts, is_text, usable_rows
 from mercer.tabular.forecast import forward_folds, series_along
 from mercer.tabular.kernels import length_scales
+from mercer.tabular.shapes import hint
 
 LEAST_SCORED = 10  # rows of the cross-validation
 FOLD = 0.5  # of the time of a fold, for its search
@@ -72,8 +74,13 @@ def run(settings):
     with Session(settings) as session:
         budget = Budget(settings, session)
         reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))
+        settings.fill_down = [*reading.filled]  # as a table to be predicted is
         check_target(reading.frame, settings.target)
         check_names(settings, reading.frame, labels=True)
+        shape = hint(reading.frame, settings.target)
+        if shape:
+            reading.notes.append(Caution(shape))
+            session.say(f"note: {shape}")
         reading, order = _in_time(settings, reading)
         test = _read_test(settings, session, reading, strings_of(kernel, settings.target))
         model, facts = _model(settings, reading.frame, kernel, budget)
@@ -117,7 +124,7 @@ def _read_test(settings, session, reading, strings):
     if settings.test is None:
         return None
     texts = tuple(column.name for column in reading.frame.get_columns() if is_text(column))
-    columns = {"text": texts, "strings": strings, "written": reading.written}
+    columns = {"text": texts, "strings": strings, "written": reading.written, "sentinels": reading.sentinels}
     test = read_input(settings, session, settings.test, **columns).frame
     check_target(test, settings.target, "--test")
     return test
@@ -134,7 +141,7 @@ def _model(settings, frame, kernel, budget):
     kernel = settled(settings, kernel, name, len(rows), budget)
     objects = kernel_objects(kernel, frame[rows], settings)
     with numbered(rows):
-        recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects)
+        recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects, sentinels={})
         check_kernel(kernel, recipe, frame[rows])
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
     choosing = kernel == AUTO and not labels
@@ -249,7 +256,9 @@ def dry_run(settings, facts):
 def _fit(model, reading, session):
     """The fitted model."""
     try:
-        fitted = clone(model).fit(reading.frame, listener=session.listener, written=reading.written)
+        fitted = clone(model).fit(
+            reading.frame, listener=session.listener, written=reading.written, sentinels=reading.sentinels
+        )
     except ValueError as error:
         if "target=" not in str(error):
             raise

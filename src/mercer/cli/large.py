@@ -33,6 +33,7 @@ SMALL = (
     "target_transform",
     "skip_lines",
     "sheet",
+    "fill_down",
 )  # which need the table at once
 FIT = 0.65  # of the time that is left after reading, for the fit
 WAITED, SECONDS = 100_000, 60.0  # rows up to which somebody waits for the fit, and how long, where nothing is said
@@ -68,6 +69,7 @@ def batches_of(settings, least, missing=()):
     if not several and is_text(settings.data) and lines_about(settings.data) < least:
         return None
     options = written_as(settings) | {"missing": (*(settings.missing or ()), *missing)}
+    options["target"] = vars(settings).get("target")
     pages = Pages(settings.data, header=not settings.no_header, **options)
     return pages if several or pages.about() >= least else None
 
@@ -103,7 +105,7 @@ def run(settings, kernel, pages):
 
     with Session(settings) as session, workers_of(settings) as workers:
         budget = Budget(settings, session)
-        found = survey(pages, settings.categorical or (), session.rows("first reading"))
+        found = survey(pages, settings.categorical or (), session.rows("first reading"), settings.numeric or ())
         session.say(f"first reading: {found.rows:,} rows in {session.seconds:.1f} s.")
         check_target(found.frame, settings.target)
         check_names(settings, found.frame, labels=True)
@@ -113,7 +115,8 @@ def run(settings, kernel, pages):
             name, said = "logistic", "kernel logistic regression is fitted"
             notes[-1] = notes[-1].replace("a classifier is fitted (--model gpc)", said)
         with numbered(found.place):
-            recipe = as_recipe(settings).fit(found.frame.drop(settings.target), written=found.styles)
+            known = {"written": found.styles, "sentinels": found.sentinels}
+            recipe = as_recipe(settings).fit(found.frame.drop(settings.target), **known)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
                  "searched": None, "sha256": pages.digest(), "own": kernel is None, "rows": found.rows,
                  "target_rows": found.rows, "recipe": recipe, "notes": notes, "features": len(recipe.feature_names_),
@@ -264,6 +267,7 @@ def _test(settings, model, session):
     from mercer.cli._tables import read_input
     from mercer.cli.evaluate import measures
 
-    test = read_input(settings, session, settings.test, text=tuple(model.text_columns_), written=model.written).frame
+    columns = {"text": tuple(model.text_columns_), "written": model.written, "sentinels": model.sentinels_}
+    test = read_input(settings, session, settings.test, **columns).frame
     check_target(test, settings.target, "--test")
     return measures(model, test, session)

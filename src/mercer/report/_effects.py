@@ -245,6 +245,8 @@ def effects_section(case, left):
         "what": what(case),
         "classes": [str(case.classes[k]) for k in named(case, SHOWN_CLASSES)] if several(case) else None,
         "band": "posterior" if _process(case) else "rows",
+        "averaged": min(AVERAGED, case.n),
+        "of": case.n,
         "curves": _curves(case, moving[:CURVES]),
         "one_input": one_input(case, left, moving[0]) if len(moving) == 1 and len(factors) == 1 else None,
         "texts": [factor.name for factor in factors if factor.kind == TEXT][:COLUMNS],

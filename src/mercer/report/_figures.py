@@ -59,8 +59,17 @@ def one_input_charts(s):
     )]  # fmt: skip
 
 
-def _each_class(j, one, classes, scale, size):
+def rows_of(e, many="averaged"):
+    """The rows that an average goes over, in words: of findings of earlier versions their number is not known."""
+    taken, of = e.get(many), e.get("of")
+    if not taken or not of:
+        return "rows"
+    return "all rows" if taken >= of else f"a sample of {taken} of the {of:,} rows"
+
+
+def _each_class(j, one, e, scale, size):
     """The probabilities of several classes along a column."""
+    classes = e["classes"]
     if one.get("levels"):
         x, kind = level_axis(one["name"], one["levels"]), {"big": True}
         marks = [points(one["x"], p, name, colour, **kind) for p, name, colour in _coloured(one["each"], classes)]
@@ -72,7 +81,7 @@ def _each_class(j, one, classes, scale, size):
     said = f"The likeliest is {order[0]} throughout." if len(order) == 1 else f"The likeliest: {', then '.join(order)}."
     if one.get("levels"):
         said = "The likeliest: " + ", ".join(f"{b} for {a}" for a, b in zip(one["levels"], best, strict=True)) + "."
-    read = "The probability of each class, averaged over rows, as only this column changes."
+    read = f"The probability of each class, averaged over {rows_of(e)}, as only this column changes."
     return chart(f"effect-{j}", f"Effect of {one['name']}", read, x, scale, marks, said, None, size)
 
 
@@ -84,16 +93,16 @@ def _coloured(each, classes):
 def _effect(j, one, e, scale, size):
     """A curve with its band; of a category a mark for each level."""
     if e.get("classes"):
-        return _each_class(j, one, e["classes"], scale, size)
+        return _each_class(j, one, e, scale, size)
     shade = "±2 posterior deviations" if e["band"] == "posterior" else "middle 80 % of the rows"
     x, marks, note = along(one, one["x"], one["mean"], shade, "average")
     low, high = min(one["mean"]), max(one["mean"])
     if one.get("levels"):
         least, most = (one["levels"][one["mean"].index(value)] for value in (low, high))
-        read = "The prediction, averaged over rows, if all had this category."
+        read = f"The prediction, averaged over {rows_of(e)}, if all had this category."
         said = f"From {show(low)} for {least} to {show(high)} for {most}."
     else:
-        read = "The prediction, averaged over rows, as only this column changes."
+        read = f"The prediction, averaged over {rows_of(e)}, as only this column changes."
         said = f"The average goes from {show(low)} to {show(high)}."
         widest = max(b - a for a, b in zip(one["low"], one["high"], strict=True))
         if widest <= 1e-9 * (scale["domain"][1] - scale["domain"][0]):
@@ -107,12 +116,14 @@ def pair_charts(s):
     if "surface" not in pairs:
         return []
     z, best = pairs["surface"], pairs["listed"][0]
+    over = {"rows": pairs.get("rows"), "of": s["effects"].get("of")}
     x, y = _side(z["x"]), _side(z["y"])
     limits = np.linspace(z["low"], z["high"], BANDS + 1)[1:-1].tolist() if z["high"] > z["low"] else [z["low"]]
     note = "Where the field is empty there are no rows." if z["hidden"] > 0 else None
     return [chart(
         "pair", f"{z['x']['name']} and {z['y']['name']} together",
-        f"The prediction ({s['effects']['what']}), averaged over rows, while these two change; the stronger the "
+        f"The prediction ({s['effects']['what']}), averaged over {rows_of(over, 'rows')}, while these two change; the "
+        "stronger the "
         "colour, the higher. Without interaction every row of cells has the same shape.",
         x, y, [cells(z["x"]["values"], z["y"]["values"], z["z"], limits, s["effects"]["what"], "high")],
         f"Between {show(z['low'])} and {show(z['high'])}. {_strength(best)}", note,

@@ -159,6 +159,11 @@ def _labels(case, predicted, stated):
         "classes": classes[:shown],
         "more_classes": len(classes) - shown,
         "confusion": table[:shown, :shown].tolist(),
+        "never": [
+            {"name": label, "rows": int(rows)}
+            for label, rows, times in zip(classes, table.sum(axis=1), table.sum(axis=0), strict=True)
+            if rows and not times
+        ],
         "roc": None,
         "tests": {},
     }

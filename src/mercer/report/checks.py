@@ -10,7 +10,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from mercer.report._html import and_list, listed, percent, show
-from mercer.report._looks import LOOKS
+from mercer.report._looks_classes import LOOKS
 from mercer.report._remedies import typed
 
 PROBLEM, WARNING, TIP = "problem", "warning", "tip"

@@ -98,10 +98,10 @@ class Plan:
         return sum(count / (self.threads * getattr(speed, kind)) for kind, count in work.items())
 
     def __str__(self):
-        free = "unknown" if self.available_bytes is None else _machine.gigabytes(self.available_bytes)
+        free = "" if self.available_bytes is None else f" of {_machine.gigabytes(self.available_bytes)}"
         lines = [
             f"n = {self.n}: {self._how()}",
-            f"memory  {_machine.gigabytes(self.memory_bytes)} of {free}",
+            f"memory  {_machine.gigabytes(self.memory_bytes)}{free}",
             f"time    about {duration(self.seconds)} ({self.threads} thread{'s' * (self.threads > 1)})",
             *(f"- {reason}" for reason in self.reasons),
         ]

@@ -6,8 +6,11 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.selection.kernels_search.objects import LOOKED_AT, text_kind
-from mercer.tabular.cells import ORDERS, BadRows, count, dates_in, listed, measured, not_dates, numberlike, why_not
-from mercer.tabular.types import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
+from mercer.tabular.amounts import DASHES, SIGNS, amounts_in, converted, doubt_in, is_number, sign_of, without_dashes
+from mercer.tabular.cells import BadRows, count, listed
+from mercer.tabular.dates import ORDERS, dates_in, digits_as_dates, durations_in, not_dates
+from mercer.tabular.spelling import spelt, truths_in
+from mercer.tabular.units import numberlike, why_not
 
 ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
 FEW, MOSTLY = 10, 0.9  # least rows, and share of different values, of a column that numbers the rows
@@ -58,6 +61,8 @@ def why_ignored(column, forced=False):
         return None
     if is_text(column):
         if distinct == n - missing and n - missing > 2:
+            if missing:
+                return f"its {distinct} texts all differ ({_some(column)}), and {count(missing, 'row')} have none"
             return f"every row has another text ({_some(column)}), as an identifier does"
         if distinct > max(TEXT_LEVELS, TEXT_SHARE * (n - missing)):
             return f"it is text with {distinct:,} different values ({_some(column)}) in {count(n - missing, 'row')}"
@@ -79,6 +84,8 @@ def as_floats(column, kind="number", origin=0.0, style=None):
         column = column.cast(pl.Float64)
     if is_text(column):
         column = _text_as(column.cast(pl.String), kind, style)
+    days = digits_as_dates(column, 0) if kind == "date" and column.dtype.is_integer() else None
+    column = column if days is None else days
     found = kind_of(column)
     if (found in ("date", "time") or kind in ("date", "time")) and found != kind and column.null_count() < len(column):
         raise DataError(f"column {column.name!r} holds {_PLURAL[found]}; the model was fitted on {_PLURAL[kind]}.")
@@ -112,17 +119,19 @@ def _text_as(column, kind, style):
     if not len(present):
         return column.cast(pl.Float64)
     if kind in ("date", "time"):
-        found = dates_in(column, [], {column.name: style} if style else {})
+        found = durations_in(column, []) if kind == "time" else None
+        found = dates_in(column, [], {column.name: style} if style else {}) if found is None else found
         if found is not None:
             return found
         bad, end = not_dates(column, style), f" ({ORDERS[style]}, as in the fit)" if style else ""
         raise _wrong(column, f"{_PLURAL[kind]}{end}", bad or column.is_not_null().arg_true().to_list())
-    if kind == "boolean" and present.str.to_lowercase().is_in(["true", "false"]).all():
-        return column.str.to_lowercase() == "true"
+    truths = truths_in(column, [], mixed=False) if kind == "boolean" else None
+    if truths is not None:
+        return truths
     sign, good = sign_of(column)
     bad = (~good).fill_null(False).arg_true().to_list()
     if bad:
-        found = measured(column, sign, [], {column.name: style} if style else {})
+        found = amounts_in(column, sign, [], {column.name: style} if style else {}, sure=False)
         if found is not None:
             return found
         raise _wrong(column, "numbers", bad)
@@ -164,14 +173,32 @@ def _plain(value):
     return str(int(value)) if value.is_integer() else repr(value)
 
 
+LIMIT_WORDS = (  # of a column of numbers that were too small or too large for the instrument
+    "<lod|<loq|< lod|< loq|bdl|bld|blq|bql|n.n.|n.b.|n.q.|<ng|<bg|< ng|< bg|ol|ovld|over|overflow|overrange|sat|trace|"
+    "tr.|spuren|below lod"
+).split("|")
+
+
 def check_mixed(column, target=False):
     """Refuse a column of text that is mostly numbers, or that is numbers with another decimal sign."""
     import polars as pl
 
     name, column = column.name, column.cast(pl.String)
+    doubt = doubt_in(column)
+    if doubt is not None and (doubt.numbers or why_ignored(column) is not None):
+        if not doubt.reading:
+            raise DataError(
+                f"column {name!r} has {doubt.why}: make two columns of it, or say --categorical {name!r} for "
+                f"categories, or --ignore {name!r}."
+            )
+        raise DataError(
+            f"column {name!r} has {doubt.why}: --numeric {name!r} reads {doubt.reading}, --categorical {name!r} makes "
+            f"categories of them, --ignore {name!r} leaves them out."
+        )
     column = without_dashes(column, measured=True)
     good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
-    present, what = len(column) - column.null_count(), "numbers"
+    limits = column.str.to_lowercase().is_in(LIMIT_WORDS).fill_null(False)
+    present, what = len(column) - column.null_count() - limits.sum(), "numbers"
     few = column.filter(good).n_unique() <= FEW_NUMBERS  # they may be categories, unless every row has another one
     few = few and not present == column.drop_nulls().n_unique() > LEAST
     if not present or good.sum() < MOSTLY_SO * present or few:
@@ -234,7 +261,7 @@ def as_values(y):
 
 
 def as_frame(X):
-    """A table of polars: as it is, from pandas, from a dict of columns, or from an array."""
+    """A table of polars: as it is, from pandas, from a dict of columns, from a list of records, or from an array."""
     import polars as pl
 
     if isinstance(X, pl.DataFrame):
@@ -246,7 +273,14 @@ def as_frame(X):
         return pl.DataFrame(kinds).fill_nan(None)
     if isinstance(X, dict):
         return pl.DataFrame(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(row, dict) for row in X):
+        return pl.DataFrame([*X], infer_schema_length=None)
     X = np.asarray(X)
+    if X.ndim != 2:
+        raise DataError(
+            "a table is a data frame, a dict of columns, a list of dicts or an array of rows and columns, not an array "
+            f"of {count(X.ndim, 'axis').replace('axiss', 'axes')}; one row is [{{'column': value}}]."
+        )
     return pl.DataFrame({f"x{j + 1}": X[:, j] for j in range(X.shape[1])})
 
 
@@ -257,7 +291,7 @@ def usable_rows(frame, target, labels, notes, least=LEAST):
     """(rows, y): the rows whose target is there, and the targets as floats, or ``labels`` as texts."""
     column = frame[target]
     if labels:
-        texts = as_texts(column)
+        texts = spelt(as_texts(column), target, notes)
         present = np.array([text is not None for text in texts])
         y = np.array([text for text in texts if text is not None], dtype=str)
     else:

@@ -6,14 +6,9 @@ import re
 from itertools import islice
 
 from mercer.exceptions import DataError
-from mercer.tabular.cells import KNOWN, count, listed
+from mercer.tabular.cells import count
 
 TITLES = 30  # lines above a header, at most
-TOTAL = re.compile(
-    r"((grand|sub)[ -]?)?(totals?|sums?|summe|gesamt|insgesamt|totale|somme|suma|averages?|means?|mittelwert|"
-    r"durchschnitt|moyenne|media)( général)?\s*:?",
-    re.IGNORECASE,
-)
 NUMBER = re.compile(r"[+-]?(\d[\d.,'\s]*|[.,]\d+)([eE][+-]?\d+)?%?")
 
 
@@ -27,36 +22,15 @@ def filled(row):
     return sum(bool(cell.strip()) for cell in row)
 
 
-def titles(rows):
-    """How many of the first rows, pairs (last line, cells), stand above the header."""
-    widths = [len(row) for _, row in rows]
-    width = max(set(widths), key=widths.count, default=0)
-    for i, (_, row) in enumerate(rows[: TITLES + 1]):
-        few = filled(row) <= max(1, width / 2) and (len(row) < width or (filled(row) <= 1 and width > 2))
-        if width < 2 or not (few or row[0].lstrip().startswith("#")):
-            names = len(row) == width and filled(row) > 1 and not any(NUMBER.fullmatch(cell.strip()) for cell in row)
-            return i if names else 0
-    return 0
+NOTE = re.compile(
+    r"(\*+|†|©|\(?[\d¹²³]\)|(data )?sources?\b|notes?\b|remarks?\b|quellen?\b|anmerkung(en)?\b|hinweise?\b|"
+    r"bemerkung(en)?\b|"
+    r"fuente\b|fonte\b|nota\b|stand\b|legende?\b|exported\b|generated\b|created\b|printed\b|erstellt\b|end of\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
-def without_titles(data, rows, name, skip, notes):
-    """The bytes with empty lines for those above the header, so that lines keep their numbers."""
-    above = titles(rows) if skip is None else 0
-    lines = skip if skip is not None else rows[above - 1][0] if above else 0
-    if not lines:
-        return data
-    end = -1
-    for _ in range(lines):
-        end = data.find(b"\n", end + 1)
-        if end < 0:
-            return b""
-    if skip is None:
-        first = next(cell.strip() for cell in rows[0][1] if cell.strip())
-        notes.append(
-            f"{name}: {count(lines, 'line')} above the header ({brief(first)!r}) left out; --skip-lines 0 keeps "
-            f"{'it' if lines == 1 else 'them'}."
-        )
-    return b"\n" * lines + data[end + 1 :]
+NOTES = 5  # lines above a last one: where all begin like a note, it is a row like them
 
 
 def without_footnotes(data, separator, width, name, notes):
@@ -64,11 +38,9 @@ def without_footnotes(data, separator, width, name, notes):
     body, left = data.rstrip(b"\n"), []
     while width > 1 and len(left) < TITLES:
         rest, _, last = body.rpartition(b"\n")
-        row = next((row for _, row in rows_of(last.decode("utf-8", "replace"), separator)), [])
-        words = [cell.strip() for cell in row if cell.strip()]
-        if not rest or len(row) >= width or len(words) > 1 or any(map(NUMBER.fullmatch, words)) or b'"' in last:
+        if not rest or last.count(b'"') % 2 or not _is_note(last, rest, separator, width):
             break
-        body, left = rest.rstrip(b"\n"), [*left, *words]
+        body, left = rest.rstrip(b"\n"), [*left, last.decode("utf-8", "replace").strip(f'{separator}" ')]
     if left:
         notes.append(
             f"{name}: {count(len(left), 'line')} at the end ({brief(left[-1])!r}) left out: no cells of a row."
@@ -76,80 +48,22 @@ def without_footnotes(data, separator, width, name, notes):
     return body + b"\n" if left else data
 
 
-def unlike_names(names, notes):
-    """The names, those that occur again with a number behind them."""
-    found = []
-    for i, one in enumerate(names, start=1):
-        new, k = one, 1
-        while new in found or (k > 1 and new in names):
-            k += 1
-            new = f"{one} ({k})"
-        if k > 1:
-            notes.append(f"column {i} has the name {one!r} of another one: called {new!r}.")
-        found.append(new)
-    return found
-
-
-def without_blank_columns(frame, notes):
-    """A frame of strings without the columns that have neither a name nor cells."""
-    blank = [name for name in frame.columns if re.fullmatch(r"unnamed_\d+", name)]
-    blank = [name for name in blank if frame[name].str.strip_chars().replace("", None).is_null().all()]
-    if blank and len(blank) < frame.width:
-        notes.append(f"{count(len(blank), 'column')} without a name and without cells left out.")
-        frame = frame.drop(blank)
-    return frame
-
-
-def repaired(frame, notes):
-    """A frame of strings without the rows that are none of the table: each thing said."""
-    import polars as pl
-
-    if frame.width < 2:
-        return frame
-    again = frame.select(
-        pl.all_horizontal(pl.col(name).str.strip_chars() == name for name in frame.columns)
-    ).to_series()
-    again = again.fill_null(False)
-    if again.any():
-        notes.append(f"{count(int(again.sum()), 'row')} that repeat the header left out.")
-        frame = frame.filter(~again)
-    if frame.height > 1 and _is_units(frame.row(0), frame[1:6]):
-        shown = listed([cell for cell in frame.row(0) if cell][:4])
-        notes.append(f"the first row below the header holds units ({shown}) and is left out.")
-        frame = frame[1:]
-    return _without_totals(frame, notes)
-
-
-def _is_units(row, below):
-    """Whether a row holds nothing but units, each of them above a number: A and C may be marks, too."""
-    cells = [cell.strip() for cell in row if cell and cell.strip()]
-    above = [column for cell, column in zip(row, below.get_columns(), strict=True) if cell and cell.strip() != "-"]
-    numbers = all(column.str.contains(r"\d").any() for column in above)
-    return (
-        bool(cells)
-        and numbers
-        and all(cell in KNOWN or re.fullmatch(r"\[[^\d\]]{0,12}\]|\([^\d)]{0,12}\)|-", cell) for cell in cells)
-    )
-
-
-def _without_totals(frame, notes):
-    """The frame without empty rows and rows of totals at its end."""
-    end, said, empty = frame.height, [], 0
-    while end > 2:
-        row = [(cell or "").strip() for cell in frame.row(end - 1)]
-        place = next((i for i, cell in enumerate(row) if cell), None)
-        if place is not None:
-            if not TOTAL.fullmatch(row[place]) or row[place] in frame[frame.columns[place]][: end - 3].to_list():
-                break
-            said.append(row[place])
-        empty += place is None
-        end -= 1
-    if said:
-        which = "the last row is" if len(said) == 1 else f"the last {len(said)} rows are"
-        notes.append(f"{which} of totals ({listed(said)}) and left out; give it another label to keep it.")
-    if empty:
-        notes.append(f"{count(empty, 'empty row')} at the end left out.")
-    return frame[:end]
+def _is_note(last, rest, separator, width):
+    """Whether a last line is words about the table; commas in it may make cells of them."""
+    row = next((row for _, row in rows_of(last.decode("utf-8", "replace"), separator)), [])
+    words = [cell.strip() for cell in row if cell.strip()]
+    if not words:
+        return False
+    above = [other[0].strip() for _, other in rows_of(rest[-SAMPLE:].decode("utf-8", "replace"), separator)][-NOTES:]
+    first = words[0]
+    said = NOTE.fullmatch(first) is not None and row[0].strip() and not all(map(NOTE.fullmatch, above))
+    apart, phrase = rest.endswith(b"\n"), len(first.split()) > 2 or (":" in first and len(first.split()) > 1)
+    if len(row) == width:  # a row like others, unless it says what it is
+        alone = len(words) == 1 and (apart or said)
+        return bool(said and (":" in first or alone)) or (apart and phrase and alone)
+    if len(words) == 1 and len(row) < width:
+        return NUMBER.fullmatch(first) is None
+    return bool(said or phrase) and NUMBER.fullmatch(first) is None and not any(map(NUMBER.fullmatch, words[:-1]))
 
 
 SEPARATORS = ("\t", ";", "|", ",")  # of two that fit equally well the first: commas are in decimals and in text
@@ -231,15 +145,19 @@ def separator_of(sample, usual=","):
 
 def between_blanks(data, sample, name, notes):
     """The bytes with tabs for runs of blanks, where nothing else stands between cells and a column is numbers."""
-    rows = [line.split() for line in sample.splitlines() if line.strip()][:LINES]
-    widths = {len(row) for row in rows}
-    if len(rows) < 3 or widths != {len(rows[0])} or len(rows[0]) < 2 or any(sign in sample for sign in '\t;|"'):
+    lines = [line for line in sample.splitlines() if line.strip()][:LINES]
+    if len(lines) < 3 or any(sign in sample for sign in '\t;|"'):
         return data
-    columns = list(zip(*rows[1:], strict=True))
-    if not any(all(NUMBER.fullmatch(cell) for cell in column) for column in columns):
-        return data
-    notes.append(f"{name}: blanks stand between the cells.")
-    return b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
+    for runs in (r" {2,}", r"\s+"):  # in a copy of a page single blanks stand in names
+        rows = [re.split(runs, line.strip()) for line in lines]
+        if {len(row) for row in rows} != {len(rows[0])} or len(rows[0]) < 2:
+            continue
+        columns = list(zip(*rows[1:], strict=True))
+        if any(all(NUMBER.fullmatch(cell) for cell in column) for column in columns):
+            notes.append(f"{name}: blanks stand between the cells.")
+            split = re.compile(runs.encode())
+            return b"\n".join(b"\t".join(split.split(line.strip())) for line in data.split(b"\n"))
+    return data
 
 
 def named_separator(data):
@@ -247,24 +165,6 @@ def named_separator(data):
     first, _, rest = data.partition(b"\n")
     found = re.fullmatch(rb'"?sep=(.)"?', first.strip(b"\r "), re.IGNORECASE)
     return (found[1].decode("latin-1"), b"\n" + rest) if found else (None, data)
-
-
-def header_of(first, name, notes):
-    """The names in the first row; refused if they look like data."""
-    cells = [cell.strip() for cell in first]
-    if any(cells) and all(NUMBER.fullmatch(cell) for cell in cells if cell):
-        shown = ", ".join(cells[:4])
-        raise DataError(
-            f"{name} has no header: its first line is numbers ({shown}{', …' if len(cells) > 4 else ''}). Add a line "
-            "of column names, or say --no-header: the columns are then column_1, column_2, …"
-        )
-    names, unnamed = [], 0
-    for i, cell in enumerate(cells, start=1):
-        unnamed += not cell
-        names.append(cell or f"unnamed_{i}")
-    if unnamed:
-        notes.append(f"{count(unnamed, 'column')} without a name: called unnamed_ and the number of the column.")
-    return unlike_names(names, notes)
 
 
 def whole_rows(data, separator, name):

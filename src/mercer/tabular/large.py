@@ -23,6 +23,7 @@ from mercer.tabular.cells import numbered
 from mercer.tabular.columns import is_text, usable_rows
 from mercer.tabular.model import TableModel
 from mercer.tabular.pages import BATCH
+from mercer.tabular.sentinels import found_in, without
 
 SAMPLE = 20_000  # rows that are drawn
 WORDS = 200  # categories of a column that are looked for beyond them
@@ -34,13 +35,14 @@ ROOM = 0.25  # of the free memory that arrays may take; larger ones lie in a fil
 
 
 class Survey(NamedTuple):
-    """What the first reading found: rows in all, the rows that are looked at, their numbers, how dates are written."""
+    """What the first reading found: rows in all, the rows that are looked at, their numbers, how cells are written."""
 
     rows: int
     frame: Any
     place: np.ndarray
     styles: dict
     notes: list
+    sentinels: dict
 
 
 @dataclass
@@ -90,7 +92,7 @@ class _Seen:
         return [int(words.index_of(word)) for word in new]
 
 
-def survey(pages, categorical=(), tick=None):
+def survey(pages, categorical=(), tick=None, numeric=()):
     """The `Survey` of all rows, read once; ``tick`` is called with the number of rows after each batch."""
     seen = {name: _Seen() for name in pages.names}
     kept, rows, limit = [], 0, np.uint64(2**64 - 1)
@@ -116,7 +118,8 @@ def survey(pages, categorical=(), tick=None):
             f"what the columns are, and their means and deviations, was learnt from {len(index):,} of {rows:,} rows: "
             "some drawn at random, and those with the least, the largest, the first missing and each new value."
         )
-    return Survey(rows, frame.rechunk(), index, styles, notes)
+    sentinels = found_in(frame, notes, numeric)
+    return Survey(rows, without(frame, sentinels).rechunk(), index, styles, notes, sentinels)
 
 
 def _trimmed(kept):
@@ -181,7 +184,7 @@ class Converter:
         for start, frame in batches:
             with numbered(range(start, start + frame.height)), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a table does not differ from itself
-                frame = self.pages.typed(frame, self.text, self.found.styles)
+                frame = without(self.pages.typed(frame, self.text, self.found.styles), self.found.sentinels)
                 rows, y = usable_rows(frame, self.target, self.labels, [], least=0)
                 X = self.recipe.transform(frame if len(rows) == frame.height else frame[rows])
             yield start + rows, X, y
@@ -262,5 +265,5 @@ def as_model(estimator, fitted, converter, target, index, notes, spread):
     model.estimator_, model.selection_, model.recipe_ = fitted, fitted.selection_, recipe
     model.target_, model.rows_, model.left_out_ = target, index, None
     model.feature_names_, model.text_columns_ = list(recipe.feature_names_), converter.text
-    model.notes_, model.target_spread_ = [*recipe.notes_, *notes], spread
+    model.notes_, model.target_spread_, model.sentinels_ = [*recipe.notes_, *notes], spread, converter.found.sentinels
     return model

@@ -1,13 +1,16 @@
 """What a recipe keeps of a column, and the transformers of scikit-learn that make numbers of it."""
 
+from collections import Counter
+
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from mercer.tabular.cells import count, listed
+from mercer.tabular.cells import count, listed, meant
 from mercer.tabular.columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
+from mercer.tabular.spelling import matched, said_of, spelt
 
 NUMERIC, CATEGORICAL = "numeric", "categorical"
 
@@ -68,6 +71,8 @@ def plain_of(frame, columns, said, silent=()):
             made.append(pl.Series(kept["name"], levels_in(frame[kept["name"]], kept, words), dtype=pl.String))
         else:
             values = as_floats(frame[kept["name"]], kept["kind"], kept["origin"], kept.get("style"))
+            if kept.get("sentinels"):
+                values = np.where(np.isin(values, [value for value, _ in kept["sentinels"]]), np.nan, values)
             words += of_numbers(values, kept) if "centre" in kept else []
             made.append(pl.Series(kept["name"], values))
     return pl.DataFrame(made)
@@ -120,6 +125,11 @@ def levels_in(column, kept, said):
     texts = [GONE if text is None else text for text in as_texts(column)]
     pooled = set(kept["pooled"])
     known = pooled.union(kept["levels"])
+    same = matched({*texts}, known)
+    if same:
+        counts = Counter(texts)
+        said.append(said_of(kept["name"], same, counts))
+        texts = [same.get(text, text) for text in texts]
     unseen = [text for text in texts if text not in known]
     said += of_levels(sorted(set(unseen)), len(unseen), kept)
     if not pooled:
@@ -177,12 +187,18 @@ def of_levels(unseen, rows, kept):
     fate = "they count as (other)." if kept["pooled"] else "they are equally far from all known ones."
     return [
         f"column {kept['name']!r}: {count(rows, 'row')} with categories that the fit has not seen "
-        f"({listed(unseen, 4)}); {fate}"
+        f"({listed(unseen, 4)}); {fate}{_near(unseen, kept['levels'])}"
     ]
 
 
-def numbers_of(column, notes, style=None):
-    """What a column of numbers is; ``style`` is how its dates were written."""
+def _near(unseen, levels):
+    """What the first new category may have been meant to be, as a sentence."""
+    end = meant(unseen[0], [level for level in levels if level not in (GONE, OTHER)])
+    return "" if end == "." else f" D{end.removeprefix('; d')}"
+
+
+def numbers_of(column, notes, style=None, sentinels=()):
+    """What a column of numbers is; ``style`` is how its dates were written, ``sentinels`` stand for missing values."""
     name, kind = column.name, "number" if is_text(column) else kind_of(column)
     kept = {"name": name, "role": NUMERIC, "kind": kind, "origin": 0.0} | ({"style": style} if style else {})
     values = as_floats(column, kind, 0.0, style)
@@ -194,12 +210,12 @@ def numbers_of(column, notes, style=None):
         notes.append(f"column {name!r}: dates are days after {np.datetime64(int(kept['origin']), 'D')}.")
     if kind == "time":
         notes.append(f"column {name!r}: times are hours.")
-    return kept | {"marked": missing > 0}
+    return kept | {"marked": missing > 0} | ({"sentinels": [*sentinels]} if sentinels else {})
 
 
 def categories_of(column, most, notes):
     """What a column of categories is: at most so many levels."""
-    name, texts = column.name, as_texts(column)
+    name, texts = column.name, spelt(as_texts(column), column.name, notes)
     missing = texts.count(None)
     found = OneHotEncoder(max_categories=most, handle_unknown="infrequent_if_exist")
     found.fit(np.array([[GONE if text is None else text] for text in texts], dtype=object))

@@ -21,6 +21,9 @@ from mercer.tabular.kernels import automatic, listen, on_columns, prepared
 from mercer.tabular.objects import check_readable, read_as_is
 from mercer.tabular.reads import GRAPH, STRING
 from mercer.tabular.recipe import Recipe
+from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.shapes import hint
+from mercer.tabular.spelling import matched
 from mercer.uncertainty import split
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
@@ -71,6 +74,8 @@ class TableModel(KernelEstimator):
         Residuals of rows that were left out, set by `calibrate`.
     notes_ : list of str
         What was done, in words.
+    sentinels_ : dict
+        {column: [[value, cells], …]} of numbers that stand for missing values, as -999 does; of the target, too.
 
     Examples
     --------
@@ -90,7 +95,7 @@ class TableModel(KernelEstimator):
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
                  target_transform=None, random_state=0): ...  # fmt: skip
 
-    def fit(self, X, y=None, *, listener=None, written=None):
+    def fit(self, X, y=None, *, listener=None, written=None, sentinels=None):
         """Learn the recipe, choose what is open, and fit.
 
         Parameters
@@ -102,6 +107,8 @@ class TableModel(KernelEstimator):
             Called after each evaluation of a search; a true answer stops it.
         written : dict, default=None
             ``Reading.written``: how cells were written in the file.
+        sentinels : dict, default=None
+            ``Reading.sentinels``: numbers that stand for missing values; None finds them out.
 
         Returns
         -------
@@ -109,19 +116,22 @@ class TableModel(KernelEstimator):
         """
         frame, target = self.table_of(X, y)
         notes: list = []
+        if sentinels is None:
+            sentinels = found_in(frame, notes, () if self.recipe is None else self.recipe.numeric)
+            frame = without(frame, sentinels)
         rows, y = usable_rows(frame, target, is_classifier(self.estimator), notes)
         rng, recipe = np.random.default_rng(self.random_state), Recipe() if self.recipe is None else clone(self.recipe)
         if self.fit_rows is not None and len(rows) > self.fit_rows:
             with numbered(rows):
                 table = frame[rows].drop(target)
-                known = quietly(clone(recipe).fit(table, written=written).transform, table)
+                known = quietly(clone(recipe).fit(table, written=written, sentinels=sentinels).transform, table)
             chosen, how = drawn(known, self.fit_rows, rng, not is_classifier(self.estimator))
             notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, {how}.")
             rows, y = rows[chosen], y[chosen]
         table = frame[rows].drop(target)
         with numbered(rows), warnings.catch_warnings():
             objects = read_as_is(self.estimator.kernel, recipe, table, target)
-            recipe = recipe.fit(table, objects=objects, written=written)
+            recipe = recipe.fit(table, objects=objects, written=written, sentinels=sentinels)
             estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
             Z = recipe.transform(table)
@@ -145,7 +155,7 @@ class TableModel(KernelEstimator):
         self.feature_names_ = Z.columns if recipe.has_objects else list(recipe.feature_names_)
         used = (column["name"] for column in recipe.used)
         self.text_columns_ = [name for name in (*used, target) if is_text(frame[name])]
-        self.notes_ = [*recipe.notes_, *notes]
+        self.notes_, self.sentinels_ = [*recipe.notes_, *notes], sentinels
         return self
 
     def table_of(self, X, y=None):
@@ -158,8 +168,10 @@ class TableModel(KernelEstimator):
         frame = as_frame(X)
         target = frame.columns[-1] if self.target is None else self.target
         if target not in frame.columns:
+            shape = hint(frame, target)
             raise DataError(
                 f"there is no column {target!r}{meant(target, frame.columns)} The table has {listed(frame.columns)}."
+                + (f" But {shape}" if shape else "")
             )
         return frame, target
 
@@ -311,7 +323,11 @@ class TableModel(KernelEstimator):
         if self.target_ not in frame.columns:
             raise DataError(f"the table has no column {self.target_!r}, the target{meant(self.target_, frame.columns)}")
         said = [] if notes is None else notes
-        return usable_rows(frame, self.target_, is_classifier(self.estimator_), said, least=1)
+        rows, y = usable_rows(frame, self.target_, is_classifier(self.estimator_), said, least=1)
+        if is_classifier(self.estimator_):
+            same = matched({*y.tolist()}, [*map(str, self.classes_)])
+            y = np.array([same.get(label, label) for label in y.tolist()], dtype=str)
+        return rows, y
 
     def predict_interval(self, X, coverage=0.9):
         """[low, high] of each row: see `interval_method` for how.

@@ -7,11 +7,12 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.kernels import AtomEnvironments, Graph, Kernel, Table
-from mercer.selection.kernels_search.objects import text_kind
-from mercer.tabular.cells import BadRows, count, listed
+from mercer.selection.kernels_search.objects import NO_ATOMS, SMILES, text_kind
+from mercer.tabular.cells import BadRows, count, listed, rows_named
 from mercer.tabular.columns import GONE, as_floats, as_texts, is_text, why_ignored
 from mercer.tabular.reads import CATEGORY, GRAPH, NUMBER, STRING, check_reads, objects_of
 
+MOST_BAD, HALF = 0.1, 0.5  # of the texts of a column of molecules, that may be none; from which on it is no such column
 MOST_KNOWN = 10_000  # categories that are remembered, to tell new ones
 MOST_NODES = 100_000  # of a graph in a cell
 TRIED = 20_000  # rows that are looked at one by one, for a message
@@ -22,13 +23,17 @@ def learnt(column, kind, notes):
     """What is kept of a column that a kernel reads as it is."""
     values, gone = _read(column, kind)
     name = column.name
+    bad = no_molecules(values) if kind == STRING else None
+    if bad is not None and len(bad) <= MOST_BAD * len(values):
+        values, gone = _blanked(values, bad, name, notes), gone + len(bad)
     kept = {"name": name, "role": "object", "kind": kind, "missing": gone, "text": is_text(column)}
     if gone:
         fate = "the empty string" if kind == STRING else "a category of their own"
         notes.append(f"column {name!r}: {count(gone, 'missing value')} read as {fate}.")
     if kind == STRING:
         lengths = [len(value) for value in values]
-        return kept | {"shortest": min(lengths), "longest": max(lengths)}
+        known = {} if bad is None or len(bad) > MOST_BAD * len(values) else {"molecules": True}
+        return kept | {"shortest": min(lengths), "longest": max(lengths)} | known
     if kind == CATEGORY:
         found = sorted(set(values))
         return kept | {"levels": found if len(found) <= MOST_KNOWN else None}
@@ -39,6 +44,9 @@ def values_of(column, kept, said):
     """The values of a column, as the kernel reads them: a list, or an array of numbers."""
     values, gone = _read(column, kept["kind"])
     name = kept["name"]
+    bad = no_molecules(values, sure=True) if kept.get("molecules") else None
+    if bad and len(bad) < len(values):  # where none can be read, an error names the rows
+        values = _blanked(values, bad, name, said)
     if gone and not kept["missing"] and kept["kind"] == STRING:
         said.append(f"column {name!r}: {count(gone, 'missing value')} read as the empty string; the fit had none.")
     if kept["kind"] == CATEGORY and kept["levels"] is not None:
@@ -50,6 +58,46 @@ def values_of(column, kept, said):
                 f"({listed(sorted(set(unseen)), 4)}); they differ from all known ones."
             )
     return values
+
+
+def no_molecules(texts, sure=False):
+    """Positions of texts that are no molecules, where most look like SMILES and RDKit is there; else None.
+
+    ``sure``: they are known to be molecules.
+    """
+    likely = [SMILES.fullmatch(text) is not None and NO_ATOMS.search(text) is None for text in texts if text]
+    if not sure and (not likely or sum(likely) < (1 - MOST_BAD) * len(likely)):
+        return None
+    present = [text for text in texts if text]
+    if not sure and text_kind([text for text, good in zip(present, likely, strict=True) if good]) != "smiles":
+        return None
+    try:
+        kernel = AtomEnvironments(0)
+        kernel.validate(["C"])
+        return (
+            []
+            if _reads(kernel, present)
+            else [i for i, text in enumerate(texts) if text and not _reads(kernel, [text])]
+        )
+    except ImportError:
+        return None
+
+
+def _reads(kernel, texts):
+    """Whether a kernel reads all of some texts."""
+    try:
+        kernel.validate(texts)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _blanked(values, bad, name, notes):
+    """The texts without those that are no molecules, which is said."""
+    what = "is no molecule" if len(bad) == 1 else "are no molecules"
+    cells = f"{count(len(bad), 'cell')} {listed([values[i] for i in bad], 3)}"
+    notes.append(f"column {name!r}: {cells} {what}, and read as missing ({rows_named(bad)}).")
+    return ["" if i in set(bad) else value for i, value in enumerate(values)]
 
 
 def _read(column, kind):
@@ -108,13 +156,18 @@ def _kind_in(column):
             return GRAPH if _graphs(cells, column.name) else None
         except DataError:
             return None
-    try:
+    bad = no_molecules(cells)
+    if bad is None:
         kind = text_kind(cells)
-        if kind == "smiles":
-            AtomEnvironments(0).validate(cells)
-    except (ImportError, TypeError, ValueError):  # no RDKit, or what it cannot read
+        return STRING if kind and kind != "smiles" else None  # without RDKit nothing reads these
+    if len(bad) > HALF * len(cells):
         return None
-    return STRING if kind else None
+    if len(bad) > MOST_BAD * len(cells):
+        odd = list(dict.fromkeys(cells[i] for i in bad))
+        rows = [i for i, cell in enumerate(as_texts(column)) if cell in set(odd)]
+        end = f" cannot be read as such ({listed(odd, 3)}): correct them, or say --ignore {column.name!r}."
+        raise BadRows(f"column {column.name!r} holds molecules, and ", rows, end)
+    return STRING
 
 
 # ---------------------------------------------------------------------------------------------------- graphs

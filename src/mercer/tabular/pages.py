@@ -11,16 +11,17 @@ import platform
 
 from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
-from mercer.tabular import dialect
+from mercer.tabular import dialect, headers
 from mercer.tabular.cells import listed
-from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, text_table
+from mercer.tabular.merged import filled_down
+from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, ZIP, text_table
 from mercer.tabular.types import decimal_of, typed
 
 BATCH = 1 << 16  # rows of a batch
 HEAD = 1 << 18  # bytes of a CSV file that its dialect is found out from
 TAIL = 1 << 13  # and that are looked at for rows of totals at its end
 WHOLE = 1 << 26  # bytes of a CSV file that is read at once
-OTHERS = (GZIP, b"\xff\xfe", b"\xfe\xff", b"\0", *FOREIGN)
+OTHERS = (GZIP, ZIP, b"\xff\xfe", b"\xfe\xff", b"\0", b"<", b"{", b"[{", *FOREIGN)
 
 
 class Pages:
@@ -29,8 +30,8 @@ class Pages:
     ``notes`` say what was decided, ``rows`` how many each file has, once all were read. Options are those of `read`.
     """
 
-    def __init__(self, path, *, header=True, separator=None, decimal=None, missing=()):
-        self.paths, self.notes = paths_of(path), []
+    def __init__(self, path, *, header=True, separator=None, decimal=None, missing=(), target=None):
+        self.paths, self.notes, self.target = paths_of(path), [], target
         self.sizes, self.rows = [os.path.getsize(one) for one in self.paths], []
         self.header, self.separator, self.decimal, self.missing = header, separator, decimal, tuple(missing)
         self._table, self.sha256 = None, []
@@ -61,7 +62,7 @@ class Pages:
         self.sha256 = [hashlib.sha256(data).hexdigest()]
         name = os.path.basename(self.paths[0])
         table, self._found = text_table(data, name, self.header, self.separator, None, notes)
-        return table
+        return filled_down(table, notes, target=self.target)[0]
 
     def _learn_dialect(self, head):
         """Separator, names and decimal sign of CSV files from their first lines."""
@@ -74,7 +75,7 @@ class Pages:
         first = next(row for _, row in dialect.rows_of(text, self.separator))
         self._named = [f"column_{i}" for i in range(1, len(first) + 1)]
         if self.header:
-            self._named = dialect.header_of(first, name, self.notes)
+            self._named = headers.header_of(first, name, self.notes)
         if self.decimal is None:
             self.decimal = decimal_of(frame, self.separator, self.notes)
 
@@ -246,7 +247,7 @@ def _ends_of(tail, names, separator, name):
     body = dialect.without_footnotes(body, separator, len(names), name, said)
     rows = [row for _, row in dialect.rows_of(body.decode("utf-8"), separator) if len(row) == len(names)]
     if rows:
-        dialect.repaired(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)
+        headers.repaired(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)
     return said
 
 

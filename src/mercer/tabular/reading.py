@@ -1,25 +1,29 @@
-"""Tables from files: CSV of any usual dialect, plain or gzipped, Parquet and Excel; `-` is standard input."""
+"""Tables from files: CSV of any usual dialect, Parquet, Excel, JSON, HTML, gzipped or in a zip; `-` is the input."""
 
-import csv
 import gzip
 import hashlib
 import io
 import re
 import sys
 import zlib
-from datetime import datetime, time
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from mercer.exceptions import DataError
-from mercer.tabular import dialect
+from mercer.tabular import dialect, headers
 from mercer.tabular.cells import count, listed, meant
+from mercer.tabular.formats import frame_of_json, html_as_csv, is_html, is_json, unpacked
+from mercer.tabular.merged import filled_down
+from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.sheets import sheet_as_csv
 from mercer.tabular.types import decimal_of, typed
 
 PARQUET, GZIP, ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
+ARCHIVES = 3  # inside each other, at most
 FOREIGN = {
-    b"PK\x03\x04": "a zip archive; unpack it",
+    b"%PDF": "a PDF document; copy its table to a spreadsheet, and save that as .xlsx or CSV",
+    b"<?xml": "an XML document; save it as .xlsx or CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel file; save it as .xlsx or CSV",
     b"BZh": "compressed with bzip2; unpack it, or use gzip",
     b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
@@ -44,6 +48,11 @@ class Reading(NamedTuple):
         ``TableModel.fit``, and to read another table alike.
     raw : polars.DataFrame
         The columns of ``raw``, cell by cell as they are in the file.
+    sentinels : dict
+        {column: [[value, cells], …]} of numbers that stand for missing values, such as -999; they are missing in
+        ``frame``.
+    filled : tuple of str
+        Columns of merged cells, whose empty cells have what stands above them.
     """
 
     frame: object
@@ -51,10 +60,12 @@ class Reading(NamedTuple):
     sha256: str
     written: dict
     raw: object
+    sentinels: dict
+    filled: tuple
 
 
 def read_table(source, **options):
-    r"""Return a CSV, Parquet or Excel file as a polars data frame; the format is told by the content, not by the name.
+    r"""Return a CSV, Parquet, Excel or JSON file as a polars data frame; the content tells the format, not the name.
 
     Separator, decimal comma, thousands separators and encoding are found out, unless given; so are lines above the
     header, units in cells, rows of totals and dates in several forms. Cells that are empty, NA, N/A, NaN, null or None
@@ -86,7 +97,8 @@ def read_table(source, **options):
 
 def read(
     source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), written=None, raw=(),
-    skip_lines=None, sheet=None,
+    skip_lines=None, sheet=None, numeric=(), sentinels=None,
+    fill_down=(), target=None, settled=None,
 ):  # fmt: skip
     """Return the table with what was decided while reading it.
 
@@ -116,34 +128,64 @@ def read(
         Lines above the header; None finds out.
     sheet : str, default=None
         Sheet of an Excel file; None is the first one.
+    numeric : sequence of str, default=()
+        Columns of which -999 and the like are numbers as others are.
+    sentinels : dict, default=None
+        {column: [[value, cells], …]} of numbers that are missing, such as ``TableModel.sentinels_``; None finds out.
+    fill_down : sequence of str, default=()
+        Columns whose empty cells are those of merged ones, and have what stands above them; none finds out.
+    target : str, default=None
+        Column that is to be predicted: it is not filled down.
+    settled : sequence of str, default=None
+        Columns of which nothing need be asked; where a column may be one of merged cells or not, and is none of these,
+        that is an error. None asks nothing.
 
     Returns
     -------
     Reading
-        ``frame``, ``notes``, ``sha256``, ``written`` and ``raw``.
+        ``frame``, ``notes``, ``sha256``, ``written``, ``raw``, ``sentinels`` and ``filled``.
     """
-    data, name, notes, styles = _bytes(source), _name(source), [], dict(written or {})
+    data, name, notes, styles, filled = _bytes(source), _name(source), [], dict(written or {}), ()
     sha256 = hashlib.sha256(data).hexdigest()
-    if data[:2] == GZIP:
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{name} cannot be unpacked: {error}.") from None
-    if data[:4] == PARQUET:
-        before, decimal = _parquet(data, name), "."
+    data, name = _unpacked(data, name, notes)
+    if data[:4] == PARQUET or is_json(data):
+        before = _parquet(data, name) if data[:4] == PARQUET else frame_of_json(data, name, notes)
+        decimal = "."
         frame = typed(before, decimal, missing, text, notes, strings, styles)
         _say_typed(before, frame, notes)
     else:
-        if data[:4] == ZIP and b"xl/" in data:
-            data, separator, decimal = sheet_as_csv(data, name, sheet, notes), ",", "."
+        if data[:4] == ZIP:
+            data, separator, decimal = sheet_as_csv(data, name, sheet, notes, target), ",", "."
+        elif is_html(data):
+            data, separator = html_as_csv(data, name, notes), ","
         for start, what in FOREIGN.items():
             if data.startswith(start):
                 raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
         before, separator = text_table(data, name, header, separator, skip_lines, notes)
+        before, filled = filled_down(before, notes, fill_down, target, settled)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
         frame = typed(before, decimal, missing, text, notes, strings, styles)
-    styles = {column: styles[column] for column in styles if column in frame.columns}
-    return Reading(frame, notes, sha256, styles, before.select(column for column in raw if column in before.columns))
+    styles = {name: style for name, style in styles.items() if name in frame.columns and isinstance(style, str)}
+    sentinels = found_in(frame, notes, numeric) if sentinels is None else sentinels
+    kept = before.select(column for column in raw if column in before.columns)
+    return Reading(without(frame, sentinels), notes, sha256, styles, kept, sentinels, tuple(filled))
+
+
+def _unpacked(data, name, notes):
+    """(bytes, name) of a file, or of the one in an archive; an Excel file stays one."""
+    for _ in range(ARCHIVES):
+        if data[:2] == GZIP:
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise DataError(f"{name} cannot be unpacked: {error}.") from None
+        elif data[:4] == ZIP and b"xl/" not in data:
+            data, name = unpacked(data, name, notes)
+        elif data[:4] == ZIP and b"xl/workbook.bin" in data:
+            unpacked(data, name, notes)  # which says what it is
+        else:
+            return data, name
+    raise DataError(f"{name} is an archive in an archive; unpack it.")
 
 
 def _say_typed(before, frame, notes):
@@ -213,26 +255,30 @@ def text_table(data, name, header, separator, skip, notes, about_columns=None):
     separator = separator or named or dialect.separator_of(sample)
     dialect.check_separator(separator)
     top = list(islice(dialect.rows_of(sample, separator), dialect.LINES))
-    data = dialect.without_titles(data, top, name, skip, notes)
+    data = headers.without_titles(data, top, name, skip, notes)
     if not data.strip():
         raise DataError(f"{name} has no line after the {skip} that are skipped.")
     sample = dialect.sample_of(data)
-    first = next(row for _, row in dialect.rows_of(sample, separator))
+    rows = [row for _, row in islice(dialect.rows_of(sample, separator), headers.LOOKED)]
+    first, two = rows[0], headers.header_of_two(rows, notes) if header else None
     data = dialect.without_footnotes(data, separator, len(first), name, notes)
-    if header:
-        names = dialect.header_of(first, name, about_columns)
+    if two is not None:
+        names = headers.header_of(two[0], name, about_columns)
+    elif header:
+        names = headers.header_of(first, name, about_columns)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
     frame = _cells(data, name, header, separator, names)
+    frame = frame[two[1] :] if two is not None else frame
     if not frame.height:
         raise DataError(f"{name} has a header ({listed(names, 4)}) and no rows.")
     if frame[names[-1]].null_count():  # rows that are too short end in missing values
         found = dialect.ragged(data, separator, len(names), name)
         if found:
             raise found
-    frame = dialect.without_blank_columns(frame, about_columns)
+    frame = headers.without_blank_columns(frame, about_columns)
     notes += about_columns
-    return dialect.repaired(frame, notes), separator
+    return headers.repaired(frame, notes), separator
 
 
 def _cells(data, name, header, separator, names):
@@ -257,36 +303,3 @@ def _cells(data, name, header, separator, names):
         frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
     frame.columns = names
     return frame
-
-
-def sheet_as_csv(data, name, sheet, notes):
-    """A sheet of an Excel file as CSV: its rows are the lines, and what formulas gave when it was saved."""
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise ImportError(f"{name} is an Excel file; install mercer[excel], or save the sheet as CSV.") from None
-    try:
-        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-    except Exception as error:  # whatever a damaged archive makes of it
-        raise DataError(f"{name} is an Excel file that cannot be read: {error}") from None
-    names = book.sheetnames
-    if sheet is not None and sheet not in names:
-        raise DataError(f"{name} has no sheet {sheet!r}{meant(sheet, names)} There are {listed(names)}.")
-    if sheet is None and len(names) > 1:
-        notes.append(f"{name}: sheet {names[0]!r} was read; --sheet takes another of {listed(names)}.")
-    rows = [[_excel_cell(cell) for cell in row] for row in book[sheet or names[0]].iter_rows(values_only=True)]
-    width = max((i + 1 for row in rows for i, cell in enumerate(row) if cell), default=0)
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([row[:width] for row in rows])
-    return out.getvalue().encode()
-
-
-def _excel_cell(value):
-    """The text of a cell: dates as such, whole numbers without a point."""
-    if value is None:
-        return ""
-    if isinstance(value, datetime) and value.time() == time():
-        return value.date().isoformat()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)

@@ -16,6 +16,7 @@ from mercer.tabular.columns import as_frame, check_mixed, is_text, read_as, why_
 from mercer.tabular.learn import categories_of, features_of, fitted_on, numbers_of, places_of, plain_of, restored
 from mercer.tabular.objects import learnt, values_of
 from mercer.tabular.reads import CATEGORY, NUMBER, STRING, check_column
+from mercer.tabular.sentinels import found_in, without
 
 
 class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
@@ -98,7 +99,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         new.frozen_ = True
         return new
 
-    def fit(self, X, y=None, *, objects=None, written=None):
+    def fit(self, X, y=None, *, objects=None, written=None, sentinels=None):
         """Learn what each column is.
 
         Parameters
@@ -113,6 +114,9 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         written : dict, default=None
             ``Reading.written``: how dates with slashes, and units, were written in the file. It is kept, so that
             another file can be read alike.
+        sentinels : dict, default=None
+            ``Reading.sentinels``: {column: [[value, cells], …]} of numbers that stand for missing values, as -999 does
+            where the others are 5 to 31. None finds them out, but for the columns of ``numeric``.
 
         Returns
         -------
@@ -133,9 +137,12 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
                         f"{given}: there is no column {name!r}{meant(name, names)} There are {listed(names)}."
                     )
         objects = {} if objects is None else objects
+        written = {name: style for name, style in (written or {}).items() if isinstance(style, str)}
         for name in objects:
             check_column(name, [name for name in names if name not in self.ignore])
         columns, kept, ignored, notes = [], [], {}, []
+        sentinels = found_in(frame, notes, self.numeric) if sentinels is None else sentinels
+        frame = without(frame, sentinels)
         for name in names:
             kind = objects.get(name)
             if kind is not None:
@@ -145,7 +152,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
                 if self._is_categorical(frame[name], kind):
                     columns.append(categories_of(frame[name], self.most_levels, notes))
                 else:
-                    columns.append(numbers_of(frame[name], notes, (written or {}).get(name)))
+                    columns.append(numbers_of(frame[name], notes, written.get(name), sentinels.get(name)))
             elif kind is None:
                 ignored[name] = why
             else:
@@ -273,6 +280,11 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
             plain = plain_of(frame, self.columns_, said, self.object_names)
             X[:, places_of(self.columns_, self.blocks_)] = self.transformer_.transform(plain)
         return X
+
+    @property
+    def sentinels(self):
+        """{column: [[value, cells], …]} of the numbers that stand for missing values."""
+        return {kept["name"]: kept["sentinels"] for kept in self.columns_ if "sentinels" in kept}
 
     # ------------------------------------------------------------------------------------------- files
     state_version = 2

@@ -1,18 +1,16 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
-from mercer.tabular.cells import ABOUT, FRONT, UNIT, as_numbers, between, count, dates_in, digits, listed, measured
+from mercer.tabular.amounts import CODE, COMMAS, POINTS, SIGNS, amounts_in, is_number, numbers_in, plainly
+from mercer.tabular.cells import count, listed
+from mercer.tabular.dates import dates_in, digits_as_dates, durations_in
+from mercer.tabular.spelling import one_spelling, truths_in
+from mercer.tabular.units import ABOUT, FRONT, UNIT
 
 ERRORS = ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a spreadsheet: no value was there
-MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS)
-DASHES = ("-", "--", "–", "—", "?", ".", "*")  # missing where the other cells are numbers; else they may be a category
-CODE = r"^0\d+$"  # 00123: a number would lose its zeros
-INTEGER = r"^[+-]?\d{1,15}$"
-SIGNS = {".": "point", ",": "comma"}
+SHORT = ("n.a.", "n. a.", "n.d.", "n. d.", "n/d", "s/d", "k.a.", "k. a.", "k/a", "keine angabe", "not available", "#nv",
+         "#n/v", "(null)", "<null>", "(blank)", "\\n")  # fmt: skip
+MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS, *SHORT)
 FEW = 2000  # rows of which numbers with units tell the decimal sign, too
-POINTS = (  # numbers that leave no doubt, of a table with decimal points
-    r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+)$"
-)
-COMMAS = r"^[+-]?(\d[\d.]*,(\d{1,2}|\d{4,})|0?,\d+|\d{1,3}(\.\d{3})+,\d+|\d{4,},\d+|\d+,\d*[eE][+-]?\d+)$"
 DOUBTFUL = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
 
@@ -30,18 +28,52 @@ def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
     sorts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
     before = frame = frame.with_columns(pl.col(sorts).cast(pl.String))
     kept += sorts
+    _say_short(frame.select(cs.string() - cs.by_name(kept)), notes)
     frame = frame.with_columns(_without_missing(cs.string() - cs.by_name(kept), (*MISSING, *missing)),
                                _without_missing(cs.by_name(kept), ("", *missing)))  # fmt: skip
     names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings, *sorts}]
-    plain = _plain_numbers(frame.select(names)) if decimal == "." else {}
+    plain = _plain_numbers(frame.select(names), notes) if decimal == "." else {}
     others = [_typed_column(frame[name], decimal, notes, styles) for name in names if name not in plain]
     frame = frame.with_columns([*plain.values(), *others])
+    frame = _one_spelling(
+        frame, {*names, *(name for name in text if isinstance(styles.get(name), dict))}, notes, styles
+    )
     if not missing:
         return frame
     notes += _not_there(before, frame, missing, decimal)
     values = [value for word in missing for value in _values(word, decimal)]
     gone = cs.numeric().cast(pl.Float64).is_in(values)
     return frame.with_columns(pl.when(gone).then(None).otherwise(cs.numeric()).name.keep())
+
+
+def _one_spelling(frame, names, notes, styles):
+    """The frame with one spelling of each category of the columns of text among the names; kept in ``styles``."""
+    import polars as pl
+
+    made = []
+    for column in frame.select(name for name in frame.columns if name in names).get_columns():
+        if column.dtype == pl.String:
+            known = styles.get(column.name)
+            column, known = one_spelling(column, notes, known if isinstance(known, dict) else None)
+            made.append(column)
+            if known:
+                styles[column.name] = known
+    return frame.with_columns(made)
+
+
+def _say_short(frame, notes):
+    """Note the cells of each column that are missing by a word such as n.d."""
+    import polars as pl
+
+    if not frame.width:
+        return
+    short = pl.all().str.strip_chars().str.to_lowercase().is_in(SHORT)
+    for name, many in frame.select(short.sum()).to_dicts()[0].items():
+        if many:
+            cells = frame[name].filter(
+                frame.select(pl.col(name).str.strip_chars().str.to_lowercase().is_in(SHORT))[name]
+            )
+            notes.append(f"column {name!r}: {count(many, 'cell')} {listed(cells.unique().sort(), 3)} read as missing.")
 
 
 def _values(word, decimal):
@@ -84,7 +116,7 @@ def _without_missing(columns, missing):
     return pl.when(cell.str.to_lowercase().is_in(words)).then(None).otherwise(cell).name.keep()
 
 
-def _plain_numbers(frame):
+def _plain_numbers(frame, notes):
     """{name: column} of the columns that are numbers without any decoration; all at once, for tables of many."""
     import polars as pl
 
@@ -98,6 +130,10 @@ def _plain_numbers(frame):
     for i, name in enumerate(frame.columns):
         if lost[i] == missing[i] < frame.height and not codes[i]:
             found[name] = whole[name] if cut[i] == missing[i] else floats[name]
+            days = digits_as_dates(found[name])
+            if days is not None:
+                found[name] = days
+                notes.append(f"column {name!r}: numbers such as {frame[name].drop_nulls()[0]} read as dates.")
     return found
 
 
@@ -115,14 +151,19 @@ def _typed_column(column, decimal, notes, styles):
         return found
     if present.str.to_lowercase().is_in(["true", "false"]).all():
         return (column.str.to_lowercase() == "true").alias(column.name)
-    dates = dates_in(column, notes, styles)
-    if dates is not None:
-        return dates
-    said = []
-    found = measured(without_dashes(tidy, decimal, measured=True), decimal, said, styles)
-    if found is not None:
-        notes += [*around, *said]
-        return found
+    truths = truths_in(column, notes)
+    if truths is not None:
+        return truths
+    for read in (
+        lambda said: dates_in(column, said, styles),
+        lambda said: durations_in(column, said),
+        lambda said: amounts_in(column, decimal, said, styles),
+    ):
+        said = []
+        found = read(said)
+        if found is not None:
+            notes += said
+            return found
     other = "," if decimal == "." else "."
     if is_number(column, other).all() and not is_number(column, decimal).all():
         notes.append(
@@ -130,83 +171,6 @@ def _typed_column(column, decimal, notes, styles):
             f"{SIGNS[decimal]}."
         )
     return column
-
-
-# ---------------------------------------------------------------------------------------------- numbers
-# What stands around a number, what is left of it, and how that is said.
-AROUND = (
-    (r"^\s*[−–](\s?[\d.,])", "-${1}", None),
-    (r"^\(\s*(\D{0,3}\d[^()]*)\)$", "-${1}", "are negative, as in a ledger"),
-    (r"^(.*?\d)\s*(?:±|\+/-)\s*[\d.,]+(?:[eE][+-]?\d+)?(.*)$", "${1}${2}", "are read without what follows ±"),
-)
-
-
-def plainly(column, notes):
-    """The column with a plain minus, without brackets of a ledger and without errors behind ±; each thing said."""
-    import polars as pl
-
-    for form, rest, said in AROUND:
-        found = column.str.contains(form).fill_null(False)
-        if not found.any() or (rest == "-${1}" and said and found.sum() == column.is_not_null().sum()):
-            continue  # brackets around every number are no signs
-        if said:
-            first = column.filter(found)[0]
-            notes.append(f"column {column.name!r}: {count(int(found.sum()), 'cell')} such as {first!r} {said}.")
-        name = column.name
-        column = pl.select(
-            pl.when(found).then(column.str.replace(form, rest)).otherwise(column).alias(name)
-        ).to_series()
-    return column
-
-
-def is_number(column, decimal):
-    """Which cells are numbers, groups of thousands included; null where a cell is missing."""
-    return column.str.contains(rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$")
-
-
-def numbers_in(column, decimal, notes):
-    """The column as numbers, or None if it has cells that are none."""
-    plain = without_dashes(column, decimal)
-    good = is_number(plain, decimal)
-    if not good.any() or not good.all():
-        return None
-    gone = column.filter(plain.is_null() & column.is_not_null())
-    if len(gone):
-        notes.append(
-            f"column {column.name!r}: {count(len(gone), 'cell')} {listed(gone.unique().sort())} read as missing."
-        )
-    if plain.str.contains(CODE).any():
-        notes.append(f"column {column.name!r} has numbers with leading zeros: codes, unless numbers are asked for.")
-        return None
-    return converted(plain, decimal, notes)
-
-
-def without_dashes(column, decimal=".", measured=False):
-    """The column with null for - and the like, if there is a number or nothing else; ``measured``: or any digit."""
-    import polars as pl
-
-    dash = column.is_in(DASHES)
-    some = column.str.contains(r"\d").any() if measured else is_number(column, decimal).any()
-    if not dash.any() or not (some or dash.all()):
-        return column
-    return pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
-
-
-def sign_of(column):
-    """(sign, which cells are numbers with it): the decimal sign with which more cells of a column are numbers."""
-    points, commas = (is_number(column, sign) for sign in SIGNS)
-    return (",", commas) if commas.sum() > points.sum() else (".", points)
-
-
-def converted(column, decimal, notes):
-    """Strings that are all numbers, as whole numbers or floats."""
-    import polars as pl
-
-    if column.str.contains(INTEGER).all():
-        return column.cast(pl.Int64)
-    if column.str.contains(rf"\d[{between(decimal)}]\d").any():
-        notes.append(f"column {column.name!r}: thousands separators were taken out of its numbers.")
-    return as_numbers(column, decimal)
 
 
 def decimal_of(frame, separator, notes):

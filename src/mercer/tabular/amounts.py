@@ -1,0 +1,329 @@
+"""Numbers in cells of text, however people write them: signs, powers, ranges, two decimal marks in one column."""
+
+from typing import NamedTuple
+
+from mercer.tabular.cells import count, listed
+from mercer.tabular.measures import measures_in, signed
+from mercer.tabular.units import as_numbers, between, digits, measured
+
+DASHES = (
+    "-",
+    "--",
+    "---",
+    "----",
+    "–",
+    "—",
+    "?",
+    ".",
+    "..",
+    "...",
+    "*",
+)  # missing where the other cells are numbers; else they may be a category
+CODE = r"^0\d+$"  # 00123: a number would lose its zeros
+INTEGER = r"^[+-]?\d{1,15}$"
+SIGNS = {".": "point", ",": "comma"}
+POINTS = (  # numbers that leave no doubt, of a table with decimal points
+    r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+)$"
+)
+COMMAS = r"^[+-]?(\d[\d.]*,(\d{1,2}|\d{4,})|0?,\d+|\d{1,3}(\.\d{3})+,\d+|\d{4,},\d+|\d+,\d*[eE][+-]?\d+)$"
+GROUPED = {".": r"^\d{1,3}(,\d{3}){2,}$", ",": r"^\d{1,3}(\.\d{3}){2,}$"}  # so the other sign is the decimal one
+EITHER = r"^[1-9]\d{0,2}[.,]\d{3}$"  # 1,234: thousands, or a decimal mark
+SLACK = 3.0  # beyond the range of cells that leave no doubt, by which a doubtful one may be larger or smaller
+CORE = r"^([^\d.,]*)(\d[\d.,]*|[.,]\d+)(\D*)$"  # a number of digits and marks, and what stands around it
+# What stands around a number, what is left of it, and how that is said.
+AROUND = (
+    (r"^\s*[−–](\s?[\d.,])", "-${1}", None),
+    (r"^\(\s*(\D{0,3}\d[^()]*)\)$", "-${1}", "are negative, as in a ledger"),
+    (r"^(.*?\d)\s*(?:±|\+/-)\s*[\d.,]+(?:[eE][+-]?\d+)?(.*)$", "${1}${2}", "are read without what follows ±"),
+    (r"^(.*\d)\s*[×✕x·∙⋅*]\s*10(?:\^|\*\*)\s*\(?([+-]?\d+)\)?(.*)$", "${1}e${2}${3}", "are read as powers of ten"),
+    (r"^(\d[\d.,]*)\s*-$", "-${1}", "are negative"),
+    (r"^'([+-]?[\d.,]+)$", "${1}", None),
+    (r"^([+-]?\d[\d.,]*)\s*\(\s*[\d.,]+\s*%?\s*\)$", "${1}", "are read without what stands in brackets"),
+    (r"^([+-]?)10\^\(?([+-]?\d+)\)?$", "${1}1e${2}", "are read as powers of ten"),
+)
+RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
+
+
+class Doubt(NamedTuple):
+    """Why cells can be read in two ways, how they are read if numbers are asked for, and whether they are numbers."""
+
+    why: str
+    reading: str
+    numbers: bool
+
+
+def amounts_in(column, decimal, notes, styles, sure=True):
+    """The column as numbers of whatever form, or None if a cell is none; ``sure``: or if the form leaves a doubt."""
+    found = _amounts(column, decimal, notes, styles, sure)
+    other = "," if decimal == "." else "."
+    if found is None and column.str.contains(rf"\d\{other}(?:\d{{1,2}}|\d{{4,}})(?:\D|$)").any():  # no thousands
+        said = [f"column {column.name!r}: its numbers have a decimal {SIGNS[other]}."]
+        found = _amounts(column, other, said, styles, sure)
+        notes += said if found is not None else []
+    return found
+
+
+def _amounts(column, decimal, notes, styles, sure):
+    """The same with one decimal sign."""
+    said = []
+    found = measures_in(column, notes)
+    if found is not None:
+        return found
+    tidy = plainly(column, said)
+    plain = signed(tidy, said, styles)
+    tidy = tidy if plain is None else plain
+    for rewrite in (None, one_mark, middles):
+        cells, extra = tidy, [*said]
+        if rewrite is not None:
+            cells = rewrite(without_dashes(tidy, decimal, measured=True), decimal, extra, sure)
+            if cells is None:
+                continue
+        for read in (numbers_in, _with_unit):
+            more = []
+            found = read(cells, decimal, more, styles)
+            if found is not None:
+                notes += [*extra, *more]
+                return found
+    return None
+
+
+def _with_unit(column, decimal, notes, styles):
+    """`measured`, in which - and the like are missing."""
+    return measured(without_dashes(column, decimal, measured=True), decimal, notes, styles)
+
+
+def plainly(column, notes):
+    """The column with a plain minus, without brackets of a ledger, without errors behind ±, powers as 1e3; all said."""
+    import polars as pl
+
+    raised = column.str.contains(r"10\s*[⁻⁺⁰¹²³⁴-⁹]").fill_null(False)
+    if raised.any():
+        plain = column.str.replace(r"10\s*([⁻⁺⁰¹²³⁴-⁹])", "10^${1}").str.replace_many(RAISED)
+        column = pl.select(pl.when(raised).then(plain).otherwise(column).alias(column.name)).to_series()
+    for form, rest, said in AROUND:
+        found = column.str.contains(form).fill_null(False)
+        if not found.any() or (form.startswith(r"^\(") and found.sum() == column.is_not_null().sum()):
+            continue  # brackets around every number are no signs
+        if said:
+            first = column.filter(found)[0]
+            notes.append(f"column {column.name!r}: {count(int(found.sum()), 'cell')} such as {first!r} {said}.")
+        name = column.name
+        column = pl.select(
+            pl.when(found).then(column.str.replace(form, rest)).otherwise(column).alias(name)
+        ).to_series()
+    return column
+
+
+# ------------------------------------------------------------------------------------------ two decimal marks
+def one_mark(column, decimal, notes, sure=True):
+    """The cells of a column with both decimal marks, or with the other one, in that of the table; else None.
+
+    12.54 and 17,95 leave no doubt; 1,234 among them is read as what is as large as the others.
+    """
+    import polars as pl
+
+    present = column.drop_nulls()
+    parts = column.str.extract_groups(CORE).struct.unnest()
+    parts.columns = ["before", "core", "after"]
+    core = parts["core"]
+    if not len(present) or core.null_count() > column.null_count():
+        return None
+    definite = {
+        sign: (core.str.contains(form) | core.str.contains(GROUPED[sign])).fill_null(False)
+        for sign, form in ((".", POINTS), (",", COMMAS))
+    }
+    other = "," if decimal == "." else "."
+    if not definite[other].any():
+        return None
+    either = core.str.contains(EITHER).fill_null(False) & ~definite["."] & ~definite[","]
+    known = definite["."] | definite[","] | core.str.contains(r"^\d+$").fill_null(column.is_null())
+    if (~known & ~either & column.is_not_null()).any():
+        return None
+    signs = pl.select(
+        pl.when(definite[other]).then(pl.lit(other)).when(definite[decimal]).then(pl.lit(decimal))
+    ).to_series()
+    if definite[decimal].any():
+        decided = _by_size(core, definite, either, decimal if not sure else None)
+        if decided is None:
+            return None
+        signs = signs.fill_null(decided)
+        notes.append(
+            f"column {column.name!r}: numbers have a decimal point in some cells ({core.filter(definite['.'])[0]}) and "
+            f"a decimal comma in others ({core.filter(definite[','])[0]}); each is read by its own."
+        )
+    else:
+        signs = pl.select(pl.lit(other).repeat_by(1).explode()).to_series().new_from_index(0, len(column))
+        notes.append(f"column {column.name!r}: its numbers have a decimal {SIGNS[other]}.")
+    comma = signs == ","
+    plain = pl.select(
+        pl.when(comma)
+        .then(core.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True))
+        .otherwise(core.str.replace_all(",", "", literal=True))
+    ).to_series()
+    plain = plain.str.replace(".", decimal, literal=True)
+    return (parts["before"] + plain + parts["after"]).alias(column.name)
+
+
+def _by_size(core, definite, either, default):
+    """The decimal sign of each doubtful cell, by the size of those without doubt; None where both would do."""
+    import polars as pl
+
+    if not either.any():
+        return pl.Series([None] * len(core), dtype=pl.String)
+    known = pl.concat([as_numbers(core.filter(definite[sign]), sign) for sign in SIGNS]).abs()
+    low, high = known.min() / SLACK, known.max() * SLACK
+    mark = pl.select(pl.when(either).then(core.str.extract(r"([.,])"))).to_series()
+    small = core.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    fits = small.is_between(low, high), (1000 * small).is_between(low, high)
+    swapped = mark.replace({".": ",", ",": "."})
+    by_size = pl.select(
+        pl.when(fits[0] & ~fits[1]).then(mark).when(fits[1] & ~fits[0]).then(swapped).otherwise(pl.lit(default))
+    ).to_series()
+    found = pl.select(pl.when(either).then(by_size)).to_series()
+    return None if (found.is_null() & either).any() else found
+
+
+# ---------------------------------------------------------------------------------------------------- ranges
+WORDS = r"to|bis|à|a|al|hasta|tot|und|and"
+BEYOND = 10.0  # times the other numbers of a column, that the middle of a range may be
+LEAST_RANGES = 2  # cells
+
+
+def middles(column, decimal, notes, sure=True):
+    """The cells with the middle of each range, 11.7 for 10.7-12.7; None if there is none, or, where sure, any doubt.
+
+    10-12 alone may be a code: ranges are sure where some have decimals, a unit or a word between their ends, or where
+    plain numbers of their size stand among them.
+    """
+    import polars as pl
+
+    number = digits(decimal)
+    dashed, worded = (
+        rf"({number})\s*(?:-|–|—|−|\.\.\.?|…)\s*({number})",
+        rf"([+-]?{number})\s*({WORDS})\s+([+-]?{number})",
+    )
+    form = rf"^(?:{dashed}|{worded})(\s*\D{{0,15}})$"
+    if not column.str.contains(form).any():
+        return None
+    parts = column.str.extract_groups(form).struct.unnest()
+    parts.columns = ["low", "high", "first", "word", "last", "unit"]
+    ends = parts.select(pl.coalesce("low", "first").alias("low"), pl.coalesce("high", "last").alias("high"))
+    low, high = as_numbers(ends["low"], decimal), as_numbers(ends["high"], decimal)
+    found = low.is_not_null()
+    if (low > high).any() or ends["low"].str.contains(r"^0\d").any() or ends["high"].str.contains(r"^0\d").any():
+        return None
+    lengths = [ends[name].drop_nulls().str.len_chars().unique().to_list() for name in ("low", "high")]
+    if found.sum() > LEAST_RANGES and len(lengths[0]) == len(lengths[1]) == 1 and lengths[0] != lengths[1]:
+        return None  # three and four digits in all cells, as of telephones
+    middle = (low + high) / 2
+    if sure and not _sure(column, parts, middle, found, decimal):
+        return None
+    text = pl.format(
+        "{}{}", middle.cast(pl.String).str.replace(".", decimal, literal=True), parts["unit"].fill_null("")
+    )
+    first = column.filter(found)[0]
+    notes.append(
+        f"column {column.name!r}: {count(int(found.sum()), 'cell')} such as {first!r} read as the middle of a range."
+    )
+    cells = pl.DataFrame({"cell": column, "unit": parts["unit"], "m": middle})
+    return cells.select(pl.when(pl.lit(found)).then(text).otherwise("cell").alias(column.name)).to_series()
+
+
+def _sure(column, parts, middle, found, decimal):
+    """Whether cells of two numbers with a dash between them are ranges, and no codes."""
+    if (
+        found.sum() < LEAST_RANGES
+        and len(column.drop_nulls()) > LEAST_RANGES * 2
+        and parts["word"].null_count() == len(parts)
+    ):
+        rest = column.filter(~found & column.is_not_null())
+        if not is_number(rest, decimal).all():
+            return False
+    rest = column.filter(~found & column.is_not_null())
+    rest = rest.filter(is_number(rest, decimal).fill_null(False))
+    if len(rest):
+        plain = as_numbers(rest, decimal).abs()
+        return bool(
+            (middle.drop_nulls() <= BEYOND * plain.max()).all() and (middle.drop_nulls() >= plain.min() / BEYOND).all()
+        )
+    marked = parts.filter(found).select("low", "high")
+    point = any(marked[name].str.contains(decimal, literal=True).any() for name in ("low", "high"))
+    worded = parts["word"].null_count() < len(parts)
+    unit = (parts["unit"].str.strip_chars().fill_null("") != "").any()
+    return bool(point or worded or unit)
+
+
+PAIR = r"^[+-]?\d+(?:[.,]\d+)?\s*[/x×:]\s*\d+(?:[.,]\d+)?$"
+
+
+def doubt_in(column):
+    """The `Doubt` of a column of text whose cells may be numbers, as they may be something else; None without one."""
+    present = column.drop_nulls()
+    if len(present) and present.str.contains(PAIR).all():
+        return Doubt(f"two numbers in a cell, such as {present[0]!r}", "", False)
+    if not len(present) or not present[0:50].str.contains(r"\d").all():
+        return None
+    if any(amounts_in(column, sign, [], {}) is not None for sign in SIGNS):
+        return None
+    for sign in SIGNS:
+        if amounts_in(column, sign, [], {}, sure=False) is None:
+            continue
+        cells = without_dashes(plainly(column, []), sign, measured=True).drop_nulls()
+        if middles(cells, sign, [], sure=False) is not None:
+            shown = f"cells such as {cells[0]!r}, which may be ranges or codes"
+            return Doubt(shown, "the middle of each range", False)
+        shown = cells.filter(cells.str.contains(EITHER).fill_null(False))[0]
+        why = f"decimal points and decimal commas, and cells such as {shown!r}, which may be thousands or decimals"
+        return Doubt(why, f"{shown!r} as {as_numbers(cells.filter(cells == shown)[:1], sign)[0]:g}", True)
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------- plain numbers
+def is_number(column, decimal):
+    """Which cells are numbers, groups of thousands included; null where a cell is missing."""
+    return column.str.contains(rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$")
+
+
+def numbers_in(column, decimal, notes, styles=None):
+    """The column as numbers, or None if it has cells that are none."""
+    plain = without_dashes(column, decimal)
+    good = is_number(plain, decimal)
+    if not good.any() or not good.all():
+        return None
+    gone = column.filter(plain.is_null() & column.is_not_null())
+    if len(gone):
+        notes.append(
+            f"column {column.name!r}: {count(len(gone), 'cell')} {listed(gone.unique().sort())} read as missing."
+        )
+    if plain.str.contains(CODE).any():
+        notes.append(f"column {column.name!r} has numbers with leading zeros: codes, unless numbers are asked for.")
+        return None
+    return converted(plain, decimal, notes)
+
+
+def without_dashes(column, decimal=".", measured=False):
+    """The column with null for - and the like, if there is a number or nothing else; ``measured``: or any digit."""
+    import polars as pl
+
+    dash = column.is_in(DASHES)
+    some = column.str.contains(r"\d").any() if measured else is_number(column, decimal).any()
+    if not dash.any() or not (some or dash.all()):
+        return column
+    return pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
+
+
+def sign_of(column):
+    """(sign, which cells are numbers with it): the decimal sign with which more cells of a column are numbers."""
+    points, commas = (is_number(column, sign) for sign in SIGNS)
+    return (",", commas) if commas.sum() > points.sum() else (".", points)
+
+
+def converted(column, decimal, notes):
+    """Strings that are all numbers, as whole numbers or floats."""
+    import polars as pl
+
+    if column.str.contains(INTEGER).all():
+        return column.cast(pl.Int64)
+    if column.str.contains(rf"\d[{between(decimal)}]\d").any():
+        notes.append(f"column {column.name!r}: thousands separators were taken out of its numbers.")
+    return as_numbers(column, decimal)

@@ -1,0 +1,54 @@
+"""Cells that a spreadsheet merged: the first of a group holds what all its rows have, and the others are empty."""
+
+import numpy as np
+
+from mercer.exceptions import DataError
+from mercer.tabular.cells import count
+
+LETTERS = 40  # of the longest such text
+GROUPS, EMPTY = 2, 0.5  # least groups, and share of empty cells
+UNEVEN = 0.5  # standard deviation of the sizes of groups, beside their mean; of cells lost by chance it is near 1
+
+
+def filled_down(frame, notes, names=(), target=None, settled=None):
+    """(frame of strings with such columns filled down, their names); ``names``: these, else those that look like it.
+
+    A column looks like it if its first cell is there, no group is of one row, groups are of like sizes, no two that
+    follow each other have the same text, and it is text. Of groups of unlike sizes that is asked, if not ``settled``.
+    """
+    import polars as pl
+
+    found = [name for name in frame.columns if name in names]
+    for column in frame.get_columns() if not names else ():
+        uneven = None if column.name == target else _unevenness(column)
+        if uneven is not None and uneven <= UNEVEN:
+            found.append(column.name)
+        elif uneven is not None and settled is not None and column.name not in settled:
+            raise DataError(
+                f"column {column.name!r} has a text in {count(column.count(), 'row')} and nothing in "
+                f"{count(column.null_count(), 'row')} below them. If these are merged cells, say --fill-down "
+                f"{column.name!r}: a row has the text above it; if nothing means nothing, --categorical "
+                f"{column.name!r} or --ignore {column.name!r}."
+            )
+    found = [name for name in found if frame[name].dtype == pl.String and 0 < frame[name].null_count() < frame.height]
+    for name in found:
+        notes.append(
+            f"column {name!r}: {count(frame[name].null_count(), 'empty cell')} below a text read as that text, as of "
+            "merged cells."
+        )
+    return frame.with_columns(pl.col(found).fill_null(strategy="forward")), found
+
+
+def _unevenness(column):
+    """How unlike the groups are in size, of a column of groups whose first row alone has their name; None of others."""
+    import polars as pl
+
+    if column.dtype != pl.String or column[0] is None or column.null_count() < EMPTY * len(column):
+        return None
+    places = column.is_not_null().arg_true().to_numpy()
+    texts = column.drop_nulls()
+    if len(places) < GROUPS or texts.str.len_chars().max() > LETTERS or not texts.str.contains(r"\pL").all():
+        return None
+    sizes = np.diff([*places, len(column)])
+    again = (texts[1:] == texts[:-1]).any()
+    return None if again or sizes.min() < 2 else float(sizes.std() / sizes.mean())
