@@ -251,7 +251,7 @@ def _score(predicted, data, X, y, labels):
               for name, model in simple_models(labels, len(some), X.shape[1]).items()]  # fmt: skip
     this = judged(predicted)
     return {
-        "how": f"{len(y):,} rows held out", "scoring": "accuracy" if labels else "r2", "mean": this["score"],
+        "how": f"{len(y):,} rows held out", "scoring": "accuracy" if labels else "r2", "score": this["score"],
         "standard_error": this["error"], "scores": this["scores"], "baselines": others, "optimism": None,
         **({} if labels else {"rmse": this["rmse"], "mae": this["mae"]}),
     }  # fmt: skip

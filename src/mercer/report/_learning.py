@@ -62,7 +62,7 @@ def given_scores(case, scores):
     if predictions is not None and len(predictions) != case.n:
         raise ValueError(f"scores has predictions of {len(predictions)} rows, X has {case.n}.")
     folds, optimism = found.get("scores"), found.get("optimism")
-    this = {"score": found.get("mean"), "error": found.get("standard_error")}
+    this = {"score": found.get("score", found.get("mean")), "error": found.get("standard_error")}
     this |= {key: found.get(key) for key in ("rmse", "mae")}  # of all rows that judged, which may be more than these
     if predictions is not None:
         counted = measure(case.y, predictions, case.classes is not None, case.weight)

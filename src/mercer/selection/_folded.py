@@ -55,12 +55,15 @@ class Run:
         X = _safe_split(fitted, self.X, self.y, test, train)[0]
         return np.asarray(fitted.predict(X, return_std=True, noisy=True)[1])
 
-    def plain(self, whole, train, test, score):
-        """The score of what was chosen on all rows; the nested one where nothing is chosen, NaN if it is not known."""
+    def plain(self, whole, train, test, score, predicted):
+        """(score, predictions) of what was chosen on all rows; the nested ones where nothing is chosen, else nan, None.
+
+        What another estimator chose is not always known.
+        """
         if ours(_last(whole)) and _last(whole).selection_ is None:
-            return score
+            return score, predicted
         frozen = _frozen(whole, train)
-        return np.nan if frozen is None else self.judge(self.fit(frozen, train), train, test)[0]
+        return (np.nan, None) if frozen is None else self.judge(self.fit(frozen, train), train, test)
 
 
 def ours(model):

@@ -185,10 +185,10 @@ def measure(y, predicted, labels, weight=None):
     total = float(spread.sum())
     score = 1.0 - float(square.sum()) / total if total > 0 else float("nan")
     sizes = {"rmse": root_mean_square(e, weight), "mae": average(np.abs(e), weight)}
-    return {"score": score, "error": _bootstrap(square, spread), **sizes}
+    return {"score": score, "error": bootstrap(square, spread), **sizes}
 
 
-def _bootstrap(square, spread):
+def bootstrap(square, spread):
     """Standard error of 1 − Σe²/Σ(y − ȳ)², by drawing rows again; of many rows that of a ratio, to first order."""
     n, rng = len(square), np.random.default_rng(0)
     if n * DRAWS > 4_000_000:

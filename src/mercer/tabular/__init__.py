@@ -65,7 +65,7 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     >>> from mercer.tabular import score
     >>> X, y = load_mcycle(return_X_y=True)
     >>> found = score(KernelRidge(Gaussian(5.0), lam=1.0), X[::2], y[::2], outer=2)
-    >>> found.mean > max(sum(one["scores"]) / 2 for one in found.baselines[:2])
+    >>> found.score > max(one["score"] for one in found.baselines[:2])
     True
     """
     options = {"random_state": random_state, "listener": listener, "time_budget": time_budget, "baselines": True}
