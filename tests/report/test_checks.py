@@ -71,6 +71,7 @@ CASES = [
     ("M302", ("uncertainty",), probabilities(0.2, 40.0), probabilities(0.2, 8.0)),
     ("M302", ("uncertainty",), probabilities(0.05, 40.0), probabilities(0.02, 40.0)),
     ("M303", ("uncertainty",), probabilities(0.17, 8.0), probabilities(0.17, 40.0)),
+    ("M304", ("uncertainty",), levels(0.9, 100) | {"own": 0.7}, levels(0.9, 100) | {"own": 0.88}),
     ("M401", ("selection", "chosen", "lam_at_bound"), 1e-9, None),
     ("M402", ("selection", "chosen", "at_bound"), [["length scale of x", 1e5]], []),
     ("M403", (*PATH, "picks"), [PICKS[0], {**PICKS[1], "lam": 0.2}], PICKS),

@@ -34,7 +34,7 @@ METHODS = {
     "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
     "mixture": "between two quantiles of the mixture of processes",
     "mapped": "from those of the transformed target",
-    "left-out": "prediction ± a quantile of the residuals of left-out rows",
+    "left-out": "prediction ± a quantile of the errors on rows left out of fits that chose everything again",
 }
 
 

@@ -344,6 +344,33 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
 
+    def on_own_scale(self, y, std=None):
+        """Return (targets, deviations) on the scale on which errors are alike: as they are, or of a transformed target.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+        std : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        ndarray of shape (n,), ndarray of shape (n,) or None
+        """
+        return y, std
+
+    def from_own_scale(self, y):
+        """Return targets of the scale of ``on_own_scale`` in the units of y.
+
+        Parameters
+        ----------
+        y : array-like
+
+        Returns
+        -------
+        ndarray
+        """
+        return y
+
     def _normals(self, X):
         """(means, deviations, weights) of the normals that a new y is a mixture of: one, unless a mixture says more."""
         mean, std = self.predict(X, return_std=True, noisy=True)

@@ -303,6 +303,16 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
             return super().predict_interval(X, coverage, method=method, calibration=calibration)
         return self.target_.back(self.model_.predict_interval(X, coverage))
 
+    def on_own_scale(self, y, std=None):
+        y = np.asarray(y, dtype=float)
+        inside = np.isfinite(y) & self.target_.inside(y)
+        seen = np.where(inside, y, self.target_.back(np.zeros(1)))
+        z = np.where(inside, self.target_.forward(seen), np.nan)
+        return z, None if std is None else std * np.exp(self.target_.log_slope(seen))
+
+    def from_own_scale(self, y):
+        return self.target_.back(y)
+
     def log_density(self, X, y):
         """log p(y | x) of new rows, of a model that states deviations, of shape (m,).
 

@@ -50,6 +50,7 @@ class Case:
     selection: object = None
     seen: bool = True
     forward: bool = False
+    errors: object = None
 
     @cached_property
     def factors(self):
@@ -146,7 +147,7 @@ class Case:
 
 def make_case(
     model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None,
-    fitted_rows=None, selection=None, seen=True,
+    fitted_rows=None, selection=None, seen=True, errors=None,
 ):  # fmt: skip
     """The case of a fitted model, with X and y checked against each other and against the model."""
     check_is_fitted(model)
@@ -196,6 +197,7 @@ def make_case(
         fitted_rows=max(n, fitted_rows or n),
         selection=model.selection_ if selection is None else selection,
         seen=seen,
+        errors=errors,
     )
 
 

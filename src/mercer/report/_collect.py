@@ -18,6 +18,7 @@ from mercer.report.findings import Allowance, Findings, plain
 def collect(
     estimator, X, y, *, feature_names=None, target=None, scores=None, notes=(), command=None, row_labels=None,
     sample_weight=None, units=None, time_budget=None, fitted_rows=None, selection=None, seen=True,
+    errors=None,
 ):  # fmt: skip
     """Look at a fitted model from all sides, and return what a page says about it.
 
@@ -61,6 +62,10 @@ def collect(
     seen : bool, default=True
         Whether the estimator was fitted on these rows. If not, it is judged by what it says of them itself.
 
+    errors : mercer.uncertainty.LeftOutErrors, default=None
+        Errors on rows left out that intervals are made of, as `mercer.tabular.TableModel` makes them; None are the
+        intervals of the estimator.
+
     Returns
     -------
     Findings
@@ -88,8 +93,9 @@ def collect(
     """
     budget = Allowance(time_budget)
     case = make_case(
-        estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection, seen
-    )
+        estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection, seen,
+        errors,
+    )  # fmt: skip
     judged, held = (None, None) if scores is None else given_scores(case, scores)
     case = replace(case, forward=judged is not None and judged["forward"])
     every = left_out(case) if _asked(case, held) else None

@@ -224,6 +224,18 @@ def coverage(s):
     yield f"Intervals of {percent(level)} hold {percent(found)} of {u['rows']} rows left out."
 
 
+@check("M304")
+def deviations_off(s):
+    """The deviations that the model states are not those of its errors, which intervals are made of."""
+    u = s["uncertainty"]
+    if u.get("own") is not None and abs(u["own"] - 0.9) > 0.04 and _unlikely(u["own"], 0.9, u["rows"]):
+        size = "small" if u["own"] < 0.9 else "large"
+        yield (
+            f"The deviations that the model states are too {size}: intervals of 90 % by them alone would hold "
+            f"{percent(u['own'])} of {u['rows']} rows left out."
+        )
+
+
 def _unlikely(found, level, n):
     """Whether a share as far off would be seen by chance once in a hundred times at most."""
     k = round(found * n)

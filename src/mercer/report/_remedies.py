@@ -44,7 +44,7 @@ def spread(s):
 
 def covered(s):
     """Of intervals that do not hold: those of left-out residuals are the other kind."""
-    kind = s["uncertainty"].get("kind")
+    kind = None if s["uncertainty"].get("own_how") else s["uncertainty"].get("kind")
     if kind == "gaussian" and typed(s):
         return "--model ridge has intervals that are made of the errors of rows left out."
     if kind == "gaussian":

@@ -92,6 +92,7 @@ WORDS = {
 }
 NAMED = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class",
          "random forest": "a random forest"}  # fmt: skip
+LESS = 0.05  # of the rows: by how much stated deviations alone hold less, to be worth a word
 STRONG = 0.25  # of the importance of the first: columns that are named beside it
 
 
@@ -162,7 +163,10 @@ def _certainty(s):
     u = s["uncertainty"]
     if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"]:
         found = u["coverage"][u["levels"].index(0.9)]
-        return f"Intervals of 90 % hold {100 * found:.0f} % of them."
+        own = u.get("own")
+        beside = "" if own is None or own >= found - LESS else (
+            f"; by the deviations alone that the model states they would hold {100 * own:.0f} %")  # fmt: skip
+        return f"Intervals of 90 % hold {100 * found:.0f} % of them{beside}."
     if u.get("kind") == "probabilities":
         return (
             f"Probabilities are off by {100 * u['error']:.1f} points on average ({100 * u['by_chance']:.1f} by chance)."

@@ -169,6 +169,14 @@ class NestedResult:
         return None if self.predictions.dtype.kind != "f" else self.target - self.predictions
 
     @property
+    def fold(self):
+        """The fold that each row was left out with, of several the last; −1 of those that never were."""
+        found = np.full(len(self.predictions), -1)
+        for k, (_, test) in enumerate(self.folds):
+            found[test] = k
+        return found
+
+    @property
     def errors(self):
         """{"rmse": …, "mae": …} over all left-out rows; nothing for labels, nor of several targets."""
         return {} if self.residuals is None or self.residuals.ndim > 1 else sizes_of(self.target, self.predictions)
