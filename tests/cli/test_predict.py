@@ -24,7 +24,7 @@ def test_rows_in_their_order_with_what_is_to_be_kept(run, fitted, model, tmp_pat
             "predict", model, fitted / "cars.csv", "-o", tmp_path / name, "--keep", "name", "--interval", "0.8"
         )
         assert (code, out) == (0, "")
-        assert "80% intervals prediction ± a quantile of the errors" in err
+        assert "80% intervals: prediction ± a quantile of the errors" in err
         found = read_table(tmp_path / name)
         assert found.columns == ["name", "prediction", "lower", "upper"]
         assert found["name"].to_list() == table["name"].to_list()

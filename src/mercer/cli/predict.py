@@ -163,7 +163,7 @@ def _columns(settings, model, frame, session):
     made = estimator.predict(X, return_std=True, noisy=True) if settings.std else [estimator.predict(X)]
     found = dict(zip(("prediction", "std"), made, strict=False))
     if settings.interval is not None:
-        session.once(f"note: {100 * settings.interval:g}% intervals {METHODS[model.interval_method]}.")
+        session.once(f"note: {100 * settings.interval:g}% intervals: {METHODS[model.interval_method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
     return found

@@ -39,7 +39,8 @@ def _simple(case):
     """The simple models with their measures."""
     rows, labels = case.shown(MANY), case.classes is not None
     y, w, X = case.y[rows], part(case.weight, rows), _readable(case, rows)
-    found = beside(X, y, labels, fair_folds(y, labels), w)
+    equal = None if case.equal is None else np.unique(case.equal[rows], return_inverse=True)[1]
+    found = beside(X, y, labels, fair_folds(y, labels, equal), w)
     return [{"name": name, **measure(y, values, labels, w)} for name, values in found]
 
 

@@ -5,6 +5,7 @@ from scipy.special import bdtr, bdtrc, chdtrc
 from mercer.report import _remedies as remedy
 from mercer.report._html import fitted_rows, last_doubling, listed, number, pair, percent, show
 
+COPIED = 0.02  # of the rows: more copies than that are worth a word
 LITTLE = 0.1  # of R²: a score beyond is not doubted
 LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
 
@@ -101,6 +102,17 @@ def constant_target(s):
     target = s["data"]["target"]
     if target.get("distinct") == 1:
         yield f"The target is {number(target['mean'])} in all {s['data']['rows']} rows: there is nothing to learn."
+
+
+@check("M109")
+def copies(s):
+    """Rows that are in the table twice."""
+    found, n = s["rows"].get("copies") or 0, s["data"]["rows"]
+    if found > max(2, COPIED * n):
+        yield (
+            f"{found} of {n} rows are copies of another row, the target too. They were left out together with it: with "
+            "one of them known, the other is no new row."
+        )
 
 
 # ------------------------------------------------------------------------------------------------- fit

@@ -17,6 +17,7 @@ from mercer.selection._folded import (
     stored_kernels,
     with_inner,
 )
+from mercer.selection.equal import equal_rows
 from mercer.selection.judging import FoldTimes, simple_models, simply_predicted
 from mercer.selection.nested_result import NestedResult, Pooled, sizes_of, standard_error
 from mercer.selection.row_kernel import RowKernel
@@ -24,7 +25,7 @@ from mercer.selection.row_kernel import RowKernel
 
 def nested_cv(
     estimator, X, y, *, outer=5, inner=None, groups=None, sample_weight=None, scoring=None, random_state=0,
-    baselines=False, fitted=None, optimism=True, time_budget=None, listener=None,
+    baselines=False, fitted=None, optimism=True, time_budget=None, listener=None, equal="inputs",
 ):  # fmt: skip
     """Performance_f = score on fold f of the model chosen and fitted without fold f;  all of them are returned.
 
@@ -69,6 +70,10 @@ def nested_cv(
     listener : callable, default=None
         Called with (fold, folds) when a fold is done; handed to ``fit`` where that takes one.
 
+    equal : "inputs", None or array-like of shape (n,), default="inputs"
+        Which rows are equal, and in one fold where ``outer`` is a number: those with equal inputs, unless they are
+        repeated measurements of a design (more than half of the rows, with different targets). None parts them.
+
     Returns
     -------
     NestedResult or None
@@ -92,11 +97,12 @@ def nested_cv(
     >>> X, y = load_mcycle(return_X_y=True)
     >>> result = nested_cv(KernelRidge([Gaussian(5.0), Gaussian(10.0)], optimize="lam"), X, y, inner=LOO())
     >>> print(f"R² {result.score:.2f} ± {result.standard_error:.2f}, chosen on all rows: {result.choice['kernel']}")
-    R² 0.76 ± 0.04, chosen on all rows: Gaussian(10.0)
+    R² 0.77 ± 0.04, chosen on all rows: Gaussian(10.0)
     """
     clock, model, y, given = FoldTimes(time_budget), with_inner(clone(estimator), inner), np.asarray(y), X
     check_consistent_length(X, y, groups, sample_weight)
-    folds = outer_folds(outer, model, X, y, groups, random_state)
+    together = equal_rows(X, y) if isinstance(equal, str) else equal
+    folds = outer_folds(outer, model, X, y, groups, random_state, together)
     scorer = check_scoring(model, scoring=scoring)
     name = score_name(model, scoring)
     check_folds(folds, name)
@@ -144,10 +150,19 @@ def nested_cv(
         seconds=clock.seconds,
         target=y,
         planned=len(folds),
+        equal=_kept_together(together, folds),
         pooled=pooled,
         plain_pooled=None if pooled is None or plain_predictions[0] is None else pooled.beside(plain_predictions),
         baselines=[_baseline(name, y, done, parts, labels, pooled) for name, parts in others.items()],
     )
+
+
+def _kept_together(group, folds):
+    """How many rows have an equal one in their fold, where none has one in another; 0 else."""
+    if group is None or any(np.isin(group[train], group[test]).any() for train, test in folds):
+        return 0
+    counts = np.bincount(group)
+    return int(counts[counts > 1].sum())
 
 
 def _simple(fitted, X, y, train, test, weight, labels):

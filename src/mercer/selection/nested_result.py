@@ -111,6 +111,8 @@ class NestedResult:
         Folds that were asked for; there are fewer where time was up.
     baselines : list of dict
         Name, score, fold scores and errors of the simple models.
+    equal : int
+        Rows that have an equal one, where all of these were kept in one fold.
     pooled, plain_pooled : Pooled or None
         Squared errors of all rows left out, where the score is R²: nested, and of what was chosen on all rows.
     gram_reused : bool
@@ -145,6 +147,7 @@ class NestedResult:
     deviations: np.ndarray | None = None
     planned: int = 0
     baselines: list = field(default_factory=list)
+    equal: int = 0
     pooled: Pooled | None = None
     plain_pooled: Pooled | None = None
 
@@ -228,9 +231,10 @@ class NestedResult:
         """Return everything as plain values for a file."""
         done, planned = len(self.scores), max(self.planned, len(self.scores))
         parts = f"{done if done == planned else f'{done} of {planned}'} folds"
+        together = f"; {self.equal} rows with equal inputs in the same fold" if self.equal else ""
         kind = "forecasts from the rows before," if self.forward else "nested cross-validation,"
         return {
-            "how": f"{kind} {parts}",
+            "how": f"{kind} {parts}{together}",
             "forward": self.forward,
             "estimator": self.estimator,
             "scoring": self.scoring,
