@@ -10,6 +10,19 @@ import sklearn
 INSIDE = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (__file__, sklearn.__file__))
 
 
+class Caution(str):
+    """A note on what was done to the data that a reader must know first: a verdict begins with it.
+
+    Examples
+    --------
+    >>> from mercer._warn import Caution
+    >>> Caution("column 'x': 9 cells of -999 read as missing.")
+    "column 'x': 9 cells of -999 read as missing."
+    """
+
+    __slots__ = ()
+
+
 def warn(message, category=UserWarning):
     """Warn at the line of the first frame that is neither mercer's nor scikit-learn's.
 

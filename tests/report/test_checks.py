@@ -54,6 +54,7 @@ CASES = [
     ("M106", ("data", "target"), {"classes": [], "smallest": 9}, {"classes": [], "smallest": 10}),
     ("M107", ("data", "weights"), {"from": "given", "low": 0.5, "high": 2.0, "zero": 1, "equal": 40.0}, None),
     ("M108", ("data", "target", "distinct"), 1, 2),
+    ("M110", ("data", "stand_in"), {"name": "x", "value": -999.0, "rows": 9, "low": 0.0, "high": 5.0}, None),
     ("M109", ("rows", "copies"), 10, 2),
     ("M201", ("scores", "models"), models(0.005, 0.0), models(0.03, 0.0)),
     ("M201", ("scores", "models"), models(0.015, -0.1), models(0.03, -0.1)),

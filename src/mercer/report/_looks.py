@@ -3,6 +3,7 @@
 from scipy.special import bdtr, bdtrc, chdtrc
 
 from mercer.report import _remedies as remedy
+from mercer.report._given_away import ORDER, PERFECT, SAID
 from mercer.report._html import fitted_rows, last_doubling, listed, number, pair, percent, show
 
 COPIED = 0.02  # of the rows: more copies than that are worth a word
@@ -59,8 +60,13 @@ def constant_columns(s):
 def leak(s):
     """A column that is the target."""
     found = s["data"]["leak"]
-    if found and found["correlation"] > 0.9995:
+    if not found:
+        return
+    how = found.get("how") or (ORDER if found["correlation"] > PERFECT else None)
+    if how == ORDER:
         yield f"{found['name']} alone orders the target almost perfectly (correlation {found['correlation']:.4f})."
+    elif how:
+        yield f"{found['name']} gives the target away: {SAID[how]} (correlation {found['correlation']:.4f})."
 
 
 @check("M105")
@@ -112,6 +118,17 @@ def copies(s):
         yield (
             f"{found} of {n} rows are copies of another row, the target too. They were left out together with it: with "
             "one of them known, the other is no new row."
+        )
+
+
+@check("M110")
+def stand_in(s):
+    """A number such as −999 far from all others."""
+    found = s["data"].get("stand_in")
+    if found:
+        yield (
+            f"{found['name']} is {number(found['value'], 6)} in {found['rows']} rows, far from all others "
+            f"({number(found['low'])} to {number(found['high'])}): it may stand for a missing value."
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib import resources
 from typing import NamedTuple
 
+from mercer.report._given_away import EQUAL, ROUNDED
 from mercer.report._html import and_list, listed, percent, show
 from mercer.report._looks import LOOKS
 from mercer.report._remedies import typed
@@ -100,11 +101,25 @@ def verdict(s):
     """Return the headline, sentences, and the few numbers that are shown large."""
     counts = {severity: sum(one["severity"] == severity for one in s["checks"]) for severity in SEVERITIES}
     worst = next((severity for severity in (PROBLEM, WARNING) if counts[severity]), None)
-    parts = (_targets(s), _explains(s), _matters(s), _certainty(s), _odd_rows(s))
+    parts = (*s["data"].get("cautions", ()), *_faults(s), _targets(s), _explains(s), _matters(s), _certainty(s),
+             _odd_rows(s))  # fmt: skip
     sentences = [one for one in parts if one]
     said = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
     sentences.append(f"{and_list(said)} below." if said else "None of the checks has anything to say.")
     return {"level": worst or "good", "headline": WORDS[worst], "sentences": sentences, "numbers": _numbers(s)}
+
+
+def _faults(s):
+    """What makes the score say something else than it seems to: a column that gives the target away, and the like."""
+    fired = {one["code"]: one["text"] for one in s["checks"]}
+    leak = s["data"].get("leak") or {}
+    alone = s["data"]["columns"] < 2 and leak.get("how") not in (
+        EQUAL,
+        ROUNDED,
+    )  # a curve through one column is a model
+    if "M104" in fired and not alone:
+        yield f"{fired['M104'].rstrip('.')}: the score says nothing of rows where {leak['name']} is not known."
+    yield from (fired[code] for code in ("M110", "M109") if code in fired)
 
 
 def _targets(s):
