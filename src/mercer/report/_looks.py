@@ -197,7 +197,8 @@ def changing_spread(s):
     found = s["fit"]["tests"].get("spread")
     if found and found["p"] < 1e-3 and found["ratio"] > 1.5:
         yield (
-            f"The residuals are {found['ratio']:.1f} times as large in one of {found['parts']} parts of the rows as in "
+            f"The residuals{', beside their stated deviations,' if found.get('beside') else ''} are "
+            f"{found['ratio']:.1f} times as large in one of {found['parts']} parts of the rows as in "
             f"another, in the order of {found['name']}."
         )
 

@@ -34,6 +34,9 @@ def spread(s):
     """Of noise that changes: a logarithm only of targets that have one."""
     low = s["data"]["target"].get("low")
     wide = "Predictions may be good all the same; intervals of one width are not."
+    if s["estimator"] == "GaussianProcessRegressor" and not typed(s):
+        wide += " noise=[...], a variance for each row, tells rows apart."
+        wide += " predict_interval(method='conformal') holds what it should in the mean."
     if isinstance(low, float) and low > 0 and s["estimator"] != "TransformedTarget":
         if typed(s) and s["estimator"] in ("KernelRidge", "GaussianProcessRegressor", "StackedKernels"):
             return f"{wide} --target-transform log fits the logarithm, and answers in the units of the target."
