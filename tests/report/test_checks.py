@@ -29,6 +29,11 @@ def levels(found, rows):
     return {"kind": "gaussian", "levels": [0.5, 0.9], "coverage": [0.5, found], "rows": rows}
 
 
+def blocks(model, line, mean, ridge=None):
+    rmse = {"model": model, "a linear model": line, "kernel ridge regression": ridge, "the mean": mean}
+    return {"rows": 60, "listed": [{"name": "the ends of x", "rows": 24, "rmse": rmse}]}
+
+
 def models(*scores, error=0.01):
     names = ("this model", "mean", "linear model", "5 neighbours")
     return [{"name": name, "score": score, "error": error} for name, score in zip(names, scores, strict=False)]
@@ -69,6 +74,8 @@ CASES = [
     ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.5, 0.41, 0.4)),
     ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.7, 0.5, 0.4, floor=0.39)),
     ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.7, 0.5, 0.4, of=5000)),
+    ("M209", ("blocks",), blocks(3.0, 1.0, 2.5), blocks(1.4, 1.0, 2.5)),
+    ("M209", ("blocks",), blocks(3.0, 2.9, 4.0, ridge=1.0), blocks(3.0, 1.9, 1.8)),
     ("M301", ("uncertainty",), levels(0.70, 100), levels(0.70, 8)),
     ("M302", ("uncertainty",), probabilities(0.2, 40.0), probabilities(0.2, 8.0)),
     ("M302", ("uncertainty",), probabilities(0.05, 40.0), probabilities(0.02, 40.0)),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from mercer.report._blocks import blocks_section
 from mercer.report._case import LEFT_OUT, left_out, make_case
 from mercer.report._data import data_section, landmarks_section, local_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
@@ -76,8 +77,8 @@ def collect(
     Notes
     -----
     Nothing is fitted again beyond what the page needs: leave-one-out in closed form up to 3000 rows, the path of λ on
-    at most 1000 rows, the surface of the evidence on at most 250, the learning curve at six sizes on at most 1500 rows
-    and for 20 s. Where rows were sampled, the page says so.
+    at most 1000 rows, the surface of the evidence on at most 250, blocks left out of at most 1000 rows and for 6 s, the
+    learning curve at six sizes on at most 1500 rows and for 20 s. Where rows were sampled, the page says so.
 
     Examples
     --------
@@ -121,6 +122,7 @@ def collect(
         "effects": effects_section(case, left),
         "whatif": whatif_section(case, left),
         "selection": selection_section(case),
+        "blocks": blocks_section(case),
         "learning": learning_section(case, stated if held is None else None),
     }
     sections["data"]["left_out"] = list(budget.left_out)

@@ -7,6 +7,8 @@ from mercer.report._given_away import ORDER, PERFECT, SAID
 from mercer.report._html import fitted_rows, last_doubling, listed, number, pair, percent, show
 
 COPIED = 0.02  # of the rows: more copies than that are worth a word
+TIMES = 1.5  # the error of a simpler model on blocks: more is far worse
+NAMED = {"kernel ridge regression": "kernel ridge regression (--quick)"}
 LITTLE = 0.1  # of R²: a score beyond is not doubted
 LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
 
@@ -233,6 +235,24 @@ def more_rows(s):
             f"The last doubling of the rows, to {found['sizes'][-1]}, lowered the {found['metric']} by "
             f"{percent(gain)}, to {number(last)}: the curve still falls."
         )
+
+
+@check("M209", remedy.beyond)
+def worse_on_blocks(s):
+    """Far worse than a simpler model where rows were left out in blocks."""
+    worst = None
+    for one in (s.get("blocks") or {}).get("listed", ()):
+        rmse = dict(one["rmse"])
+        model, mean = rmse.pop("model", None), rmse.pop("the mean", None)
+        name = min((name for name in rmse if rmse[name] is not None), key=rmse.get, default=None)
+        if None in (model, mean, name) or not 0 < rmse[name] < mean:
+            continue
+        times = model / rmse[name]
+        if times > TIMES and (worst is None or times > worst[0]):
+            worst = times, one["name"], model, NAMED.get(name, name), rmse[name]
+    if worst is not None:
+        _, where, model, name, best = worst
+        yield f"Without {where}, the RMSE on these rows is {show(model)}; that of {name} is {show(best)}."
 
 
 # ----------------------------------------------------------------------------------------- uncertainty

@@ -45,6 +45,14 @@ def spread(s):
     return f"{wide} {'In Python: ' if typed(s) else ''}{call}"
 
 
+def beyond(s):
+    """Of a model that is far worse than a simpler one beyond the rows."""
+    among = "Predictions among the rows are not in question; beyond them, and in gaps, use the simpler model."
+    more = "--quick, or a --kernel with Linear, may go on in a line." if typed(s) else (
+        "A kernel with Linear() goes on in a line.")  # fmt: skip
+    return f"{among} {more}"
+
+
 def covered(s):
     """Of intervals that do not hold: those of left-out residuals are the other kind."""
     kind = None if s["uncertainty"].get("own_how") else s["uncertainty"].get("kind")
