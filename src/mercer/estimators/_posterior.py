@@ -7,7 +7,6 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._warn import warn
 from mercer.estimators import _large_process as process
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators.validation import check_more_rows, check_removed, generator, shared_noise
@@ -18,21 +17,15 @@ from mercer.kernels.algebra import additive_parts
 from mercer.solvers import choose
 from mercer.solvers.fitted import left_out
 from mercer.sources.lazily import over_partitions
-from mercer.uncertainty.objections import objection
-
-CHECKED = 3000  # rows up to which those left out are asked whether Gaussian intervals are right
+from mercer.uncertainty.objections import warn_of_wrong_deviations
 
 
 class PosteriorEstimator(LinearEstimator):
-    """A model whose answers are those of a `RegressionPosterior`, or of a `PosteriorMixture` of several.
-
-    ``_fit`` sets both, and ``_publish`` the public attributes.
-    """
+    """A model whose answers are those of a `RegressionPosterior` or a `PosteriorMixture`, which ``_fit`` sets both."""
 
     state_fields = LinearEstimator.state_fields | {
         "posterior": RegressionPosterior, "mixture": (PosteriorMixture, None)}  # fmt: skip
     probabilistic, decomposes = True, True
-    remade = (*LinearEstimator.remade, "_objections")
 
     @property
     def correlated(self):
@@ -178,29 +171,11 @@ class PosteriorEstimator(LinearEstimator):
             raise TypeError(f'method="gaussian" takes no {", ".join(options)}.')
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
-        if noisy is True:
-            self._warn_of_wrong_deviations(coverage)
+        if noisy is True and self._some_rows() is None and self._mixture is None:
+            warn_of_wrong_deviations(self, coverage, self.__dict__.setdefault("_objections", {}))
         mean, std = self.predict(X, return_std=True, noisy=noisy)
         reach = float(ndtri((1.0 + coverage) / 2.0)) * (std[:, None] if std.ndim < mean.ndim else std)
         return np.stack([mean - reach, mean + reach], axis=1)
-
-    def _warn_of_wrong_deviations(self, coverage):
-        """Say where rows left out contradict Gaussian intervals; looked at once for each coverage, up to 3000 rows."""
-        if self._some_rows() is not None or self._mixture is not None or len(self.points_) > CHECKED:
-            return
-        known = self.__dict__.setdefault("_objections", {})
-        if coverage not in known:
-            z, there = self.loo_residuals_, self.point_index_ >= 0
-            z = z / (self.loo_std_ if z.ndim == 1 else self.loo_std_[:, None])
-            X = self.points_[self.point_index_[there]] if isinstance(self.points_, np.ndarray) else None
-            known[coverage] = objection(z[there], X, coverage)
-        if known[coverage] is not None:
-            warn(
-                f"Gaussian intervals of {coverage:.0%} are not what the rows say: {known[coverage]}. "
-                'predict_interval(method="conformal") holds what it should in the mean over rows; noise=[...], a '
-                "variance for each row, makes intervals of unlike width.",
-                UserWarning,
-            )
 
     def prior_moments(self, X, cov=False):
         """f ~ GP(0, k) before any data: mean 0, latent and noisy standard deviation at X.

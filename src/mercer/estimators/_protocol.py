@@ -63,6 +63,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         The target of each training row, where the model remembers.
     quantile_levels_ : ndarray or None
         Where ``predict`` has a column for each of several quantiles, their levels.
+    transform_ : Target or None
+        What a model of a transformed target predicts: errors are alike on its scale.
     left_out_density_ : float or None
         Of a mixture: the mean log density of the rows, each under the model without it.
 
@@ -91,7 +93,9 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = Unless(None)
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Unless(
+        None
+    )
     regularization_ = fit_report_ = Unless({})
 
     time_budget = criterion = None
@@ -343,33 +347,6 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         residuals = residuals.reshape(len(residuals), -1)
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
-
-    def on_own_scale(self, y, std=None):
-        """Return (targets, deviations) on the scale on which errors are alike: as they are, or of a transformed target.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-        std : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        ndarray of shape (n,), ndarray of shape (n,) or None
-        """
-        return y, std
-
-    def from_own_scale(self, y):
-        """Return targets of the scale of ``on_own_scale`` in the units of y.
-
-        Parameters
-        ----------
-        y : array-like
-
-        Returns
-        -------
-        ndarray
-        """
-        return y
 
     def _normals(self, X):
         """(means, deviations, weights) of the normals that a new y is a mixture of: one, unless a mixture says more."""

@@ -232,6 +232,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return type(self)(self.model_.frozen(rows), self.target_)
 
     # ---------------------------------------------------------------------- at new inputs
+    @property
+    def transform_(self):
+        """``target_``."""
+        return self.target_
+
     def _mapped(self, mean, std):
         """E y and its standard deviation: z normal around ``mean`` with ``std``, or spread as left-out residuals."""
         found = self.target_.moments(mean, std, self._errors)
@@ -302,16 +307,6 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         if method != "mapped":
             return super().predict_interval(X, coverage, method=method, calibration=calibration)
         return self.target_.back(self.model_.predict_interval(X, coverage))
-
-    def on_own_scale(self, y, std=None):
-        y = np.asarray(y, dtype=float)
-        inside = np.isfinite(y) & self.target_.inside(y)
-        seen = np.where(inside, y, self.target_.back(np.zeros(1)))
-        z = np.where(inside, self.target_.forward(seen), np.nan)
-        return z, None if std is None else std * np.exp(self.target_.log_slope(seen))
-
-    def from_own_scale(self, y):
-        return self.target_.back(y)
 
     def log_density(self, X, y):
         """log p(y | x) of new rows, of a model that states deviations, of shape (m,).

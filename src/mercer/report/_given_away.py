@@ -49,10 +49,8 @@ def _how(x, y, size):
     """What a column has to do with the target, in one word of `SAID`; None where it is no more than correlated."""
     if np.allclose(x, y, rtol=EXACT, atol=EXACT * np.abs(y).max()):
         return EQUAL
-    A = np.column_stack([np.ones(len(x)), (x - x.mean()) / np.ptp(x)])
-    e = (y - y.mean()) / np.ptp(y)
-    e = e - A @ np.linalg.lstsq(A, e, rcond=None)[0]
-    if np.abs(e).max() < 10 * EXACT and len(np.unique(x)) >= VALUES:
+    a, e = ((v - v.mean()) / np.ptp(v) for v in (x, y))
+    if np.abs(e - float(e @ a) / float(a @ a) * a).max() < 10 * EXACT and len(np.unique(x)) >= VALUES:
         return LINE
     if _rounded(x, y) or _rounded(y, x):
         return ROUNDED

@@ -85,9 +85,8 @@ class TableModel(KernelEstimator):
     True
     """
 
-    state_fields = {
-        "estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe, "left_out_": (LeftOutErrors, None)
-    }  # fmt: skip
+    state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe,
+                    "left_out_": (LeftOutErrors, None)}  # fmt: skip
     state_version = 2
 
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
@@ -375,8 +374,7 @@ class TableModel(KernelEstimator):
     @classmethod
     def migrate(cls, version, state):
         """Return the state of today: of the first version residuals were an array, of any model."""
-        residuals, estimator = state.get("left_out_"), state.get("estimator_")
-        used = getattr(estimator, "interval_method", None) in ("left-out", "conformal")
+        residuals, used = state.get("left_out_"), state["estimator_"].interval_method in ("left-out", "conformal")
         return state | {"left_out_": LeftOutErrors(residuals) if used and residuals is not None else None}
 
     # --------------------------------------------------------------------------------------- fitting

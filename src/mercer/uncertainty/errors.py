@@ -81,7 +81,7 @@ class LeftOutErrors:
         -------
         LeftOutErrors
         """
-        (z, _), (f, std) = estimator.on_own_scale(y), estimator.on_own_scale(predicted, std)
+        (z, _), (f, std) = _transformed(estimator.transform_, y), _transformed(estimator.transform_, predicted, std)
         return cls(np.asarray(z, dtype=float) - np.asarray(f, dtype=float), std, fold)
 
     def interval_of(self, estimator, X, coverage=0.9):
@@ -99,8 +99,10 @@ class LeftOutErrors:
         """
         stated = self.std is not None
         found = estimator.predict(X, return_std=True, noisy=True) if stated else (estimator.predict(X), None)
-        f, std = estimator.on_own_scale(*found)
-        return estimator.from_own_scale(self.interval(f, coverage, std))
+        target = estimator.transform_
+        f, std = _transformed(target, *found)
+        ends = self.interval(f, coverage, std)
+        return ends if target is None else target.back(ends)
 
     def scale(self, std=None):
         """σ where deviations ``std`` are stated; 1 where none are.
@@ -213,6 +215,16 @@ class LeftOutErrors:
         if self.std is None:
             return np.nan
         return float(np.mean(np.abs(self.residuals) <= ndtri((1.0 + level) / 2.0) * self.std))
+
+
+def _transformed(target, y, std=None):
+    """(values, deviations) on the scale of a transformed target, to first order; nan where y cannot be."""
+    if target is None:
+        return y, std
+    y = np.asarray(y, dtype=float)
+    inside = np.isfinite(y) & target.inside(y)
+    seen = np.where(inside, y, target.back(np.zeros(1)))
+    return np.where(inside, target.forward(seen), np.nan), None if std is None else std * np.exp(target.log_slope(seen))
 
 
 def _place(coverage, n):

@@ -3,9 +3,12 @@
 import numpy as np
 from scipy.special import bdtr, bdtrc, chdtrc, ndtri
 
+from mercer._warn import warn
+
 LEAST = 20  # rows below which nothing is said
 RARE, OFF = 0.005, 0.04  # chance of as many inside, and difference, that are worth a word
 UNEVEN, RATIO, PARTS = 0.001, 1.5, 5  # chance of sizes that differ so between parts of the rows, and their ratio
+CHECKED = 3000  # rows up to which those left out are asked whether Gaussian intervals are right
 
 
 def objection(z, X=None, coverage=0.9):
@@ -68,3 +71,22 @@ def _uneven(x, size):
     between = sum(len(part) * (rank[part].mean() - rank.mean()) ** 2 for part in parts) / spread  # Kruskal and Wallis
     means = np.sqrt([np.mean(size[part] ** 2) for part in parts])
     return float(chdtrc(len(parts) - 1, between)), float(means.max() / max(means.min(), 1e-12 * means.max()))
+
+
+def warn_of_wrong_deviations(process, coverage, known):
+    """Say where the rows left out of a Gaussian process contradict its intervals; ``known`` keeps what was found."""
+    if len(process.points_) > CHECKED:
+        return
+    if coverage not in known:
+        z, there = process.loo_residuals_, process.point_index_ >= 0
+        z = z / (process.loo_std_ if z.ndim == 1 else process.loo_std_[:, None])
+        points = process.points_
+        X = points[process.point_index_[there]] if isinstance(points, np.ndarray) else None
+        known[coverage] = objection(z[there], X, coverage)
+    if known[coverage] is not None:
+        warn(
+            f"Gaussian intervals of {coverage:.0%} are not what the rows say: {known[coverage]}. "
+            'predict_interval(method="conformal") holds what it should in the mean over rows; noise=[...], a variance '
+            "for each row, makes intervals of unlike width.",
+            UserWarning,
+        )
