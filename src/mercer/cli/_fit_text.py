@@ -219,7 +219,7 @@ def _score(score):
     if (score["optimism"] or 0.0) >= 0.0005:
         lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")
     best = max(score["baselines"], key=lambda one: one["score"])
-    if best["score"] > score["score"]:
+    if best["score"] >= score["score"] + 0.0005:
         lines.append(f"  Another model is better: {best['name']}, {best['score']:.3f} against {score['score']:.3f}.")
     elif has and best["rmse"] > score["rmse"] > 0:
         less = f"{100 * (1 - score['rmse'] / best['rmse']):.0f} %"
