@@ -54,6 +54,7 @@ WORK = {
 # The last value of an argument given twice counts. Those that take hours with --full are last.
 SCRIPTS = [
     ("small", "", None, False),
+    ("small_intervals", "--seeds 6", "--seeds 20", False),
     ("selection loo", "", None, False),
     ("selection gradient", "", None, False),
     ("selection rules", "", None, False),

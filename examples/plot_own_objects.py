@@ -57,7 +57,7 @@ results = {}
 for name, kernel in kernels.items():
     check_kernel(kernel, melodies[:20])  # symmetric, positive semi-definite, tiles, gradient, text
     results[name] = nested_cv(KernelRidge(kernel, criterion=LOO()), melodies, tempo)
-    print(f"{name:<20}R² {results[name].mean:5.2f} ± {results[name].standard_error:.2f}")
+    print(f"{name:<20}R² {results[name].score:5.2f} ± {results[name].standard_error:.2f}")
 
 figure, axes = plt.subplots(1, 3, figsize=(16, 5), layout="constrained")
 order = np.argsort(calmness)
@@ -69,7 +69,7 @@ figure.colorbar(axes[1].imshow(radial([melodies[i] for i in order]), cmap="Blues
 axes[1].set(xlabel="melody, calm ones last", ylabel="melody", title="k of all pairs: alike are those of like calm")
 axes[2].plot([60, 170], [60, 170], color="0.5", linewidth=0.8)
 for (name, result), mark in zip(results.items(), ("o", "s", "^"), strict=True):
-    axes[2].plot(tempo, result.predictions, mark, markersize=5, alpha=0.8, label=f"{name}: R² {result.mean:.2f}")
+    axes[2].plot(tempo, result.predictions, mark, markersize=5, alpha=0.8, label=f"{name}: R² {result.score:.2f}")
 axes[2].set(xlabel="tempo", ylabel="predicted", title="80 melodies, each predicted by folds without it")
 axes[2].legend(frameon=False, fontsize=9)
 

@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fits import deletion as without_rows
-from mercer import BasisRegression, KernelRidge
+from mercer import BasisRegression, GaussianProcessRegressor, KernelRidge, Neighbours
 from mercer._threads import one_blas_thread
 from mercer.kernels import FeatureMap, Gaussian, Linear, Matern52, Pairwise, PolynomialBasis, Precomputed
 from mercer.selection import LOO, Discrepancy
@@ -599,3 +599,57 @@ def test_a_tuned_model_gives_the_intervals_of_what_was_chosen(rows, new):
     assert_allclose(tuned.loo_residuals_, tuned.influence().loo_residuals, rtol=1e-7)
     assert_allclose(tuned.leverage_, tuned.influence().leverage, rtol=1e-7)
     assert_allclose(tuned.dof_, tuned.influence().dof, rtol=1e-7)
+
+
+# -------------------------------------------------------------------------- left-out residuals, normalised
+def unlike_noise(rng, n):
+    """Rows of noise 0.05 and of 0.5, with the weights that say so."""
+    X = rng.uniform(size=(n, 1))
+    s = np.where(X[:, 0] < 0.5, 0.05, 0.5)
+    return X, np.sin(6 * X[:, 0]) + s * rng.standard_normal(n), 1 / s**2
+
+
+@pytest.mark.parametrize("kind", [KernelRidge, GaussianProcessRegressor])
+def test_left_out_residuals_in_units_of_their_deviations(kind, rng):
+    X, y, w = unlike_noise(rng, 150)
+    Z, t, v = unlike_noise(rng, 2000)
+    model = kind(Gaussian(0.3), 1.0, criterion=None).fit(X, y, sample_weight=w)
+    ends = model.predict_interval(Z, method="left-out", normalise=True, sample_weight=v)
+    quiet = Z[:, 0] < 0.5
+    for here in (quiet, ~quiet):
+        assert np.mean((ends[here, 0] <= t[here]) & (t[here] <= ends[here, 1])) == pytest.approx(0.9, abs=0.07)
+    width = ends[:, 1] - ends[:, 0]
+    assert width[~quiet].mean() > 5 * width[quiet].mean()
+    np.testing.assert_allclose(
+        ends, model.predict_interval(Z, method="conformal", normalise=True, sample_weight=v), rtol=0.1, atol=0.05
+    )
+
+
+def test_left_out_residuals_normalised_written_out(rng):
+    X, y, w = unlike_noise(rng, 20)
+    model = GaussianProcessRegressor(Gaussian(0.3), 1.0, criterion=None).fit(X, y, sample_weight=w)
+    scores = []
+    for i in range(20):
+        rest = np.delete(np.arange(20), i)
+        part = GaussianProcessRegressor(Gaussian(0.3), 1.0, criterion=None).fit(X[rest], y[rest], sample_weight=w[rest])
+        f, std = part.predict(X[i : i + 1], return_std=True, noisy=np.array([1.0 / w[i]]))
+        scores.append(abs(y[i] - f[0]) / std[0])
+    f, std = model.predict([[0.2], [0.8]], return_std=True, noisy=True)
+    half = np.sort(scores)[int(np.ceil(0.8 * 21)) - 1] * std
+    found = model.predict_interval([[0.2], [0.8]], 0.8, method="left-out", normalise=True)
+    np.testing.assert_allclose(found, np.column_stack([f - half, f + half]), rtol=1e-8)
+
+
+def test_left_out_residuals_of_neighbours_normalised(rng):
+    X, y, w = unlike_noise(rng, 150)
+    model = GaussianProcessRegressor(Gaussian(0.3), 1.0, criterion=None, approximation=Neighbours(20))
+    model.fit(X, y, sample_weight=w)
+    ends = model.predict_interval([[0.2], [0.8]], method="left-out", normalise=True, sample_weight=[400.0, 4.0])
+    assert np.diff(ends)[1, 0] > 5 * np.diff(ends)[0, 0]
+
+
+def test_weights_that_change_nothing_are_refused(rng):
+    X, y, w = unlike_noise(rng, 30)
+    model = KernelRidge(Gaussian(0.3), 1.0).fit(X, y, sample_weight=w)
+    with pytest.raises(ValueError, match="normalise=True"):
+        model.predict_interval(X, method="left-out", sample_weight=w)

@@ -9,6 +9,7 @@ import pytest
 
 from mercer import load
 from mercer.cli import main
+from mercer.files import read_header
 from mercer.tabular import read_table
 
 
@@ -24,7 +25,7 @@ def test_rows_in_their_order_with_what_is_to_be_kept(run, fitted, model, tmp_pat
             "predict", model, fitted / "cars.csv", "-o", tmp_path / name, "--keep", "name", "--interval", "0.8"
         )
         assert (code, out) == (0, "")
-        assert "80% intervals conformal" in err
+        assert "80% intervals: prediction ± a quantile of the errors" in err
         found = read_table(tmp_path / name)
         assert found.columns == ["name", "prediction", "lower", "upper"]
         assert found["name"].to_list() == table["name"].to_list()
@@ -33,6 +34,23 @@ def test_rows_in_their_order_with_what_is_to_be_kept(run, fitted, model, tmp_pat
         assert max(len(str(value)) for value in found["prediction"].to_list()) < 9 or name == "out.parquet"
         assert (found["lower"] < found["prediction"]).all()
         assert run("predict", model, fitted / "cars.csv", "-o", tmp_path / name)[0] == 2
+
+
+def test_intervals_and_their_coverage_are_those_of_the_errors_in_the_file(run, fitted, model, tmp_path):
+    """What the page states is counted over the folds; a loaded model makes its intervals of the same errors."""
+    kept, table = load(model), read_table(fitted / "cars.csv")
+    errors, note = kept.left_out_, read_header(model)["note"]
+    assert len(errors.residuals) == 24 and set(errors.fold) == {0, 1}
+    told = note["findings"]["uncertainty"]
+    assert told["coverage"] == pytest.approx([errors.coverage(level) for level in told["levels"]])
+    rmse = note["result"]["score"]["rmse"]
+    assert np.sqrt(np.mean(errors.residuals**2)) == pytest.approx(rmse)
+    ends = kept.predict_interval(table, 0.8)
+    half = np.sort(np.abs(errors.residuals))[int(np.ceil(0.8 * 25)) - 1]
+    np.testing.assert_allclose(np.diff(ends)[:, 0] / 2, half)
+    assert run("predict", model, fitted / "cars.csv", "-o", tmp_path / "out.parquet", "--interval", "0.8")[0] == 0
+    written = read_table(tmp_path / "out.parquet")
+    np.testing.assert_allclose(written["lower"].to_numpy(), ends[:, 0])
 
 
 def test_from_standard_input_to_standard_output(run, fitted, model, monkeypatch):

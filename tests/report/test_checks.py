@@ -29,6 +29,11 @@ def levels(found, rows):
     return {"kind": "gaussian", "levels": [0.5, 0.9], "coverage": [0.5, found], "rows": rows}
 
 
+def blocks(model, line, mean, ridge=None):
+    rmse = {"model": model, "a linear model": line, "kernel ridge regression": ridge, "the mean": mean}
+    return {"rows": 60, "listed": [{"name": "the ends of x", "rows": 24, "rmse": rmse}]}
+
+
 def models(*scores, error=0.01):
     names = ("this model", "mean", "linear model", "5 neighbours")
     return [{"name": name, "score": score, "error": error} for name, score in zip(names, scores, strict=False)]
@@ -54,12 +59,14 @@ CASES = [
     ("M106", ("data", "target"), {"classes": [], "smallest": 9}, {"classes": [], "smallest": 10}),
     ("M107", ("data", "weights"), {"from": "given", "low": 0.5, "high": 2.0, "zero": 1, "equal": 40.0}, None),
     ("M108", ("data", "target", "distinct"), 1, 2),
+    ("M110", ("data", "stand_in"), {"name": "x", "value": -999.0, "rows": 9, "low": 0.0, "high": 5.0}, None),
+    ("M109", ("rows", "copies"), 10, 2),
     ("M201", ("scores", "models"), models(0.005, 0.0), models(0.03, 0.0)),
     ("M201", ("scores", "models"), models(0.015, -0.1), models(0.03, -0.1)),
     ("M202", ("scores", "models"), models(0.5, 0.0, 0.52), models(0.5, 0.0, 0.505)),
     ("M208", ("scores", "models"), models(0.5, 0.0, 0.505), models(0.5, 0.0, 0.49)),
     ("M208", ("scores", "models"), models(0.5, 0.0, 0.5), models(0.5, 0.0, 0.52)),
-    ("M209", ("fit", "never"), [{"name": "rare", "rows": 3}], []),
+    ("M210", ("fit", "never"), [{"name": "rare", "rows": 3}], []),
     ("M203", ("fit", "tests", "trend"),
      {"name": "x", "share": 0.3, "p": 1e-6}, {"name": "x", "share": 0.05, "p": 1e-6}),
     ("M204", ("fit", "tests", "spread"), spread(2.0, 1e-4), spread(2.0, 0.01)),
@@ -68,10 +75,13 @@ CASES = [
     ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.5, 0.41, 0.4)),
     ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.7, 0.5, 0.4, floor=0.39)),
     ("M207", ("learning",), curve(1.0, 0.7, 0.5, 0.4), curve(1.0, 0.7, 0.5, 0.4, of=5000)),
+    ("M209", ("blocks",), blocks(3.0, 1.0, 2.5), blocks(1.4, 1.0, 2.5)),
+    ("M209", ("blocks",), blocks(3.0, 2.9, 4.0, ridge=1.0), blocks(3.0, 1.9, 1.8)),
     ("M301", ("uncertainty",), levels(0.70, 100), levels(0.70, 8)),
     ("M302", ("uncertainty",), probabilities(0.2, 40.0), probabilities(0.2, 8.0)),
     ("M302", ("uncertainty",), probabilities(0.05, 40.0), probabilities(0.02, 40.0)),
     ("M303", ("uncertainty",), probabilities(0.17, 8.0), probabilities(0.17, 40.0)),
+    ("M304", ("uncertainty",), levels(0.9, 100) | {"own": 0.7}, levels(0.9, 100) | {"own": 0.88}),
     ("M401", ("selection", "chosen", "lam_at_bound"), 1e-9, None),
     ("M402", ("selection", "chosen", "at_bound"), [["length scale of x", 1e5]], []),
     ("M403", (*PATH, "picks"), [PICKS[0], {**PICKS[1], "lam": 0.2}], PICKS),

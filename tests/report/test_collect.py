@@ -209,7 +209,7 @@ def test_nested_scores_are_taken_over(table):
     nested = nested_cv(model, X, y)
     found = collect(model.fit(X, y), X, y, scores=nested)
     assert found["scores"]["nested"]
-    assert found["scores"]["models"][0]["score"] == pytest.approx(nested.mean)
+    assert found["scores"]["models"][0]["score"] == pytest.approx(nested.score)
     assert found["scores"]["optimism"]["value"] == pytest.approx(nested.optimism)
     assert found["fit"]["predicted"] == pytest.approx(nested.predictions, rel=1e-5)
     assert "nested cross-validation, 5 folds" in render(found)

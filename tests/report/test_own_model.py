@@ -71,4 +71,4 @@ def test_the_judging_of_the_command_line(data):
     assert [one["name"] for one in found.baselines] == ["mean", "linear model", "5 neighbours"]
     frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y})
     judged = score(TableModel(Smoother(), target="y"), frame)
-    assert judged.mean > judged.baselines[0]["score"]
+    assert judged.score > judged.baselines[0]["score"]

@@ -219,7 +219,7 @@ def test_what_costs_is_left_out_when_the_time_is_over(rng):
     found = collect(model, X, y, time_budget=0.0)
     missing = [found["learning"], found["effects"], found["selection"]["surface"]]
     assert all("time budget of 0 s" in one["missing"] for one in missing)
-    assert len(found["data"]["left_out"]) == 4
+    assert len(found["data"]["left_out"]) == 5
     assert "time budget of 0 s" in found["whatif"]["missing"]
     assert "picks" in found["selection"]["path"]
     assert "time budget was used up: effects of the columns" in page_of(found)

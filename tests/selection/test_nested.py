@@ -62,7 +62,8 @@ def test_algorithm_1_written_out(rng):
         assert score == pytest.approx(r2_score(y[test], model.predict(X[test])), abs=1e-5)
         np.testing.assert_allclose(result.predictions[test], model.predict(X[test]), atol=1e-4)
     assert result.mean == pytest.approx(result.scores.mean())
-    assert result.standard_error == pytest.approx(result.scores.std(ddof=1) / 2)
+    off = sum(np.sum((y[test] - y[train].mean()) ** 2) for train, test in splits)
+    assert result.score == pytest.approx(1 - np.sum((y - result.predictions) ** 2) / off)
 
 
 def test_a_grid_search_of_scikit_learn_written_out(rng):
@@ -90,7 +91,7 @@ def test_a_grid_search_of_scikit_learn_written_out(rng):
     best = search.fit(X, y).best_estimator_
     plain = cross_val_score(best, X, y, cv=SklearnKFold(5, shuffle=True, random_state=3))
     np.testing.assert_allclose(result.plain_scores, plain, rtol=1e-12)
-    assert result.optimism == pytest.approx((plain - expected).mean())
+    assert (result.optimism == 0) == np.allclose(plain, expected)
 
 
 @edges
@@ -110,8 +111,51 @@ def test_cross_val_score_gives_the_same(model, rng):
     folds = SklearnKFold(2, shuffle=True, random_state=0)
     result = nested_cv(model, X, y, outer=2)
     np.testing.assert_allclose(result.scores, cross_val_score(model, X, y, cv=folds), rtol=1e-6)
-    assert result.optimism == pytest.approx(result.plain_mean - result.mean)
+    assert result.optimism == pytest.approx(result.plain_score - result.score)
     assert set(result.choice) == {"kernel", "lam"}
+
+
+# ------------------------------------------------------------------------------------------- R² of all rows
+def test_r2_of_folds_of_two_rows_is_that_of_all_rows_together():
+    """Two rows that happen to be alike have R² −10⁶ of their own: no mean over folds may be told."""
+    X = np.arange(12.0)[:, None]
+    y = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0])
+    y += 0.01 * np.cos(np.arange(12.0))
+    folds = [(np.delete(np.arange(12), [i, i + 1]), np.array([i, i + 1])) for i in range(0, 12, 2)]
+    near = y.copy()
+    near[[0, 1]] = 0.5, 0.5 + 1e-6  # R² of this fold has next to nothing below the line
+    found = nested_cv(KernelRidge(Gaussian(3.0), 0.01), X, near, outer=folds, baselines=True)
+    assert found.mean < -1e6 and 0.9 < found.score < 1 and 0 < found.standard_error < 0.1
+    simple = {one["name"]: one["score"] for one in found.baselines}
+    assert simple["mean"] == 0.0 and 0.9 < simple["linear model"] <= 1
+    e = found.residuals
+    spread = sum(np.sum((near[test] - near[train].mean()) ** 2) for train, test in folds)
+    assert found.score == pytest.approx(1 - np.sum(e**2) / spread)
+
+
+def test_weights_of_the_pooled_r2_are_repeated_rows(rng):
+    X, y = smooth(rng, 20)
+    w = rng.integers(1, 4, 20)
+    folds = [np.arange(k, 20, 4) for k in range(4)]
+    many, at = np.repeat(np.arange(20), w), np.repeat(np.arange(20) % 4, w)
+    model = KernelRidge(Gaussian(0.4), 0.1)
+    one = nested_cv(model, X, y, outer=[(np.setdiff1d(np.arange(20), t), t) for t in folds], sample_weight=w)
+    each = [(np.flatnonzero(at != k), np.flatnonzero(at == k)) for k in range(4)]
+    assert one.score == pytest.approx(nested_cv(model, X[many], y[many], outer=each).score)
+
+
+def test_of_several_targets_the_pooled_r2_is_their_mean(rng):
+    X, y = smooth(rng)
+    Y, model = np.column_stack([y, y[::-1]]), KernelRidge(Gaussian(0.4), 0.1)
+    each = [nested_cv(model, X, column, outer=4).score for column in Y.T]
+    assert nested_cv(model, X, Y, outer=4).score == pytest.approx(np.mean(each))
+
+
+def test_other_scores_are_means_over_folds(rng):
+    X, y = smooth(rng)
+    found = nested_cv(KernelRidge(Gaussian(0.4), 0.1), X, y, outer=4, scoring="neg_mean_absolute_error")
+    assert found.score == found.mean == pytest.approx(found.scores.mean())
+    assert found.standard_error == pytest.approx(found.scores.std(ddof=1) / 2)
 
 
 # --------------------------------------------------------------------------------------- one K for all folds
@@ -299,7 +343,7 @@ def test_the_table_and_plain_values(rng):
     assert "optimism" in text
     assert "r2" in text
     plain = json.loads(json.dumps(result.to_dict()))
-    assert plain["mean"] == result.mean
+    assert plain["mean"] == result.mean and plain["score"] == result.score
     assert plain["choices"][0]["kernel"] in ("Gaussian(0.4)", "Matern32(1.0)")
     assert len(plain["predictions"]) == 40
 

@@ -112,7 +112,7 @@ def test_other_models(frame, name):
     if method != "gaussian":
         assert model.interval_method == method
         assert np.isfinite(model.predict_interval(frame)).all()
-        model.calibrate(np.r_[np.linspace(-1, 1, 99), np.nan])
+        model.calibrate(np.r_[np.linspace(-1, 1, 99), np.nan], np.zeros(100))
         ends = model.predict_interval(frame, 0.9)
         np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) / 2, np.sort(np.abs(np.linspace(-1, 1, 99)))[89])
     else:
@@ -150,14 +150,16 @@ def test_labels(frame, estimator):
 
 
 def test_a_model_file_gives_the_same_predictions_to_the_last_bit(frame, tmp_path):
-    model = TableModel(KernelRidge(lam=0.1), Recipe(ignore=["label"]), target="y").fit(frame).calibrate([0.5, -1.0])
+    model = TableModel(KernelRidge(lam=0.1), Recipe(ignore=["label"]), target="y").fit(frame)
+    model.calibrate([0.5, -1.0, 2.0], np.zeros(3), fold=[0, 1, 1])
     files.save(model, tmp_path / "m.mercer")
     again = files.load(tmp_path / "m.mercer")
     np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
-    np.testing.assert_array_equal(again.predict_interval(frame), model.predict_interval(frame))
+    np.testing.assert_array_equal(again.predict_interval(frame, 0.6), model.predict_interval(frame, 0.6))
     assert again.recipe_.columns_ == model.recipe_.columns_
     assert again.notes_ == model.notes_
-    np.testing.assert_array_equal(again.left_out_, [0.5, -1.0])
+    np.testing.assert_array_equal(again.left_out_.residuals, [0.5, -1.0, 2.0])
+    np.testing.assert_array_equal(again.left_out_.fold, [0, 1, 1])
 
 
 # ------------------------------------------------------------------------------------------------ scores
@@ -241,7 +243,7 @@ def test_rows_are_numbered_as_in_the_table(frame):
 
 def test_infinite_intervals_of_left_out_rows_are_said(frame):
     model = TableModel(KernelMachine(Gaussian().on("x"), "huber", 0.1), target="y").fit(frame)
-    model.calibrate(np.linspace(-1, 1, 9))
+    model.calibrate(np.linspace(-1, 1, 9), np.zeros(9))
     with pytest.warns(UserWarning, match="9 rows cannot show a coverage of 0.95: 19 are needed"):
         assert np.isinf(model.predict_interval(frame, 0.95)).all()
 

@@ -210,7 +210,7 @@ def _score(score):
     name = {"r2": "R²"}.get(score["scoring"], score["scoring"])
     has = "rmse" in score
     rows = [("", f"{name:^15}", *(("RMSE", "MAE") if has else ()))]
-    this = {**score, "name": "this model", "score": score["mean"], "error": score["standard_error"]}
+    this = {**score, "name": "this model", "error": score["standard_error"]}
     for one in [this, *score["baselines"]]:
         numbers = (figures(one["rmse"]), figures(one["mae"])) if has else ()
         error = f" ± {one['error']:.3f}" if len(one["scores"]) > 1 else ""
@@ -219,8 +219,8 @@ def _score(score):
     if (score["optimism"] or 0.0) >= 0.0005:
         lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")
     best = max(score["baselines"], key=lambda one: one["score"])
-    if best["score"] > score["mean"]:
-        lines.append(f"  Another model is better: {best['name']}, {best['score']:.3f} against {score['mean']:.3f}.")
+    if best["score"] >= score["score"] + 0.0005:
+        lines.append(f"  Another model is better: {best['name']}, {best['score']:.3f} against {score['score']:.3f}.")
     elif has and best["rmse"] > score["rmse"] > 0:
         less = f"{100 * (1 - score['rmse'] / best['rmse']):.0f} %"
         lines.append(f"  Its RMSE is {less} below that of the best of the others, {best['name']}.")

@@ -32,7 +32,10 @@ def result_of(settings, fitted, scored, facts, budget, frame):
 
     scores, rows = (None, None) if scored is None else scored
     if scores is not None and scores.residuals is not None:
-        fitted.calibrate(scores.residuals)
+        own = scores.forward and fitted.interval_method != "left-out"  # deviations that grow with the distance ahead
+        if not own:
+            stated = None if scores.forward else scores.deviations
+            fitted.calibrate(scores.target, scores.predictions, stated, scores.fold)
     given = None if scores is None else scores.to_dict()
     if given is not None:
         scores = scores.spread(rows, len(fitted.rows_)).to_dict()
@@ -134,7 +137,7 @@ def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget, seen
     return collect(
         fitted.estimator_, X, y, feature_names=fitted.feature_names_, target=fitted.target_, scores=scores, notes=notes,
         command=settings.command, row_labels=labels, units=fitted.recipe_.units, time_budget=budget.telling,
-        fitted_rows=rows, selection=fitted.selection_, seen=seen,
+        fitted_rows=rows, selection=fitted.selection_, seen=seen, errors=fitted.left_out_,
     )  # fmt: skip
 
 

@@ -223,9 +223,9 @@ def _judge(settings, model, facts, data, budget, session):
     """(everything about the fit as plain values, findings of the page or None): by rows that the fit has not seen."""
     labels, fitted = facts["name"] in LABELS, model.estimator_
     X, y = data.X_held[1::2], data.y_held[1::2]
-    if not labels:
+    if not labels and model.interval_method == "left-out":
         half = slice(None, None, 2)
-        model.calibrate(data.y_held[half] - fitted.predict(data.X_held[half]))
+        model.calibrate(data.y_held[half], fitted.predict(data.X_held[half]))
     facts["test"] = _test(settings, model, session)
     predicted = fitted.predict(X)
     result = described(settings, model, facts, _score(predicted, data, X, y, labels), len(data.y))
@@ -254,7 +254,7 @@ def _score(predicted, data, X, y, labels):
               for name, model in simple_models(labels, len(some), X.shape[1]).items()]  # fmt: skip
     this = judged(predicted)
     return {
-        "how": f"{len(y):,} rows held out", "scoring": "accuracy" if labels else "r2", "mean": this["score"],
+        "how": f"{len(y):,} rows held out", "scoring": "accuracy" if labels else "r2", "score": this["score"],
         "standard_error": this["error"], "scores": this["scores"], "baselines": others, "optimism": None,
         **({} if labels else {"rmse": this["rmse"], "mae": this["mae"]}),
     }  # fmt: skip

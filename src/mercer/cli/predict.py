@@ -34,7 +34,7 @@ METHODS = {
     "conformal": "conformal, from the fits without each row; a little short, as λ was chosen on the same rows",
     "mixture": "between two quantiles of the mixture of processes",
     "mapped": "from those of the transformed target",
-    "left-out": "prediction ± a quantile of the residuals of left-out rows",
+    "left-out": "prediction ± a quantile of the errors on rows left out of fits that chose everything again",
 }
 
 
@@ -163,7 +163,7 @@ def _columns(settings, model, frame, session):
     made = estimator.predict(X, return_std=True, noisy=True) if settings.std else [estimator.predict(X)]
     found = dict(zip(("prediction", "std"), made, strict=False))
     if settings.interval is not None:
-        session.once(f"note: {100 * settings.interval:g}% intervals {METHODS[model.interval_method]}.")
+        session.once(f"note: {100 * settings.interval:g}% intervals: {METHODS[model.interval_method]}.")
         ends = quiet_interval(model, frame, settings.interval)
         found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
     return found

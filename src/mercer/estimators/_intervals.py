@@ -214,9 +214,9 @@ class LinearEstimator(KernelRegressor):
             "conformal": all targets z that the rows do not contradict, by fits with (x, z) and without each row in
             turn; where these form several intervals, their convex hull. "jackknife+": from the fits without a row;
             probability at least 2 coverage − 1, near coverage in practice. "cv+": the same without a fold.
-            "left-out": prediction ± a quantile of ``loo_residuals_``. "split": the same of the residuals on
-            ``calibration``. The first three need one inverse of the training rows, n³ operations and 8n² bytes at the
-            first call, and refit nothing.
+            "left-out": prediction ± a quantile of ``loo_residuals_``, with ``normalise`` in units of their deviations.
+            "split": the same of residuals on ``calibration``. The first three need one inverse of the training rows,
+            n³ operations and 8n² bytes at the first call, and refit nothing.
         normalise : bool, default=False
             Whether residuals are compared in units of the model's standard deviation at their x: intervals are then
             wider where there are few rows. The guarantee is the same. In an approximation they are also compared with
@@ -249,7 +249,9 @@ class LinearEstimator(KernelRegressor):
         held = "landmarks_" in self.__dict__ and method == "split" and calibration is None
         if not held:
             check_method(method, (*METHODS, "left-out", "split"), calibration)
-        if method == "left-out":
+        if method == "left-out" and sample_weight is not None and not normalise:
+            raise ValueError('sample_weight changes intervals of method="left-out" with normalise=True only.')
+        if method == "left-out" and not normalise:
             return super().predict_interval(X, coverage)
         X = self._new_rows(X)
         if sample_weight is not None and np.shape(sample_weight) not in ((), (1,), (len(X),)):
@@ -257,6 +259,7 @@ class LinearEstimator(KernelRegressor):
                 f"sample_weight must be one number, or one for each of the {len(X)} new rows; got shape "
                 f"{np.shape(sample_weight)}."
             )
+        sample_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
         if method in METHODS and self._some_rows() is None:
             options = {"folds": folds} if method == "cv+" else {}
             found = METHODS[method](self._deleted(), X, coverage, normalise=normalise, weight=sample_weight, **options)
@@ -269,8 +272,13 @@ class LinearEstimator(KernelRegressor):
         return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **options))
 
     def _scores(self, X, method, normalise, weight, calibration):
-        """(residuals, their scale, that at X): of rows set aside, held out, or left out in an approximation."""
+        """(residuals, their scale, that at X): of rows set aside, held out, or left out."""
         some = self._some_rows()
+        if method == "left-out" and some is None:  # with the deviation of each row given the others
+            left = self._left_out()
+            known = np.isfinite(left.residuals).all(axis=1) & (left.variance > 0)
+            scale = np.sqrt(left.variance[known])
+            return left.residuals[known] * self._rows.unit, scale, self._deviation(X, weight)
         if method == "split" and calibration is None:
             return some.split(X, normalise, weight)
         if method == "split":
@@ -279,9 +287,9 @@ class LinearEstimator(KernelRegressor):
             if not normalise:
                 return residuals, 1.0, 1.0
             return residuals, self._deviation(self._new_rows(calibration[0]), None), self._deviation(X, weight)
-        if method != "conformal" or not len(some.residuals):
+        if method not in ("conformal", "left-out") or not len(some.residuals):
             raise ValueError(
-                'in an approximation method is "conformal", from the rows left out in the fit, or "split".'
+                'in an approximation method is "conformal" or "left-out", of rows left out in the fit, or "split".'
             )
         scales = (some.std, some.deviation(X, weight)) if normalise else (1.0, 1.0)
         return some.residuals * some.unit, *scales

@@ -17,13 +17,11 @@ from mercer.kernels.algebra import additive_parts
 from mercer.solvers import choose
 from mercer.solvers.fitted import left_out
 from mercer.sources.lazily import over_partitions
+from mercer.uncertainty.objections import warn_of_wrong_deviations
 
 
 class PosteriorEstimator(LinearEstimator):
-    """A model whose answers are those of a `RegressionPosterior`, or of a `PosteriorMixture` of several.
-
-    ``_fit`` sets both, and ``_publish`` the public attributes.
-    """
+    """A model whose answers are those of a `RegressionPosterior` or a `PosteriorMixture`, which ``_fit`` sets both."""
 
     state_fields = LinearEstimator.state_fields | {
         "posterior": RegressionPosterior, "mixture": (PosteriorMixture, None)}  # fmt: skip
@@ -173,6 +171,8 @@ class PosteriorEstimator(LinearEstimator):
             raise TypeError(f'method="gaussian" takes no {", ".join(options)}.')
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
+        if noisy is True and self._some_rows() is None and self._mixture is None:
+            warn_of_wrong_deviations(self, coverage, self.__dict__.setdefault("_objections", {}))
         mean, std = self.predict(X, return_std=True, noisy=noisy)
         reach = float(ndtri((1.0 + coverage) / 2.0)) * (std[:, None] if std.ndim < mean.ndim else std)
         return np.stack([mean - reach, mean + reach], axis=1)

@@ -63,6 +63,8 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         The target of each training row, where the model remembers.
     quantile_levels_ : ndarray or None
         Where ``predict`` has a column for each of several quantiles, their levels.
+    transform_ : Target or None
+        What a model of a transformed target predicts: errors are alike on its scale.
     left_out_density_ : float or None
         Of a mixture: the mean log density of the rows, each under the model without it.
 
@@ -91,7 +93,9 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = Unless(None)
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Unless(
+        None
+    )
     regularization_ = fit_report_ = Unless({})
 
     time_budget = criterion = None

@@ -129,7 +129,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     criteria = ("evidence", "loo", "gcv", "kfold")
     has_evidence = True
-    remade = ("_deletion", "_hyper_cov", "_likelihood")
+    remade = ("_deletion", "_hyper_cov", "_likelihood", "_objections")
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(

@@ -232,6 +232,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return type(self)(self.model_.frozen(rows), self.target_)
 
     # ---------------------------------------------------------------------- at new inputs
+    @property
+    def transform_(self):
+        """``target_``."""
+        return self.target_
+
     def _mapped(self, mean, std):
         """E y and its standard deviation: z normal around ``mean`` with ``std``, or spread as left-out residuals."""
         found = self.target_.moments(mean, std, self._errors)

@@ -15,12 +15,14 @@ from mercer.kernels.inputs import as_named
 from mercer.report._effects import importance
 from mercer.report._factors import find_factors
 from mercer.report.findings import MOST, Allowance, all_short, short
+from mercer.selection.equal import copied_rows, equal_rows
 from mercer.selection.judging import RowsLeftOut, fair_folds, fit_part, new_part, quietly, refitted
 
 SHOWN = 1000  # rows that are drawn as points
 COLUMNS = 600  # columns that are named: of numbers, categories and texts
 SEED = 0
 LEFT_OUT = 3000  # rows up to which fits without a row are computed
+COPIED = 0.02  # of the rows: so many copies are left out with the row that they are equal to
 LARGEST = 1e150  # stands for λ = ∞, the constant model
 
 
@@ -50,6 +52,7 @@ class Case:
     selection: object = None
     seen: bool = True
     forward: bool = False
+    errors: object = None
 
     @cached_property
     def factors(self):
@@ -141,12 +144,23 @@ class Case:
 
     def folds(self):
         """[(train, test), …]: five folds, each class in all of them."""
-        return fair_folds(self.y, self.classes is not None)
+        return fair_folds(self.y, self.classes is not None, self.equal)
+
+    @cached_property
+    def equal(self):
+        """The group of each row, rows of equal inputs in one; None where all differ, or repeats are measurements."""
+        return equal_rows(self.X if self.vectors else self.kernel.validate(self.X), self.y)
+
+    @cached_property
+    def copies(self):
+        """How many rows are equal to one before them, in inputs and target, where the table is no design."""
+        X = self.X if self.vectors else self.kernel.validate(self.X)
+        return 0 if self.equal is None else copied_rows(X, self.Y if self.columns > 1 else self.y)
 
 
 def make_case(
     model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None,
-    fitted_rows=None, selection=None, seen=True,
+    fitted_rows=None, selection=None, seen=True, errors=None,
 ):  # fmt: skip
     """The case of a fitted model, with X and y checked against each other and against the model."""
     check_is_fitted(model)
@@ -196,6 +210,7 @@ def make_case(
         fitted_rows=max(n, fitted_rows or n),
         selection=model.selection_ if selection is None else selection,
         seen=seen,
+        errors=errors,
     )
 
 
@@ -271,7 +286,8 @@ def left_out(case):
         return _unseen(case)
     kinds = ("exact", "close") if case.classes is None else ("exact",)  # a class of one row is not to be judged
     few = case.n <= LEFT_OUT and not case.sampled
-    own = few and model.leaves_out in kinds and not (case.pairwise and model.linear)
+    copied = case.copies > COPIED * case.n
+    own = few and model.leaves_out in kinds and not (case.pairwise and model.linear) and not copied
     if own or (model.row_weight_ is not None and few):
         rows = len(model.row_weight_ if model.row_weight_ is not None else model.row_target_)
         if rows != case.n:
@@ -280,7 +296,8 @@ def left_out(case):
             )
     if own:
         return quietly(model.left_out)
-    found = refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight)
+    found = refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight,
+                     case.equal if copied else None)  # fmt: skip
     if not case.sampled:
         return found
     return replace(found, how=f"{found.how}, {case.n} of the {case.fitted_rows} rows of the fit alone")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from mercer.report._blocks import blocks_section
 from mercer.report._case import LEFT_OUT, left_out, make_case
 from mercer.report._data import data_section, landmarks_section, local_section, numerics_section, reproduce_section
 from mercer.report._effects import effects_section
@@ -18,6 +19,7 @@ from mercer.report.findings import Allowance, Findings, plain
 def collect(
     estimator, X, y, *, feature_names=None, target=None, scores=None, notes=(), command=None, row_labels=None,
     sample_weight=None, units=None, time_budget=None, fitted_rows=None, selection=None, seen=True,
+    errors=None,
 ):  # fmt: skip
     """Look at a fitted model from all sides, and return what a page says about it.
 
@@ -61,6 +63,10 @@ def collect(
     seen : bool, default=True
         Whether the estimator was fitted on these rows. If not, it is judged by what it says of them itself.
 
+    errors : mercer.uncertainty.LeftOutErrors, default=None
+        Errors on rows left out that intervals are made of, as `mercer.tabular.TableModel` makes them; None are the
+        intervals of the estimator.
+
     Returns
     -------
     Findings
@@ -71,8 +77,8 @@ def collect(
     Notes
     -----
     Nothing is fitted again beyond what the page needs: leave-one-out in closed form up to 3000 rows, the path of λ on
-    at most 1000 rows, the surface of the evidence on at most 250, the learning curve at six sizes on at most 1500 rows
-    and for 20 s. Where rows were sampled, the page says so.
+    at most 1000 rows, the surface of the evidence on at most 250, blocks left out of at most 1000 rows and for 6 s, the
+    learning curve at six sizes on at most 1500 rows and for 20 s. Where rows were sampled, the page says so.
 
     Examples
     --------
@@ -88,8 +94,9 @@ def collect(
     """
     budget = Allowance(time_budget)
     case = make_case(
-        estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection, seen
-    )
+        estimator, X, y, feature_names, target, row_labels, sample_weight, budget, units, fitted_rows, selection, seen,
+        errors,
+    )  # fmt: skip
     judged, held = (None, None) if scores is None else given_scores(case, scores)
     case = replace(case, forward=judged is not None and judged["forward"])
     every = left_out(case) if _asked(case, held) else None
@@ -115,6 +122,7 @@ def collect(
         "effects": effects_section(case, left),
         "whatif": whatif_section(case, left),
         "selection": selection_section(case),
+        "blocks": blocks_section(case),
         "learning": learning_section(case, stated if held is None else None),
     }
     sections["data"]["left_out"] = list(budget.left_out)

@@ -5,19 +5,20 @@ import platform
 import numpy as np
 import scipy
 import sklearn
-from scipy.stats import rankdata
 
 import mercer
+from mercer._warn import Caution
 from mercer.report._case import counted, data_hash
 from mercer.report._choices import CERTIFICATE, LOCAL_NUMBERS
 from mercer.report._factors import LEVELS, NUMBER, TEXT
+from mercer.report._given_away import leak_of, stand_in_of
 from mercer.report.findings import TEXT as TEXT_LENGTH
 from mercer.report.findings import all_short, plain, short
-from mercer.selection.judging import quietly, root_mean_square
+from mercer.selection.judging import root_mean_square
 
 COLUMNS = 200  # columns that are listed
 BINS = 24
-ENOUGH = 20  # rows from which a perfect order is no chance
+CAUTIONS = 3  # notes that a verdict begins with
 ENTRIES = 60  # of the fit report
 ITEMS = 12
 LOCAL = {"neighbours": "Neighbours", "fourier": "Waves"}
@@ -34,13 +35,15 @@ def data_section(case, notes):
         "targets": case.columns,
         "vectors": case.vectors,
         "notes": all_short(list(notes)[:50], TEXT_LENGTH),
+        "cautions": all_short([note for note in notes if isinstance(note, Caution)][:CAUTIONS], TEXT_LENGTH),
         "features": [{**_column(f.name, f.shown(f.values)), "dates": f.dates} for f in numbers[:COLUMNS]],
         "categories": [_category(f) for f in levels[:COLUMNS]],
         "texts": [f.name for f in texts[:COLUMNS]],
         "more": sum(max(len(part) - COLUMNS, 0) for part in (numbers, levels, texts)),
         "target": _target(case),
         "weights": _weights(case),
-        "leak": _leak(case, numbers) if case.classes is None and case.n >= ENOUGH else None,
+        "leak": leak_of(case, numbers),
+        "stand_in": stand_in_of(numbers),
     }
     if not factors:
         kind = "rows of a kernel matrix" if case.pairwise else type(case.X).__name__
@@ -92,22 +95,6 @@ def _target(case):
         "sd": root_mean_square(case.y - case.y.mean()),
         "histogram": {"edges": edges, "counts": counts},
     }
-
-
-def _leak(case, numbers):
-    """The column that alone is closest to the target, by the rank correlation."""
-    target = case.y / (np.abs(case.y).max() or 1.0)
-    y = rankdata(target)  # equal values share a rank: the order of the rows says nothing
-    best = None
-    for factor in numbers[:COLUMNS]:
-        x = rankdata(factor.values)
-        if factor.moves and np.ptp(target) > 0:
-            r = quietly(lambda x=factor.values: float(np.corrcoef(x, target)[0, 1]))
-            rank = float(np.corrcoef(x, y)[0, 1])
-            size = max(abs(r), abs(rank)) if np.isfinite(r) else abs(rank)
-            if best is None or size > best["correlation"]:
-                best = {"name": factor.name, "correlation": size}
-    return best
 
 
 def numerics_section(case):

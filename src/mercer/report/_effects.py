@@ -87,6 +87,9 @@ def interval(case, left, X):
     """
     if case.classes is not None:
         return None
+    if case.errors is not None:
+        ends = quietly(case.errors.interval_of, case.model, X, COVERAGE)
+        return (ends[:, 0], ends[:, 1]) if np.isfinite(ends).all() else None
     if case.model.probabilistic or skewed(case):
         ends = quietly(case.model.predict_interval, X, COVERAGE)
         return case.one(ends[:, 0]), case.one(ends[:, 1])
@@ -95,8 +98,9 @@ def interval(case, left, X):
 
 
 def skewed(case):
-    """Whether the model has quantiles of its own, which need not lie evenly around its prediction."""
-    return case.model.interval_method in ("mixture", "mapped")
+    """Whether intervals need not lie evenly around the prediction: between quantiles, or of a transformed target."""
+    method = case.model.interval_method
+    return method == "mapped" or (method == "mixture" and case.errors is None)
 
 
 # ----------------------------------------------------------------------------------------- pairs of columns

@@ -332,5 +332,5 @@ def _gaussian_charts(s, u):
         chart("sharpness", "Stated deviation and error", "Errors should grow with what is stated.",
               axis("stated standard deviation", [std], "log"), axis("error of the row left out", [error], "log"),
               [rule(diagonal=True, name="error = deviation"), points(std, error, "rows")],
-              f"Half of the intervals of 90 % are narrower than {show(u['width'])}."),
+              f"Half of the intervals of 90 % are narrower than {show(u.get('own_width') or u['width'])}."),
     ]  # fmt: skip

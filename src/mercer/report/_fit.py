@@ -63,7 +63,7 @@ def fit_section(case, left, stated):
         "by_column": [],
     }
     if len(known) >= FEW:
-        out["tests"] = _structure(case, r, known)
+        out["tests"] = _structure(case, r, known, None if stated is None or case.classes is not None else stated.std)
         there = [factor for factor in case.by_importance if factor.moves]
         out["by_column"] = [_along(factor, known, r[known]) for factor in there[:ALONG]]
     return out
@@ -97,8 +97,11 @@ def _along(factor, known, r):
 
 
 # -------------------------------------------------------------------------------- what should not be there
-def _structure(case, r, known):
-    """Trend along a column, spread that changes, residuals that follow the order of the rows."""
+def _structure(case, r, known, std=None):
+    """Trend along a column, spread that changes, residuals that follow the order of the rows.
+
+    Where deviations are stated, the spread is that of residuals beside them: noise of each row may be known.
+    """
     e = r[known] / max(np.abs(r[known]).max(), np.finfo(float).tiny)  # so that squares neither overflow nor vanish
     fitted = case.predict(case.X if len(known) == case.n else case.take(known))
     along = {"the prediction": fitted}
@@ -107,7 +110,9 @@ def _structure(case, r, known):
     out = {"rows": len(known), "order": _order(e)}
     trends = [_trend(name, x, e) for name, x in along.items() if name != "the prediction"]
     out["trend"] = max(trends, key=lambda one: one["share"], default=None)
-    spreads = [_spread(name, x, e, len(along)) for name, x in along.items()]
+    told = std is not None and np.isfinite(std[known]).all() and (std[known] > 0).all()
+    z = e / (std[known] / std[known].max()) if told else e
+    spreads = [_spread(name, x, z, len(along)) | {"beside": bool(told)} for name, x in along.items()]
     out["spread"] = min(spreads, key=lambda one: (one["p"], -one["ratio"]), default=None)
     return out
 

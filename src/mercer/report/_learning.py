@@ -39,7 +39,8 @@ def _simple(case):
     """The simple models with their measures."""
     rows, labels = case.shown(MANY), case.classes is not None
     y, w, X = case.y[rows], part(case.weight, rows), _readable(case, rows)
-    found = beside(X, y, labels, fair_folds(y, labels), w)
+    equal = None if case.equal is None else np.unique(case.equal[rows], return_inverse=True)[1]
+    found = beside(X, y, labels, fair_folds(y, labels, equal), w)
     return [{"name": name, **measure(y, values, labels, w)} for name, values in found]
 
 
@@ -62,7 +63,7 @@ def given_scores(case, scores):
     if predictions is not None and len(predictions) != case.n:
         raise ValueError(f"scores has predictions of {len(predictions)} rows, X has {case.n}.")
     folds, optimism = found.get("scores"), found.get("optimism")
-    this = {"score": found.get("mean"), "error": found.get("standard_error")}
+    this = {"score": found.get("score", found.get("mean")), "error": found.get("standard_error")}
     this |= {key: found.get(key) for key in ("rmse", "mae")}  # of all rows that judged, which may be more than these
     if predictions is not None:
         counted = measure(case.y, predictions, case.classes is not None, case.weight)

@@ -4,103 +4,13 @@ from scipy.special import bdtr, bdtrc, chdtrc
 
 from mercer.report import _remedies as remedy
 from mercer.report._html import fitted_rows, last_doubling, listed, number, pair, percent, show
+from mercer.report._looks_data import LOOKS as LOOKS
+from mercer.report._looks_data import check
 
+TIMES = 1.5  # the error of a simpler model on blocks: more is far worse
+NAMED = {"kernel ridge regression": "kernel ridge regression (--quick)"}
 LITTLE = 0.1  # of R²: a score beyond is not doubted
 LEAST_OFF, FAR_OFF = 0.03, 0.10  # mean differences of stated and found probabilities that are worth a word
-
-LOOKS: dict = {}  # {code: (the function that looks, its remedy where that depends on the reader or the model)}
-
-
-def check(code, remedy=None):
-    """Make a generator the look of a code: its first sentence counts. The words of the code are in ``checks.md``."""
-
-    def kept(look):
-        LOOKS[code] = (lambda s: next(look(s), None)), remedy
-        return look
-
-    return kept
-
-
-# ------------------------------------------------------------------------------------------------ data
-@check("M101")
-def few_rows(s):
-    """Less than 30 rows, or than 5 for each column."""
-    n, d = fitted_rows(s), s["data"]["columns"] if s["data"]["vectors"] else 0
-    if n < 30:
-        yield f"There are {n} rows. Scores and intervals from so few can be far off by chance."
-    if n < 5 * d:
-        yield f"There are {n} rows for {d} columns, {n / d:.1f} for each."
-
-
-@check("M102")
-def conflicting_duplicates(s):
-    """Equal inputs with different targets."""
-    found = s["rows"]["duplicates"]
-    if not found["conflicting"]:
-        return
-    text = f"{found['conflicting']} of {found['groups']} groups of equal inputs have different targets"
-    if found["share"] is None:
-        yield f"{text}."
-    text += f"; within groups is {percent(found['share'])} of the variance of the target"
-    yield f"{text}, which no function of these columns can explain."
-
-
-@check("M103")
-def constant_columns(s):
-    """Columns with one value."""
-    columns = [*s["data"]["features"], *s["data"].get("categories", ())]
-    names = [one["name"] for one in columns if one["distinct"] == 1]
-    if names:
-        yield f"{listed(names)} {'has' if len(names) == 1 else 'have'} one value only."
-
-
-@check("M104")
-def leak(s):
-    """A column that is the target."""
-    found = s["data"]["leak"]
-    if found and found["correlation"] > 0.9995:
-        yield f"{found['name']} alone orders the target almost perfectly (correlation {found['correlation']:.4f})."
-
-
-@check("M105")
-def alone(s):
-    """Rows far from all others, in the eyes of the kernel."""
-    found = s["rows"]["alone"]
-    if found and found["count"] > 0.05 * s["data"]["rows"]:
-        share = found["count"] / s["data"]["rows"]
-        yield (
-            f"{found['count']} rows ({percent(share)}) have no other row with a correlation above "
-            f"{found['limit']} under the kernel: there the prediction is close to the trend."
-        )
-
-
-@check("M106")
-def rare_class(s):
-    """A class with hardly any rows."""
-    target = s["data"]["target"]
-    if "classes" in target and target["smallest"] < max(10, 0.02 * s["data"]["rows"]):
-        yield f"The smallest class has {target['smallest']} of {s['data']['rows']} rows."
-
-
-@check("M107")
-def weights(s):
-    """Rows count differently."""
-    found = s["data"].get("weights")
-    if not found:
-        return
-    zero = f", {found['zero']} of them 0" if found["zero"] else ""
-    yield (
-        f"The rows have weights from {number(found['low'])} to {number(found['high'])}{zero}; they say as much as "
-        f"{found['equal']:.0f} equal rows. Scores, coverage and refits count them; pictures and single rows do not."
-    )
-
-
-@check("M108")
-def constant_target(s):
-    """A target with one value."""
-    target = s["data"]["target"]
-    if target.get("distinct") == 1:
-        yield f"The target is {number(target['mean'])} in all {s['data']['rows']} rows: there is nothing to learn."
 
 
 # ------------------------------------------------------------------------------------------------- fit
@@ -168,7 +78,8 @@ def changing_spread(s):
     found = s["fit"]["tests"].get("spread")
     if found and found["p"] < 1e-3 and found["ratio"] > 1.5:
         yield (
-            f"The residuals are {found['ratio']:.1f} times as large in one of {found['parts']} parts of the rows as in "
+            f"The residuals{', beside their stated deviations,' if found.get('beside') else ''} are "
+            f"{found['ratio']:.1f} times as large in one of {found['parts']} parts of the rows as in "
             f"another, in the order of {found['name']}."
         )
 
@@ -205,6 +116,24 @@ def more_rows(s):
         )
 
 
+@check("M209", remedy.beyond)
+def worse_on_blocks(s):
+    """Far worse than a simpler model where rows were left out in blocks."""
+    worst = None
+    for one in (s.get("blocks") or {}).get("listed", ()):
+        rmse = dict(one["rmse"])
+        model, mean = rmse.pop("model", None), rmse.pop("the mean", None)
+        name = min((name for name in rmse if rmse[name] is not None), key=rmse.get, default=None)
+        if None in (model, mean, name) or not 0 < rmse[name] < mean:
+            continue
+        times = model / rmse[name]
+        if times > TIMES and (worst is None or times > worst[0]):
+            worst = times, one["name"], model, NAMED.get(name, name), rmse[name]
+    if worst is not None:
+        _, where, model, name, best = worst
+        yield f"Without {where}, the RMSE on these rows is {show(model)}; that of {name} is {show(best)}."
+
+
 # ----------------------------------------------------------------------------------------- uncertainty
 @check("M301", remedy.covered)
 def coverage(s):
@@ -222,6 +151,18 @@ def coverage(s):
     if u["kind"] == "quantiles":
         yield f"{percent(found)} of the rows are below the quantile of level {level:g}."
     yield f"Intervals of {percent(level)} hold {percent(found)} of {u['rows']} rows left out."
+
+
+@check("M304")
+def deviations_off(s):
+    """The deviations that the model states are not those of its errors, which intervals are made of."""
+    u = s["uncertainty"]
+    if u.get("own") is not None and abs(u["own"] - 0.9) > 0.04 and _unlikely(u["own"], 0.9, u["rows"]):
+        size = "small" if u["own"] < 0.9 else "large"
+        yield (
+            f"The deviations that the model states are too {size}: intervals of 90 % by them alone would hold "
+            f"{percent(u['own'])} of {u['rows']} rows left out."
+        )
 
 
 def _unlikely(found, level, n):

@@ -6,7 +6,7 @@ from mercer.report._looks import LOOKS, check
 __all__ = ["LOOKS"]
 
 
-@check("M209")
+@check("M210")
 def never_predicted(s):
     """Classes that no row was taken for."""
     found = s["fit"].get("never")

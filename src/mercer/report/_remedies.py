@@ -34,6 +34,9 @@ def spread(s):
     """Of noise that changes: a logarithm only of targets that have one."""
     low = s["data"]["target"].get("low")
     wide = "Predictions may be good all the same; intervals of one width are not."
+    if s["estimator"] == "GaussianProcessRegressor" and not typed(s):
+        wide += " noise=[...], a variance for each row, tells rows apart."
+        wide += " predict_interval(method='conformal') holds what it should in the mean."
     if isinstance(low, float) and low > 0 and s["estimator"] != "TransformedTarget":
         if typed(s) and s["estimator"] in ("KernelRidge", "GaussianProcessRegressor", "StackedKernels"):
             return f"{wide} --target-transform log fits the logarithm, and answers in the units of the target."
@@ -42,9 +45,17 @@ def spread(s):
     return f"{wide} {'In Python: ' if typed(s) else ''}{call}"
 
 
+def beyond(s):
+    """Of a model that is far worse than a simpler one beyond the rows."""
+    among = "Predictions among the rows are not in question; beyond them, and in gaps, use the simpler model."
+    more = "--quick, or a --kernel with Linear, may go on in a line." if typed(s) else (
+        "A kernel with Linear() goes on in a line.")  # fmt: skip
+    return f"{among} {more}"
+
+
 def covered(s):
     """Of intervals that do not hold: those of left-out residuals are the other kind."""
-    kind = s["uncertainty"].get("kind")
+    kind = None if s["uncertainty"].get("own_how") else s["uncertainty"].get("kind")
     if kind == "gaussian" and typed(s):
         return "--model ridge has intervals that are made of the errors of rows left out."
     if kind == "gaussian":

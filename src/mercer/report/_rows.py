@@ -18,7 +18,7 @@ NEAREST = 2000
 
 def rows_section(case, left, stated):
     """Tables of the rows that deserve a look."""
-    out = {"listed": LISTED, "duplicates": _duplicates(case), "alone": _alone(case)}
+    out = {"listed": LISTED, "duplicates": _duplicates(case), "copies": case.copies, "alone": _alone(case)}
     out["inputs"] = [factor.name for factor in _told(case)]
     if case.classes is not None:
         return {**out, "surprising": _surprising(case, stated), "residuals": None, "influence": None}

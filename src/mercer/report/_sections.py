@@ -7,6 +7,7 @@ from mercer.report.checks import CHECKS
 
 MANY = 12  # columns beyond which their list is folded
 SOME = 0.001  # of a score that is worth a word
+PART = 20  # rows of a fold, whose score is told
 
 
 def verdict(s):
@@ -174,7 +175,7 @@ def _targets(s):
 def fit(s):
     """Scores beside the baselines, residuals, the learning curve; or the confusion of classes."""
     scores = s["scores"]
-    words = [el("p", f"Judged by {scores['how']}.", _optimism(scores))]
+    words = [el("p", f"Judged by {scores['how']}.", _optimism(scores, s["data"]["rows"]))]
     if not scores["nested"] and s["selection"]["chosen"]["criterion"]:
         words.append(remark("The kernel and λ were chosen on all rows, so this score may be a little too good; nested "
                             "cross-validation, scores=nested_cv(...), leaves no such doubt."))  # fmt: skip
@@ -191,19 +192,33 @@ def fit(s):
         made, more = panels(charts[:1], shown, *learning), [*charts[1:], *more, *figures(_figures.column_charts(s))]
         title = "How well it fits, and how sure"
     return section(
-        "fit", title, *words, made, folded("Scores and residuals in detail", panels(_scores(scores), told, more))
+        "fit",
+        title,
+        *words,
+        made,
+        folded("Scores and residuals in detail", panels(_scores(scores), told, _left_blocks(s), more)),
     )
 
 
-def _optimism(scores):
-    """What choosing and judging on the same rows would have seemed to gain, and the score of each fold."""
+def _left_blocks(s):
+    """The errors on rows left out in blocks, beside those of simpler models."""
+    listed = (s.get("blocks") or {}).get("listed")
+    if not listed:
+        return None
+    names = list(dict.fromkeys(name for one in listed for name in one["rmse"]))
+    rows = [[one["name"], one["rows"], *(one["rmse"].get(name) for name in names)] for one in listed]
+    return table("RMSE on rows left out in blocks, fitted without them", ["left out", "rows", *names], rows)
+
+
+def _optimism(scores, rows):
+    """What choosing and judging on the same rows would have seemed to gain, and the score of each fold of many rows."""
     said = ""
     if scores["optimism"]:
         gain = scores["optimism"]["value"]
         said = f" Without the outer loop the score would seem {show(gain)} better: that is the optimism."
         if not gain >= SOME:
             said = " Without the outer loop the score would not seem better: there is no optimism."
-    if scores["folds"]:
+    if scores["folds"] and rows >= PART * len(scores["folds"]):  # R² of a few rows alone says nothing
         first = scores["metric"][0].upper() + scores["metric"][1:]
         said += f" {first} of each part: {', '.join(show(value) for value in scores['folds'])}."
     return said

@@ -25,7 +25,10 @@ def uncertainty_section(case, left, stated, every):
         return _probabilities(case, stated)
     if model.quantile_levels_ is not None:
         return _quantiles(case, every.predicted)
-    if skewed(case) and not case.forward:
+    if case.errors is not None:
+        return _of_errors(case, stated)
+    chosen_again = case.seen and stated is not None and stated.std is not None and not stated.one_by_one
+    if skewed(case) and not case.forward and not chosen_again:
         return _own_quantiles(case, left)
     if stated is not None and stated.std is not None:
         alone = case.seen and stated.one_by_one
@@ -34,6 +37,23 @@ def uncertainty_section(case, left, stated, every):
     if model.probabilistic:
         return _held_out(case)
     return _reaches(case, left)
+
+
+def _of_errors(case, stated):
+    """Coverage of intervals from the errors on rows left out, beside what the stated deviations alone would hold."""
+    errors, n = case.errors, len(case.errors.residuals)
+    known = [(level, share) for level in LEVELS if np.isfinite(share := errors.coverage(level))]
+    if not known:
+        return missing(f"{n} residuals of rows left out are too few for intervals.")
+    how = "predictions ± a quantile of the errors of rows left out, each fold by the others"
+    out = {"kind": "intervals", "width": None, "even": not skewed(case)}
+    if stated is not None and stated.std is not None:
+        out = _gaussian(case, case.y - stated.predicted, stated.std, stated.how) | {"even": out["even"]}
+        out |= {"own": errors.own_coverage(0.9), "own_width": out["width"], "own_how": out["how"]}
+    ends = quietly(errors.interval_of, case.model, case.take(case.shown()), 0.9)
+    width = float(np.median(ends[:, 1] - ends[:, 0]))
+    return out | {"how": how, "rows": n, "equal": float(n), "levels": [level for level, _ in known],
+                  "coverage": [share for _, share in known], "width": width}  # fmt: skip
 
 
 def _own_quantiles(case, left):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib import resources
 from typing import NamedTuple
 
+from mercer.report._given_away import EQUAL, ROUNDED
 from mercer.report._html import and_list, listed, percent, show
 from mercer.report._looks_classes import LOOKS
 from mercer.report._remedies import typed
@@ -92,6 +93,7 @@ WORDS = {
 }
 NAMED = {"mean": "the mean", "linear model": "a linear model", "commonest class": "the commonest class",
          "random forest": "a random forest"}  # fmt: skip
+LESS = 0.05  # of the rows: by how much stated deviations alone hold less, to be worth a word
 STRONG = 0.25  # of the importance of the first: columns that are named beside it
 
 
@@ -99,11 +101,25 @@ def verdict(s):
     """Return the headline, sentences, and the few numbers that are shown large."""
     counts = {severity: sum(one["severity"] == severity for one in s["checks"]) for severity in SEVERITIES}
     worst = next((severity for severity in (PROBLEM, WARNING) if counts[severity]), None)
-    parts = (_targets(s), _explains(s), _matters(s), _certainty(s), _odd_rows(s))
+    parts = (*s["data"].get("cautions", ()), *_faults(s), _targets(s), _explains(s), _matters(s), _certainty(s),
+             _odd_rows(s))  # fmt: skip
     sentences = [one for one in parts if one]
     said = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
     sentences.append(f"{and_list(said)} below." if said else "None of the checks has anything to say.")
     return {"level": worst or "good", "headline": WORDS[worst], "sentences": sentences, "numbers": _numbers(s)}
+
+
+def _faults(s):
+    """What makes the score say something else than it seems to: a column that gives the target away, and the like."""
+    fired = {one["code"]: one["text"] for one in s["checks"]}
+    leak = s["data"].get("leak") or {}
+    alone = s["data"]["columns"] < 2 and leak.get("how") not in (
+        EQUAL,
+        ROUNDED,
+    )  # a curve through one column is a model
+    if "M104" in fired and not alone:
+        yield f"{fired['M104'].rstrip('.')}: the score says nothing of rows where {leak['name']} is not known."
+    yield from (fired[code] for code in ("M110", "M109") if code in fired)
 
 
 def _targets(s):
@@ -162,7 +178,10 @@ def _certainty(s):
     u = s["uncertainty"]
     if u.get("kind") in ("gaussian", "intervals") and 0.9 in u["levels"]:
         found = u["coverage"][u["levels"].index(0.9)]
-        return f"Intervals of 90 % hold {100 * found:.0f} % of them."
+        own = u.get("own")
+        beside = "" if own is None or own >= found - LESS else (
+            f"; by the deviations alone that the model states they would hold {100 * own:.0f} %")  # fmt: skip
+        return f"Intervals of 90 % hold {100 * found:.0f} % of them{beside}."
     if u.get("kind") == "probabilities":
         return (
             f"Probabilities are off by {100 * u['error']:.1f} points on average ({100 * u['by_chance']:.1f} by chance)."

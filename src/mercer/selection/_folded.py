@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from mercer._state import Stateful
 from mercer.kernels.base import Kernel
 from mercer.selection.base import Rule
+from mercer.selection.equal import random_folds
 from mercer.selection.row_kernel import RowKernel, row_kernels
 from mercer.selection.rules import Discrepancy
 
@@ -55,12 +56,15 @@ class Run:
         X = _safe_split(fitted, self.X, self.y, test, train)[0]
         return np.asarray(fitted.predict(X, return_std=True, noisy=True)[1])
 
-    def plain(self, whole, train, test, score):
-        """The score of what was chosen on all rows; the nested one where nothing is chosen, NaN if it is not known."""
+    def plain(self, whole, train, test, score, predicted):
+        """(score, predictions) of what was chosen on all rows; the nested ones where nothing is chosen, else nan, None.
+
+        What another estimator chose is not always known.
+        """
         if ours(_last(whole)) and _last(whole).selection_ is None:
-            return score
+            return score, predicted
         frozen = _frozen(whole, train)
-        return np.nan if frozen is None else self.judge(self.fit(frozen, train), train, test)[0]
+        return (np.nan, None) if frozen is None else self.judge(self.fit(frozen, train), train, test)
 
 
 def ours(model):
@@ -132,8 +136,8 @@ def stored_kernels(model, X, scoring):
     return row_kernels(kernels, X)
 
 
-def outer_folds(outer, model, X, y, groups, random_state):
-    """[(train, test), …] of the outer loop."""
+def outer_folds(outer, model, X, y, groups, random_state, equal=None):
+    """[(train, test), …] of the outer loop; ``equal`` is the group of rows that are equal, where some are."""
     n = _num_samples(X)
     if isinstance(outer, (int, np.integer)) and not isinstance(outer, bool):
         units, what = (n, "rows") if groups is None else (len(np.unique(np.asarray(groups))), "groups")
@@ -142,13 +146,20 @@ def outer_folds(outer, model, X, y, groups, random_state):
         if units < outer:
             advice = f"use outer={units}" if units >= 2 else f"two {what} are the least"
             raise ValueError(f"there are {units} {what}, fewer than the {outer} outer folds; {advice}.")
-        if groups is not None:
-            outer = GroupKFold(int(outer))
-        else:
-            kind = StratifiedKFold if is_classifier(model) else KFold
-            outer = kind(int(outer), shuffle=True, random_state=random_state)
+        if groups is None:
+            return _random(y, int(outer), is_classifier(model), equal, random_state)
+        outer = GroupKFold(int(outer))
     splits = check_cv(outer).split(np.zeros((n, 1)), y, groups)
     return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+
+
+def _random(y, k, labels, equal, random_state):
+    """As many folds as are asked for, or fewer where equal rows would leave one of them without two rows."""
+    for count in range(k, 1, -1) if equal is not None else ():
+        folds = random_folds(y, count, labels, equal, random_state)
+        if len(folds) == count and min(len(test) for _, test in folds) > 1:
+            return folds
+    return random_folds(y, k, labels, None, random_state)
 
 
 def check_folds(folds, score):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from mercer._clock import Clock
+from mercer.selection.equal import random_folds
 
 FOLDS = 5
 FEW = 60  # rows up to which each one is left out alone
@@ -65,19 +66,17 @@ def quietly(function, *args, **kwargs):
         return function(*args, **kwargs)
 
 
-def fair_folds(y, labels):
-    """[(train, test), …]: each class in all of them; a row alone in its class is never left out."""
-    from sklearn.model_selection import KFold, StratifiedKFold
-
+def fair_folds(y, labels, group=None):
+    """[(train, test), …]: each class in all of them, equal rows in one; a row alone in its class is never left out."""
     n = len(y)
     if not labels:
-        return list(KFold(min(FOLDS, n), shuffle=True, random_state=0).split(np.zeros(n)))
+        return random_folds(y, min(FOLDS, n if group is None else group.max() + 1), False, group)
     _, code, counts = np.unique(y, return_inverse=True, return_counts=True)
     several, alone = np.flatnonzero(counts[code] > 1), np.flatnonzero(counts[code] == 1)
     if not len(several):
         return []
     count = min(FOLDS, int(counts[counts > 1].min()))
-    split = StratifiedKFold(count, shuffle=True, random_state=0).split(several, y[several])
+    split = random_folds(y[several], count, True, None if group is None else group[several])
     return [(np.union1d(several[train], alone), several[test]) for train, test in split]
 
 
@@ -93,18 +92,22 @@ def new_part(model, X, y, test, train):
     return _safe_split(model, X, y, test, train)[0]
 
 
-def refitted(model, X, y, weight=None):
-    """`RowsLeftOut` by fits at the kernel and λ of a fitted model: without each row up to 60, else without a fifth."""
+def refitted(model, X, y, weight=None, group=None):
+    """`RowsLeftOut` by fits at the kernel and λ of a fitted model: without each row up to 60, else without a fifth.
+
+    Rows of a group are left out together.
+    """
     y, labels = np.asarray(y), is_classifier(model)
     n = len(y)
-    if not labels and n <= FEW:
+    if not labels and n <= FEW and group is None:
         split, how = [(np.delete(np.arange(n), i), np.arange(i, i + 1)) for i in range(n)], EXACT
     else:
-        split, how = fair_folds(y, labels), None
+        split, how = fair_folds(y, labels, group), None
     if n < 4 or not split:
         why = f"got {n}" if n < 4 else f"and a class with 2 of them; the {n} classes have 1 each"
         raise ValueError(f"{type(model).__name__} needs at least 4 rows to leave some out, {why}.")
     kept = dict.fromkeys(["predict", *_more(model, labels)])
+    std = np.full(y.shape, np.nan) if not labels and group is not None and model.probabilistic else None
     for train, test in split:
         fitted = fit_part(model, X, y, train, weight)
         new = new_part(fitted, X, y, test, train)
@@ -112,14 +115,17 @@ def refitted(model, X, y, weight=None):
             found = _of_all_classes(np.asarray(quietly(getattr(fitted, name), new)), name, fitted, model)
             kept[name] = _room(n, found) if values is None else values
             kept[name][test] = found
+        if std is not None:
+            std[test] = quietly(fitted.predict, new, return_std=True, noisy=True)[1].reshape(std[test].shape)
     if how is None:
         how = f"{len(split)} folds, at the kernel and λ of the fit"
+        how += "" if group is None else ", equal rows in one fold"
         rest = n - sum(len(test) for _, test in split)
         if rest:
             how += f"; {rest} row alone in its class is" if rest == 1 else f"; {rest} rows alone in their class are"
             how += " not judged"
     proba, decision = kept.get("predict_proba"), kept.get("decision_function")
-    return RowsLeftOut(kept["predict"], how, how is EXACT, proba=proba, decision=decision)
+    return RowsLeftOut(kept["predict"], how, how is EXACT, std, proba, decision)
 
 
 def _more(model, labels):
@@ -185,10 +191,10 @@ def measure(y, predicted, labels, weight=None):
     total = float(spread.sum())
     score = 1.0 - float(square.sum()) / total if total > 0 else float("nan")
     sizes = {"rmse": root_mean_square(e, weight), "mae": average(np.abs(e), weight)}
-    return {"score": score, "error": _bootstrap(square, spread), **sizes}
+    return {"score": score, "error": bootstrap(square, spread), **sizes}
 
 
-def _bootstrap(square, spread):
+def bootstrap(square, spread):
     """Standard error of 1 − Σe²/Σ(y − ȳ)², by drawing rows again; of many rows that of a ratio, to first order."""
     n, rng = len(square), np.random.default_rng(0)
     if n * DRAWS > 4_000_000:

@@ -8,6 +8,8 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from mercer.exceptions import DataError, DataWarning
 from mercer.selection import nested_cv
+from mercer.selection.equal import equal_rows
+from mercer.selection.judging import quietly
 from mercer.tabular.cells import numbered
 from mercer.tabular.columns import usable_rows
 from mercer.tabular.forecast import forward_folds, rows_ahead, series_along
@@ -65,7 +67,7 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     >>> from mercer.tabular import score
     >>> X, y = load_mcycle(return_X_y=True)
     >>> found = score(KernelRidge(Gaussian(5.0), lam=1.0), X[::2], y[::2], outer=2)
-    >>> found.mean > max(sum(one["scores"]) / 2 for one in found.baselines[:2])
+    >>> found.score > max(one["score"] for one in found.baselines[:2])
     True
     """
     options = {"random_state": random_state, "listener": listener, "time_budget": time_budget, "baselines": True}
@@ -82,6 +84,7 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
             rows, y = (rows[::-1], y[::-1]) if along[1] else (rows, y)
             outer = forward_folds(len(rows), outer)
     with numbered(rows):
+        options["equal"] = equal_rows(quietly(whole.recipe_.transform, inputs[rows]), y)
         found = _judged(known, inputs[rows], y, outer, fitted=whole, **options)
     return found if found is None else found.spread(rows, len(frame))
 

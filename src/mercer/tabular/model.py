@@ -24,7 +24,7 @@ from mercer.tabular.recipe import Recipe
 from mercer.tabular.sentinels import found_in, without
 from mercer.tabular.shapes import hint
 from mercer.tabular.spelling import matched
-from mercer.uncertainty import split
+from mercer.uncertainty import LeftOutErrors
 
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
 
@@ -70,8 +70,8 @@ class TableModel(KernelEstimator):
         Columns, the target among them, that were text: another table of the kind is to be read with these as text.
     target_spread_ : float
         Standard deviation of the target; 1 for labels.
-    left_out_ : ndarray or None
-        Residuals of rows that were left out, set by `calibrate`.
+    left_out_ : mercer.uncertainty.LeftOutErrors or None
+        Errors on rows that were left out, which intervals are made of; set by `calibrate`.
     notes_ : list of str
         What was done, in words.
     sentinels_ : dict
@@ -90,7 +90,9 @@ class TableModel(KernelEstimator):
     True
     """
 
-    state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe}
+    state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe,
+                    "left_out_": (LeftOutErrors, None)}  # fmt: skip
+    state_version = 2
 
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
                  target_transform=None, random_state=0): ...  # fmt: skip
@@ -346,37 +348,50 @@ class TableModel(KernelEstimator):
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
         X, method = self.inputs(X), self.interval_method
-        if method == "left-out" and self.left_out_ is not None:
-            return split(self.left_out_[:, None], self.estimator_.predict(X)[:, None], coverage)[:, :, 0]
+        if self.left_out_ is not None:
+            return self.left_out_.interval_of(self.estimator_, X, coverage)
         other = {} if method == self.estimator_.interval_method else {"method": method}
         return self.estimator_.predict_interval(X, coverage, **other)
 
     @property
     def interval_method(self):
-        """How intervals are made: "gaussian", "conformal", "left-out", …; an error for a classifier.
+        """How intervals are made: "left-out", "gaussian", "conformal", …; an error for a classifier.
 
-        "gaussian": from the posterior of a Gaussian process; "calibrated": with as many deviations as rows left out ask
-        for. "conformal": from the fits without each row (kernel ridge regression up to 5000 rows). "left-out": the
-        prediction ± a quantile of the residuals of rows left out in cross-validation, or by the model itself.
+        "left-out": the prediction ± a quantile of the errors on rows left out, of fits that chose everything again
+        (`calibrate`), else of those that the model itself leaves out with kernel and λ held. Without `calibrate` it is
+        what the estimator does: "gaussian" from the posterior of a process; "calibrated" with as many deviations as
+        rows left out ask for; "mixture" and "mapped" from quantiles; "conformal" from the fits without each row (kernel
+        ridge regression up to 5000 rows).
         """
         check_is_fitted(self)
         if is_classifier(self.estimator_):
             raise DataError("a classifier has probabilities, not intervals; leave --interval away.")
         method = self.estimator_.interval_method
         few = self.estimator_.linear and len(self.estimator_.points_) <= INVERSE_UP_TO
-        return "left-out" if method == "conformal" and not few else method
+        return "left-out" if self.left_out_ is not None or (method == "conformal" and not few) else method
 
-    def calibrate(self, residuals):
-        """Keep residuals of rows that were left out, for intervals; NaN are dropped.
+    def calibrate(self, y, predicted, std=None, fold=None):
+        """Keep the errors on rows that were left out, for intervals; rows without a prediction are dropped.
 
         Parameters
         ----------
-        residuals : array-like of shape (n,)
-            Target minus prediction, of rows that the fit had not seen.
+        y : array-like of shape (n,)
+            Targets of rows that the fit had not seen.
+        predicted : array-like of shape (n,)
+            What it predicted for them; nan where nothing is known.
+        std : array-like of shape (n,), default=None
+            The deviations of the targets, noise included, that it stated beside.
+        fold : array-like of shape (n,), default=None
+            Which fold each row was left out with.
         """
-        residuals = np.asarray(residuals, dtype=float)
-        self.left_out_ = residuals[np.isfinite(residuals)]
+        self.left_out_ = LeftOutErrors.of(self.estimator_, y, predicted, std, fold)
         return self
+
+    @classmethod
+    def migrate(cls, version, state):
+        """Return the state of today: of the first version residuals were an array, of any model."""
+        residuals, used = state.get("left_out_"), state["estimator_"].interval_method in ("left-out", "conformal")
+        return state | {"left_out_": LeftOutErrors(residuals) if used and residuals is not None else None}
 
     # --------------------------------------------------------------------------------------- fitting
     def _chosen(self, estimator, X, y, rng, notes, listener):
