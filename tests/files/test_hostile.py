@@ -262,8 +262,8 @@ CASES = {
     ),
     "blocks of a wrong size": (
         "gpc softmax",
-        lambda h: h["specs"][part_of(h)["E"]["a"]].update(shape=[24, 3, 24]),
-        "SoftmaxPosterior.E has 24 where C is 3",
+        lambda h: h["specs"][part_of(h)["D"]["a"]].update(shape=[3, 24]),
+        "SoftmaxPosterior.D has 3 where n is 24",
     ),
     "a thousand million classes": (
         "gpc softmax",
