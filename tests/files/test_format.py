@@ -18,10 +18,10 @@ import pytest
 import mercer
 from files import golden_files, zoo
 from files.forge import laid_out, put_together, take_apart
-from mercer import KernelInterpolator, KernelRidge, files
+from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelInterpolator, KernelRidge, files
 from mercer.exceptions import ModelFileError
 from mercer.files import _container
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Precomputed
 
 GOLDEN = Path(__file__).parent / "golden"
 X, Y, *_ = zoo.data(6)
