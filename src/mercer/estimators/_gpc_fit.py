@@ -25,6 +25,7 @@ HEAVY = 1e6  # weight times prior variance of f: Newton's steps are then lost in
 WORSE = 1.05  # times the log loss of the class frequencies
 
 STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0}  # factorisations of a fit, about
+COUPLED = 27.0  # the same for each class of a softmax: explicit inverses, and what is left out
 
 
 def plan_classes(model, n, d, classes, coupled, binding=True):
@@ -33,8 +34,8 @@ def plan_classes(model, n, d, classes, coupled, binding=True):
     what = f"GaussianProcessClassifier for n = {n}" + (f" and {classes} classes" if classes > 2 else "")
     instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
     reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
-    functions = classes**2 if coupled else 1 if classes == 2 else classes  # a softmax couples every two of them
-    options = {"operations": STEPS[model.inference] * functions * n**3 / 3, "searches": model.criterion is not None}
+    steps = COUPLED * classes if coupled else STEPS[model.inference] * (1 if classes == 2 else classes)
+    options = {"operations": steps * n**3 / 3, "searches": model.criterion is not None}
     options |= {"memory": model.memory, "time_budget": model.time_budget, "instead": instead, "binding": binding}
     return plan_arrays(model.inference, n, arrays, d, reason=reason, what=what, **options)
 
