@@ -9,7 +9,7 @@ from sklearn.svm import NuSVR
 from dual.reference import interior_point
 from mercer import _native
 from mercer._native import plain
-from mercer.dual import _search, _tube, working_set
+from mercer.dual import _search, _tube
 from mercer.dual.working_set import solve
 from mercer.gram import DenseGram
 from mercer.losses import EpsilonInsensitive

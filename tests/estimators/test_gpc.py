@@ -117,7 +117,9 @@ def test_whole_weights_are_repeated_rows(data, rng, inference):
 
 # ---------------------------------------------------------------------- leave-one-out, temperature
 @pytest.mark.parametrize(
-    "options", [{}, {"inference": "ep", "link": "probit"}, {"multi_class": "one_vs_rest"}], ids=str
+    "options",
+    [{"temperature": False}, {"inference": "ep", "link": "probit"}, {"multi_class": "one_vs_rest"}],
+    ids=str,
 )
 def test_leave_one_out_against_refits(three, options):
     X, y = three
@@ -157,10 +159,14 @@ def test_probabilities_worse_than_the_class_frequencies_are_said():
     X = np.random.default_rng(0).standard_normal((100, 2))
     y = (X[:, 0] >= np.sort(X[:, 0])[-5]).astype(int)
     with pytest.warns(ConvergenceWarning, match=r"worse than the class frequencies\. .* Use inference='ep', or prior"):
-        report = GaussianProcessClassifier().fit(X, y).fit_report_
+        report = GaussianProcessClassifier(prior=None).fit(X, y).fit_report_
     assert report["loo_log_loss"] > 1.05 * report["frequency_log_loss"]
     held = weak_priors(1.0 * Matern32([1.0, 1.0]), X)
-    for options in ({"prior": held}, {"temperature": True}):  # the remedies: a warning would be an error
+    for options in (
+        {},
+        {"prior": held},
+        {"prior": None, "temperature": True},
+    ):  # the remedies: a warning would be an error
         report = GaussianProcessClassifier(**options).fit(X, y).fit_report_
         assert report["loo_log_loss"] < 1.05 * report["frequency_log_loss"]
 
@@ -458,9 +464,9 @@ def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch, inference, ef
     X = rng.uniform(-3, 3, size=(80, 1))
     X = X[np.abs(X[:, 0]) > 0.3]
     kernel, t = 1.0 * Gaussian(1.0), X[:, 0] > 0
-    with pytest.warns(ConvergenceWarning, match=f"variance of the latent function is .*{effect}.*weak_priors"):
-        loose = GaussianProcessClassifier(kernel, inference=inference).fit(X, t)
-    prior = weak_priors(kernel, X)
-    held = GaussianProcessClassifier(kernel, inference=inference, prior=prior).fit(X, t)  # a warning would be an error
-    assert held.kernel_.scale < 500.0 < loose.kernel_.scale
+    with pytest.warns(ConvergenceWarning, match=f"variance of the latent function is .*{effect}.*prior='auto'"):
+        loose = GaussianProcessClassifier(kernel, inference=inference, prior=None).fit(X, t)
+    for prior in (weak_priors(kernel, X), "auto"):  # a warning would be an error
+        held = GaussianProcessClassifier(kernel, inference=inference, prior=prior).fit(X, t)
+        assert held.kernel_.scale < 500.0 < loose.kernel_.scale
     assert (loose.predict(X) == t).all()

@@ -210,18 +210,18 @@ CASES = {
     "a search without a kernel": ("ridge LOO", put(FOUND, kernel=None), "kernel is no Kernel"),
     "factor in another order": (
         "gp trend linear",
-        lambda h: state(h, POSTERIOR).update(factor={"a": [state(h, POSTERIOR)["factor"]["a"], None, [1, 0]]}),
+        lambda h: state(h, POSTERIOR).update(factor={"a": [state(h, POSTERIOR)["Z"]["a"], None, [1, 0]]}),
         "is not float64 in C order",
     ),
     "whole numbers for a factor": (
         "gp trend linear",
-        reshaped(POSTERIOR, "factor", dtype="I64"),
+        lambda h: state(h, POSTERIOR).update(factor=state(h, ROWS)["index"]),
         "no array of factors",
     ),
     "factor of a wrong shape": (
         "gp trend linear",
-        reshaped(POSTERIOR, "factor", shape=[48, 12]),
-        "factor has 48 where n is 24",
+        lambda h: state(h, POSTERIOR).update(factor=state(h, POSTERIOR)["Z"]),
+        "factor has 3 where n is 24",
     ),
     "a posterior of other rows": (
         "gp trend linear",
@@ -262,8 +262,8 @@ CASES = {
     ),
     "blocks of a wrong size": (
         "gpc softmax",
-        lambda h: h["specs"][part_of(h)["E"]["a"]].update(shape=[24, 3, 24]),
-        "SoftmaxPosterior.E has 24 where C is 3",
+        lambda h: h["specs"][part_of(h)["D"]["a"]].update(shape=[3, 24]),
+        "SoftmaxPosterior.D has 3 where n is 24",
     ),
     "a thousand million classes": (
         "gpc softmax",

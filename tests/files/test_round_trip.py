@@ -566,3 +566,47 @@ def test_paths_and_notes(tmp_path, monkeypatch):
         model.save("x.mercer", note=[1])
     with pytest.raises(ModelFileError, match="only plain values"):
         model.save("x.mercer", note={"array": Y})
+
+
+# ------------------------------------------------------------------------------------------------ what is made again
+LEAN = {
+    "gp": lambda rows, y: mercer.GaussianProcessRegressor(Gaussian(2.0), 0.1, criterion=None).fit(rows, y),
+    "stack": lambda rows, y: mercer.StackedKernels([Gaussian(1.0), 2.0 * Linear()], [0.1, 0.2]).fit(rows, y),
+    "two classes": lambda rows, y: mercer.GaussianProcessClassifier(Gaussian(2.0), criterion=None).fit(rows, y > 0),
+    "three classes": lambda rows, y: mercer.GaussianProcessClassifier(Gaussian(2.0), criterion=None).fit(
+        rows, np.digitize(y, [-0.5, 0.5])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEAN)
+def test_a_file_grows_with_the_rows_and_not_with_their_square(name, tmp_path):
+    """Factors are made again of the kernel and the points, where a variance is asked for: the answers are the same."""
+    rng, sizes = np.random.default_rng(0), []
+    for n in (150, 300):
+        rows = rng.standard_normal((n, 3))
+        model = LEAN[name](rows, rows[:, 0] + 0.3 * rng.standard_normal(n))
+        again = through(model, tmp_path)
+        sizes.append((tmp_path / "model.mercer").stat().st_size)
+    new, classes = rng.standard_normal((20, 3)), "classes" in name
+    for way in ("predict_proba", "predict_latent") if classes else ("predict", "predict_interval"):
+        np.testing.assert_allclose(getattr(again, way)(new), getattr(model, way)(new), rtol=1e-9)
+    if not classes:
+        for one, other in zip(again.predict(new, return_std=True), model.predict(new, return_std=True), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9)
+    assert sizes[1] - sizes[0] < 150 * 400  # bytes: a matrix would be 540,000 more
+
+
+@pytest.mark.parametrize("kind", [mercer.GaussianProcessRegressor, mercer.GaussianProcessClassifier])
+def test_of_kernel_values_that_were_given_a_file_keeps_the_factor(kind, tmp_path):
+    model = kind(Precomputed(), criterion=None).fit(Gaussian(1.0)(X), Y > 0)
+    again, new = through(model, tmp_path), Gaussian(1.0)(NEW, X)
+    assert np.array_equal(again.predict(new), model.predict(new))
+    assert any(key.endswith(".factor") for key in take_apart(tmp_path / "model.mercer")[1])
+
+
+def test_rows_join_and_leave_a_process_from_a_file(tmp_path):
+    model = mercer.GaussianProcessRegressor(Gaussian(2.0), 0.1, criterion=None).fit(X, Y)
+    again = through(model, tmp_path)
+    one, other = (each.update(NEW, np.zeros(len(NEW))).forget([0, 3]).predict(X) for each in (again, model))
+    np.testing.assert_allclose(one, other, rtol=1e-9)

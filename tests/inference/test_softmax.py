@@ -9,7 +9,7 @@ from mercer.gram import DenseGram
 from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import Logit
-from mercer.inference.softmax import Softmax, expected_softmax, softmax_laplace
+from mercer.inference.softmax import Softmax, expected_softmax, mean_field, softmax_laplace, unshared
 from mercer.kernels import Gaussian
 
 
@@ -88,17 +88,70 @@ def test_two_classes_are_the_logit_of_a_difference(problem):
     one = laplace(DenseGram.from_matrix(2.0 * K), Binary(Logit(), 2.0 * y - 1.0))  # f₁ − f₀ has twice the variance
     assert_allclose(two.f[:, 1] - two.f[:, 0], one.f, atol=1e-6)
     assert_allclose(two.log_evidence, one.log_evidence, rtol=1e-9)
-    assert_allclose(two.proba(K, np.diagonal(K))[:, 1], one.proba(2 * K, 2 * np.diagonal(K)), atol=2e-4)
+    assert_allclose(two.proba(K, np.diagonal(K), "joint")[:, 1], one.proba(2 * K, 2 * np.diagonal(K)), atol=2e-4)
 
 
 def test_cavities_against_refits(problem):
     X, y, _ = problem
     K, likelihood = 2.0 * Gaussian(1.0)(X), Softmax(y, 3)
-    loo = coupled(K, likelihood).loo()
-    for i in range(0, 24, 3):
-        rest = np.arange(24) != i
-        part = coupled(K[np.ix_(rest, rest)], likelihood.rows(rest))
-        assert_allclose(loo[i], part.proba(K[i : i + 1, rest], K[i, i : i + 1])[0], atol=0.02)
+    found = coupled(K, likelihood)
+    for averaging in ("joint", "mean_field"):
+        loo = found.loo(averaging=averaging)
+        for i in range(0, 24, 3):
+            rest = np.arange(24) != i
+            part = coupled(K[np.ix_(rest, rest)], likelihood.rows(rest))
+            assert_allclose(loo[i], part.proba(K[i : i + 1, rest], K[i, i : i + 1], averaging)[0], atol=0.02)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_variances_that_no_class_shares_follow_from_those_of_each(problem, weighted):
+    """cov(f_c, mean f) is k(x, x)/C for any data: one product for each class stands for all C² covariances."""
+    X, y, w = problem
+    K, new = 5.0 * Gaussian(0.8)(X) + 25.0, 5.0 * Gaussian(0.8)(X + 0.3, X) + 25.0
+    found, diagonal = coupled(K, Softmax(y, 3, w if weighted else None)), np.full(24, 30.0)
+    cov = found.joint(new, diagonal)[1]
+    assert_allclose(cov.mean(axis=2), 30.0 / 3, rtol=1e-9)
+    variance = found.latent(new, diagonal)[1]
+    assert_allclose(variance, np.einsum("icc->ic", cov), rtol=1e-8)
+    assert_allclose((3.0 * variance - 30.0) / 2.0, unshared(cov), rtol=1e-7)
+
+
+@pytest.mark.parametrize("C", [2, 3, 5, 10])
+def test_mean_field_is_within_what_it_says_of_the_joint_integral(rng, C):
+    A = rng.standard_normal((100, C, C))
+    cov = 0.7 * np.eye(C) + 0.3 * A @ np.swapaxes(A, 1, 2) / C
+    mean = rng.standard_normal((100, C))
+    for scale, within in ((0.1, 0.02), (1.0, 0.08), (25.0, 0.25)):
+        f, S = np.sqrt(1.0 + scale) * mean, scale * cov
+        p, exact = mean_field(f, unshared(S)), expected_softmax(f, S)
+        assert np.abs(p - exact).max() < within
+        assert_allclose(p.sum(axis=1), 1.0)
+    assert_allclose(mean_field(mean, 0.0), softmax(mean, axis=1))
+
+
+def test_typical_variances_are_those_at_the_rows(problem):
+    X, y, _ = problem
+    K = 3.0 * Gaussian(0.8)(X)
+    found = coupled(K, Softmax(y, 3))
+    variance = found.latent(K, np.diagonal(K))[1]
+    assert_allclose(found.typical, ((3.0 * variance - 3.0) / 2.0).mean(axis=0), rtol=1e-7)
+    near = found.proba(K, np.diagonal(K), "typical")
+    assert np.abs(near - found.proba(K, np.diagonal(K))).max() < 0.1
+    assert (near.argmax(axis=1) == (found.f / np.sqrt(1 + np.pi / 8 * found.typical)).argmax(axis=1)).all()
+
+
+def test_what_is_made_again_of_the_points_is_the_same(problem):
+    X, y, _ = problem
+    K = DenseGram.from_matrix(3.0 * Gaussian(0.8)(X))
+    found = softmax_laplace(K, Softmax(y, 3))
+    before = found.proba(K.dense(), np.full(24, 3.0)), found.proba(K.dense(), np.full(24, 3.0), "joint")
+    found.gram = lambda: K
+    found.release()
+    again = type(found).from_state(found.state())
+    again.gram = found.gram
+    assert again.state()["E"] is None
+    for averaging, p in zip(("mean_field", "joint", "mean_field"), (*before, before[0]), strict=True):
+        assert_allclose(again.proba(K.dense(), np.full(24, 3.0), averaging), p, rtol=1e-12)
 
 
 def test_expected_softmax_against_many_draws(rng):

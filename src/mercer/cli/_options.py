@@ -76,10 +76,16 @@ AUTO_SEARCH, AUTO_FOLDS, FEW_SEARCHED = (9.0, 28.0), (17.0, 60.0), 2000
 SERIES_SEARCH, SERIES_FOLDS = 20.0, 30.0
 
 
+# Seconds of a classifier without --time-budget, for what it takes grows as classes times n³; the same with --quick.
+CLASSES, QUICK_CLASSES = 60.0, 10.0
+LEAST_FOLDS = 2.5  # fits, for two folds and what they are compared with
+EACH = 3.0  # evaluations of a search in the time of a fit of classes, which begins where the last one ended
+
+
 class Budget:
     """The time of a command; without one, every share is None, but for a search over kernels of ``searching`` rows."""
 
-    searching, series = 0, False
+    searching, series, classes, unasked = 0, False, 0, False
 
     def __init__(self, settings, session):
         self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
@@ -107,6 +113,21 @@ class Budget:
             return max(AUTO_FOLDS[self.searching > FEW_SEARCHED], least) if self.searching else None
         return max(self.left - self.after, 0.0)
 
+    def of_folds(self, seconds):
+        """Options of `score` after a fit that took so many seconds: as many folds as have the same time, two at least.
+
+        But no longer than a budget that was asked for.
+        """
+        given = self.folds
+        if given is not None and not self.asked:
+            given = max(given, LEAST_FOLDS * seconds)
+        return {"time_budget": given, "needs": None if given is None else seconds}
+
+    @property
+    def asked(self):
+        """Whether there is a budget that somebody asked for."""
+        return self.total is not None and not self.unasked
+
     @property
     def after(self):
         """Seconds that are kept for what follows the folds."""
@@ -115,17 +136,33 @@ class Budget:
     @property
     def telling(self):
         """Seconds for what is told of a fit, before files are written; None without a budget."""
-        return None if self.total is None else max(self.left - WRITING, 0.0)
+        least = PAGE if self.unasked else 0.0
+        return None if self.total is None else max(self.left - WRITING, least)
+
+    def judge_classes(self, name, count, quick):
+        """Know that so many classes are learnt; without a budget a Gaussian process of them has a minute at most."""
+        self.classes = count if name == "gpc" else 0
+        if self.classes and self.total is None and not self.searching:
+            self.total, self.unasked = QUICK_CLASSES if quick else CLASSES, True
 
     # ------------------------------------------------------------------------------------------------ rows
     def rows(self, name, n, d, folds):
         """(most rows to fit on or None, plan, rows of the search, notes): what is predicted to fit into the time."""
 
         def plan(rows):
+            if self.classes:
+                model = estimators.GaussianProcessClassifier(memory=self.memory, time_budget=limit)
+                return model.plan(rows, d, targets=self.classes)
             return choose("auto", rows, d, memory=self.memory, inverse=name != "ridge", binding=False)[1]
 
         def fits(rows):
-            return COST.get(name, ITERATED) * plan(rows).seconds <= limit
+            return (plan(rows).last if self.classes else COST.get(name, ITERATED) * plan(rows).seconds) <= limit
+
+        def searching(rows):
+            if self.classes:
+                exact = estimators.GaussianProcessClassifier(memory=self.memory, approximation=None)
+                return EVALUATIONS / EACH * exact.plan(rows, d, targets=self.classes).last
+            return EVALUATIONS * GRADIENT * plan(rows).seconds
 
         limit = LONG if self.total is None else FIT * self.total
         most, notes = n if self.most_rows is None else min(n, self.most_rows), []
@@ -138,8 +175,8 @@ class Budget:
         searched = min(MOST_SEARCHED if self.searching else TableModel(None).search_rows, most)
         if self.total is not None and not self.searching:  # a search over kernels begins on few rows by itself
             share = min(self.search, FOLDS_END * self.total / (folds + 1))
-            while searched > FEWEST and EVALUATIONS * GRADIENT * plan(searched).seconds > share:
-                searched = max(searched // 2, FEWEST)
+            while searched > FEWEST and searching(searched) > share:
+                searched = max(3 * searched // 4 if self.classes else searched // 2, FEWEST)
         return (None if most == n else most), plan(most), searched, notes
 
 

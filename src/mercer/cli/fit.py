@@ -46,7 +46,6 @@ from mercer.tabular.kernels import length_scales
 from mercer.tabular.shapes import hint
 
 LEAST_SCORED = 10  # rows of the cross-validation
-FOLD = 0.5  # of the time of a fold, for its search
 FEW, CLASS = 5, 6  # different whole numbers, and rows of each, that may be classes
 
 
@@ -91,7 +90,9 @@ def run(settings):
             return dry_run(settings, facts)
         session.say(_fit_text.announcement(facts))
         session.stages(1 + (0 if facts["folds"] == 0 else facts["folds"]))
+        began = session.seconds
         fitted = _fit(model, reading, session)
+        facts["fit_seconds"] = session.seconds - began
         scores = _scores(model, fitted, reading.frame, facts, settings, session, budget)
         session.clear()
         session.flush()
@@ -144,6 +145,7 @@ def _model(settings, frame, kernel, budget):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects, sentinels={})
         check_kernel(kernel, recipe, frame[rows])
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
+    budget.judge_classes(name, len(np.unique(y)) if labels else 0, settings.quick)
     choosing = kernel == AUTO and not labels
     along = None if labels else series_along(recipe, frame[rows].drop(settings.target))
     series, backwards = along or (None, False)
@@ -280,11 +282,6 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     if few or not folds:
         return None
     rows = some_rows(len(fitted.rows_), settings.seed)
-    if budget.searching and fitted.selection_ is not None and fitted.selection_.seconds > FOLD * budget.folds / folds:
-        notes.append(
-            "searches in the folds may have had less time than the one on all rows, and then the score is rather too "
-            "low; --time-budget gives more."
-        )
     outer = folds
     if settings.group is not None:
         outer = _group_folds(settings, frame[fitted.rows_[rows]], folds, notes)
@@ -297,7 +294,7 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
     try:
         with numbered(np.arange(frame.height) if thinned else fitted.rows_[rows]):
-            found = score(model, table, fitted=fitted, time_budget=budget.folds, **options)
+            found = score(model, table, fitted=fitted, **budget.of_folds(facts["fit_seconds"]), **options)
             found = found.take(fitted.rows_) if thinned and found is not None else found
     except ValueError as error:  # of some rows: the model on all of them is there, and is kept
         notes.append(f"not judged by cross-validation, as a fit without some of the rows failed: {error}")
@@ -313,7 +310,10 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
     done = len(found.scores)
     if done < found.planned:
         these = "this one" if done == 1 else f"these {done}"
-        notes.append(f"the time budget was spent after {done} of {found.planned} folds: the score is of {these}.")
+        unasked = "each fold takes as long as the fit, and there was time for"
+        why = "the time budget was spent after" if budget.asked else unasked
+        more = "." if budget.asked else "; --time-budget gives more."
+        notes.append(f"{why} {done} of {found.planned} folds: the score is of {these}{more}")
     return found, rows
 
 

@@ -31,9 +31,9 @@ def searched(estimator, rows, criterion, solver=None, keep=5, clock=FOREVER):
     return search_kernels_rows(rows, criterion=criterion, keep=keep, **options)
 
 
-def searched_classes(estimator, rows, evaluate, order, clock=FOREVER):
-    """The same for labels, by the approximate evidence that ``evaluate`` gives."""
-    return search_classes_rows(rows, evaluate, order, **_asked(estimator, clock))
+def searched_classes(estimator, rows, evaluate, order, scale=None, clock=FOREVER):
+    """The same for labels, by the evidence that ``evaluate`` gives; ``scale`` is the prior of an amplitude."""
+    return search_classes_rows(rows, evaluate, order, scale=scale, **_asked(estimator, clock))
 
 
 def _asked(estimator, clock):

@@ -15,7 +15,7 @@ from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.inference.temperature import at_end
-from mercer.selection.priors import FEW, Priors, as_prior, weak_priors
+from mercer.selection.priors import FEW, LogNormal, Priors, as_prior, weak_priors
 from mercer.selection.result import best_of, reporter
 from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
@@ -25,6 +25,7 @@ HEAVY = 1e6  # weight times prior variance of f: Newton's steps are then lost in
 WORSE = 1.05  # times the log loss of the class frequencies
 
 STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0}  # factorisations of a fit, about
+COUPLED = 27.0  # the same for each class of a softmax: explicit inverses, and what is left out
 
 
 def plan_classes(model, n, d, classes, coupled, binding=True):
@@ -33,8 +34,8 @@ def plan_classes(model, n, d, classes, coupled, binding=True):
     what = f"GaussianProcessClassifier for n = {n}" + (f" and {classes} classes" if classes > 2 else "")
     instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
     reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
-    functions = classes**2 if coupled else 1 if classes == 2 else classes  # a softmax couples every two of them
-    options = {"operations": STEPS[model.inference] * functions * n**3 / 3, "searches": model.criterion is not None}
+    steps = COUPLED * classes if coupled else STEPS[model.inference] * (1 if classes == 2 else classes)
+    options = {"operations": steps * n**3 / 3, "searches": model.criterion is not None}
     options |= {"memory": model.memory, "time_budget": model.time_budget, "instead": instead, "binding": binding}
     return plan_arrays(model.inference, n, arrays, d, reason=reason, what=what, **options)
 
@@ -82,15 +83,25 @@ def _check_softmax(model, classes, known):
         )
 
 
-def kernel_prior(prior, kernel, rows):
+def kernel_prior(prior, kernel, rows, link):
     """−log density of log θ, or None."""
     if isinstance(prior, str):
-        return weak_priors(kernel, rows.X, None, rows.weight) if rows.n < FEW else None
+        weak = weak_priors(kernel, rows.X, None, rows.weight).priors if rows.n < FEW else {}
+        return Priors(weak | {name: latent_scale(link) for name in kernel.names if name.split("__")[-1] == "scale"})
     prior = as_prior(prior)
     unused = prior.unused(kernel.names) if isinstance(prior, Priors) else []
     if unused:
         raise ValueError(f"prior: {unused[0]!r} fits none of {kernel.names}.")
     return prior
+
+
+def latent_scale(link):
+    """The prior of the variance of f behind a link: a factor of e either way of what is typical.
+
+    Where classes can be told apart without an error, or nearly, the evidence has no maximum in it, and Laplace's
+    approximation with a large one pulls all probabilities towards each other.
+    """
+    return LogNormal(LINKS[link].typical_variance)
 
 
 def learnt(model, labels, kernels, rows):
@@ -100,12 +111,16 @@ def learnt(model, labels, kernels, rows):
     seed = seed_of(model.random_state)
     order = stratified_order(rows.y[:, 0], seed)
     if automatic(model.kernel) and rows.n >= LEAST_ROWS:
-        return searched_classes(model, rows, labels.evaluate, order, model._search_clock()).result().warn()
+        scale = latent_scale(model.link) if isinstance(model.prior, str) else None
+        return searched_classes(model, rows, labels.evaluate, order, scale, model._search_clock()).result().warn()
     options = {"rows": rows.n, "order": order, "starts": model.starts}
     options |= {"callback": reporter(model), "random_state": seed}
     found = []
     for i, kernel in enumerate(kernels):
-        prior, clock = kernel_prior(model.prior, kernel, rows), model._search_clock(1.0 / (len(kernels) - i))
+        prior, clock = (
+            kernel_prior(model.prior, kernel, rows, model.link),
+            model._search_clock(1.0 / (len(kernels) - i)),
+        )
         found.append(search_latent(kernel, rows.X, labels.evaluate, prior=prior, clock=clock, **options))
     return best_of(found).warn()
 
@@ -118,7 +133,7 @@ def warn_of_fit(model, rows, infos, losses, coupled):
         remedies = _remedies(model, coupled)
         _warn_of_amplitude(model, float(np.mean(variances)), remedies)
         _warn_of_losses(*losses, float(np.mean(variances)), remedies)
-    if model.temperature and at_end(model.temperature_):
+    if model._tempers and at_end(model.temperature_):
         warn(
             f"GaussianProcessClassifier: the temperature {model.temperature_:.3g} is at the end of its range: the "
             f"leave-one-out probabilities of {rows.given} rows do not determine it. Use more rows, temperature=False, "
@@ -130,8 +145,9 @@ def warn_of_fit(model, rows, infos, losses, coupled):
 def _remedies(model, coupled):
     """What else could be tried, as words."""
     ep = "multi_class='one_vs_rest' with inference='ep'" if coupled else "inference='ep'"
-    wider = [] if model.temperature else ["temperature=True"]
-    return [*([ep] if model.inference == "laplace" else []), "prior=weak_priors(kernel, X)", *wider]
+    wider = [] if model._tempers else ["temperature=True"]
+    prior = "prior='auto'" if model.prior is None else "prior=weak_priors(kernel, X)"
+    return [*([ep] if model.inference == "laplace" else []), prior, *wider]
 
 
 def _warn_of_amplitude(model, variance, remedies):
@@ -190,3 +206,18 @@ def _warn_of_convergence(model, infos, heavy):
         )
         return
     warn(f"GaussianProcessClassifier: {text}, or a kernel of smaller amplitude.", ConvergenceWarning)
+
+
+def joint_averaging(state):
+    """A classifier's state of the first version as one of today: it averaged over the joint distribution of f."""
+    posterior = state.get("posterior")
+    if posterior is not None and posterior["inference"] == "softmax":
+        parts = [_with_curvature(part) for part in posterior["parts"]]
+        state = {**state, "posterior": {**posterior, "parts": parts}}
+    return {**state, "parameters": {**state["parameters"], "averaging": "joint"}}
+
+
+def _with_curvature(part):
+    """The state of a softmax posterior of the first version, with the D that its factors were made of."""
+    likelihood = Softmax.from_state(part["likelihood"])
+    return {**part, "D": likelihood.weight[:, None] * likelihood.prob(part["f"]), "typical": None}

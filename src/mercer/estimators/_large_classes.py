@@ -179,7 +179,7 @@ def _publish(estimator, rows, way, f):
     judged = way.some(JUDGED)
     number, weight = way.number[judged], rows.weights()[judged]
     prob = way.left_out(f, judged)
-    estimator.temperature_ = best_temperature(prob, number, weight) if estimator.temperature else 1.0
+    estimator.temperature_ = best_temperature(prob, number, weight) if estimator._tempers else 1.0
     prob = tempered(prob, estimator.temperature_)
     losses = left_out_losses(prob, number, weight)
     setattr(estimator, way.name, f)

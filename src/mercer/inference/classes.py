@@ -6,13 +6,14 @@ every entry of K. It takes up unequal class frequencies, which a zero mean would
 """
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer._clock import FOREVER
 from mercer._state import check, check_vectors
-from mercer.gram import DenseGram
+from mercer.gram import DenseGram, TiledGram
 from mercer.inference.elliptical import Draws, elliptical
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
@@ -95,10 +96,7 @@ class ClassModel:
 
     def gram(self, K):
         """K + c 1 1ᵀ, stored."""
-        A = K.dense()
-        if self.constant:
-            A += self.constant
-        return DenseGram.from_matrix(A)
+        return stored_with(K, self.constant)
 
     def check(self, K):
         """Refuse, before any work, more rows than a product rule can have; K is a Gram at any hyper-parameters."""
@@ -202,9 +200,11 @@ class ClassPosterior:
         mean, var = zip(*(part.latent(k, diagonal) for part in self.parts), strict=True)
         return np.column_stack(mean), np.column_stack(var)
 
-    def proba(self, k, diagonal):
-        """P(class), (m, C); of one class against the rest divided by their sum."""
+    def proba(self, k, diagonal, averaging="mean_field"):
+        """P(class), (m, C); of one class against the rest divided by their sum. See `AVERAGING` of the softmax."""
         k, diagonal = k + self.constant, diagonal + self.constant
+        if self.inference == "softmax":
+            return self.parts[0].proba(k, diagonal, averaging)
         return share_out(np.column_stack([part.proba(k, diagonal) for part in self.parts]))
 
     def labels(self, k):
@@ -217,14 +217,33 @@ class ClassPosterior:
         part = self.parts[0]
         return ((k + self.constant) @ part.a + part.likelihood.offset > 0).astype(int)
 
-    def loo(self, index, share):
+    def loo(self, index, share, averaging="mean_field"):
         """P(class) of each row under the posterior of the others."""
+        if self.inference == "softmax":
+            return self.parts[0].loo(index, share, averaging)
         return share_out(np.column_stack([part.loo(index, share) for part in self.parts]))
 
     def release(self):
         """Forget what prediction does not need."""
         for part in self.parts:
             part.release()
+
+    def remake_from(self, kernel, points):
+        """Let factors of order n be made again of the points, instead of being kept in files."""
+        for part in self.parts if self.inference in SEARCH else ():
+            part.gram = partial(_gram_of, kernel, points, self.constant)
+
+
+def stored_with(K, constant):
+    """K + c 1 1ᵀ of a Gram, stored."""
+    A = K.dense()
+    if constant:
+        A += constant
+    return DenseGram.from_matrix(A)
+
+
+def _gram_of(kernel, points, constant):
+    return stored_with(TiledGram(kernel, points), constant)
 
 
 def _placed(before, start, index):
@@ -265,8 +284,8 @@ class OneAgainstRest(ABC):
             raise ValueError(f"{cls.__name__} has a link that is none: {state['link']!r:.40}.")
         return cls(**state)
 
-    def proba(self, X, diagonal=None):
-        """P(class), (r, C); of one class against the rest divided by their sum."""
+    def proba(self, X, diagonal=None, averaging=None):
+        """P(class), (r, C); of one class against the rest divided by their sum, each averaged over its f."""
         return self._classes(*self.latent(X))
 
     def labels(self, X):

@@ -27,6 +27,7 @@ class Link:
 
     name: str
     constant_variance: float  # of an unknown constant in f: about the same in probability for every link
+    typical_variance: float  # of f itself: the median of what it is expected to be, in the same sense
 
     def tilted(self, mean, var, power=None):
         """log Z, ∂ log Z/∂μ and −∂² log Z/∂μ² of Z(μ) = ∫ σ(f)^power N(f | μ, var) df.
@@ -60,7 +61,7 @@ class Logit(Link):
     (np.float64(-0.6931), np.float64(0.647726))
     """
 
-    name, constant_variance = "logit", 25.0
+    name, constant_variance, typical_variance = "logit", 25.0, 10.0
     prob, inverse, log = staticmethod(expit), staticmethod(logit), staticmethod(log_expit)
 
     def derivatives(self, z):
@@ -101,7 +102,7 @@ class Probit(Link):
     np.float64(0.691462)
     """
 
-    name, constant_variance = "probit", 9.0
+    name, constant_variance, typical_variance = "probit", 9.0, 3.6
     prob, inverse, log = staticmethod(ndtr), staticmethod(ndtri), staticmethod(log_ndtr)
 
     def derivatives(self, z):

@@ -7,6 +7,7 @@ out, and knows what is explained of f(x): here nothing is factored or solved.
 import numpy as np
 
 from mercer._state import check, check_vectors
+from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows, apply, take
 from mercer.inference.moments import Slopes, clip, draw, noise_at
@@ -19,7 +20,7 @@ from mercer.solvers.projected import Projected, project
 ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB
 FIELDS = {
     "kernel": Kernel, "rows": Rows, "beta": "float n t", "b": "float q t", "Z": ("float n q", None),
-    "R": ("float q q", None), "factor": "factor n", "lam": "number", "info": dict, "norm": ("number", None),
+    "R": ("float q q", None), "factor": ("factor n", None), "lam": "number", "info": dict, "norm": ("number", None),
 }  # fmt: skip
 WORTH = 4  # one row costs a few n²; from n/WORTH rows on a new factor is cheaper
 
@@ -34,6 +35,8 @@ class RegressionPosterior:
         With the trend.
     inverse : Inverse
         (S K S + λI)⁻¹ of the points, the trend projected out.
+    whole : bool, default=True
+        Whether a file keeps the factor, since it is of another matrix than that of the kernel and the rows.
 
     Attributes
     ----------
@@ -60,8 +63,9 @@ class RegressionPosterior:
     (array([0.8694, 0.    ]), array([0.0869, 1.    ]))
     """
 
-    def __init__(self, kernel, rows, inverse):
-        self.kernel, self.rows, self.inverse = kernel, rows, inverse
+    def __init__(self, kernel, rows, inverse, whole=True):
+        self.kernel, self.rows, self._inverse, self._kept = kernel, rows, inverse, None
+        self.whole = whole
         self.beta, self.b = inverse.regress(rows.scaled(rows.y))
         self.alpha = np.ascontiguousarray(rows.scaled(self.beta))
 
@@ -71,16 +75,21 @@ class RegressionPosterior:
         refuse_conflict(lam, rows.spread)
         K = rows.gram(kernel)
         inverse = solver.resolvent(K, rows.scaled(rows.H) if span is None else span)(lam)
-        self = cls(kernel, rows.retained(kernel), inverse)
+        self = cls(kernel, rows.retained(kernel), inverse, kernel.pairwise)
         self.norm, found = examine_fit(K, inverse, self.beta, rows.scaled(rows.y), rows.scaled(rows.H), self.b)
         inverse.info["accuracy"] = found and found._asdict()
         return self
 
     def state(self):
-        """{name: value}: what a file keeps, enough for the same predictions to the last bit."""
-        Z, R = self.inverse.parts if self.rows.q else (None, None)
-        own = {"kernel": self.kernel, "rows": self.rows, "beta": self.beta, "b": self.b, "Z": Z, "R": R}
-        return own | self.inverse.unprojected.state()
+        """{name: value}: what a file keeps.
+
+        The factor only where it cannot be made again from the kernel and the points, when a variance is asked for.
+        """
+        own, kept = {"kernel": self.kernel, "rows": self.rows, "beta": self.beta, "b": self.b}, self._kept
+        if kept is None:
+            Z, R = self.inverse.parts if self.rows.q else (None, None)
+            kept = {"Z": Z, "R": R} | self.inverse.unprojected.state(whole=self.whole)
+        return own | kept
 
     @classmethod
     def from_state(cls, state):
@@ -90,16 +99,27 @@ class RegressionPosterior:
         if any(sizes.get(letter, 0) != getattr(state["rows"], letter) for letter in "nqt"):
             raise ValueError(f"RegressionPosterior.rows are not those of arrays of {sizes}.")
         self = cls.__new__(cls)
-        self.kernel, self.rows, self.beta, self.b = (state[name] for name in ("kernel", "rows", "beta", "b"))
-        rows, Kinv = self.rows, CholeskyInverse.from_state(state, self.rows.gram(self.kernel))
-        self.inverse = Projected(Kinv, rows.scaled(rows.H), (state["Z"], state["R"])) if rows.q else Kinv
-        self.alpha = np.ascontiguousarray(rows.scaled(self.beta))
+        own = ("kernel", "rows", "beta", "b")
+        self.kernel, self.rows, self.beta, self.b = (state[name] for name in own)
+        self._inverse, self._kept = None, {name: state[name] for name in FIELDS if name not in own}
+        self.whole = state["factor"] is not None
+        self.alpha = np.ascontiguousarray(self.rows.scaled(self.beta))
         return self
+
+    @property
+    def inverse(self):
+        """(S K S + λI)⁻¹, the trend projected out; of a posterior from a file made where it is first asked for."""
+        if self._inverse is None:
+            rows, kept = self.rows, self._kept
+            with few_threads(rows.n):
+                Kinv = CholeskyInverse.from_state(kept, rows.gram(self.kernel))
+            self._inverse = Projected(Kinv, rows.scaled(rows.H), (kept["Z"], kept["R"])) if rows.q else Kinv
+        return self._inverse
 
     @property
     def lam(self):
         """Noise variance λ of a point of weight 1."""
-        return self.inverse.lam
+        return self.inverse.lam if self._kept is None else self._kept["lam"]
 
     # ---------------------------------------------------------------------- mean, variance, covariance
     def mean(self, X):
@@ -218,7 +238,7 @@ class RegressionPosterior:
         if not Kinv.info.get("jitter") and steps <= max(1, self.rows.n // WORTH):
             try:
                 inverse = project(self._walked(Kinv, rows, points, gone, other), rows.scaled(rows.H))
-                return RegressionPosterior(self.kernel, rows, inverse), False
+                return RegressionPosterior(self.kernel, rows, inverse, self.whole), False
             except NotPositiveDefinite:
                 pass  # rounding left nothing of a pivot
         return RegressionPosterior.fit(self.kernel, rows, self.lam, solver), True

@@ -11,11 +11,12 @@ from mercer._state import check
 from mercer._threads import few_threads
 from mercer.inference.likelihood import Binary
 from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.coupled import site_inverse
 from mercer.solvers.symmetric import combine, scale_both
 
 FIELDS = {
     "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "log_evidence": "number", "info": dict,
-    "skew": ("float n", None), "likelihood": dict, "factor": "factor n",
+    "skew": ("float n", None), "likelihood": dict, "factor": ("factor n", None),
 }  # fmt: skip
 SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
 HALVES, ROOT_HALF = np.array([-0.5, 0.5]), np.sqrt(0.5)
@@ -49,26 +50,36 @@ class SitePosterior:
     """
 
     def __init__(self, K, likelihood, a, s, Binv, nu, evidence, info, f=None, skew=None, moved=None):
-        self.K, self.likelihood, self.a, self.s, self.Binv = K, likelihood, a, s, Binv
+        self.K, self.likelihood, self.a, self.s, self._Binv = K, likelihood, a, s, Binv
+        self.gram = None  # () ↦ K, from which B is made again where it is asked for
         self.nu, self.evidence, self.info, self.skew, self.moved = nu, float(evidence), info, skew, moved
         self.f = K @ a if f is None else f
         self._beta = self._log_evidence = None
 
     def state(self):
-        """{name: value} by public names: what a file keeps."""
+        """{name: value} by public names: what a file keeps; the factor only where it cannot be made again from K."""
         names = ("a", "s", "nu", "f", "info", "skew")
         state = {name: getattr(self, name) for name in names}
-        factor = np.tril(self.Binv.factor)
+        factor = np.tril(self.Binv.factor) if self.gram is None else None
         return state | {"log_evidence": self.log_evidence, "likelihood": self.likelihood.state(), "factor": factor}
 
     @classmethod
     def from_state(cls, state):
         """Return the posterior that had this state: for predictions, without K."""
         sizes, state = check(state, FIELDS, "SitePosterior"), dict(state)
-        Binv, likelihood = CholeskyInverse(state.pop("factor"), 1.0), Binary.from_state(state.pop("likelihood"))
+        factor, likelihood = state.pop("factor"), Binary.from_state(state.pop("likelihood"))
+        Binv = None if factor is None else CholeskyInverse(factor, 1.0)
         if likelihood.n != sizes["n"]:
             raise ValueError(f"the likelihood is one of {likelihood.n} rows, the sites are {sizes['n']}.")
         return cls(None, likelihood, Binv=Binv, evidence=state.pop("log_evidence"), **state)
+
+    @property
+    def Binv(self):
+        """B⁻¹."""
+        if self._Binv is None:
+            with few_threads(len(self.a)):
+                self._Binv = site_inverse(self.gram(), self.s)
+        return self._Binv
 
     @property
     def beta(self):

@@ -46,14 +46,14 @@ def values(case, X):
     if case.classes is None:
         return case.predict(X)
     if hasattr(case.model, "predict_proba"):
-        return quietly(case.model.predict_proba, X)[:, _class(case)]
+        return quietly(case.model.quick_proba, X)[:, _class(case)]
     found = np.asarray(quietly(case.model.decision_function, X))
     return found if found.ndim == 1 else found[:, 0]
 
 
 def answers(case, X):
     """What is predicted: a number, the probability of the second of two classes, or that of each of several."""
-    return quietly(case.model.predict_proba, X) if several(case) else values(case, X)
+    return quietly(case.model.quick_proba, X) if several(case) else values(case, X)
 
 
 def importance(case):
@@ -329,7 +329,7 @@ def dependence(case, factor):
     shape = len(places), len(index)
     Z = put(case, case.take(np.tile(index, len(places))), factor, np.repeat(places, len(index)))
     if several(case):
-        each = quietly(case.model.predict_proba, Z)[:, named(case, SHOWN_CLASSES)].reshape(*shape, -1).mean(axis=1)
+        each = quietly(case.model.quick_proba, Z)[:, named(case, SHOWN_CLASSES)].reshape(*shape, -1).mean(axis=1)
         mean = down = up = each[:, 0]
     elif _process(case):
         f, sd = _average(case, Z, shape)

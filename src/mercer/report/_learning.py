@@ -40,7 +40,7 @@ def _simple(case):
     rows, labels = case.shown(MANY), case.classes is not None
     y, w, X = case.y[rows], part(case.weight, rows), _readable(case, rows)
     equal = None if case.equal is None else np.unique(case.equal[rows], return_inverse=True)[1]
-    found = beside(X, y, labels, fair_folds(y, labels, equal), w)
+    found = beside(X, y, labels, fair_folds(y, labels, equal), w, case.budget)
     return [{"name": name, **measure(y, values, labels, w)} for name, values in found]
 
 
@@ -99,6 +99,7 @@ def _given_simple(found):
 
 ROWS = 1500  # rows that the curve is drawn from
 SIZES, LEAST = 6, 8
+GROWTH = 2.0  # the power of the rows with which a fit takes longer, where few of them hardly count
 ENOUGH = 20
 LIMIT = 20.0  # seconds
 NEIGHBOURS = 2000  # rows up to which the noise is read off neighbours
@@ -145,13 +146,13 @@ def _curve(case, rows):
         return [], [], [], "A learning curve needs a class with at least 2 rows."
     largest = min(len(train) for train, _ in split)
     wanted = np.unique(np.geomspace(min(max(LEAST, largest // 32), largest), largest, SIZES).round().astype(int))
-    sizes, errors, spreads, why, began = [], [], [], "A learning curve needs more rows.", 0.0
+    sizes, errors, spreads, why, began, before = [], [], [], "A learning curve needs more rows.", 0.0, 1
     for size in wanted:
         took, began = clock.seconds - began, clock.seconds
-        if sizes and not clock.fits(took):  # a larger one takes longer still
+        if sizes and not clock.fits(took * (size / before) ** GROWTH):
             why = "A learning curve takes too long for this model, and is left out."
             break
-        tried = [_one(case, train[:size], test) for train, test in split]
+        tried, before = [_one(case, train[:size], test) for train, test in split], size
         found = [one for one in tried if not isinstance(one, str)]
         if not found:
             why = f"There is no learning curve: of {size} rows no fit succeeded ({tried[-1].rstrip('.')})."

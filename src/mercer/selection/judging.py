@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from mercer._clock import Clock
+from mercer._clock import FOREVER, Clock
 from mercer.selection.equal import random_folds
 
 FOLDS = 5
@@ -20,6 +20,8 @@ ONE_THREAD = 5000  # rows up to which trees are grown on one thread
 LEAST_TREES = 100  # rows from which trees are worth a comparison
 TREES, TREE_ROWS = 50, 2000  # of a forest, and most rows that each of them is grown on
 DRAWS = 200  # of the bootstrap behind a standard error
+ALWAYS = 2  # simple models that are judged whatever the clock says: the mean, and a line
+LITTLE = 0.1  # of the time that is left, for fitting a fold a second time
 SEARCH = 0.6  # of the time of a fold: the rest is for the fits themselves
 EXACT = "leave-one-out at the kernel and λ of the fit"
 
@@ -251,16 +253,24 @@ def _trees(labels, n):
     return {"boosted trees": boosted(random_state=0, early_stopping=False), "random forest": forest}
 
 
-def beside(X, y, labels, folds, weight=None):
-    """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers."""
-    X, found = np.zeros((len(y), 0)) if X is None else X, {}
+def beside(X, y, labels, folds, weight=None, clock=FOREVER):
+    """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers.
+
+    Those that would not end with the clock are left out, but for the two quickest.
+    """
+    X, found, late = np.zeros((len(y), 0)) if X is None else X, {}, set()
     sd = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
-    for train, test in folds:
+    for left, (train, test) in zip(range(len(folds), 0, -1), folds, strict=True):
         for name, model in simple_models(labels, len(train), X.shape[1]).items():
+            if name in late or (clock.spent and len(found) >= ALWAYS and name not in found):
+                continue
+            began = clock.seconds
             values = simply_predicted(model, X[train], y[train], X[test], part(weight, train))
             found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
-    return list(found.items())
+            if left > 1 and len(found) > ALWAYS and not clock.fits((left - 1) * (clock.seconds - began)):
+                late.add(name)
+    return [(name, values) for name, values in found.items() if name not in late]
 
 
 def simply_predicted(model, X, y, held, weight=None):
@@ -275,10 +285,19 @@ def simply_predicted(model, X, y, held, weight=None):
 
 
 class FoldTimes:
-    """What is left of a time budget, and whether another fold is expected to fit into it."""
+    """What is left of a time budget, and whether another fold is expected to fit into it.
 
-    def __init__(self, budget):
-        self.clock, self.longest, self.began = Clock(budget), 0.0, None
+    Parameters
+    ----------
+    budget : float or None
+        Seconds of all folds.
+    needs : float, default=None
+        Seconds that the fit of a fold needs, as that of all rows did: folds are then fewer rather than hurried.
+    """
+
+    def __init__(self, budget, needs=None):
+        self.clock, self.needs, self.longest, self.rest = Clock(budget), needs, 0.0, 0.0
+        self.began, self.given = None, 0.0
 
     @property
     def seconds(self):
@@ -288,8 +307,25 @@ class FoldTimes:
     def share(self, folds):
         """Seconds for the search of the next of so many folds; None without a budget, 0 if there is no time."""
         if self.began is not None:
-            self.longest = max(self.longest, self.seconds - self.began)
-        self.began = self.seconds
+            took = self.seconds - self.began
+            self.longest, self.rest = max(self.longest, took), max(self.rest, took - self.given)
+        first, self.began = self.began is None, self.seconds
         if not self.clock.limited:
             return None
-        return SEARCH * self.clock.left / folds if self.clock.left > self.longest else 0.0
+        left = self.clock.left
+        even = SEARCH * left / folds if left > self.longest else 0.0
+        if self.needs is None or even >= self.needs:
+            self.given = even
+        elif first:
+            self.given = min(self.needs, SEARCH * left)
+        else:
+            self.given = self.needs if left - self.rest >= self.needs else 0.0
+        return self.given
+
+    def fits(self, seconds):
+        """Whether something beside the fit of a fold ends in time."""
+        return self.clock.fits(seconds) and not self.clock.spent
+
+    def affords(self, seconds):
+        """Whether something that can be left out takes little of what is left."""
+        return not self.clock.limited or seconds <= LITTLE * self.clock.left

@@ -25,7 +25,7 @@ from mercer.selection.row_kernel import RowKernel
 
 def nested_cv(
     estimator, X, y, *, outer=5, inner=None, groups=None, sample_weight=None, scoring=None, random_state=0,
-    baselines=False, fitted=None, optimism=True, time_budget=None, listener=None, equal="inputs",
+    baselines=False, fitted=None, optimism=True, time_budget=None, needs=None, listener=None, equal="inputs",
 ):  # fmt: skip
     """Performance_f = score on fold f of the model chosen and fitted without fold f;  all of them are returned.
 
@@ -67,6 +67,9 @@ def nested_cv(
     time_budget : float, default=None
         Seconds for all folds together: each search has its share, and no fold is begun that is not expected to end in
         time.
+    needs : float, default=None
+        Seconds that a fold needs, such as those that the fit of all rows took: with a ``time_budget`` that is too short
+        for all folds, fewer are made, instead of hurried ones that choose worse than the model which they stand for.
     listener : callable, default=None
         Called with (fold, folds) when a fold is done; handed to ``fit`` where that takes one.
 
@@ -99,7 +102,7 @@ def nested_cv(
     >>> print(f"R² {result.score:.2f} ± {result.standard_error:.2f}, chosen on all rows: {result.choice['kernel']}")
     R² 0.77 ± 0.04, chosen on all rows: Gaussian(10.0)
     """
-    clock, model, y, given = FoldTimes(time_budget), with_inner(clone(estimator), inner), np.asarray(y), X
+    clock, model, y, given = FoldTimes(time_budget, needs), with_inner(clone(estimator), inner), np.asarray(y), X
     check_consistent_length(X, y, groups, sample_weight)
     together = equal_rows(X, y) if isinstance(equal, str) else equal
     folds = outer_folds(outer, model, X, y, groups, random_state, together)
@@ -114,17 +117,19 @@ def nested_cv(
         X = np.arange(len(y))
     run = Run(X, y, weight, scorer, listener)
     whole = run.fit(model, np.arange(len(y))) if fitted is None else fitted
-    found, others, labels = [], {}, is_classifier(model)
+    found, others, took, labels = [], {}, {}, is_classifier(model)
     for step, (train, test) in enumerate(folds, start=1):
         share = clock.share(len(folds) - step + 1)
         if share == 0.0:
             break
+        began = clock.seconds
         part = run.fit(model, train, share)
         score, predicted = run.judge(part, train, test)
-        plain = run.plain(whole, train, test, score, predicted) if optimism else (np.nan, None)
+        again = optimism and clock.affords(_last_step(part, clock.seconds - began))
+        plain = run.plain(whole, train, test, score, predicted) if again else (np.nan, None)
         stated = run.probabilities(part, whole, train, test), run.deviations(part, train, test)
         found.append((score, plain, choice_of(part), predicted, *stated))
-        for one in _simple(part, given, y, train, test, weight, labels) if baselines else ():
+        for one in _simple(part, given, y, train, test, weight, labels, took, clock) if baselines else ():
             others.setdefault(one[0], []).append(one[1])
         if listener is not None:
             listener(step, len(folds))
@@ -152,7 +157,9 @@ def nested_cv(
         planned=len(folds),
         equal=_kept_together(together, folds),
         pooled=pooled,
-        plain_pooled=None if pooled is None or plain_predictions[0] is None else pooled.beside(plain_predictions),
+        plain_pooled=None
+        if pooled is None or any(one is None for one in plain_predictions)
+        else pooled.beside(plain_predictions),
         baselines=[_baseline(name, y, done, parts, labels, pooled) for name, parts in others.items()],
     )
 
@@ -165,13 +172,27 @@ def _kept_together(group, folds):
     return int(counts[counts > 1].sum())
 
 
-def _simple(fitted, X, y, train, test, weight, labels):
-    """[(name, predictions)] of the simple models of one fold, on what of X is numbers to them."""
+def _last_step(fitted, seconds):
+    """Seconds that a fit took after all was chosen; none where nothing is chosen, for then it is not made again."""
+    if not ours(fitted):
+        return seconds
+    return 0.0 if fitted.selection_ is None else max(seconds - fitted.selection_.seconds, 0.0)
+
+
+def _simple(fitted, X, y, train, test, weight, labels, took, clock):
+    """[(name, predictions)] of the simple models of one fold, on what of X is numbers to them, while there is time.
+
+    ``took`` are the seconds of each in the longest fold.
+    """
     A, B = (_readable(fitted, _safe_indexing(X, rows)) for rows in (train, test))
     A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in ((A, train), (B, test)))
-    models = simple_models(labels, *A.shape)
-    weights = None if weight is None else weight[train]
-    return [(name, simply_predicted(one, A, y[train], B, weights)) for name, one in models.items()]
+    weights, found = None if weight is None else weight[train], []
+    for name, one in simple_models(labels, *A.shape).items():
+        if clock.fits(took.get(name, 0.0)):
+            began = clock.seconds
+            found.append((name, simply_predicted(one, A, y[train], B, weights)))
+            took[name] = max(took.get(name, 0.0), clock.seconds - began)
+    return found
 
 
 def _readable(fitted, X):

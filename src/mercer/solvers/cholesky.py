@@ -142,16 +142,19 @@ class CholeskyInverse(Inverse):
         """L: what lies above its diagonal has no meaning."""
         return self._L
 
-    def state(self):
-        """{name: value}: what a file keeps. ``norm`` is ‖K + λI‖ where L is the factor of a changed matrix."""
+    def state(self, whole=True):
+        """{name: value}: what a file keeps, the factor if ``whole``; ``norm`` is ‖K + λI‖ where it is of more."""
         norm = None if self._original is None else self._original[1]
-        return {"factor": np.tril(self._L), "lam": self.lam, "info": self.info, "norm": norm}
+        return {"factor": np.tril(self._L) if whole else None, "lam": self.lam, "info": self.info, "norm": norm}
 
     @classmethod
     def from_state(cls, state, K):
-        """Return the inverse that had this state; K is the Gram, which is read only where the matrix was changed."""
-        original = None if state["norm"] is None else (K, state["norm"])
-        return cls(state["factor"], state["lam"], state["info"], original=original)
+        """Return the inverse that had this state; K is the Gram, which is factored again where no factor was kept."""
+        original, L, lam = None if state["norm"] is None else (K, state["norm"]), state["factor"], state["lam"]
+        if L is None:
+            check_memory(8.0 * K.n**2, f"Cholesky for n = {K.n}")
+            L = factor(K, lam, np.float64, "auto")[0]
+        return cls(L, lam, state["info"], original=original)
 
     def half(self, B):
         """L⁻¹B, as a fresh array in column order."""

@@ -38,7 +38,7 @@ FOLDS, LEAST = 5, 10  # folds, and rows below which nothing is judged
 OPTIMISM = 2000  # rows up to which it is judged; of more, what is chosen on all of them hardly knows the single row
 
 
-def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listener=None, time_budget=None):
+def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listener=None, time_budget=None, needs=None):
     """Performance_f on fold f of the model chosen and fitted without fold f, and the same of three simple models.
 
     Parameters
@@ -49,7 +49,7 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     X : data frame, or array-like of shape (n, d)
         For a TableModel without y the table with its target.
     y : array-like of shape (n,), default=None
-    fitted, outer, random_state, listener, time_budget
+    fitted, outer, random_state, listener, time_budget, needs
         See `mercer.selection.nested_cv`, which does the work. Where the rows of a table are a series, a number of folds
         is of its later half, each predicted from what was before.
 
@@ -71,6 +71,7 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     True
     """
     options = {"random_state": random_state, "listener": listener, "time_budget": time_budget, "baselines": True}
+    options["needs"] = needs
     if not isinstance(model, TableModel):
         return _judged(model, X, np.asarray(y), outer, fitted=fitted, **options)
     frame, target = model.table_of(X, y)

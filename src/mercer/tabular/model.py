@@ -8,6 +8,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._clock import Clock
 from mercer.estimators import KernelEstimator, TransformedTarget
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel
@@ -26,6 +27,7 @@ from mercer.tabular.shapes import hint
 from mercer.tabular.spelling import matched
 from mercer.uncertainty import LeftOutErrors
 
+CHOOSING = 0.6  # of the time of a classifier, where it chooses on some of the rows; the rest is for all of them
 INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
 
 
@@ -403,7 +405,11 @@ class TableModel(KernelEstimator):
         estimator = prepared(estimator, X[rows], y[rows], notes, **options)
         if self.target_transform is not None:
             estimator = TransformedTarget(estimator, self.target_transform)
-        first = listen(clone(estimator), listener).fit(X[rows], y[rows])
+        clock, part = Clock(estimator.get_params().get("time_budget")), len(rows) < len(y) and is_classifier(estimator)
+        first = clone(estimator)
+        if part and clock.limited:
+            first.set_params(time_budget=CHOOSING * clock.left)
+        first = listen(first, listener).fit(X[rows], y[rows])
         first.__dict__.pop("_skl_callbacks", None)  # they do not belong to the model
         if len(rows) == len(y):
             return first, first.selection_
@@ -412,4 +418,7 @@ class TableModel(KernelEstimator):
                 f"hyper-parameters were chosen on {len(rows):,} of {len(y):,} rows, {how}; the model is fitted on all "
                 "of them."
             )
-        return first.frozen().fit(X, y), first.selection_
+        last = first.frozen()
+        if part and clock.limited:
+            last.set_params(time_budget=clock.budget)
+        return last.fit(X, y), first.selection_

@@ -134,12 +134,15 @@ def search_kernels_rows(
     return _searched(rows, level, order, record, criterion.name, names, keep, True)
 
 
-def search_classes_rows(rows, evaluate, order, *, clock=None, names=None, keep=5, callback=None):
-    """The same for labels, by the approximate evidence of `search_latent`: what `GaussianProcessClassifier` calls."""
+def search_classes_rows(rows, evaluate, order, *, scale=None, clock=None, names=None, keep=5, callback=None):
+    """The same for labels, by the approximate evidence of `search_latent`: what `GaussianProcessClassifier` calls.
+
+    ``scale`` is the prior of an amplitude, such as a `LogNormal`.
+    """
     record = Record(clock, callback)
 
     def level(rows, some):
-        return LatentLevel(rows, record, evaluate, np.arange(rows.n) if some is None else some)
+        return LatentLevel(rows, record, evaluate, np.arange(rows.n) if some is None else some, scale)
 
     return _searched(rows, level, order, record, "evidence", names, keep, False)
 

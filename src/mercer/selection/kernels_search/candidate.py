@@ -172,12 +172,20 @@ class DensityLevel(Level):
 class LatentLevel(Level):
     """Rows whose targets are behind a link, under an approximate evidence: there is no λ. See `LatentObjective`."""
 
-    def __init__(self, rows, record, evaluate, index):
+    def __init__(self, rows, record, evaluate, index, scale=None):
         super().__init__(rows, record)
-        self.evaluate, self.index = evaluate, index
+        self.evaluate, self.index, self.scale = evaluate, index, scale
 
     def objective(self, kernel):
-        return LatentObjective(kernel, self.rows.X, self.evaluate, self.index, self.record, shrink)
+        return LatentObjective(kernel, self.rows.X, self.evaluate, self.index, self.record, self._prior)
+
+    def _prior(self, names, z):
+        """`shrink`, and the prior of the amplitude of a product."""
+        value, gradient = shrink(names, z)
+        if self.scale is not None and names[0] == "scale":
+            one, slope = self.scale.value_and_slope(z[0])
+            value, gradient[0] = value + one, gradient[0] + slope
+        return value, gradient
 
     def _start(self, objective, kernel, lam):
         return objective.start(kernel)
