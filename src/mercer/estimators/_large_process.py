@@ -78,15 +78,16 @@ def plan_read(estimator, source):
     return large.source_plan(estimator, source)
 
 
-def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
+def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat, precisions=False):
     """Fit a process that has its plan on landmarks, and set everything that is learnt.
 
-    ``learn(kernels, rows, λ)`` returns the kernel and λ that the criterion chooses on some rows.
+    ``learn(kernels, rows, λ)`` returns the kernel and λ that the criterion chooses on some rows; ``precisions`` is
+    whether weights are noise variances λ/w.
     """
     some = source.take(some_rows(estimator, source))
     centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator), centred)
-    rule = None
+    task.precisions, rule = precisions, None
     if criterion is not None:
         some = some if task.source is source else task.source.take(some_rows(estimator, source))
         kernel, lam = learn([kernel], Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
@@ -112,7 +113,8 @@ def _climbed(task, kernel, lam):
     m = min(large.TRIED, max(task.sizes))
     sample, chosen = task.choose(kernel, m)
     block = task.source.take(drawn(task.source.n, CLIMBED, task.seed + 5))
-    bound = Bound(Arrays(block.X, block.y, block.weight), chosen.points, task.trend, sample.some, task.centred)
+    rows = Arrays(block.X, block.y, block.weight)
+    bound = Bound(rows, chosen.points, task.trend, sample.some, task.centred, task.precisions)
     better = climb(bound, kernel, lam, STEPS, task.clock.part(0.2))[0]
     values = [min(pair[1] for pair in task.stage(one, m, None, "density")[1].history) for one in (kernel, better)]
     return better if values[1] < values[0] else kernel
@@ -134,8 +136,7 @@ def _set(estimator, kept, f, flat):
     estimator.trend_coef_ = f.b if f.trend is None else f.trend.natural(f.b)
     estimator.trend_centre_ = None if f.trend is None else f.trend.centre
     estimator.regularization_ = conventions(f.lam, fit.sums.weight)
-    bound = fit.normal.elbo(f.lam, fit.sums.n, fit.missing[0])
-    estimator.log_marginal_likelihood_value_ = float(bound)
+    estimator.log_marginal_likelihood_value_ = float(fit.evidence(f.lam))
 
 
 def changed(estimator, X, y, sample_weight, sign):

@@ -31,6 +31,7 @@ class Grown:
     solver: dict
     stages: list = field(default_factory=list)
     held: object = None  # rows that the fit has not seen
+    held_index: object = None  # and which they are
 
 
 @dataclass
@@ -57,6 +58,8 @@ class Task:
         The λ of the stage before, where a search for the next begins.
     cut : list of str
         What the clock has ended.
+    precisions : bool
+        Whether weights are precisions: noise variances λ/w.
     """
 
     source: object
@@ -70,6 +73,7 @@ class Task:
     lam: float | None = None
     near: float | None = None
     cut: list = field(default_factory=list)
+    precisions: bool = False
 
     def choose(self, kernel, m):
         """(sample, landmarks) for m of them."""
@@ -90,7 +94,7 @@ class Task:
         with self.whole():
             fit = fit_squared(
                 self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
-                near=self.near or self.lam, single=again is None, **options,
+                near=self.near or self.lam, single=again is None, precisions=self.precisions, **options,
             )  # fmt: skip
         return sample, fit
 
@@ -135,8 +139,8 @@ def grow(task, kernel, lam, rule=None):
     found = proof.certificate(fit, bound, rows, points, stopped, time.monotonic() - started)
     if task.options.get("checkpoint") is not None:
         task.options["checkpoint"].remove()
-    held = task.source.aside() if task.how.held else None
-    return Grown(fit, sample, left, found, remainder.rss, solver, stages, held)
+    held = (task.source.aside(), task.source.index) if task.how.held else ()
+    return Grown(fit, sample, left, found, remainder.rss, solver, stages, *held)
 
 
 def _checking(fit):

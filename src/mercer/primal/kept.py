@@ -14,10 +14,12 @@ FIELDS = {
     "index": "int s",
     "residuals": "float s t",
     "leverage": "float s",
+    "variance": "float s",
     "dof": "number",
     "unit": "number",
     "aside": "float a t",
     "aside_scale": "float a",
+    "aside_index": "int a",
 }
 
 
@@ -33,6 +35,8 @@ class KeptLandmarks:
     residuals : ndarray of shape (s, t)
         y − f₋ᵢ(x) of each under the model without it, in the unit.
     leverage : ndarray of shape (s,)
+    variance : ndarray of shape (s,)
+        Of their targets by the model without each, noise λ/w included; nan after a file of an older version.
     dof : float
         Degrees of freedom of the fit.
     unit : float
@@ -40,16 +44,24 @@ class KeptLandmarks:
     aside : ndarray of shape (a, t)
         y − f(x) of rows that were held out, in the unit; none where none were asked for.
     aside_scale : ndarray of shape (a,)
-        √(v(x) + λ) of these.
+        √(v(x) + λ/w) of these.
+    aside_index : ndarray of shape (a,)
+        Which rows these are; -1 after a file of an older version.
     live : SquaredFit or None
         The fit itself; a file does not keep it.
     """
 
-    def __init__(self, n, index, residuals, leverage, dof, unit=1.0, aside=None, aside_scale=None, live=None):
-        self.n, self.index, self.residuals, self.leverage = n, index, residuals, leverage
+    state_version = 2  # the first had no variances
+
+    def __init__(
+        self, n, index, residuals, leverage, variance, dof, unit=1.0, aside=None, aside_scale=None, aside_index=None,
+        live=None,
+    ):  # fmt: skip
+        self.n, self.index, self.residuals, self.leverage, self.variance = n, index, residuals, leverage, variance
         self.dof, self.unit, self.live = dof, unit, live
         self.aside = np.zeros((0, residuals.shape[1])) if aside is None else aside
         self.aside_scale = np.zeros(0) if aside_scale is None else aside_scale
+        self.aside_index = np.full(len(self.aside), -1) if aside_index is None else aside_index
 
     @classmethod
     def of(cls, grown, n, unit):
@@ -58,8 +70,9 @@ class KeptLandmarks:
         weight = grown.sample.some.weight
         index = grown.sample.index if weight is None else grown.sample.index[weight > 0]
         residuals = grown.left.out() / np.sqrt(fit.weight)[:, None]
+        variance = fit.unseen() + fit.lam / fit.weight / np.maximum(grown.left.rest, 1e-16)
         dof = fit.normal.dof(fit.lam) + fit.design.q
-        return cls(n, index, residuals, 1.0 - grown.left.rest, dof, unit, *_aside(grown), live=fit)
+        return cls(n, index, residuals, 1.0 - grown.left.rest, variance, dof, unit, *_aside(grown), live=fit)
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -72,6 +85,15 @@ class KeptLandmarks:
         if state["index"].max(initial=-1) >= state["n"]:
             raise ValueError("KeptLandmarks.index names a row that is not there.")
         return cls(**state)
+
+    @classmethod
+    def migrate(cls, version, state):
+        """Return the state of today: without what an older version did not keep."""
+        return {
+            **state,
+            "variance": np.full(len(state["index"]), np.nan),
+            "aside_index": np.full(len(state["aside"]), -1),
+        }
 
     def to_rows(self, values):
         """Values of the rows that were drawn, among all n; nan for the others."""
@@ -96,8 +118,8 @@ class KeptLandmarks:
 
     @property
     def std(self):
-        """Standard deviations of the rows drawn, λ/(1 − leverage) without each; ValueError after a file."""
-        return np.sqrt(self._factored().lam / np.maximum(1.0 - self.leverage, 1e-16))
+        """Standard deviations of the targets of the rows drawn, by the model without each."""
+        return np.sqrt(self.variance)
 
     def _factored(self):
         """The fit itself, or ValueError."""
@@ -119,19 +141,23 @@ class KeptLandmarks:
         fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
         n, none = self.n + int(sign) * len(y), np.zeros(0, dtype=np.int64)
         nobody = np.zeros((0, fit.design.t)), np.zeros(0)
-        kept = KeptLandmarks(n, none, *nobody, normal.dof(fit.lam) + fit.design.q, self.unit, live=fit)
+        kept = KeptLandmarks(n, none, *nobody, np.zeros(0), normal.dof(fit.lam) + fit.design.q, self.unit, live=fit)
         return *plain(fit), kept
 
 
 def _aside(grown):
-    """(residuals, scale) of the rows that were held out."""
-    fit, block = grown.fit, grown.held
+    """(residuals, scale, which rows) of those that were held out; a weight of 0 is no row."""
+    fit, block, index = grown.fit, grown.held, grown.held_index
     if block is None:
-        return None, None
+        return None, None, None
+    if block.weight is not None:
+        used = np.flatnonzero(block.weight > 0)
+        block, index = block.cut_to(used), index[used]
     alpha, b = plain(fit)
     f = apply(fit.design.kernel, block.X, fit.design.points, alpha)
     f = f + fit.design.trend(block.X) @ b if fit.design.q else f
-    return block.y - f, np.sqrt(variance(fit, block.X) + fit.lam)
+    noise = fit.lam if block.weight is None else fit.lam / block.weight
+    return block.y - f, np.sqrt(variance(fit, block.X) + noise), index
 
 
 def plain(fit):
