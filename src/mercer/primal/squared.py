@@ -8,20 +8,17 @@ import numpy as np
 from mercer import _tiles
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
-from mercer.gram.landmarks import fill
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.solvers.normal import NormalEquations, Solution, add_lower, add_square, log_volume, whiten_first
-from mercer.sources import OutOfTime, map_reduce
+from mercer.sources import map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
 MIDDLE, STEPS = 1e-5, 12  # of the largest eigenvalue: where a search begins that knows no better; λ it may try
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
-REFINE = 4  # steps at most
-STRIP = 256  # rows whose features stay in the cache
+ROUNDED = 1e-12  # of the mean of y: what rounding leaves of a constant
 SINGLE = 1e-7  # of the largest eigenvalue: what sums in float32 know, where no eigenvalue below 0 says it
 SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
-ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
 
 
 @dataclass
@@ -141,9 +138,13 @@ class SquaredFit:
 
     @property
     def spread(self):
-        """The rms of y about its trend: what predicting without the kernel would leave."""
-        centre = float(np.abs(self.design.shift).max(initial=0.0))
-        return max(float(np.sqrt(max(self.normal.total.sum(), 0.0) / self.sums.weight)), 1e-12 * centre)
+        """The rms of each target about its trend: what predicting without the kernel would leave."""
+        return np.maximum(np.sqrt(np.maximum(self.normal.total, 0.0) / self.sums.weight), self.floor)
+
+    @property
+    def floor(self):
+        """Errors of each target that are rounding."""
+        return ROUNDED * np.abs(self.design.shift)
 
     @property
     def missing(self):
@@ -308,89 +309,3 @@ def _vertex(tried, lam):
         return float(lam)
     best = 0.5 * (x[0] + x[1]) - below * (x[2] - x[0]) / (2.0 * (above - below))
     return float(np.exp(np.clip(best, x[0], x[2])))
-
-
-# ------------------------------------------------------------------------------------------------ what remains
-@dataclass
-class Remainder:
-    """What one pass with a solution finds: the gradient, Σ w e², and K W e at the rows of the certificate."""
-
-    gradient: np.ndarray
-    rss: np.ndarray
-    back: np.ndarray
-
-    @classmethod
-    def of(cls, source, fit, X, **options):
-        """Evaluate the fit at all rows, and put its residuals back through the exact kernel at the rows X."""
-        design, (alpha, b) = fit.design, fit.solution
-        leaf = _Residuals(design, np.vstack([alpha, b]), X)
-        with _tiles.part_of(source.n * (design.m + len(X))):
-            found = cls(*map_reduce(leaf, source, leaf.zero, **options))
-        found.gradient[: design.m] -= fit.lam * (fit.chosen.L @ (fit.chosen.L.T @ alpha))
-        return found
-
-
-class _Residuals:
-    """What a leaf adds to `Remainder`, at θ = [α; b]."""
-
-    def __init__(self, design, theta, X):
-        self.design, self.theta, self.X = design, theta, X
-
-    def zero(self):
-        """Return the sums before the first leaf."""
-        t = self.design.t
-        return np.zeros((len(self.theta), t)), np.zeros(t), np.zeros((len(self.X), t))
-
-    def __call__(self, sums, block):
-        first, last, size = block.start, block.start + len(block), min(STRIP, len(block))
-        room = np.empty((size, self.design.width)), np.empty((size, len(self.X)))  # touched once, read in the cache
-        for i in range(first, last, STRIP):
-            self._add(sums, block.cut(i, min(i + STRIP, last)), *room)
-
-    def _add(self, sums, block, F, k):
-        """Add some rows, whose features have a place."""
-        F, inner = self.design.rows(block, F[: len(block)]), len(self.theta)
-        e = F[:, inner:] - F[:, :inner] @ self.theta
-        sums[0][:] += F[:, :inner].T @ e
-        sums[1][:] += np.einsum("it,it->t", e, e)
-        if len(self.X):
-            k = fill(self.design.kernel, block.X, self.X, k[: len(block)])
-            sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
-
-
-def refine(source, fit, X, error, deadline=None, **options):
-    """(`Remainder`, steps, rms, rate): steps of refinement in float64 until nobody sees what is left.
-
-    ``rms`` is how far the next step would move the fitted values. ``rate`` is what the first step left of it: how wrong
-    the sums are beside S + λI; nan where no step was needed.
-
-    Parameters
-    ----------
-    source : Source
-    fit : SquaredFit
-        Its solution becomes the refined one.
-    X : collection
-        Rows of the certificate.
-    error : float
-        The leave-one-out error, which ``rms`` is compared with.
-    deadline : float, default=None
-        ``time.monotonic()`` after which what has been found is returned; the first pass is always finished.
-    """
-    moves, best, m = [], None, fit.design.m
-    for step in range(REFINE + 1):
-        try:
-            found = Remainder.of(source, fit, X, deadline=deadline if step else None, **options)
-        except OutOfTime:
-            fit.solution = best[0]
-            break
-        more = fit.normal.correct(fit.lam, found.gradient[:m], found.gradient[m:])
-        moves.append(fit.normal.rms(more, fit.sums.weight))
-        if step and moves[-1] >= 0.5 * moves[-2]:  # no better: the one before it stays
-            fit.solution = best[0]
-            break
-        best = (fit.solution, found)
-        if moves[-1] <= ENOUGH * error or step == REFINE:
-            break
-        fit.solution = Solution(fit.solution.alpha + more.alpha, fit.solution.b + more.b)
-    rate = moves[1] / moves[0] if len(moves) > 1 and moves[0] > 0 else float("nan")
-    return best[1], len(moves) - 1, min(moves), rate

@@ -244,9 +244,9 @@ class NormalEquations:
             return float("inf")
 
     def rms(self, solution, weight):
-        """√(Σ w f²/Σ w) of the kernel part of a solution, the trend projected out."""
+        """√(Σ w f²/Σ w) of the kernel part of a solution for each target, the trend projected out."""
         beta = self.L.T @ solution.alpha
-        return float(np.sqrt(max(float((beta * (self.S @ beta)).sum()), 0.0) / weight))
+        return np.sqrt(np.maximum(np.einsum("mt,mt->t", beta, self.S @ beta), 0.0) / weight)
 
     def _back(self, beta, rh):
         return Solution(unwhiten(self.L, beta), self._hh @ (rh - self._ah.T @ beta))
