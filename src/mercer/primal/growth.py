@@ -29,6 +29,7 @@ class Grown:
     rss: object
     solver: dict
     stages: list = field(default_factory=list)
+    errors: object = None  # leave-one-out errors of each target
     held: object = None  # rows that the fit has not seen
     held_index: object = None  # and which they are
 
@@ -139,7 +140,7 @@ def grow(task, kernel, lam, rule=None):
     if task.options.get("checkpoint") is not None:
         task.options["checkpoint"].remove()
     held = (task.source.aside(), task.source.index) if task.how.held else ()
-    return Grown(fit, sample, left, found, remainder.rss, solver, stages, *held)
+    return Grown(fit, sample, left, found, remainder.rss, solver, stages, curve.last, *held)
 
 
 def _checking(fit):
