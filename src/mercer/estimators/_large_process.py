@@ -130,7 +130,7 @@ def _publish(estimator, grown, f, source, flat):
 
 def _set(estimator, kept, f, flat):
     """Set what follows from the sums of the rows."""
-    fit, estimator.landmark_posterior_, estimator.landmarks_ = kept.live, f, kept
+    fit, estimator.landmark_posterior_, estimator.landmarks_ = kept.live.fit, f, kept
     estimator.kernel_, estimator.lam_, estimator.noise_, estimator.points_ = f.kernel, f.lam, f.lam, f.points
     estimator.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
     estimator.trend_coef_ = f.b if f.trend is None else f.trend.natural(f.b)
@@ -147,9 +147,9 @@ def changed(estimator, X, y, sample_weight, sign):
     y, weight = check_more_rows(X, y, sample_weight, estimator.landmark_posterior_.alpha.shape[1])
     was, fitted = estimator.landmarks_, copy.copy(estimator)
     kept = was.changed(X, y, weight, sign)[2]
-    _set(fitted, kept, LandmarkPosterior.of(kept.live), estimator._flat)
+    _set(fitted, kept, LandmarkPosterior.of(kept.live.fit), estimator._flat)
     said = {**estimator.fit_report_, "rows": kept.n, "updates": estimator.fit_report_.get("updates", 0) + 1}
-    said["approximation"] = after_change(said["approximation"], was.n)
+    said["approximation"] = after_change(said["approximation"], was, sign)
     said["log_marginal_likelihood"] = f"at least {fitted.log_marginal_likelihood_value_:.6g}"
     fitted.fit_report_ = FitReport(said)
     return fitted

@@ -75,11 +75,15 @@ class KeptNeighbours:
             raise ValueError("KeptNeighbours.index names a row that is not there.")
         return cls(**state)
 
-    def to_rows(self, values):
-        """Values of the rows that were drawn, among all n; nan for the others."""
+    def to_rows(self, values, index=None):
+        """Values of the rows that were drawn, or of those of an index, among all n; nan for the others."""
         out = np.full((self.posterior.rows.given, *np.shape(values)[1:]), np.nan)
-        out[self.index] = values
+        out[self.index if index is None else index] = values
         return out
+
+    def judged(self):
+        """(residuals, their deviations, which rows) of the rows left out."""
+        return self.residuals, self.std, self.index
 
     @property
     def std(self):

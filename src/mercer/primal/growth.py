@@ -8,6 +8,7 @@ from mercer import _tiles
 from mercer._clock import FOREVER, Clock
 from mercer.primal import certificate as proof
 from mercer.primal.design import Sample, choose_landmarks
+from mercer.primal.digest import RowDigest
 from mercer.primal.remainder import refine
 from mercer.primal.squared import SquaredFit, fit_squared
 from mercer.sources import OutOfTime
@@ -32,6 +33,7 @@ class Grown:
     errors: object = None  # leave-one-out errors of each target
     held: object = None  # rows that the fit has not seen
     held_index: object = None  # and which they are
+    digest: object = None  # `RowDigest` of the rows that it has
 
 
 @dataclass
@@ -139,8 +141,9 @@ def grow(task, kernel, lam, rule=None):
     stages = [{**stage, "loo": float(stage["loo"][found.get("target", 0)])} for stage in stages]
     if task.options.get("checkpoint") is not None:
         task.options["checkpoint"].remove()
-    held = (task.source.aside(), task.source.index) if task.how.held else ()
-    return Grown(fit, sample, left, found, remainder.rss, solver, stages, curve.last, *held)
+    held = (task.source.aside(), task.source.index) if task.how.held else (None, None)
+    digest = RowDigest.of_source(task.source)
+    return Grown(fit, sample, left, found, remainder.rss, solver, stages, curve.last, *held, digest)
 
 
 def _checking(fit):

@@ -16,7 +16,7 @@ class Changed(Source):
     def __init__(self, source, t):
         self._source, self.t = source, t
         self.n, self.d, self.columns, self.parts = source.n, source.d, source.columns, source.parts
-        self.engine, self.anywhere = source.engine, source.anywhere
+        self.engine, self.anywhere, self.at_hand = source.engine, source.anywhere, source.at_hand
 
     @abstractmethod
     def changed(self, block, rows):

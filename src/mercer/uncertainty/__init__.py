@@ -2,9 +2,9 @@
 
 from mercer.uncertainty.deletion import Deletion
 from mercer.uncertainty.intervals import conformal, cv_plus, jackknife_plus, p_value, split
-from mercer.uncertainty.leverage import LEVELS, Calibration, Influence, calibration, influence
+from mercer.uncertainty.leverage import LEVELS, Calibration, Influence, calibration, calibration_of, influence
 
 __all__ = [
-    "LEVELS", "Calibration", "Deletion", "Influence", "calibration", "conformal", "cv_plus", "influence",
-    "jackknife_plus", "p_value", "split",
+    "LEVELS", "Calibration", "Deletion", "Influence", "calibration", "calibration_of", "conformal", "cv_plus",
+    "influence", "jackknife_plus", "p_value", "split",
 ]  # fmt: skip
