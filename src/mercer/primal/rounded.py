@@ -3,6 +3,7 @@
 import numpy as np
 
 WIDTH = 0.02  # of the spread of y, or of the margin: how far a corner is rounded off
+ROUNDED = 1e-10  # of y: residuals that are rounding, as those of a constant target
 ROUNDS = (50.0, 7.0, 1.0)  # times that width, one after the other, on the sample
 
 
@@ -51,25 +52,38 @@ class Rounded:
 
 
 class Separate:
-    """A loss for each column, each with its target."""
+    """A loss for each column, each with its target: as many problems as columns, each on its own scale."""
 
     def __init__(self, losses, targets):
         self.losses, self.targets = losses, targets
-        self.t = len(losses)
+        self.t = self.problems = len(losses)
 
     def __call__(self, y, f, curved=False):
-        """(Σ over columns of L, ∂L/∂f, ∂²L/∂f² if it is asked for)."""
+        """(L of each column, ∂L/∂f, ∂²L/∂f² if it is asked for)."""
         columns = [(loss, y[:, j], f[:, i]) for i, (loss, j) in enumerate(zip(self.losses, self.targets, strict=True))]
-        value = sum(loss.value(a, b) for loss, a, b in columns)
+        value = np.column_stack([loss.value(a, b) for loss, a, b in columns])
         slope = np.column_stack([loss.grad(a, b) for loss, a, b in columns])
         return value, slope, np.column_stack([loss.hess(a, b) for loss, a, b in columns]) if curved else None
 
+    def rounding(self, y):
+        """L of each column where f is y but for rounding; 0 of losses that are no functions of y − f."""
+        columns = list(zip(self.losses, y[:, self.targets].T, strict=True))
+        own = np.column_stack([loss.value(a, a) for loss, a in columns])
+        near = np.column_stack([loss.value(a, a + ROUNDED * np.abs(a).max(initial=0.0)) for loss, a in columns])
+        return np.where(own.any(axis=0), 0.0, near)
+
 
 class Joint:
-    """−log softmax of the class: y is +1 in its column, −1 in the others."""
+    """−log softmax of the class: y is +1 in its column, −1 in the others. All columns are one problem."""
+
+    problems = 1
 
     def __init__(self, t):
         self.t = t
+
+    def rounding(self, y):
+        """0: of classes nothing is fitted exactly."""
+        return np.zeros((len(y), 1))
 
     def __call__(self, y, f, curved=False):
         """(−log p, p − 1[class], p(1 − p))."""
@@ -77,18 +91,21 @@ class Joint:
         e = np.exp(f - top)
         total = e.sum(axis=1, keepdims=True)
         mine, p = y > 0, e / total
-        return (np.log(total) + top)[:, 0] - f[mine], p - mine, p * (1.0 - p) if curved else None
+        return np.log(total) + top - f[mine][:, None], p - mine, p * (1.0 - p) if curved else None
 
 
 def losses_of(loss, columns, y, joint):
-    """([losses of all columns, from the roundest to the last], δ, whether anything was rounded off)."""
+    """([losses of all columns, from the roundest to the last], δ of each target, whether anything was rounded off)."""
     if joint:
-        return [Joint(columns)], 0.0, False
+        return [Joint(columns)], np.zeros(columns), False
     parts = loss.split()
     pairs = [(one, j) for one in parts for j in range(columns)]
     targets = [j for _, j in pairs]
     if all(one.smooth for one in parts):
-        return [Separate([one for one, _ in pairs], targets)], 0.0, False
-    spread = 1.0 if loss.classification else float(np.subtract(*np.percentile(y, (75, 25)))) or float(y.std()) or 1.0
+        return [Separate([one for one, _ in pairs], targets)], np.zeros(columns), False
+    spread = np.ones(columns)
+    for j in () if loss.classification else range(columns):
+        spread[j] = float(np.subtract(*np.percentile(y[:, j], (75, 25)))) or float(y[:, j].std()) or 1.0
     delta = WIDTH * spread
-    return [Separate([Rounded(one, times * delta) for one, _ in pairs], targets) for times in ROUNDS], delta, True
+    rounds = [Separate([Rounded(one, times * delta[j]) for one, j in pairs], targets) for times in ROUNDS]
+    return rounds, delta, True

@@ -10,15 +10,14 @@ import numpy as np
 from mercer import _machine, _tiles
 from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
+from mercer.primal.lbfgs import descend, inner
 from mercer.primal.rounded import losses_of
 from mercer.solvers.normal import add_square, unwhiten, whiten, whiten_first
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import OutOfTime, map_reduce
 
-MEMORY = 10  # pairs of steps and changes of the gradient
 ON_SAMPLE = 60  # steps there
 SHARED = 16  # columns beyond which they share a Hessian
-BACK = 12  # halvings of a step
 STRIP = 512  # rows whose features stay in the cache
 NEAR, CURVED = 4, 2  # rows for each landmark that the first steps are made on, and that a Hessian is made of
 KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
@@ -50,7 +49,7 @@ class _Problem:
 
     def __init__(self, source, design, L, loss, lam, memory, options):
         self.source, self.design, self.loss, self.lam = source, design, loss, lam
-        self.options, self.passes, self.memory = options, 0, memory
+        self.options, self.passes, self.memory, self.floor = options, 0, memory, 0.0
         self._L = L
         self.set_precision(design.halved)
 
@@ -83,7 +82,7 @@ class _Problem:
         if self._room and self.kept is None:
             self.kept = {}
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
-        return self.with_penalty(theta, float(value[0]), gradient)
+        return self.with_penalty(theta, value, gradient)
 
     def curve(self, theta, hessians, shared, raised, deadline):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from all rows: what Newton's own step takes."""
@@ -96,7 +95,7 @@ class _Problem:
     def with_penalty(self, theta, value, gradient):
         beta = theta[: self.design.m]
         gradient[: self.design.m] += 2.0 * self.lam * beta
-        return value + self.lam * float((beta**2).sum()), gradient
+        return value + self.lam * inner(beta, beta, len(value)), gradient
 
 
 class _Slopes:
@@ -108,7 +107,7 @@ class _Slopes:
 
     def zero(self):
         """Return the sums before the first leaf."""
-        return np.zeros(1), np.zeros(self.at.shape)
+        return np.zeros(self.loss.problems), np.zeros(self.at.shape)
 
     def __call__(self, sums, block):
         F = None if self.kept is None else self.kept.get(block.start)
@@ -125,8 +124,8 @@ def _add_slopes(sums, F, at, loss, y, weight):
         part, rows = F[i : i + STRIP], slice(i, i + STRIP)
         value, slope, _ = loss(y[rows], (part @ at).astype(float, copy=False))
         if weight is not None:
-            value, slope = weight[rows] * value, weight[rows, None] * slope
-        sums[0][:] += value.sum()
+            value, slope = weight[rows, None] * value, weight[rows, None] * slope
+        sums[0][:] += value.sum(axis=0)
         sums[1][:] += (slope.T.astype(F.dtype) @ part).T
 
 
@@ -150,7 +149,7 @@ class _Curves:
         f = F @ self.at
         curve = np.maximum(self.loss(block.y, f, curved=True)[2], 0.0)
         if self.raised:  # the largest curvature of many losses is at 0
-            largest = max(curve.max(), self.loss(block.y, 0.0 * f, curved=True)[2].max())
+            largest = np.maximum(curve, self.loss(block.y, 0.0 * f, curved=True)[2]).max(axis=0)
             curve = np.maximum(curve, self.raised * largest)
         if block.weight is not None:
             curve = block.weight[:, None] * curve
@@ -172,9 +171,14 @@ class _OnSample:
         self.weight = times * (np.ones(len(block)) if block.weight is None else block.weight)
 
     def evaluate(self, theta, hessians):
-        value, gradient = np.zeros(1), np.zeros(theta.shape)
+        value, gradient = np.zeros(self.problem.loss.problems), np.zeros(theta.shape)
         _add_slopes((value, gradient), self.A, theta.astype(np.float32), self.problem.loss, self.y, self.weight)
-        return self.problem.with_penalty(theta, float(value[0]), gradient)
+        return self.problem.with_penalty(theta, value, gradient)
+
+    @property
+    def floor(self):
+        """J of each problem where all residuals are rounding, as those of a constant target."""
+        return self.weight @ self.problem.loss.rounding(self.y)
 
     def hessians(self, theta, hessians, shared):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from some rows; one for all columns where they share it."""
@@ -222,13 +226,15 @@ def fit_smooth(
         Of `mercer.sources.map_reduce`.
     """
     design = Design(kernel, chosen.points, trend, sample.some, targets=False)
-    losses, delta, rounds = losses_of(loss, source.t, sample.some.y, joint)
+    some, counted = sample.some, sample.some.weight
+    losses, delta, rounds = losses_of(loss, source.t, some.y if counted is None else some.y[counted > 0], joint)
     hessians = Hessians(chosen.L, design.q)
     problem = _Problem(source, design, chosen.L, losses[0], lam, memory, options)
     near = _OnSample(problem, sample.candidates, hessians)
     theta = np.zeros((design.m + design.q, losses[0].t))
     for one in losses:  # the corners ever sharper
         problem.loss = one
+        problem.floor = near.floor
         near.hessians(theta, hessians, shared=True)
         theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE, clock=clock.part(0.5))[0]
     shared = losses[0].t > SHARED
@@ -250,12 +256,10 @@ def fit_smooth(
     gap = float((g**2).sum()) / (4.0 * lam)  # J is 2λ-strongly convex in β
     info = {"solver": "l-bfgs on landmarks", "passes": problem.passes, "jitter": chosen.jitter}
     info |= {"features_kept": problem.kept is not None, "seconds_choosing": chosen.seconds} | (
-        {"rounded_off": delta} if rounds else {}
+        {"rounded_off": float(delta[0]) if len(delta) == 1 else delta.tolist()} if rounds else {}
     )
-    violation = float(np.abs(gradient).max()) / max(
-        float(np.abs(2.0 * lam * theta[: design.m]).max(initial=0.0)), 1e-300
-    )
-    return SmoothFit(chosen, alpha, b, value, gap, violation, steps, status, info)
+    violation = np.abs(gradient).max(axis=0) / np.maximum(np.abs(2.0 * lam * theta[: design.m]).max(axis=0), 1e-300)
+    return SmoothFit(chosen, alpha, b, float(value.sum()), gap, float(violation.max()), steps, status, info)
 
 
 def curvatures(source, design, L, loss, alpha):
@@ -290,56 +294,3 @@ def _newton(problem, last, hessians, shared, steps, max_iter, limits):
         stuck = status == "stalled"
         raised = min(10.0 * max(raised, RAISED), 1.0) if status == "stalled" else raised / 10.0
         raised = raised if raised >= RAISED else 0.0
-
-
-def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=None):
-    """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved.
-
-    ``pairs`` of steps and changes of the gradient, if given, are those to begin with, and are added to.
-    """
-    began = clock.seconds
-    value, gradient = problem.evaluate(theta, hessians)
-    took = clock.seconds - began
-    pairs, status = [] if pairs is None else pairs, "max_iter"
-    for step in range(max_iter):  # noqa: B007
-        direction = -_two_loops(gradient, pairs, hessians)
-        slope = float((direction * gradient).sum())
-        if -slope <= 2.0 * tol * abs(value) or not np.isfinite(slope):
-            status = "converged"
-            break
-        if not clock.fits(took):
-            status = "time_budget"
-            break
-        length = 1.0
-        for _ in range(BACK):
-            there, began = theta + length * direction, clock.seconds
-            now, slopes = problem.evaluate(there, hessians)
-            took = clock.seconds - began  # kept features make the first one the longest
-            if now <= value + 1e-4 * length * slope:
-                break
-            length *= 0.5
-        else:
-            status = "stalled"
-            break
-        change, turn = there - theta, slopes - gradient
-        if float((change * turn).sum()) > 0.0:
-            pairs[:] = [*pairs[-MEMORY + 1 :], (change, turn)]
-        theta, value, gradient = there, now, slopes
-    return theta, value, gradient, step + 1 if status == "max_iter" else step, status
-
-
-def _two_loops(gradient, pairs, hessians):
-    """H⁻¹ g of L-BFGS; before the first step that of the Hessians."""
-    q, kept = gradient.copy(), []
-    for s, y in reversed(pairs):
-        rho = 1.0 / float((s * y).sum())
-        a = rho * float((s * q).sum())
-        q -= a * y
-        kept.append((rho, a, s, y))
-    r = hessians.solve(q)
-    if pairs:  # the Hessians are of other rows, and at another point: the last step says how large they are here
-        s, y = pairs[-1]
-        r *= float((s * y).sum()) / float((y * hessians.solve(y)).sum())
-    for rho, a, s, y in reversed(kept):
-        r += (a - rho * float((y * r).sum())) * s
-    return r
