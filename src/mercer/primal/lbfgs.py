@@ -23,7 +23,6 @@ def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=Non
         direction = -_two_loops(gradient, pairs, hessians)
         slope = inner(direction, gradient, problems)
         done |= (-slope <= 2.0 * tol * np.abs(value)) | ~np.isfinite(slope)
-        done |= (problem.floor > 0.0) & (value <= problem.floor)
         live = ~(done | stuck)
         if not live.any():
             status = "converged" if done.all() else "stalled"

@@ -3,7 +3,6 @@
 import numpy as np
 
 WIDTH = 0.02  # of the spread of y, or of the margin: how far a corner is rounded off
-ROUNDED = 1e-10  # of y: residuals that are rounding, as those of a constant target
 ROUNDS = (50.0, 7.0, 1.0)  # times that width, one after the other, on the sample
 
 
@@ -65,13 +64,6 @@ class Separate:
         slope = np.column_stack([loss.grad(a, b) for loss, a, b in columns])
         return value, slope, np.column_stack([loss.hess(a, b) for loss, a, b in columns]) if curved else None
 
-    def rounding(self, y):
-        """L of each column where f is y but for rounding; 0 of losses that are no functions of y − f."""
-        columns = list(zip(self.losses, y[:, self.targets].T, strict=True))
-        own = np.column_stack([loss.value(a, a) for loss, a in columns])
-        near = np.column_stack([loss.value(a, a + ROUNDED * np.abs(a).max(initial=0.0)) for loss, a in columns])
-        return np.where(own.any(axis=0), 0.0, near)
-
 
 class Joint:
     """−log softmax of the class: y is +1 in its column, −1 in the others. All columns are one problem."""
@@ -80,10 +72,6 @@ class Joint:
 
     def __init__(self, t):
         self.t = t
-
-    def rounding(self, y):
-        """0: of classes nothing is fitted exactly."""
-        return np.zeros((len(y), 1))
 
     def __call__(self, y, f, curved=False):
         """(−log p, p − 1[class], p(1 − p))."""
@@ -109,3 +97,10 @@ def losses_of(loss, columns, y, joint):
     delta = WIDTH * spread
     rounds = [Separate([Rounded(one, times * delta[j]) for one, j in pairs], targets) for times in ROUNDS]
     return rounds, delta, True
+
+
+def centres_of(loss, y):
+    """The medians of targets that a loss compares with f by their difference, which may be subtracted; else zeros."""
+    if loss.classification or any(one.value(y[:, j], y[:, j]).any() for one in loss.split() for j in range(y.shape[1])):
+        return np.zeros(y.shape[1])
+    return np.median(y, axis=0)

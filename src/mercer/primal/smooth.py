@@ -11,10 +11,11 @@ from mercer import _machine, _tiles
 from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
 from mercer.primal.lbfgs import descend, inner
-from mercer.primal.rounded import losses_of
+from mercer.primal.rounded import centres_of, losses_of
 from mercer.solvers.normal import add_square, unwhiten, whiten, whiten_first
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import OutOfTime, map_reduce
+from mercer.sources.changed import Recoded
 
 ON_SAMPLE = 60  # steps there
 SHARED = 16  # columns beyond which they share a Hessian
@@ -49,7 +50,7 @@ class _Problem:
 
     def __init__(self, source, design, L, loss, lam, memory, options):
         self.source, self.design, self.loss, self.lam = source, design, loss, lam
-        self.options, self.passes, self.memory, self.floor = options, 0, memory, 0.0
+        self.options, self.passes, self.memory = options, 0, memory
         self._L = L
         self.set_precision(design.halved)
 
@@ -166,35 +167,41 @@ class _OnSample:
         self.problem, self.y = problem, block.y
         F = problem.design.features(block)
         whiten_first(F, hessians.L, m)
-        self.A = F.astype(np.float32)
+        self.A = F.astype(np.float32 if problem.design.mild else np.float64)
         times = problem.source.n / len(block)
         self.weight = times * (np.ones(len(block)) if block.weight is None else block.weight)
 
     def evaluate(self, theta, hessians):
         value, gradient = np.zeros(self.problem.loss.problems), np.zeros(theta.shape)
-        _add_slopes((value, gradient), self.A, theta.astype(np.float32), self.problem.loss, self.y, self.weight)
+        _add_slopes((value, gradient), self.A, theta.astype(self.A.dtype), self.problem.loss, self.y, self.weight)
         return self.problem.with_penalty(theta, value, gradient)
-
-    @property
-    def floor(self):
-        """J of each problem where all residuals are rounding, as those of a constant target."""
-        return self.weight @ self.problem.loss.rounding(self.y)
 
     def hessians(self, theta, hessians, shared):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from some rows; one for all columns where they share it."""
         some = slice(None, None, max(1, len(self.y) // (CURVED * len(hessians.L))))
         A = self.A[some]
-        f = (A @ theta.astype(np.float32)).astype(float)
+        f = (A @ theta.astype(A.dtype)).astype(float)
         curve = self.problem.loss(self.y[some], f, curved=True)[2] * self.weight[some, None]
         curve *= len(self.y) / len(A)
         curve = curve.mean(axis=1, keepdims=True) if shared else curve
         floor = 1e-3 * curve.mean(axis=0) + 1e-300
         squares = []
         for column in np.maximum(curve, floor).T:
-            C = np.zeros((A.shape[1],) * 2, dtype=np.float32)
-            add_square(C, np.sqrt(column).astype(np.float32)[:, None] * A)
+            C = np.zeros((A.shape[1],) * 2, dtype=A.dtype)
+            add_square(C, np.sqrt(column).astype(A.dtype)[:, None] * A)
             squares.append(C)
         hessians.set(squares, 2.0 * self.problem.lam)
+
+
+class Beside:
+    """Targets beside their centres, for whoever reads them."""
+
+    def __init__(self, centre):
+        self.centre = centre
+
+    def __call__(self, y):
+        """Return y less the centres."""
+        return y - self.centre
 
 
 def fit_smooth(
@@ -225,16 +232,19 @@ def fit_smooth(
     **options
         Of `mercer.sources.map_reduce`.
     """
+    y = sample.some.y if sample.some.weight is None else sample.some.y[sample.some.weight > 0]
+    centre = np.zeros(source.t) if trend is None or joint else centres_of(loss, y)
+    if centre.any():
+        beside = Beside(centre)
+        source, sample, y = Recoded(source, beside, source.t), sample.recoded(beside), beside(y)
     design = Design(kernel, chosen.points, trend, sample.some, targets=False)
-    some, counted = sample.some, sample.some.weight
-    losses, delta, rounds = losses_of(loss, source.t, some.y if counted is None else some.y[counted > 0], joint)
+    losses, delta, rounds = losses_of(loss, source.t, y, joint)
     hessians = Hessians(chosen.L, design.q)
     problem = _Problem(source, design, chosen.L, losses[0], lam, memory, options)
     near = _OnSample(problem, sample.candidates, hessians)
     theta = np.zeros((design.m + design.q, losses[0].t))
     for one in losses:  # the corners ever sharper
         problem.loss = one
-        problem.floor = near.floor
         near.hessians(theta, hessians, shared=True)
         theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE, clock=clock.part(0.5))[0]
     shared = losses[0].t > SHARED
@@ -251,7 +261,7 @@ def fit_smooth(
         theta, value, gradient, steps, status = _newton(problem, last, hessians, shared, steps, max_iter, limits)
     alpha, b = unwhiten(hessians.L, theta[: design.m]), np.array(theta[design.m :])
     if design.q:
-        b[0] -= design.centre @ alpha
+        b[0] += np.tile(centre, len(b[0]) // len(centre)) - design.centre @ alpha
     g = gradient[: design.m]
     gap = float((g**2).sum()) / (4.0 * lam)  # J is 2λ-strongly convex in β
     info = {"solver": "l-bfgs on landmarks", "passes": problem.passes, "jitter": chosen.jitter}

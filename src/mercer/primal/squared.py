@@ -16,7 +16,7 @@ GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looke
 ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
 MIDDLE, STEPS = 1e-5, 12  # of the largest eigenvalue: where a search begins that knows no better; λ it may try
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
-ROUNDED = 1e-12  # of the mean of y: what rounding leaves of a constant
+ROUNDED = 1e-14  # of the mean of y: what rounding leaves of a constant
 SINGLE = 1e-7  # of the largest eigenvalue: what sums in float32 know, where no eigenvalue below 0 says it
 SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
 
