@@ -271,3 +271,31 @@ def test_each_target_of_a_machine_is_fitted_as_well_as_alone(loss, weighted):
     model = quiet(make, X, np.column_stack([1e4 * large, small, np.full(len(X), 5.0)]), w)
     np.testing.assert_allclose(model.predict(X)[:, 1], alone, atol=0.02)
     np.testing.assert_allclose(model.predict(X)[:, 2], 5.0, atol=0.11 if loss.value(0.0, 0.05) == 0 else 1e-6)
+
+
+def test_rows_held_out_are_unseen_by_a_solution_for_all_rows():
+    X, y, _ = waves(900)
+    w = np.where(np.arange(900) % 2, 1.0, 2.0)
+    model = quiet(KernelRidge(Gaussian(1.0), 0.1, approximation=Landmarks(30, solve=True, held=150)), X, y, w)
+    assert model.fit_report_["approximation"]["verdict"] == "solved"
+    held = model.landmarks_.aside_index
+    left = w.copy()
+    left[held] = 0.0
+    exact = KernelRidge(Gaussian(1.0), 0.1, approximation=None).fit(X, y, left)
+    away = model.predict(X) - exact.predict(X)
+    assert np.sqrt(np.average(away**2, weights=left)) <= model.fit_report_["approximation"]["distance"]
+    np.testing.assert_allclose(model.landmarks_.aside[:, 0], (y - model.predict(X))[held], atol=1e-12)
+    assert (model.point_index_ < 0).sum() == len(held)
+    with pytest.raises(ValueError, match="of the landmarks, not of the solution"):
+        model.calibration()
+
+
+@pytest.mark.parametrize("change", [(1e6, 0.0), (1e-6, 0.0), (1.0, 1e8), (1e50, 0.0)])
+def test_a_machine_in_other_units_and_far_from_zero(change):
+    X, y, _ = waves(250)
+    scale, level = change
+    models = [
+        quiet(KernelMachine(Gaussian(1.0), Huber(0.3 * s), lam=0.1, approximation=Landmarks(25)), X, s * y + at)
+        for s, at in ((1.0, 0.0), change)
+    ]
+    np.testing.assert_allclose((models[1].predict(X) - level) / scale, models[0].predict(X), atol=5e-3)

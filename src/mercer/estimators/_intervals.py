@@ -352,6 +352,11 @@ class LinearEstimator(KernelRegressor):
         """
         some = self._some_rows()
         if some is not None:
+            if "passes" in self.fit_report_["approximation"]:
+                raise ValueError(
+                    "the deviations at hand are those of the landmarks, not of the solution for all rows: "
+                    "use approximation=Landmarks(...) without solve, or None."
+                )
             residuals, deviations, index = some.judged()
             found = uncertainty.calibration_of(residuals / deviations[:, None], self._flat, levels)
             return replace(found, z=some.to_rows(found.z, index))

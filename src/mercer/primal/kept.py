@@ -137,6 +137,12 @@ class KeptLandmarks:
             raise ValueError("deviations need the factor of the fit, which a file does not keep; fit again.")
         return self.live
 
+    def tell(self, points, alpha, b):
+        """Take the residuals of the rows held out from another fit, f(x) = Σ αⱼ k(x, xⱼ) + h(x)ᵀb in the unit."""
+        design, block = self.live.fit.design, self.live.held
+        f = apply(design.kernel, block.X, points, alpha)
+        self.aside = block.y - (f + design.trend(block.X) @ b if design.q else f)
+
     def judged(self):
         """(residuals in the unit, their deviations, which rows) of rows that a fit has not seen, or was left out of."""
         held = len(self.aside) > 0
@@ -177,11 +183,9 @@ class KeptLandmarks:
             used = np.flatnonzero(block.weight > 0)
             block, index = block.cut_to(used), index[used]
             self.live = replace(self.live, held=block)
-        alpha, b = plain(fit)
-        f = apply(fit.design.kernel, block.X, fit.design.points, alpha)
-        f = f + fit.design.trend(block.X) @ b if fit.design.q else f
         noise = fit.lam if block.weight is None else fit.lam / block.weight
-        self.aside, self.aside_index = block.y - f, index
+        self.tell(fit.design.points, *plain(fit))
+        self.aside_index = index
         self.aside_scale = np.sqrt(variance(fit, block.X) + noise)
         return self
 
