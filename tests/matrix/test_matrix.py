@@ -31,8 +31,6 @@ KNOWN = (  # (cells, questions) that are wrong, and are to be mended: whoever do
     (r"KernelRidge-Landmarks-solve . (targets|held of weight)", ["mean"]),
     (r"KernelRidge-Landmarks-solve . held of weight", ["offset"]),
     (r"BasisRegression . (weights|repeated)", ["latent std"]),
-    (r"Process.*Neighbours . plus 1e8", ["evidence"]),
-    (r"KernelMachine . targets", ["residuals left out", "left out", "decision left out"]),
     (r"search-Neighbours . weights", ["noisy std"]),
     (r"SVR-search . times 1e6", ["mean"]),
 )
