@@ -13,6 +13,7 @@ from mercer.estimators._base import KernelRegressor, kept
 from mercer.estimators._protocol import LARGEST
 from mercer.estimators.validation import check_method, held_residuals
 from mercer.gram import Rows
+from mercer.primal.kept import AFTER
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.fitted import LeftOut
 from mercer.sources.lazily import over_partitions
@@ -287,10 +288,12 @@ class LinearEstimator(KernelRegressor):
             if not normalise:
                 return residuals, 1.0, 1.0
             return residuals, self._deviation(self._new_rows(calibration[0]), None), self._deviation(X, weight)
-        if method not in ("conformal", "left-out") or not len(some.residuals):
+        if method not in ("conformal", "left-out"):
             raise ValueError(
                 'in an approximation method is "conformal" or "left-out", of rows left out in the fit, or "split".'
             )
+        if not len(some.residuals):
+            raise ValueError(AFTER)
         scales = (some.std, some.deviation(X, weight)) if normalise else (1.0, 1.0)
         return some.residuals * some.unit, *scales
 
@@ -332,6 +335,8 @@ class LinearEstimator(KernelRegressor):
     def calibration(self, levels=uncertainty.LEVELS):
         """zᵢ = (yᵢ − f₋ᵢ(xᵢ))/sd₋ᵢ(xᵢ): whether λ and the kernel, read as a Gaussian process, state the right errors.
 
+        In an approximation zᵢ is that of the rows held out (``Landmarks(held=...)``), or else of those left out.
+
         Parameters
         ----------
         levels : array-like, default=(0.5, 0.8, 0.9, 0.95, 0.99)
@@ -340,7 +345,7 @@ class LinearEstimator(KernelRegressor):
         Returns
         -------
         mercer.uncertainty.Calibration
-            z has one entry for each training row, NaN for rows of weight 0.
+            z has one entry for each training row, NaN for rows of weight 0, and for those that were not left out.
 
         Examples
         --------
@@ -353,6 +358,16 @@ class LinearEstimator(KernelRegressor):
         >>> 0.5 < found.mean_square < 2
         True
         """
+        some = self._some_rows()
+        if some is not None:
+            if "passes" in self.fit_report_["approximation"]:
+                raise ValueError(
+                    "the deviations at hand are those of the landmarks, not of the solution for all rows: "
+                    "use approximation=Landmarks(...) without solve, or None."
+                )
+            residuals, deviations, index = some.judged()
+            found = uncertainty.calibration_of(residuals / deviations[:, None], self._flat, levels)
+            return replace(found, z=some.to_rows(found.z, index))
         fits = self._deleted()
         if np.isinf(self.lam_):
             raise ValueError("lam_ is inf: the constant model states no finite errors that could be right or wrong.")

@@ -248,11 +248,11 @@ def changed(estimator, X, y, sample_weight, sign):
     estimator.dual_coef_ = alpha[:, 0] * was.unit if coef.ndim == 1 else alpha * was.unit
     if b.size:
         estimator.intercept_ = float(b[0, 0]) * was.unit if coef.ndim == 1 else b[0] * was.unit
-    size = norm(kept.live) * was.unit
+    size = norm(kept.live.fit) * was.unit
     estimator.rkhs_norm_ = float(size[0]) if coef.ndim == 1 else size
-    estimator.regularization_ = conventions(estimator.lam_, kept.live.sums.weight)
+    estimator.regularization_ = conventions(estimator.lam_, kept.live.fit.sums.weight)
     estimator.landmarks_ = kept
     found = {**estimator.fit_report_, "rows": kept.n}
-    found["approximation"] = after_change(found["approximation"], was.n)
+    found["approximation"] = after_change(found["approximation"], was, sign)
     estimator.fit_report_ = FitReport(found)
     return estimator

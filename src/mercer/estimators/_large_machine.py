@@ -116,10 +116,11 @@ def enough(task, kernel):
         near = Arrays(rows.X, rows.y, rows.weight)
         some = Sample.of(rows)
         fit = fit_squared(near, kernel, chosen, None, trend=task.trend, sample=some, rule="gcv")
-        points = proof.curve(fit)[0]
-        is_flat = proof.flat(points, fit.spread)
+        curve = proof.Curve.of(fit)[0]
+        is_flat = curve.flat
         if chosen.m < m or is_flat or not clock.fits(SLOWER * (clock.seconds - began)):
             break
+    points = curve.points(curve.least_certain(np.full(len(curve.last), np.inf)))
     return sample, chosen, points, is_flat or chosen.left <= 1e-5, len(rows)
 
 

@@ -77,15 +77,16 @@ def plan_read(estimator, source):
     return large.source_plan(estimator, source)
 
 
-def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat):
+def fit_process(estimator, source, trend, kernel, lam, criterion, learn, flat, precisions=False):
     """Fit a process that has its plan on landmarks, and set everything that is learnt.
 
-    ``learn(kernels, rows, λ)`` returns the kernel and λ that the criterion chooses on some rows.
+    ``learn(kernels, rows, λ)`` returns the kernel and λ that the criterion chooses on some rows; ``precisions`` is
+    whether weights are noise variances λ/w.
     """
     some = source.take(some_rows(estimator, source))
     centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
     task = large.task_of(estimator, source, estimator.plan_, trend, reporter(estimator), centred)
-    rule = None
+    task.precisions, rule = precisions, None
     if criterion is not None:
         some = some if task.source is source else task.source.take(some_rows(estimator, source))
         kernel, lam = learn([kernel], Rows(some.X, some.y, some.weight, trend, estimator.merge), lam)
@@ -111,7 +112,8 @@ def _climbed(task, kernel, lam):
     m = min(large.TRIED, max(task.sizes))
     sample, chosen = task.choose(kernel, m)
     block = task.source.take(drawn(task.source.n, CLIMBED, task.seed + 5))
-    bound = Bound(Arrays(block.X, block.y, block.weight), chosen.points, task.trend, sample.some, task.centred)
+    rows = Arrays(block.X, block.y, block.weight)
+    bound = Bound(rows, chosen.points, task.trend, sample.some, task.centred, task.precisions)
     better = climb(bound, kernel, lam, STEPS, task.clock.part(0.2))[0]
     values = [min(pair[1] for pair in task.stage(one, m, None, "density")[1].history) for one in (kernel, better)]
     return better if values[1] < values[0] else kernel
@@ -127,14 +129,13 @@ def _publish(estimator, grown, f, source, flat):
 
 def _set(estimator, kept, f, flat):
     """Set what follows from the sums of the rows."""
-    fit, estimator.landmark_posterior_, estimator.landmarks_ = kept.live, f, kept
+    fit, estimator.landmark_posterior_, estimator.landmarks_ = kept.live.fit, f, kept
     estimator.kernel_, estimator.lam_, estimator.noise_, estimator.points_ = f.kernel, f.lam, f.lam, f.points
     estimator.dual_coef_ = f.alpha[:, 0] if flat else f.alpha
     estimator.trend_coef_ = f.b if f.trend is None else f.trend.natural(f.b)
     estimator.trend_centre_ = None if f.trend is None else f.trend.centre
     estimator.regularization_ = conventions(f.lam, fit.sums.weight)
-    bound = fit.normal.elbo(f.lam, fit.sums.n, fit.missing[0])
-    estimator.log_marginal_likelihood_value_ = float(bound)
+    estimator.log_marginal_likelihood_value_ = float(fit.evidence(f.lam))
 
 
 def changed(estimator, X, y, sample_weight, sign):
@@ -145,9 +146,9 @@ def changed(estimator, X, y, sample_weight, sign):
     y, weight = check_more_rows(X, y, sample_weight, estimator.landmark_posterior_.alpha.shape[1])
     was, fitted = estimator.landmarks_, copy.copy(estimator)
     kept = was.changed(X, y, weight, sign)[2]
-    _set(fitted, kept, LandmarkPosterior.of(kept.live), estimator._flat)
+    _set(fitted, kept, LandmarkPosterior.of(kept.live.fit), estimator._flat)
     said = {**estimator.fit_report_, "rows": kept.n, "updates": estimator.fit_report_.get("updates", 0) + 1}
-    said["approximation"] = after_change(said["approximation"], was.n)
+    said["approximation"] = after_change(said["approximation"], was, sign)
     said["log_marginal_likelihood"] = f"at least {fitted.log_marginal_likelihood_value_:.6g}"
     fitted.fit_report_ = FitReport(said)
     return fitted

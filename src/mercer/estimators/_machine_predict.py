@@ -73,7 +73,8 @@ class FittedMachine(KernelRegressor):
         coef = self.dual_coef_.reshape(len(at), -1)
         found = [(coef[:, j], None, self.row_decision_[at, j]) for j in range(coef.shape[1])]
         K = columns.gram(self.kernel_, self.points_)
-        out[at] = left_out_decision(self.kernel_, self.points_, K, columns, found, self.lam_)
+        decision = left_out_decision(self.kernel_, self.points_, K, columns, found, self.lam_)
+        out[at] = np.where(coef == 0.0, out[at], decision)  # f is at its minimum without such a row too
         return out[:, 0] if out.shape[1] == 1 else out
 
     @abstractmethod

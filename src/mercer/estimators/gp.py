@@ -191,7 +191,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if self.plan_.neighbours:
             return local.fit_neighbours(self, rows, kernels, lam, criterion, learn, bounds, flat, relative is not None)
         if self.plan_.landmarks:
-            return large.fit_process(self, source, rows.trend, kernel, lam, criterion, learn, flat)
+            precisions = relative is not None
+            return large.fit_process(self, source, rows.trend, kernel, lam, criterion, learn, flat, precisions)
         if criterion is not None:
             kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
         self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None

@@ -222,6 +222,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
         whole, self.lam_ = None, grown.fit.lam
         if task.how.solve:
+            if task.how.held:  # rows of weight 0 to the fit
+                seen = task.source.take(np.arange(source.n))
+                rows = Rows(seen.X, seen.y, seen.weight, rows.trend, self.merge)
             whole, self.lam_ = solved(grown, kernel, rows, self._clock, rule is not None)
         if whole is not None:
             points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
@@ -232,6 +235,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         if found is not None:
             found.lam, self.selection_ = self.lam_, found
         self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
+        if whole is not None and task.how.held:
+            self.landmarks_.tell(points, alpha, b)
         self.fit_report_.update(large.said(self, grown, source))
 
     @available_if(large.has_landmarks)

@@ -117,9 +117,12 @@ class Waves:
     """
 
     def __init__(self, kernel, low, high, eps, slack=1.0, most=MOST):
-        self.d, self._in_space = len(low), kernel.in_space
-        amplitude, self.nu, scale = _found(kernel, self.d)
-        self.low, self.high, width = low, high, high - low
+        self.low, self.high, self._in_space = low, high, kernel.in_space
+        self._varies = high > low  # a column that is constant needs no waves: k beside it is of the same family
+        self._varies[0] |= not self._varies.any()
+        self.d = int(self._varies.sum())
+        amplitude, self.nu, scale = self._found(kernel)
+        low, width = low[self._varies], (high - low)[self._varies]
         low, width = low - MARGIN * width, (1.0 + 2.0 * MARGIN) * width
         self.centre, self.slack = low + width / 2, slack
         self.spacing = 1.0 / (width + self._reach(eps) * slack * scale)
@@ -134,6 +137,11 @@ class Waves:
             )
         self.D2 = self.power(kernel)
         self.missing = max(amplitude - float(self.D2.sum()), 0.0)
+
+    def _found(self, kernel):
+        """(amplitude, ν, ℓ of the columns that vary)."""
+        amplitude, nu, scale = _found(kernel, len(self.low))
+        return amplitude, nu, scale[self._varies]
 
     def _reach(self, eps):
         """Distance, in length scales, at which k has fallen below eps."""
@@ -156,7 +164,7 @@ class Waves:
 
     def power(self, kernel):
         """D² of a kernel with other length scales or another amplitude on this grid."""
-        amplitude, _, scale = _found(kernel, self.d)
+        amplitude, _, scale = self._found(kernel)
         square, d, nu = self._squares(scale).sum(axis=0), self.d, self.nu
         if math.isinf(nu):
             logs = d / 2 * math.log(2.0 * math.pi) - 2.0 * math.pi**2 * square
@@ -170,21 +178,26 @@ class Waves:
 
         Amplitude and length scales are products of hyper-parameters, so that differences of their logs are exact.
         """
-        squares = self._squares(_found(kernel, self.d)[2])
+        squares = self._squares(self._found(kernel)[2])
         if math.isinf(self.nu):
             fall = -2.0 * math.pi**2
         else:
             fall = -(self.nu + self.d / 2) * 4.0 * math.pi**2
             fall = fall / (2.0 * self.nu + 4.0 * math.pi**2 * squares.sum(axis=0))
         own = np.vstack([np.ones(self.count), 1.0 + 2.0 * fall * squares])
-        at, here = kernel.theta, _logs(kernel, self.d)
-        steps = np.eye(len(at))
-        ways = np.array([_logs(kernel.with_theta(at + e), self.d) - here for e in steps]).reshape(len(at), self.d + 1)
+        at, steps = kernel.theta, np.eye(len(kernel.theta))
+        ways = np.array([self._logs(kernel.with_theta(at + e)) - self._logs(kernel) for e in steps])
+        ways = ways.reshape(len(at), self.d + 1)
         return ways @ own
+
+    def _logs(self, kernel):
+        """Log amplitude and log length scales."""
+        amplitude, _, scale = self._found(kernel)
+        return np.log(np.append(amplitude, scale))
 
     def angles(self, X):
         """2πh(x − c), in [−π, π) inside the box."""
-        return 2.0 * math.pi * self.spacing * (self._in_space(X) - self.centre)
+        return 2.0 * math.pi * self.spacing * (self._in_space(X)[:, self._varies] - self.centre)
 
     def inside(self, X):
         """Whether inputs lie in the box, or within its margin."""
@@ -227,9 +240,3 @@ def _found(kernel, d):
             "three columns. Use Neighbours()."
         )
     return found
-
-
-def _logs(kernel, d):
-    """Log amplitude and log length scales."""
-    amplitude, _, scale = _found(kernel, d)
-    return np.log(np.append(amplitude, scale))

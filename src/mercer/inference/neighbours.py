@@ -213,7 +213,8 @@ class Shared:
         made = factor(P) if len(P) else None
         self.L = np.tril(made.lower) if len(P) else P
         self.beta = made.solve(c) if len(P) else c
-        self.quad = np.einsum("it,it->t", gap, gap) - np.einsum("ft,ft->t", c, self.beta)
+        gap -= scaled @ self.beta  # and no difference of sums of squares: an offset of y costs no digits
+        self.quad = np.einsum("it,it->t", gap, gap) + np.einsum("f,ft->t", prior, self.beta**2)
 
     def _rows(self, own):
         """((yᵢ − wᵀy_N)/√v, r/√v, Σ log v, neighbours left out) of some rows, each given those before it."""

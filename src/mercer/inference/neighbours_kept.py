@@ -75,11 +75,15 @@ class KeptNeighbours:
             raise ValueError("KeptNeighbours.index names a row that is not there.")
         return cls(**state)
 
-    def to_rows(self, values):
-        """Values of the rows that were drawn, among all n; nan for the others."""
+    def to_rows(self, values, index=None):
+        """Values of the rows that were drawn, or of those of an index, among all n; nan for the others."""
         out = np.full((self.posterior.rows.given, *np.shape(values)[1:]), np.nan)
-        out[self.index] = values
+        out[self.index if index is None else index] = values
         return out
+
+    def judged(self):
+        """(residuals, their deviations, which rows) of the rows left out."""
+        return self.residuals, self.std, self.index
 
     @property
     def std(self):
@@ -216,7 +220,7 @@ def _report(posterior, residuals, variance, fewer, factor, tried):
 
 
 def left_out_near(kernel, rows, b, count, k):
-    """λ ↦ the rms error of some rows, each left out and predicted from its k neighbours beside a known trend Hb.
+    """λ ↦ (t,): the rms error of each target at some rows, each left out and predicted from its k neighbours and Hb.
 
     Which these are does not depend on λ: they are looked up once.
 
@@ -228,7 +232,7 @@ def left_out_near(kernel, rows, b, count, k):
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 9, 100)[:, None]
     >>> error = left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), np.zeros((0, 1)), 50, 8)
-    >>> error(1e-4) < 0.01 < error(1.0)
+    >>> bool(error(1e-4)[0] < 0.01 < error(1.0)[0])
     True
     """
     ordered, own = OrderedRows(kernel, rows, 1.0, 0), np.arange(min(count, rows.n))
@@ -236,6 +240,6 @@ def left_out_near(kernel, rows, b, count, k):
 
     def error(lam):
         local, rest, _, _ = ordered.at(kernel, lam).told(index, own)
-        return float(np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2)))
+        return np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2, axis=0))
 
     return error

@@ -31,13 +31,15 @@ class Bound:
         Rows that means are taken of.
     centred : bool
         Whether the trend has a constant in its first column.
+    precisions : bool, default=False
+        Whether a weight is a precision: a noise variance λ/w; else it is w equal rows.
     **options
         Of `mercer.sources.map_reduce`.
     """
 
-    def __init__(self, source, points, trend, sample, centred=True, **options):
+    def __init__(self, source, points, trend, sample, centred=True, precisions=False, **options):
         self.source, self.points, self.trend, self.sample = source, points, trend, sample
-        self.centred, self.options = centred, options
+        self.centred, self.precisions, self.options = centred, precisions, options
 
     def __call__(self, kernel, lam):
         """Return the bound and its gradient."""
@@ -46,7 +48,8 @@ class Bound:
         design = Design(kernel, self.points, self.trend, self.sample, self.centred)
         sums = Sums.of(self.source, design, L, **self.options)
         normal = equations(sums, L, design)
-        parts = BoundParts(normal, lam, sums.counts, design.centre)
+        n = sums.observations(self.precisions)
+        parts = BoundParts(normal, lam, float(sums.counts[0]), sums.weight, n, design.centre)
 
         leaf = _Contractions(design, parts)
         cross, diagonal = map_reduce(leaf, self.source, leaf.zero, **self.options)

@@ -16,6 +16,7 @@ LOO_ROWS = 2048  # rows whose leave-one-out error is computed: its standard erro
 SINGLE_FROM = 2e7  # kernel entries from which sums are made in float32 first
 FLAT = 1e-13  # of k(x, x): what rounding leaves of it
 FIRST = 128  # landmarks whose features are made before the sums in float32
+MILD = 1e12  # targets and k(x, x) beyond, or below one over it, are summed in float64
 FEWEST, MOST, PART = 4, 10, 5  # candidates for landmarks: between 4m and 10m, else a fifth of the rows
 
 
@@ -42,6 +43,11 @@ class Sample:
         """Return the rows of a block, where they are all there are."""
         index = drawn(len(block), LOO_ROWS, 1)
         return cls(block, block.cut_to(index), index)
+
+    def recoded(self, change):
+        """Return the same rows with other targets, change(y)."""
+        blocks = (Block(one.start, one.X, change(one.y), one.weight) for one in (self.candidates, self.some))
+        return Sample(*blocks, self.index)
 
 
 @dataclass
@@ -91,7 +97,7 @@ def choose_landmarks(kernel, candidates, m, how, seed, least=None):
     elif how.choose == "uniform":
         order = rng.permutation(K.n)
     # in float32 the residual is known to 1e-6 or so: enough to draw by, half the time
-    large = K.n * m >= SINGLE_FROM
+    large = K.n * m >= SINGLE_FROM and _mild(K.diag()[:, None])
     tol = 1e-5 if large else 1e-6
     pivots, left = random_pivots(K, m, rng, order=order, dtype=np.float32 if large else np.float64, tol=tol)
     if least is not None and len(pivots) < min(m, K.n):
@@ -135,6 +141,7 @@ class Design:
         self.m, self.t = len(points), sample.y.shape[1]
         self.q = 0 if trend is None else trend(take(sample.X, [0])).shape[1]
         self.centre, self.shift = np.zeros(self.m), np.zeros(self.t)
+        self.mild = _mild(np.asarray(kernel.diag(sample.X), dtype=float)[:, None]) and _mild(sample.y)
         if centred and self.q:
             w = np.ones(len(sample)) if sample.weight is None else sample.weight
             some = np.flatnonzero(w > 0)[:1024]
@@ -168,8 +175,9 @@ class Design:
 
     @property
     def halved(self):
-        """Whether features can be made in float32: of vectors, by a kernel of their differences."""
-        return self.kernel.stationary and isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
+        """Whether features can be made in float32: of vectors, by a kernel of their differences, of mild sizes."""
+        vectors = isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
+        return self.kernel.stationary and vectors and self.mild
 
     def diagonal(self, block):
         """Σ w k(x, x)."""
@@ -182,6 +190,12 @@ class Design:
         if self.centred and self.q:
             b[0] += self.shift - self.centre @ solution.alpha
         return solution.alpha, b
+
+
+def _mild(columns):
+    """Whether the largest number of each column, if there is one, is far from what float32 cannot hold."""
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    return not ((largest > 0) & ((largest < 1.0 / MILD) | (largest > MILD))).any()
 
 
 class InSingle:

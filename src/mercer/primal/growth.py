@@ -4,12 +4,12 @@ import hashlib
 import time
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from mercer._clock import FOREVER, Clock
 from mercer.primal import certificate as proof
 from mercer.primal.design import Sample, choose_landmarks
-from mercer.primal.squared import SquaredFit, fit_squared, refine
+from mercer.primal.digest import RowDigest
+from mercer.primal.remainder import refine
+from mercer.primal.squared import SquaredFit, fit_squared
 from mercer.sources import OutOfTime
 
 SLOWER = 4.5  # how much longer twice as many landmarks take, at most
@@ -29,7 +29,10 @@ class Grown:
     rss: object
     solver: dict
     stages: list = field(default_factory=list)
+    errors: object = None  # leave-one-out errors of each target
     held: object = None  # rows that the fit has not seen
+    held_index: object = None  # and which they are
+    digest: object = None  # `RowDigest` of the rows that it has
 
 
 @dataclass
@@ -56,6 +59,8 @@ class Task:
         The λ of the stage before, where a search for the next begins.
     cut : list of str
         What the clock has ended.
+    precisions : bool
+        Whether weights are precisions: noise variances λ/w.
     """
 
     source: object
@@ -69,6 +74,7 @@ class Task:
     lam: float | None = None
     near: float | None = None
     cut: list = field(default_factory=list)
+    precisions: bool = False
 
     def choose(self, kernel, m):
         """(sample, landmarks) for m of them."""
@@ -83,7 +89,7 @@ class Task:
         options = {**self.options, "key": key, "deadline": clock.deadline}
         fit = fit_squared(
             self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
-            near=self.near or self.lam, single=again is None, **options,
+            near=self.near or self.lam, single=again is None, precisions=self.precisions, **options,
         )  # fmt: skip
         return sample, fit
 
@@ -99,7 +105,7 @@ def grow(task, kernel, lam, rule=None):
         λ; None where a rule chooses it, at each number of landmarks anew.
     rule : {"loo", "gcv", "elbo"}, default=None
     """
-    sample = fit = points = left = stopped = None
+    sample = fit = judged = stopped = None
     stages, started = [], time.monotonic()
     for number, m in enumerate(task.sizes):
         took = stages[-1]["seconds"] if stages else 0.0
@@ -112,23 +118,24 @@ def grow(task, kernel, lam, rule=None):
         except OutOfTime:
             stopped = f"The time budget ended before {m} landmarks."
             break
-        points, left = proof.curve(fit)
+        judged = proof.Curve.of(fit)
         task.near = fit.lam
-        stages.append({"m": fit.design.m, "loo": points[-1][1], "seconds": time.monotonic() - begun})
-        if fit.design.m < m or proof.flat(points, fit.spread):
+        stages.append({"m": fit.design.m, "loo": judged[0].errors[-1], "seconds": time.monotonic() - begun})
+        if fit.design.m < m or judged[0].flat:
             break
     else:
         stopped = f"{task.sizes[-1]} landmarks are as many as fit." if len(task.sizes) > 1 else None
     if stopped is not None and task.clock.limited:
         task.cut.append(stopped)
-    sample, fit, (points, left), (remainder, solver) = _refined(task, sample, fit, (points, left), lam, rule)
-    weight = fit.weight[: len(remainder.back)]
-    bound, rows = proof.distance(fit, remainder, weight)
-    found = proof.certificate(fit, bound, rows, points, stopped, time.monotonic() - started)
+    sample, fit, (curve, left), (remainder, solver) = _refined(task, sample, fit, judged, lam, rule)
+    bounds = proof.distance(fit, remainder, *proof.rows_of(fit, CERTIFYING))
+    found = proof.certificate(fit, bounds, len(remainder.back), curve, stopped, time.monotonic() - started)
+    stages = [{**stage, "loo": float(stage["loo"][found.get("target", 0)])} for stage in stages]
     if task.options.get("checkpoint") is not None:
         task.options["checkpoint"].remove()
-    held = task.source.aside() if task.how.held else None
-    return Grown(fit, sample, left, found, remainder.rss, solver, stages, held)
+    held = (task.source.aside(), task.source.index) if task.how.held else (None, None)
+    digest = RowDigest.of_source(task.source)
+    return Grown(fit, sample, left, found, remainder.rss, solver, stages, curve.last, *held, digest)
 
 
 def _checking(fit):
@@ -137,22 +144,26 @@ def _checking(fit):
     return fit.seconds["sums"] * (m + CERTIFYING) / m / 2.0
 
 
-def _refined(task, sample, fit, curve, lam, rule):
+def _refined(task, sample, fit, judged, lam, rule):
     """The fit at its minimum; sums in float32 that prove too coarse are made again in float64."""
-    used, some = sample.some.weight, sample.some
-    some = some if used is None else some.cut_to(used > 0)
-    X = some.X if len(some) == fit.sums.n else some.cut_to(np.arange(min(len(some), CERTIFYING))).X
     options = {name: value for name, value in task.options.items() if name != "checkpoint"}
-    remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], task.clock.deadline, **options)
-    exact = float(remainder.rss.sum()) <= TINY * float(fit.normal.total.sum())
-    if fit.single and (rate > COARSE or exact):
+    used = sample.some.weight
+    some = sample.some if used is None else sample.some.cut_to(used > 0)
+
+    def refined(fit, judged):
+        X = some.cut_to(proof.rows_of(fit, CERTIFYING)[0]).X
+        return refine(task.source, fit, X, judged[0].last, task.clock.deadline, **options)
+
+    remainder, steps, rms, rate = refined(fit, judged)
+    exact = (remainder.rss <= TINY * fit.normal.total) & (fit.spread > fit.floor)
+    if fit.single and (rate > COARSE or exact.any()):
         try:
             sample, fit = task.stage(fit.design.kernel, fit.design.m, lam, rule, task.clock, (sample, fit.chosen))
-            curve = proof.curve(fit)
-            remainder, steps, rms, rate = refine(task.source, fit, X, curve[0][-1][1], task.clock.deadline, **options)
+            judged = proof.Curve.of(fit)
+            remainder, steps, rms, rate = refined(fit, judged)
         except OutOfTime:
             task.cut.append("The time budget ended before sums in float32 were made again in float64.")
-    solver = {"refinement_steps": steps, "solver_rms": rms, "sums": "float32" if fit.single else "float64"}
+    solver = {"refinement_steps": steps, "solver_rms": float(rms.max()), "sums": "float32" if fit.single else "float64"}
     solver |= {"out_of_time": list(task.cut)} if task.cut else {}
     solver |= {"jitter": fit.chosen.jitter, "seconds_choosing": fit.chosen.seconds, "seconds_sums": fit.seconds["sums"]}
-    return sample, fit, curve, (remainder, solver)
+    return sample, fit, judged, (remainder, solver)

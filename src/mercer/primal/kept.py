@@ -1,23 +1,33 @@
 """What a model on landmarks keeps of its rows: some of them under the model without them, and the sums of all."""
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer._state import check
+from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import apply
-from mercer.primal.squared import Sums, equations
+from mercer.primal.digest import RowDigest, row_keys
+from mercer.primal.squared import SquaredFit, Sums, equations
 from mercer.sources import Arrays
+
+AFTER = (
+    "rows joined or left after the fit, and none are left out one by one since: fit again, or hold rows out from the "
+    "beginning, approximation=Landmarks(held=5000)."
+)
 
 FIELDS = {
     "n": "size n",
     "index": "int s",
     "residuals": "float s t",
     "leverage": "float s",
+    "variance": "float s",
     "dof": "number",
     "unit": "number",
     "aside": "float a t",
     "aside_scale": "float a",
+    "aside_index": "int a",
 }
 
 
@@ -33,6 +43,8 @@ class KeptLandmarks:
     residuals : ndarray of shape (s, t)
         y − f₋ᵢ(x) of each under the model without it, in the unit.
     leverage : ndarray of shape (s,)
+    variance : ndarray of shape (s,)
+        Of their targets by the model without each, noise λ/w included; nan after a file of an older version.
     dof : float
         Degrees of freedom of the fit.
     unit : float
@@ -40,16 +52,24 @@ class KeptLandmarks:
     aside : ndarray of shape (a, t)
         y − f(x) of rows that were held out, in the unit; none where none were asked for.
     aside_scale : ndarray of shape (a,)
-        √(v(x) + λ) of these.
-    live : SquaredFit or None
+        √(v(x) + λ/w) of these.
+    aside_index : ndarray of shape (a,)
+        Which rows these are; -1 after a file of an older version.
+    live : Live or None
         The fit itself; a file does not keep it.
     """
 
-    def __init__(self, n, index, residuals, leverage, dof, unit=1.0, aside=None, aside_scale=None, live=None):
-        self.n, self.index, self.residuals, self.leverage = n, index, residuals, leverage
+    state_version = 2  # the first had no variances
+
+    def __init__(
+        self, n, index, residuals, leverage, variance, dof, unit=1.0, aside=None, aside_scale=None, aside_index=None,
+        live=None,
+    ):  # fmt: skip
+        self.n, self.index, self.residuals, self.leverage, self.variance = n, index, residuals, leverage, variance
         self.dof, self.unit, self.live = dof, unit, live
         self.aside = np.zeros((0, residuals.shape[1])) if aside is None else aside
         self.aside_scale = np.zeros(0) if aside_scale is None else aside_scale
+        self.aside_index = np.full(len(self.aside), -1) if aside_index is None else aside_index
 
     @classmethod
     def of(cls, grown, n, unit):
@@ -58,8 +78,11 @@ class KeptLandmarks:
         weight = grown.sample.some.weight
         index = grown.sample.index if weight is None else grown.sample.index[weight > 0]
         residuals = grown.left.out() / np.sqrt(fit.weight)[:, None]
+        variance = fit.unseen() + fit.lam / fit.weight / np.maximum(grown.left.rest, 1e-16)
         dof = fit.normal.dof(fit.lam) + fit.design.q
-        return cls(n, index, residuals, 1.0 - grown.left.rest, dof, unit, *_aside(grown), live=fit)
+        live = Live(fit, grown.digest, grown.held)
+        found = cls(n, index, residuals, 1.0 - grown.left.rest, variance, dof, unit, live=live)
+        return found if grown.held is None else found._with_aside(grown.held_index)
 
     def state(self):
         """{name: value}: what a file keeps."""
@@ -73,10 +96,19 @@ class KeptLandmarks:
             raise ValueError("KeptLandmarks.index names a row that is not there.")
         return cls(**state)
 
-    def to_rows(self, values):
-        """Values of the rows that were drawn, among all n; nan for the others."""
+    @classmethod
+    def migrate(cls, version, state):
+        """Return the state of today: without what an older version did not keep."""
+        return {
+            **state,
+            "variance": np.full(len(state["index"]), np.nan),
+            "aside_index": np.full(len(state["aside"]), -1),
+        }
+
+    def to_rows(self, values, index=None):
+        """Values of the rows that were drawn, or of those of an index, among all n; nan for the others."""
         out = np.full((self.n, *np.shape(values)[1:]), np.nan)
-        out[self.index] = values
+        out[self.index if index is None else index] = values
         return out
 
     def split(self, X, normalise, weight=None):
@@ -91,47 +123,106 @@ class KeptLandmarks:
 
     def deviation(self, X, weight=None):
         """√(v(x) + λ/w) of new targets in the Gaussian reading; ValueError after a file."""
-        fit = self._factored()
+        fit = self._factored().fit
         return np.sqrt(variance(fit, X) + fit.lam / (1.0 if weight is None else weight))
 
     @property
     def std(self):
-        """Standard deviations of the rows drawn, λ/(1 − leverage) without each; ValueError after a file."""
-        return np.sqrt(self._factored().lam / np.maximum(1.0 - self.leverage, 1e-16))
+        """Standard deviations of the targets of the rows drawn, by the model without each."""
+        return np.sqrt(self.variance)
 
     def _factored(self):
-        """The fit itself, or ValueError."""
+        """What is live, or ValueError."""
         if self.live is None:
             raise ValueError("deviations need the factor of the fit, which a file does not keep; fit again.")
         return self.live
 
+    def tell(self, points, alpha, b):
+        """Take the residuals of the rows held out from another fit, f(x) = Σ αⱼ k(x, xⱼ) + h(x)ᵀb in the unit."""
+        design, block = self.live.fit.design, self.live.held
+        f = apply(design.kernel, block.X, points, alpha)
+        self.aside = block.y - (f + design.trend(block.X) @ b if design.q else f)
+
+    def judged(self):
+        """(residuals in the unit, their deviations, which rows) of rows that a fit has not seen, or was left out of."""
+        held = len(self.aside) > 0
+        if not held and not len(self.index):
+            raise ValueError(AFTER)
+        scale, index = (self.aside_scale, self.aside_index) if held else (self.std, self.index)
+        if not np.isfinite(scale).all() or (index < 0).any():
+            raise ValueError("the file is of an older version, which kept no deviations of rows left out; fit again.")
+        return self.aside if held else self.residuals, scale, index
+
     # ---------------------------------------------------------------------- rows that join and leave
     def changed(self, X, y, weight, sign):
         """(α, b, what is kept): the same landmarks, kernel and λ with the sums of further rows, or without these."""
-        fit = self.live
-        if fit is None:
+        if self.live is None:
             raise ValueError("the sums of the rows are not in a file: fit again, and rows can join and leave.")
-        block = Arrays(X, y / self.unit, weight)
-        sums = fit.sums.plus(Sums.of(block, fit.design, fit.chosen.L, fit.single), sign)
+        fit, block = self.live.fit, Arrays(X, y / self.unit, weight)
+        rows = block.take(np.arange(len(y)))
+        digest = self.live.digest_after(rows, sign)
+        sums = fit.sums.plus(Sums.of(block, fit.design, fit.chosen.L), sign)
         if not sums.n > fit.design.q:
             raise ValueError(f"{-len(y) if sign < 0 else len(y)} rows would leave {sums.n:.0f}.")
-        normal = equations(sums, fit.chosen.L, fit.design)
-        fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
+        try:
+            normal = equations(sums, fit.chosen.L, fit.design)
+            fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
+        except NotPositiveDefinite:
+            message = "without these rows what is left are no sums of rows: were they fitted? Nothing has changed."
+            raise ValueError(message) from None
         n, none = self.n + int(sign) * len(y), np.zeros(0, dtype=np.int64)
-        nobody = np.zeros((0, fit.design.t)), np.zeros(0)
-        kept = KeptLandmarks(n, none, *nobody, normal.dof(fit.lam) + fit.design.q, self.unit, live=fit)
-        return *plain(fit), kept
+        nobody, dof = (np.zeros((0, fit.design.t)), np.zeros(0)), normal.dof(fit.lam) + fit.design.q
+        held, index = self.live.held_after(rows, self.aside_index) if sign > 0 else (self.live.held, self.aside_index)
+        kept = KeptLandmarks(n, none, *nobody, np.zeros(0), dof, self.unit, live=Live(fit, digest, held))
+        return *plain(fit), kept if held is None else kept._with_aside(index)
+
+    def _with_aside(self, index):
+        """These, with what the fit says of the rows of an index that were held out; a weight of 0 is no row."""
+        fit, block = self.live.fit, self.live.held
+        if block.weight is not None and len(index) == len(block):
+            used = np.flatnonzero(block.weight > 0)
+            block, index = block.cut_to(used), index[used]
+            self.live = replace(self.live, held=block)
+        noise = fit.lam if block.weight is None else fit.lam / block.weight
+        self.tell(fit.design.points, *plain(fit))
+        self.aside_index = index
+        self.aside_scale = np.sqrt(variance(fit, block.X) + noise)
+        return self
 
 
-def _aside(grown):
-    """(residuals, scale) of the rows that were held out."""
-    fit, block = grown.fit, grown.held
-    if block is None:
-        return None, None
-    alpha, b = plain(fit)
-    f = apply(fit.design.kernel, block.X, fit.design.points, alpha)
-    f = f + fit.design.trend(block.X) @ b if fit.design.q else f
-    return block.y - f, np.sqrt(variance(fit, block.X) + fit.lam)
+@dataclass(frozen=True)
+class Live:
+    """What a file does not keep: the fit itself, which rows it has, and those that were held out of it."""
+
+    fit: SquaredFit
+    digest: RowDigest | None
+    held: object = None  # Block
+
+    def digest_after(self, rows, sign):
+        """The digest with further rows, or without these; ValueError where some of them are not in the fit."""
+        given = rows.X, rows.y, rows.weight
+        if self.digest is not None and sign > 0:
+            return self.digest.plus(*given)
+        strange = self.digest.missing(*given) if self.digest is not None else self._held_among(rows) if sign < 0 else ()
+        if len(strange):
+            raise ValueError(
+                f"{len(strange)} of these {len(rows)} rows, the first of them number {strange[0]}, are not in the fit "
+                "with such a weight: they were held out, have left already, or never were there. Nothing has changed."
+            )
+        return None if self.digest is None else self.digest.without(*given)
+
+    def _held_among(self, rows):
+        """Which of some rows were held out."""
+        known = None if self.held is None else row_keys(self.held.X, self.held.y)
+        return () if known is None else np.flatnonzero(np.isin(row_keys(rows.X, rows.y), known))
+
+    def held_after(self, rows, index):
+        """(rows still held out, their index) where some rows join: those that are among them have been seen."""
+        known = None if self.held is None else row_keys(self.held.X, self.held.y)
+        if known is None:
+            return self.held, index
+        stay = np.flatnonzero(~np.isin(known, row_keys(rows.X, rows.y)))
+        return self.held.cut_to(stay), index[stay]
 
 
 def plain(fit):
@@ -152,17 +243,11 @@ def variance(fit, X):
     return LandmarkPosterior.of(fit).variance(X)
 
 
-def after_change(found, n):
+def after_change(found, kept, sign):
     """The certificate of a fit whose rows have changed: what was certified was another."""
+    unchecked = " Whether the rows that left were there could not be told." if sign < 0 and not kept.live.digest else ""
     if found["verdict"] == "not certified":
-        return found
-    said = {
-        "kind": "landmarks",
-        "m": found["m"],
-        "verdict": "not certified",
-        "loo": [],
-        "distance": math.nan,
-        "rows": n,
-    }
-    said["words"] = f"not certified: rows joined or left after the fit on {n} rows was made. {found['words']}"
-    return said
+        return found | {"words": found["words"] + (unchecked if unchecked not in found["words"] else "")}
+    numbers = {"kind": "landmarks", "m": found["m"], "verdict": "not certified", "loo": [], "distance": math.nan}
+    words = f"not certified: rows joined or left after the fit on {kept.n} rows was made."
+    return numbers | {"rows": kept.n, "words": f"{words}{unchecked} {found['words']}"}

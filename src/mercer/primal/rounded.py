@@ -51,22 +51,24 @@ class Rounded:
 
 
 class Separate:
-    """A loss for each column, each with its target."""
+    """A loss for each column, each with its target: as many problems as columns, each on its own scale."""
 
     def __init__(self, losses, targets):
         self.losses, self.targets = losses, targets
-        self.t = len(losses)
+        self.t = self.problems = len(losses)
 
     def __call__(self, y, f, curved=False):
-        """(Σ over columns of L, ∂L/∂f, ∂²L/∂f² if it is asked for)."""
+        """(L of each column, ∂L/∂f, ∂²L/∂f² if it is asked for)."""
         columns = [(loss, y[:, j], f[:, i]) for i, (loss, j) in enumerate(zip(self.losses, self.targets, strict=True))]
-        value = sum(loss.value(a, b) for loss, a, b in columns)
+        value = np.column_stack([loss.value(a, b) for loss, a, b in columns])
         slope = np.column_stack([loss.grad(a, b) for loss, a, b in columns])
         return value, slope, np.column_stack([loss.hess(a, b) for loss, a, b in columns]) if curved else None
 
 
 class Joint:
-    """−log softmax of the class: y is +1 in its column, −1 in the others."""
+    """−log softmax of the class: y is +1 in its column, −1 in the others. All columns are one problem."""
+
+    problems = 1
 
     def __init__(self, t):
         self.t = t
@@ -77,18 +79,28 @@ class Joint:
         e = np.exp(f - top)
         total = e.sum(axis=1, keepdims=True)
         mine, p = y > 0, e / total
-        return (np.log(total) + top)[:, 0] - f[mine], p - mine, p * (1.0 - p) if curved else None
+        return np.log(total) + top - f[mine][:, None], p - mine, p * (1.0 - p) if curved else None
 
 
 def losses_of(loss, columns, y, joint):
-    """([losses of all columns, from the roundest to the last], δ, whether anything was rounded off)."""
+    """([losses of all columns, from the roundest to the last], δ of each target, whether anything was rounded off)."""
     if joint:
-        return [Joint(columns)], 0.0, False
+        return [Joint(columns)], np.zeros(columns), False
     parts = loss.split()
     pairs = [(one, j) for one in parts for j in range(columns)]
     targets = [j for _, j in pairs]
     if all(one.smooth for one in parts):
-        return [Separate([one for one, _ in pairs], targets)], 0.0, False
-    spread = 1.0 if loss.classification else float(np.subtract(*np.percentile(y, (75, 25)))) or float(y.std()) or 1.0
+        return [Separate([one for one, _ in pairs], targets)], np.zeros(columns), False
+    spread = np.ones(columns)
+    for j in () if loss.classification else range(columns):
+        spread[j] = float(np.subtract(*np.percentile(y[:, j], (75, 25)))) or float(y[:, j].std()) or 1.0
     delta = WIDTH * spread
-    return [Separate([Rounded(one, times * delta) for one, _ in pairs], targets) for times in ROUNDS], delta, True
+    rounds = [Separate([Rounded(one, times * delta[j]) for one, j in pairs], targets) for times in ROUNDS]
+    return rounds, delta, True
+
+
+def centres_of(loss, y):
+    """The medians of targets that a loss compares with f by their difference, which may be subtracted; else zeros."""
+    if loss.classification or any(one.value(y[:, j], y[:, j]).any() for one in loss.split() for j in range(y.shape[1])):
+        return np.zeros(y.shape[1])
+    return np.median(y, axis=0)

@@ -10,15 +10,15 @@ import numpy as np
 from mercer import _machine
 from mercer._clock import FOREVER
 from mercer.primal.design import FIRST, Chosen, Design, InSingle
-from mercer.primal.rounded import losses_of
+from mercer.primal.lbfgs import descend, inner
+from mercer.primal.rounded import centres_of, losses_of
 from mercer.solvers.normal import add_square, unwhiten, whiten, whiten_first
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import OutOfTime, map_reduce
+from mercer.sources.changed import Recoded
 
-MEMORY = 10  # pairs of steps and changes of the gradient
 ON_SAMPLE = 60  # steps there
 SHARED = 16  # columns beyond which they share a Hessian
-BACK = 12  # halvings of a step
 STRIP = 512  # rows whose features stay in the cache
 NEAR, CURVED = 4, 2  # rows for each landmark that the first steps are made on, and that a Hessian is made of
 KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
@@ -82,7 +82,7 @@ class _Problem:
         if self._room and self.kept is None:
             self.kept = {}
         gradient = np.vstack([whiten(self.rest, gradient[:m]), gradient[m:]])
-        return self.with_penalty(theta, float(value[0]), gradient)
+        return self.with_penalty(theta, value, gradient)
 
     def curve(self, theta, hessians, shared, raised, deadline):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from all rows: what Newton's own step takes."""
@@ -94,7 +94,7 @@ class _Problem:
     def with_penalty(self, theta, value, gradient):
         beta = theta[: self.design.m]
         gradient[: self.design.m] += 2.0 * self.lam * beta
-        return value + self.lam * float((beta**2).sum()), gradient
+        return value + self.lam * inner(beta, beta, len(value)), gradient
 
 
 class _Slopes:
@@ -106,7 +106,7 @@ class _Slopes:
 
     def zero(self):
         """Return the sums before the first leaf."""
-        return np.zeros(1), np.zeros(self.at.shape)
+        return np.zeros(self.loss.problems), np.zeros(self.at.shape)
 
     def __call__(self, sums, block):
         F = None if self.kept is None else self.kept.get(block.start)
@@ -123,8 +123,8 @@ def _add_slopes(sums, F, at, loss, y, weight):
         part, rows = F[i : i + STRIP], slice(i, i + STRIP)
         value, slope, _ = loss(y[rows], (part @ at).astype(float, copy=False))
         if weight is not None:
-            value, slope = weight[rows] * value, weight[rows, None] * slope
-        sums[0][:] += value.sum()
+            value, slope = weight[rows, None] * value, weight[rows, None] * slope
+        sums[0][:] += value.sum(axis=0)
         sums[1][:] += (slope.T.astype(F.dtype) @ part).T
 
 
@@ -148,7 +148,7 @@ class _Curves:
         f = F @ self.at
         curve = np.maximum(self.loss(block.y, f, curved=True)[2], 0.0)
         if self.raised:  # the largest curvature of many losses is at 0
-            largest = max(curve.max(), self.loss(block.y, 0.0 * f, curved=True)[2].max())
+            largest = np.maximum(curve, self.loss(block.y, 0.0 * f, curved=True)[2]).max(axis=0)
             curve = np.maximum(curve, self.raised * largest)
         if block.weight is not None:
             curve = block.weight[:, None] * curve
@@ -165,30 +165,41 @@ class _OnSample:
         self.problem, self.y = problem, block.y
         F = problem.design.features(block)
         whiten_first(F, hessians.L, m)
-        self.A = F.astype(np.float32)
+        self.A = F.astype(np.float32 if problem.design.mild else np.float64)
         times = problem.source.n / len(block)
         self.weight = times * (np.ones(len(block)) if block.weight is None else block.weight)
 
     def evaluate(self, theta, hessians):
-        value, gradient = np.zeros(1), np.zeros(theta.shape)
-        _add_slopes((value, gradient), self.A, theta.astype(np.float32), self.problem.loss, self.y, self.weight)
-        return self.problem.with_penalty(theta, float(value[0]), gradient)
+        value, gradient = np.zeros(self.problem.loss.problems), np.zeros(theta.shape)
+        _add_slopes((value, gradient), self.A, theta.astype(self.A.dtype), self.problem.loss, self.y, self.weight)
+        return self.problem.with_penalty(theta, value, gradient)
 
     def hessians(self, theta, hessians, shared):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from some rows; one for all columns where they share it."""
         some = slice(None, None, max(1, len(self.y) // (CURVED * len(hessians.L))))
         A = self.A[some]
-        f = (A @ theta.astype(np.float32)).astype(float)
+        f = (A @ theta.astype(A.dtype)).astype(float)
         curve = self.problem.loss(self.y[some], f, curved=True)[2] * self.weight[some, None]
         curve *= len(self.y) / len(A)
         curve = curve.mean(axis=1, keepdims=True) if shared else curve
         floor = 1e-3 * curve.mean(axis=0) + 1e-300
         squares = []
         for column in np.maximum(curve, floor).T:
-            C = np.zeros((A.shape[1],) * 2, dtype=np.float32)
-            add_square(C, np.sqrt(column).astype(np.float32)[:, None] * A)
+            C = np.zeros((A.shape[1],) * 2, dtype=A.dtype)
+            add_square(C, np.sqrt(column).astype(A.dtype)[:, None] * A)
             squares.append(C)
         hessians.set(squares, 2.0 * self.problem.lam)
+
+
+class Beside:
+    """Targets beside their centres, for whoever reads them."""
+
+    def __init__(self, centre):
+        self.centre = centre
+
+    def __call__(self, y):
+        """Return y less the centres."""
+        return y - self.centre
 
 
 def fit_smooth(
@@ -219,8 +230,13 @@ def fit_smooth(
     **options
         Of `mercer.sources.map_reduce`.
     """
+    y = sample.some.y if sample.some.weight is None else sample.some.y[sample.some.weight > 0]
+    centre = np.zeros(source.t) if trend is None or joint else centres_of(loss, y)
+    if centre.any():
+        beside = Beside(centre)
+        source, sample, y = Recoded(source, beside, source.t), sample.recoded(beside), beside(y)
     design = Design(kernel, chosen.points, trend, sample.some, targets=False)
-    losses, delta, rounds = losses_of(loss, source.t, sample.some.y, joint)
+    losses, delta, rounds = losses_of(loss, source.t, y, joint)
     hessians = Hessians(chosen.L, design.q)
     problem = _Problem(source, design, chosen.L, losses[0], lam, memory, options)
     near = _OnSample(problem, sample.candidates, hessians)
@@ -243,17 +259,15 @@ def fit_smooth(
         theta, value, gradient, steps, status = _newton(problem, last, hessians, shared, steps, max_iter, limits)
     alpha, b = unwhiten(hessians.L, theta[: design.m]), np.array(theta[design.m :])
     if design.q:
-        b[0] -= design.centre @ alpha
+        b[0] += np.tile(centre, len(b[0]) // len(centre)) - design.centre @ alpha
     g = gradient[: design.m]
     gap = float((g**2).sum()) / (4.0 * lam)  # J is 2λ-strongly convex in β
     info = {"solver": "l-bfgs on landmarks", "passes": problem.passes, "jitter": chosen.jitter}
     info |= {"features_kept": problem.kept is not None, "seconds_choosing": chosen.seconds} | (
-        {"rounded_off": delta} if rounds else {}
+        {"rounded_off": float(delta[0]) if len(delta) == 1 else delta.tolist()} if rounds else {}
     )
-    violation = float(np.abs(gradient).max()) / max(
-        float(np.abs(2.0 * lam * theta[: design.m]).max(initial=0.0)), 1e-300
-    )
-    return SmoothFit(chosen, alpha, b, value, gap, violation, steps, status, info)
+    violation = np.abs(gradient).max(axis=0) / np.maximum(np.abs(2.0 * lam * theta[: design.m]).max(axis=0), 1e-300)
+    return SmoothFit(chosen, alpha, b, float(value.sum()), gap, float(violation.max()), steps, status, info)
 
 
 def curvatures(source, design, L, loss, alpha):
@@ -287,56 +301,3 @@ def _newton(problem, last, hessians, shared, steps, max_iter, limits):
         stuck = status == "stalled"
         raised = min(10.0 * max(raised, RAISED), 1.0) if status == "stalled" else raised / 10.0
         raised = raised if raised >= RAISED else 0.0
-
-
-def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=None):
-    """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved.
-
-    ``pairs`` of steps and changes of the gradient, if given, are those to begin with, and are added to.
-    """
-    began = clock.seconds
-    value, gradient = problem.evaluate(theta, hessians)
-    took = clock.seconds - began
-    pairs, status = [] if pairs is None else pairs, "max_iter"
-    for step in range(max_iter):  # noqa: B007
-        direction = -_two_loops(gradient, pairs, hessians)
-        slope = float((direction * gradient).sum())
-        if -slope <= 2.0 * tol * abs(value) or not np.isfinite(slope):
-            status = "converged"
-            break
-        if not clock.fits(took):
-            status = "time_budget"
-            break
-        length = 1.0
-        for _ in range(BACK):
-            there, began = theta + length * direction, clock.seconds
-            now, slopes = problem.evaluate(there, hessians)
-            took = clock.seconds - began  # kept features make the first one the longest
-            if now <= value + 1e-4 * length * slope:
-                break
-            length *= 0.5
-        else:
-            status = "stalled"
-            break
-        change, turn = there - theta, slopes - gradient
-        if float((change * turn).sum()) > 0.0:
-            pairs[:] = [*pairs[-MEMORY + 1 :], (change, turn)]
-        theta, value, gradient = there, now, slopes
-    return theta, value, gradient, step + 1 if status == "max_iter" else step, status
-
-
-def _two_loops(gradient, pairs, hessians):
-    """H⁻¹ g of L-BFGS; before the first step that of the Hessians."""
-    q, kept = gradient.copy(), []
-    for s, y in reversed(pairs):
-        rho = 1.0 / float((s * y).sum())
-        a = rho * float((s * q).sum())
-        q -= a * y
-        kept.append((rho, a, s, y))
-    r = hessians.solve(q)
-    if pairs:  # the Hessians are of other rows, and at another point: the last step says how large they are here
-        s, y = pairs[-1]
-        r *= float((s * y).sum()) / float((y * hessians.solve(y)).sum())
-    for rho, a, s, y in reversed(kept):
-        r += (a - rho * float((y * r).sum())) * s
-    return r

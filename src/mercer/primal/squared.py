@@ -6,31 +6,30 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.gram.landmarks import fill
+from mercer.gram import take
 from mercer.primal.design import FIRST, SINGLE_FROM, Chosen, Design, InSingle
-from mercer.solvers.normal import NormalEquations, Solution, add_lower, add_square, whiten, whiten_first
-from mercer.sources import OutOfTime, map_reduce
+from mercer.solvers.normal import NormalEquations, Solution, add_lower, add_square, log_volume, whiten_first
+from mercer.sources import map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
 MIDDLE, STEPS = 1e-5, 12  # of the largest eigenvalue: where a search begins that knows no better; λ it may try
 AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
-REFINE = 4  # steps at most
-STRIP = 256  # rows whose features stay in the cache
+ROUNDED = 1e-14  # of the mean of y: what rounding leaves of a constant
 SINGLE = 1e-7  # of the largest eigenvalue: what sums in float32 know, where no eigenvalue below 0 says it
 SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
-ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
 
 
 @dataclass
 class Sums:
-    """Σ w [k, h, y]ᵀ[k, h, y], Σ w k(x, x), Σ w and the number of rows with w > 0: all that a fit needs of its rows.
+    """Σ w [k, h, y]ᵀ[k, h, y] and some counts of the rows with w > 0: all that a fit needs of its rows.
 
     Sums of two sets of rows are added; subtracting those of a block removes it, exactly up to rounding.
     """
 
     C: np.ndarray
-    counts: np.ndarray  # Σ w k(x, x), Σ w, rows
+    counts: np.ndarray  # Σ w k(x, x), Σ w, rows, Σ log w
+    trend: np.ndarray  # Σ h hᵀ without weights
 
     @classmethod
     def of(cls, source, design, L, single=False, **options):
@@ -41,7 +40,9 @@ class Sums:
 
     def plus(self, other, sign=1.0):
         """Return these sums and those of further rows; with sign −1 without them."""
-        return Sums(self.C + sign * other.C, self.counts + sign * other.counts)
+        return Sums(
+            *(a + sign * b for a, b in ((self.C, other.C), (self.counts, other.counts), (self.trend, other.trend)))
+        )
 
     @property
     def n(self):
@@ -53,11 +54,26 @@ class Sums:
         """Σ w."""
         return float(self.counts[1])
 
+    def observations(self, precisions):
+        """How many observations the evidence counts: Σ w of weights that are repeats, the rows of precisions."""
+        return self.n if precisions else self.weight
+
+    def log_weights(self, precisions, t):
+        """What the evidence of rows with noise variances λ/w has beside that of the scaled rows; 0 of repeats."""
+        if not precisions:
+            return 0.0
+        q = len(self.trend)
+        m = len(self.C) - q - t
+        scaled = self.C[m : m + q, m : m + q]
+        scaled = scaled + np.tril(scaled, -1).T
+        return float(self.counts[3]) + log_volume(self.trend) - log_volume(scaled)
+
 
 def added(a, b):
     """The sums of two sets of leaves: triangles, and counts."""
     add_lower(a[0], b[0])
     a[1][:] += b[1]
+    a[2][:] += b[2]
     return a
 
 
@@ -70,12 +86,11 @@ class _Squares:
 
     def zero(self):
         """Return the sums before the first leaf."""
-        return np.zeros((self.design.width,) * 2), np.zeros(3)
+        return np.zeros((self.design.width,) * 2), np.zeros(4), np.zeros((self.design.q,) * 2)
 
     def __call__(self, sums, block):
-        w, inner = block.weight, self.design.m
-        alone = float(len(block)), float(len(block))
-        sums[1][:] += (self.design.diagonal(block), *(alone if w is None else (w.sum(), np.count_nonzero(w))))
+        inner = self.design.m
+        self._count(sums, block)
         if self.rows is None:
             F = self.design.rows(block)
             whiten_first(F, self.L, self.L.shape[1])
@@ -87,6 +102,18 @@ class _Squares:
         add_square(part, F)
         add_lower(sums[0], part)
         sums[0][inner:, inner:] = corner
+
+    def _count(self, sums, block):
+        """Add the counts, and the trend without weights."""
+        w, X = block.weight, block.X
+        own = float(len(block)), float(len(block)), 0.0
+        if w is not None:
+            used = np.flatnonzero(w > 0)
+            own, X = (w.sum(), len(used), np.log(w[used]).sum()), X if len(used) == len(w) else take(X, used)
+        sums[1][:] += (self.design.diagonal(block), *own)
+        if self.design.q:
+            H = self.design.trend(X)
+            sums[2][:] += H.T @ H
 
 
 @dataclass
@@ -103,14 +130,19 @@ class SquaredFit:
     weight: np.ndarray  # their weights
     prior: np.ndarray  # their k(x, x)
     single: bool = False  # whether the sums were made in float32
+    precisions: bool = False  # whether weights are precisions, noise variances λ/w, and not repeats
     seconds: dict = field(default_factory=dict)
     history: list = field(default_factory=list)
 
     @property
     def spread(self):
-        """The rms of y about its trend: what predicting without the kernel would leave."""
-        centre = float(np.abs(self.design.shift).max(initial=0.0))
-        return max(float(np.sqrt(max(self.normal.total.sum(), 0.0) / self.sums.weight)), 1e-12 * centre)
+        """The rms of each target about its trend: what predicting without the kernel would leave."""
+        return np.maximum(np.sqrt(np.maximum(self.normal.total, 0.0) / self.sums.weight), self.floor)
+
+    @property
+    def floor(self):
+        """Errors of each target that are rounding."""
+        return ROUNDED * np.abs(self.design.shift)
 
     @property
     def missing(self):
@@ -118,10 +150,21 @@ class SquaredFit:
         all_of_it = float(self.sums.counts[0])
         return max(all_of_it - self.normal.trace(self.design.centre, self.sums.weight), 0.0), all_of_it
 
+    def evidence(self, lam):
+        """The collapsed bound of log p(y) at λ, summed over targets; log p(y) itself where nothing of K is missing."""
+        logs = self.sums.log_weights(self.precisions, self.design.t)
+        return self.normal.elbo(lam, self.sums.observations(self.precisions), self.missing[0], logs)
+
+    def unseen(self):
+        """k(x, x) − ‖a‖² of the rows that are left out one by one: what the landmarks do not see of f there."""
+        k = self.rows[:, : self.normal.m] / np.sqrt(self.weight)[:, None] + self.design.centre
+        return np.maximum(self.prior - np.square(self.normal.whitened(k.T)).sum(axis=0), 0.0)
+
 
 def fit_squared(
-    source, kernel, chosen, lam, *, trend, sample, centred=True, rule=None, near=None, single=True, **options
-):
+    source, kernel, chosen, lam, *, trend, sample, centred=True, rule=None, near=None, single=True, precisions=False,
+    **options,
+):  # fmt: skip
     """`SquaredFit` on chosen landmarks; λ is given, or where a rule ("loo", "gcv", "elbo") chooses it None.
 
     Parameters
@@ -135,6 +178,8 @@ def fit_squared(
     rule : {"loo", "density", "gcv", "elbo"}, default=None
     single : bool, default=True
         Whether sums may be made in float32, where that is quicker; `refine` finds out whether they were good enough.
+    precisions : bool, default=False
+        Whether a weight is a precision: a noise variance λ/w; else it is w equal rows.
     **options
         Of `mercer.sources.map_reduce`.
     """
@@ -145,11 +190,12 @@ def fit_squared(
     summed = time.perf_counter()
     normal = equations(sums, chosen.L, design, rule is None)
     rows, weight, prior = closely(design, sample.some)
-    fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, prior, single)
+    fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, prior, single, precisions)
     if rule is not None:
         fit.lam, fit.history = choose_lam(fit, rule, near)
     if single and (_too_small(fit, rule) or normal.shift(fit.lam) > SHIFT):
         again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "near": fit.lam}
+        again["precisions"] = precisions
         return fit_squared(source, kernel, chosen, lam, single=False, **again, **options)
     fit.solution = normal.solve(fit.lam)
     fit.seconds = {"sums": summed - started, "solve": time.perf_counter() - summed}
@@ -188,10 +234,9 @@ def choose_lam(fit, rule, near=None):
     top = max(normal.top, 1e-300)
     lams = top * GRID[top * GRID >= normal.floor]
     if rule == "elbo":
-        missing = fit.missing[0]
-        tried = [(lam, -normal.elbo(lam, n, missing)) for lam in lams]
+        tried = [(lam, -fit.evidence(lam)) for lam in lams]
     else:
-        tried = [(lam, normal.gcv(lam, n)) for lam in lams]
+        tried = [(lam, normal.gcv(lam, n, fit.sums.weight)) for lam in lams]
     lam = min(tried, key=lambda pair: pair[1])[0]
     if rule in ("loo", "density"):
         lams = np.unique(np.clip(lam * AROUND, lams[0], lams[-1])) if rule == "loo" else lams
@@ -231,28 +276,23 @@ def _stepped(fit, values, near):
 
 
 def loo_values(fit, lams):
-    """Mean squared leave-one-out residual at each λ, weighted, over the rows of the sample and all targets."""
-    return [float((left.out() ** 2).sum() / fit.weight.sum()) for left in fit.normal.left_out(lams, fit.rows)]
+    """Mean squared leave-one-out residual at each λ, weighted, over the rows of the sample and the targets."""
+    total = fit.weight.sum() * fit.design.t
+    return [float((left.out() ** 2).sum() / total) for left in fit.normal.left_out(lams, fit.rows)]
 
 
 def density_values(fit, lams):
-    """−log N(y | f₋ᵢ, v₋ᵢ + λ) at each λ, the mean over the rows of the sample, with the variance that landmarks miss.
+    """−log N(y | f₋ᵢ, v₋ᵢ + λ/w) at each λ, the mean over rows of the sample and targets; v with what landmarks miss.
 
     Rows under the model without them have the variance λ/(1 − h) and what the landmarks do not explain of k(x, x). The
     bound of the evidence would count what they miss as noise; where rows are many, that is most of it.
     """
-    normal, w = fit.normal, fit.weight
-    k = fit.rows[:, : normal.m] / np.sqrt(w)[:, None] + fit.design.centre
-    explained = np.square(whiten(normal.L, k.T)).sum(axis=0)
-    missing = np.maximum(fit.prior - explained, 0.0)
-    values = []
-    for lam, left in zip(lams, normal.left_out(lams, fit.rows), strict=True):
-        rest = left.rest
-        variance = np.maximum(missing + lam / w / rest, 1e-300)
-        e2 = (left.residuals / rest[:, None]) ** 2 / w[:, None]
-        values.append(
-            0.5 * float(np.average((np.log(variance)[:, None] + e2 / variance[:, None]).sum(axis=1), weights=w))
-        )
+    w, unseen, values = fit.weight, fit.unseen(), []
+    counts = np.ones(len(w)) if fit.precisions else w
+    for lam, left in zip(lams, fit.normal.left_out(lams, fit.rows), strict=True):
+        variance = np.maximum(unseen + lam / w / left.rest, 1e-300)[:, None]
+        e2 = left.out() ** 2 / w[:, None]
+        values.append(0.5 * float(np.average((np.log(variance) + e2 / variance).mean(axis=1), weights=counts)))
     return values
 
 
@@ -267,88 +307,3 @@ def _vertex(tried, lam):
         return float(lam)
     best = 0.5 * (x[0] + x[1]) - below * (x[2] - x[0]) / (2.0 * (above - below))
     return float(np.exp(np.clip(best, x[0], x[2])))
-
-
-# ------------------------------------------------------------------------------------------------ what remains
-@dataclass
-class Remainder:
-    """What one pass with a solution finds: the gradient, Σ w e², and K W e at the rows of the certificate."""
-
-    gradient: np.ndarray
-    rss: np.ndarray
-    back: np.ndarray
-
-    @classmethod
-    def of(cls, source, fit, X, **options):
-        """Evaluate the fit at all rows, and put its residuals back through the exact kernel at the rows X."""
-        design, (alpha, b) = fit.design, fit.solution
-        leaf = _Residuals(design, np.vstack([alpha, b]), X)
-        found = cls(*map_reduce(leaf, source, leaf.zero, **options))
-        found.gradient[: design.m] -= fit.lam * (fit.chosen.L @ (fit.chosen.L.T @ alpha))
-        return found
-
-
-class _Residuals:
-    """What a leaf adds to `Remainder`, at θ = [α; b]."""
-
-    def __init__(self, design, theta, X):
-        self.design, self.theta, self.X = design, theta, X
-
-    def zero(self):
-        """Return the sums before the first leaf."""
-        t = self.design.t
-        return np.zeros((len(self.theta), t)), np.zeros(t), np.zeros((len(self.X), t))
-
-    def __call__(self, sums, block):
-        first, last, size = block.start, block.start + len(block), min(STRIP, len(block))
-        room = np.empty((size, self.design.width)), np.empty((size, len(self.X)))  # touched once, read in the cache
-        for i in range(first, last, STRIP):
-            self._add(sums, block.cut(i, min(i + STRIP, last)), *room)
-
-    def _add(self, sums, block, F, k):
-        """Add some rows, whose features have a place."""
-        F, inner = self.design.rows(block, F[: len(block)]), len(self.theta)
-        e = F[:, inner:] - F[:, :inner] @ self.theta
-        sums[0][:] += F[:, :inner].T @ e
-        sums[1][:] += np.einsum("it,it->t", e, e)
-        if len(self.X):
-            k = fill(self.design.kernel, block.X, self.X, k[: len(block)])
-            sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
-
-
-def refine(source, fit, X, error, deadline=None, **options):
-    """(`Remainder`, steps, rms, rate): steps of refinement in float64 until nobody sees what is left.
-
-    ``rms`` is how far the next step would move the fitted values. ``rate`` is what the first step left of it: how wrong
-    the sums are beside S + λI; nan where no step was needed.
-
-    Parameters
-    ----------
-    source : Source
-    fit : SquaredFit
-        Its solution becomes the refined one.
-    X : collection
-        Rows of the certificate.
-    error : float
-        The leave-one-out error, which ``rms`` is compared with.
-    deadline : float, default=None
-        ``time.monotonic()`` after which what has been found is returned; the first pass is always finished.
-    """
-    moves, best, m = [], None, fit.design.m
-    for step in range(REFINE + 1):
-        try:
-            found = Remainder.of(source, fit, X, deadline=deadline if step else None, **options)
-        except OutOfTime:
-            fit.solution = best[0]
-            break
-        more = fit.normal.correct(fit.lam, found.gradient[:m], found.gradient[m:])
-        moves.append(fit.normal.rms(more, fit.sums.weight))
-        if step and moves[-1] >= 0.5 * moves[-2]:  # no better: the one before it stays
-            fit.solution = best[0]
-            break
-        best = (fit.solution, found)
-        if moves[-1] <= ENOUGH * error or step == REFINE:
-            break
-        fit.solution = Solution(fit.solution.alpha + more.alpha, fit.solution.b + more.b)
-    rate = moves[1] / moves[0] if len(moves) > 1 and moves[0] > 0 else float("nan")
-    return best[1], len(moves) - 1, min(moves), rate

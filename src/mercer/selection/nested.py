@@ -137,6 +137,7 @@ def nested_cv(
         return None
     scores, plain, choices, predictions, proba, std = zip(*found, strict=True)
     plain, plain_predictions = zip(*plain, strict=True)
+    known = all(one is not None for one in plain_predictions)  # there was time for all of them
     done = folds[: len(found)]
     pooled = Pooled.of(y, done, weight, scores, predictions)
     others = {name: parts for name, parts in others.items() if len(parts) == len(done)}  # folds may have grown to trees

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer.solvers.base import column_norms
 from mercer.solvers.small import factor
 
 SHARE, LEAST, LARGEST = (
@@ -33,11 +34,11 @@ class Blocks(NamedTuple):
 
 
 def by_blocks(K, lam, B, columns, goal, clock, last=None):
-    """`Blocks` with (K + λI) X = B, until the rms of what is left of the first columns is below a goal.
+    """`Blocks` with (K + λI) X = B, until the rms of what is left of each of the first columns is below its goal.
 
     A step draws rows b, solves (K_bb + λI) s = r_b, and takes (K + λI)_{:b} s from the residuals r: in the norm of
-    K + λI the error never grows. It also ends where time does, or where the pace of the last passes would take more
-    than sixty.
+    K + λI the error never grows. It also ends where time does, or where the pace of the last passes would take the
+    column that is furthest from its goal more than sixty.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def by_blocks(K, lam, B, columns, goal, clock, last=None):
     B : ndarray of shape (n, t)
     columns : int
         How many of them the goal is about.
-    goal : float
+    goal : float or ndarray of shape (columns,)
     clock : Clock
     last : float, default=None
         Seconds that the end takes; None is four passes as long as these steps.
@@ -54,7 +55,7 @@ def by_blocks(K, lam, B, columns, goal, clock, last=None):
     n, size = len(B), min(len(B), max(LEAST, min(len(B) // SHARE, LARGEST)))
     X, R, rng, course = np.zeros_like(B), B.copy(), np.random.default_rng(0), []
     steps, seconds, cut = 0, 0.0, False
-    while _worth(course, goal) and not cut:
+    while _worth(course) and not cut:
         order = rng.permutation(n)
         for i in range(0, n, size):
             if steps and not clock.fits(seconds + (FINAL * seconds * n / size if last is None else last)):
@@ -68,15 +69,19 @@ def by_blocks(K, lam, B, columns, goal, clock, last=None):
             R -= K.times_columns(rows, step)
             R[rows] -= lam * step
             steps, seconds = steps + 1, max(seconds, time.monotonic() - started)
-        course.append(float(np.sqrt(np.mean(R[:, :columns] ** 2))))
+        left = column_norms(R[:, :columns]) / math.sqrt(max(n, 1))
+        course.append(np.divide(left, goal, out=np.where(left > 0, np.inf, 0.0), where=np.asarray(goal) > 0))
     return Blocks(X, R, steps * size / n, seconds * n / size, cut)
 
 
-def _worth(course, goal):
-    """Whether the goal is not yet reached, and will be."""
-    if not course or course[-1] <= goal:
+def _worth(course):
+    """Whether some column has not yet reached its goal, and all will; the course is what is left beside the goals."""
+    if not course or (course[-1] <= 1.0).all():
         return not course
     if len(course) < TRIED:
         return True
-    pace = math.log(course[-1] / course[-3]) / 2  # of the logarithm, for each pass
-    return pace < 0 and len(course) + math.log(goal / course[-1]) / pace <= MOST_PASSES
+    open_ = course[-1] > 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pace = np.log(course[-1] / course[-3])[open_] / 2  # of the logarithm, for each pass
+        more = -np.log(course[-1][open_]) / pace
+    return bool((pace < 0).all() and len(course) + more.max() <= MOST_PASSES)

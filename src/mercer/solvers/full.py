@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.gram import apply, take
+from mercer.solvers.base import column_norms
 from mercer.solvers.blocks import by_blocks
 from mercer.solvers.normal import unwhiten, whiten
 from mercer.solvers.pcg import pcg
@@ -20,11 +21,11 @@ PART, FEW = 10, 2000  # of the rows, and rows at least, that a solution for all 
 
 
 class Solved(NamedTuple):
-    """α and b of all rows, the rms of what is left of the equations, αᵀKα of each target, and how it went."""
+    """α and b of all rows, the rms of what is left of the equations and αᵀKα of each target, and how it went."""
 
     alpha: np.ndarray
     b: np.ndarray
-    rms: float
+    rms: np.ndarray
     square: np.ndarray
     info: dict
 
@@ -116,9 +117,10 @@ class ByLandmarks:
 
 
 def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False, seconds=0.0):
-    """`Solved`: (K + λI)α + Hb = y with Hᵀα = 0, until the rms of what is left is below a goal, or time ends.
+    """`Solved`: (K + λI)α + Hb = y with Hᵀα = 0, until the rms of what is left of each target is below its goal.
 
-    None where the clock leaves no time for one step and the end.
+    Or until time ends; None where the clock leaves none for one step and the end. Of what an iteration has found of a
+    target the best is kept.
 
     With r = y − Hb − (K + λI)α and Hᵀα = 0 the exact fitted values differ from these by (I − λP)r, P the inverse with
     the trend projected out, so that rms(r) bounds the rms distance, whatever ended the iteration.
@@ -134,38 +136,43 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False, s
         Coefficients of the trend, nearly: the columns of H are solved for only to correct them.
     precondition : callable
         As for `mercer.solvers.pcg.pcg`.
-    goal : float
-        The rms that is enough.
+    goal : ndarray of shape (t,)
+        The rms that is enough for each target.
     clock : Clock
     blocks : bool, default=False
         Whether it begins by blocks of rows; conjugate gradients go on from there where these are too slow.
     seconds : float, default=0.0
         Of a product, as far as is known.
     """
-    t, alpha, V, r, best, passes = y.shape[1], np.zeros_like(y), None, y - H @ b, None, 0.0
-    steps = _Steps(rough, lam, precondition, clock, seconds)
-    for number in range(ROUNDS + blocks):
-        if not steps.going():
-            break
+    t, V, number = y.shape[1], None, 0
+    goal = np.broadcast_to(goal, (t,))
+    best = Solved(np.zeros_like(y), b, _rms(y - H @ b), np.zeros(t), {})
+    r, steps = y - H @ b, _Steps(rough, lam, precondition, clock, seconds)
+    while number < ROUNDS + blocks and steps.going():
         way = steps.blocks if blocks and not number else steps.gradients
         X = way(r if number else np.hstack([r, H]), t, goal)
-        alpha, V = alpha + X[:, :t], V if number else X[:, t:]
+        alpha, b, V = best.alpha + X[:, :t], best.b, V if number else X[:, t:]
         if H.shape[1]:
             shift = np.linalg.solve(H.T @ V, H.T @ alpha)
             alpha, b = alpha - V @ shift, b + shift
-        product = K @ alpha
-        r, passes = y - H @ b - product - lam * alpha, steps.passes + number + 1
-        rms = float(np.sqrt(np.mean(r**2)))
-        if best is None or rms < best.rms:
-            info = {"passes": round(passes), "seconds_a_pass": steps.seconds}
-            best = Solved(alpha, b, rms, np.einsum("ij,ij->j", alpha, product), info)
-        if rms <= goal or steps.cut:
+        product, number = K @ alpha, number + 1
+        left = y - H @ b - product - lam * alpha
+        new = alpha, b, _rms(left), np.einsum("ij,ij->j", alpha, product), left
+        better = new[2] < best.rms  # of targets whose squares are no numbers nothing is
+        *found, r = (np.where(better, one, other) for one, other in zip(new, (*best[:4], r), strict=True))
+        best = Solved(*found, best.info)
+        if (best.rms <= goal).all() or steps.cut:
             break
-    if best is None:
+    if not number:
         return None
-    best.info["passes"] = round(passes)
-    best.info["method"] = "blocks" if blocks else "conjugate gradients"
-    return best
+    way = "blocks" if blocks else "conjugate gradients"
+    info = {"passes": round(steps.passes + number), "seconds_a_pass": steps.seconds, "method": way}
+    return best._replace(info=info)
+
+
+def _rms(left):
+    """Root mean square of each column."""
+    return column_norms(left) / np.sqrt(max(len(left), 1))
 
 
 class _Steps:
@@ -183,7 +190,7 @@ class _Steps:
         return found.X
 
     def gradients(self, B, t, goal):
-        length = np.linalg.norm(B[:, :t], axis=0)
+        length = column_norms(B[:, :t])
         tol = np.divide(0.5 * goal * np.sqrt(len(B)), length, out=np.ones(t), where=length > 0)
         tol = np.append(tol, np.full(B.shape[1] - t, TREND))
         norm = float(self._K.diag().sum()) + self._lam

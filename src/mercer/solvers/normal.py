@@ -209,19 +209,23 @@ class NormalEquations:
         # ‖y‖² − 2uᵀβ + βᵀSβ with Sβ = u − λβ
         return np.maximum(self.total - np.einsum("mt,mt->t", self._turned_u, beta) - lam * (beta**2).sum(axis=0), 0.0)
 
-    def gcv(self, lam, n):
-        """n Σ w (y − f)²/(n − dof)², summed over targets."""
-        return n * float(self.rss(lam).sum()) / max(n - self.q - self.dof(lam), 1e-9) ** 2
+    def gcv(self, lam, n, weight):
+        """(Σ w (y − f)²/Σ w)/(1 − dof/n)² of n rows, the mean over targets."""
+        return float(self.rss(lam).mean()) / weight / max(1.0 - (self.q + self.dof(lam)) / n, 1e-9 / n) ** 2
 
-    def elbo(self, lam, n, missing):
-        """Σ over targets of log N(y | 0, K̂ + λI) − missing/(2λ), the trend projected out: a bound of the evidence."""
+    def elbo(self, lam, n, missing, logs=0.0):
+        """Σ over targets of log N(y | 0, K̂ + λI) − missing/(2λ), the trend projected out: a bound of the evidence.
+
+        n is how many observations are counted, ``logs`` what log det of the noise lacks where each has its own.
+        """
         if self.direct:
             logdet = self._factor(lam).logdet() + (n - self.q - self.m) * np.log(lam)
             quad = (self.total - np.square(self._factor(lam).half(self.u)).sum(axis=0)) / lam
         else:
             logdet = float(np.log1p(self.eigenvalues / lam).sum()) + (n - self.q) * np.log(lam)
             quad = (self.rss(lam) + lam * (self._shifted(lam, self._turned_u) ** 2).sum(axis=0)) / lam
-        return -0.5 * float(quad.sum() + self.t * (logdet + (n - self.q) * np.log(2 * np.pi) + missing / lam))
+        constant = (n - self.q) * np.log(2 * np.pi) - logs
+        return -0.5 * float(quad.sum() + self.t * (logdet + constant + missing / lam))
 
     # ------------------------------------------------------------------------------------------- one λ
     def solve(self, lam):
@@ -240,9 +244,9 @@ class NormalEquations:
             return float("inf")
 
     def rms(self, solution, weight):
-        """√(Σ w f²/Σ w) of the kernel part of a solution, the trend projected out."""
+        """√(Σ w f²/Σ w) of the kernel part of a solution for each target, the trend projected out."""
         beta = self.L.T @ solution.alpha
-        return float(np.sqrt(max(float((beta * (self.S @ beta)).sum()), 0.0) / weight))
+        return np.sqrt(np.maximum(np.einsum("mt,mt->t", beta, self.S @ beta), 0.0) / weight)
 
     def _back(self, beta, rh):
         return Solution(unwhiten(self.L, beta), self._hh @ (rh - self._ah.T @ beta))
@@ -328,3 +332,11 @@ def _pseudo_inverse(A):
     e, U = np.linalg.eigh(A)
     keep = e > 1e-12 * max(float(e[-1]), 1e-300)
     return (U[:, keep] / e[keep]) @ U[:, keep].T
+
+
+def log_volume(A):
+    """log det of a small positive semi-definite matrix, in the directions that are there."""
+    if not len(A):
+        return 0.0
+    e = np.linalg.eigvalsh(A)
+    return float(np.log(e[e > 1e-12 * max(float(e[-1]), 1e-300)]).sum())

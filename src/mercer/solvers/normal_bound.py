@@ -12,15 +12,16 @@ class BoundParts:
     ----------
     normal : NormalEquations
     lam : float
-    counts : ndarray
-        Σ w k(x, x), Σ w and the number of rows.
+    trace, weight : float
+        Σ w k(x, x) and Σ w.
+    n : float
+        How many observations are counted.
     centre : ndarray of shape (m,)
         What was taken from the k.
     """
 
-    def __init__(self, normal, lam, counts, centre):
-        self.normal, self.lam, self.t = normal, lam, normal.t
-        trace, weight, self.n = (float(count) for count in counts)
+    def __init__(self, normal, lam, trace, weight, n, centre):
+        self.normal, self.lam, self.t, self.n = normal, lam, normal.t, n
         self.missing = trace - normal.trace(centre, weight)
         self.value = normal.elbo(lam, self.n, self.missing)
         self._factor = normal._factor(lam)

@@ -79,6 +79,7 @@ class Source(ABC):
 
     engine: Any = None
     anywhere = False  # whether a worker elsewhere can read these rows by itself, from any row on
+    at_hand = False  # whether all rows are in memory
     n: int
     d: int | None
     t: int
@@ -221,6 +222,7 @@ class Arrays(Source):
 
     def __init__(self, X, y, weight=None, first=0):
         self._X, self._y, self._weight, self._first = X, y, weight, first
+        self.at_hand = not isinstance(X, np.memmap)
         self.n, self.t = y.shape
         vectors = isinstance(X, np.ndarray) and X.ndim == 2
         self.d, self.parts = X.shape[1] if vectors else None, [("the arrays", len(y))]

@@ -16,7 +16,7 @@ class Changed(Source):
     def __init__(self, source, t):
         self._source, self.t = source, t
         self.n, self.d, self.columns, self.parts = source.n, source.d, source.columns, source.parts
-        self.engine, self.anywhere = source.engine, source.anywhere
+        self.engine, self.anywhere, self.at_hand = source.engine, source.anywhere, source.at_hand
 
     @abstractmethod
     def changed(self, block, rows):
@@ -73,28 +73,28 @@ class Without(Changed):
 
     def __init__(self, source, index):
         super().__init__(source, source.t)
-        self._index = index
+        self.index = index
 
     @property
     def fingerprint(self):
         """That of the source, and how many rows are left out."""
-        return repr((self._source.fingerprint, len(self._index), self._index[:8].tolist()))
+        return repr((self._source.fingerprint, len(self.index), self.index[:8].tolist()))
 
     def changed(self, block, rows):
         """Return the block with its weights, 0 where a row is left out."""
         weight = np.ones(len(block)) if block.weight is None else np.array(block.weight)
-        weight[np.isin(rows, self._index)] = 0.0
+        weight[np.isin(rows, self.index)] = 0.0
         return Block(block.start, block.X, block.y, weight)
 
     def between(self, start, stop):
         """Return the same with the numbers from start to stop alone."""
         found = super().between(start, stop)
-        found._index = self._index[slice(*np.searchsorted(self._index, (start, stop)))]
+        found.index = self.index[slice(*np.searchsorted(self.index, (start, stop)))]
         return found
 
     def aside(self):
         """Return the rows that do not count, as a `Block`."""
-        return self._source.take(self._index)
+        return self._source.take(self.index)
 
 
 def distinct(source):

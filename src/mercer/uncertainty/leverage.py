@@ -113,18 +113,27 @@ def calibration(fits, levels=LEVELS):
     stated  50.0%  found  49.5%
     stated  90.0%  found  92.5%
     """
+    return calibration_of(fits.a / np.sqrt(fits.s)[:, None], fits.flat, levels)
+
+
+def calibration_of(z, flat, levels=LEVELS):
+    """The `Calibration` of z-scores of rows that were left or held out, (n, t); ``flat`` without an axis of targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.uncertainty import calibration_of
+    >>> calibration_of(np.array([[-1.0], [2.0]]), True, [0.9]).coverage
+    array([0.5])
+    """
     levels = np.atleast_1d(np.asarray(levels, dtype=float))
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"levels must be between 0 and 1, got {levels}.")
-    z = fits.a / np.sqrt(fits.s)[:, None]
-    inside = np.abs(z) <= ndtri((1.0 + levels) / 2.0)[:, None, None]
+    inside = (np.abs(z) <= ndtri((1.0 + levels) / 2.0)[:, None, None]).mean(axis=1)
     square = np.mean(z**2, axis=0)
-    return Calibration(
-        z=fits.shape(z),
-        mean_square=float(square[0]) if fits.flat else square,
-        levels=levels,
-        coverage=fits.shape(inside.mean(axis=1)),
-    )
+    if flat:
+        return Calibration(z=z[:, 0], mean_square=float(square[0]), levels=levels, coverage=inside[:, 0])
+    return Calibration(z=z, mean_square=square, levels=levels, coverage=inside)
 
 
 def influence(fits):
