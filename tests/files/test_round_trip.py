@@ -84,7 +84,7 @@ def test_every_model(name, tmp_path):
     assert same(model, again, {})
     again.save(tmp_path / "again.mercer")
     assert take_apart(tmp_path / "again.mercer") == take_apart(tmp_path / "model.mercer")
-    assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+    zoo.assert_same_answers(model, again, NEW)
     assert zoo.learnt(model) == zoo.learnt(again)
     assert str(model.fit_report_) == str(again.fit_report_)
     assert repr(model) == repr(again)
@@ -141,7 +141,7 @@ def test_every_kernel_in_every_estimator(estimator, name, kernel, tmp_path):
     named = zoo.functions(kernel) or None
     model = zoo.quietly(zoo.known(estimator)(kernel, **options).fit, X, Y[:14])
     again = through(model, tmp_path, named)
-    assert zoo.answers(model, new) == zoo.answers(again, new)
+    zoo.assert_same_answers(model, again, new)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
@@ -153,7 +153,7 @@ def test_precision_and_memory_order(dtype, order, mapped, tmp_path):
     for model in (KernelRidge(Gaussian(9.0)), KernelInterpolator(Gaussian(9.0))):
         again = through(zoo.quietly(model.fit, inputs, targets), tmp_path, mmap=mapped)
         assert same(model, again, {})
-        assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+        zoo.assert_same_answers(model, again, NEW)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "dict"])
@@ -193,7 +193,7 @@ def test_compat(name, tmp_path):
     for target in (two, three) if name.endswith("Classifier") else (Y,):
         model = zoo.quietly(zoo.compat(name)().fit, X, target)
         again = through(model, tmp_path)
-        assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+        zoo.assert_same_answers(model, again, NEW)
         header, arrays, body = take_apart(tmp_path / "model.mercer")
         header["objects"][-1][2]["n_features_in_"] = 3  # the model itself is the last object
         if "Classifier" not in name:
@@ -205,7 +205,7 @@ def test_compat(name, tmp_path):
 def test_compat_with_several_classes(multi_class, tmp_path):
     model = zoo.quietly(zoo.compat("GaussianProcessClassifier")(multi_class=multi_class).fit, X, zoo.data()[3])
     again = through(model, tmp_path)
-    assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+    zoo.assert_same_answers(model, again, NEW)
     assert again.kernel_ == model.kernel_
 
 
@@ -214,13 +214,13 @@ def test_compat_with_several_classes(multi_class, tmp_path):
 def test_compat_on_sparse_rows(name, shape, tmp_path):
     rows = sparse.random_array(shape, density=0.4, rng=np.random.default_rng(0), format="csr")
     model = zoo.quietly(zoo.compat(name)(kernel="rbf").fit, rows, np.arange(float(shape[0])))
-    assert zoo.answers(model, rows) == zoo.answers(through(model, tmp_path), rows)
+    zoo.assert_same_answers(model, through(model, tmp_path), rows)
 
 
 def test_compat_with_a_function_of_rows(tmp_path):
     model = zoo.quietly(mercer.compat.SVR(kernel=gram).fit, X, Y)
     again = through(model, tmp_path, {"gram": gram})
-    assert zoo.answers(model, NEW) == zoo.answers(again, NEW)
+    zoo.assert_same_answers(model, again, NEW)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "bool"])
@@ -230,7 +230,7 @@ def test_compat_in_every_precision(name, dtype, tmp_path):
     target = zoo.data()[2] if name.endswith("Classifier") else Y
     options = {"alpha": 0.1} if name.endswith("Regressor") else {}
     model = zoo.quietly(zoo.compat(name)(**options).fit, rows, target)
-    assert zoo.answers(model, new) == zoo.answers(through(model, tmp_path), new)
+    zoo.assert_same_answers(model, through(model, tmp_path), new)
 
 
 def test_long_doubles_are_refused_with_what_to_do(tmp_path):

@@ -178,6 +178,20 @@ def answers(model, X):
     return found
 
 
+def assert_same_answers(model, again, X):
+    """Predictions to the bit; deviations and probabilities to rounding, since a loaded model factors its K again."""
+    was, found = answers(model, X), answers(again, X)
+    assert was.keys() == found.keys()
+    for name in was:
+        if was[name] == found[name]:
+            continue
+        assert name != "predict", name
+        for (kind, shape, a), (kind_now, shape_now, b) in zip(was[name], found[name], strict=True):
+            assert (kind, shape) == (kind_now, shape_now) and kind == "<f8", name
+            a, b = np.frombuffer(a), np.frombuffer(b)
+            np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-12 * max(1.0, np.abs(a).max()), err_msg=name)
+
+
 def learnt(model):
     """{name: bytes or error} of what a model says of itself: every public attribute that a fit has made."""
     names = [name for name in dir(type(model)) if name.endswith("_") and not name.startswith("_")]

@@ -128,12 +128,15 @@ CASES.add("chance", "gp/drawn", drawn, 0, tol=0.05)
 
 
 # --------------------------------------------------------------------------------- classification
+PLAIN = {"prior": None, "temperature": False, "averaging": "joint"}  # no prior, and no calibration
+
+
 def gpc(name, kernel, weighted=False, two=None, rows=None, **options):
     """Probabilities at given hyper-parameters, the evidence there and elsewhere, and rows left out."""
     X, y, new = data.load(name)
     y = y if two is None else (y == two).astype(int)
     X, y = (X, y) if rows is None else (X[rows], y[rows])
-    model = GaussianProcessClassifier(kernel, criterion=None, tol=1e-12, **options)
+    model = GaussianProcessClassifier(kernel, criterion=None, tol=1e-12, **PLAIN | options)
     model.fit(X, y, weights(y) if weighted else None)
     mean, std = model.predict_latent(new)
     out = {"proba": model.predict_proba(new), "latent": mean, "std": std, "b": model.intercept_}
@@ -148,7 +151,7 @@ def gpc_learnt(name, two=None, allow=NATS, **options):
     """Hyper-parameters by the approximate evidence."""
     X, y, new = data.load(name)
     y = y if two is None else (y == two).astype(int)
-    model = GaussianProcessClassifier(options.pop("kernel", None), **options).fit(X, y)
+    model = GaussianProcessClassifier(options.pop("kernel", None), **PLAIN | options).fit(X, y)
     out = {"value": model.selection_.value, "allow": allow, "spread": 1.0, "theta": model.kernel_.theta}
     out |= {"evidence": model.log_marginal_likelihood_value_, "y: proba": model.predict_proba(new)}
     return out | {"y: loo": model.loo_probabilities_[:6]}
@@ -179,6 +182,9 @@ CASES.add("exact", "gpc/quadrature", lambda: gpc("synth", 4.0 * Gaussian(0.4), *
 way = {"inference": "mcmc", "n_samples": 500}
 CASES.add("chance", "gpc/mcmc", lambda: gpc("synth", 4.0 * Gaussian(0.4), rows=np.arange(0, 84, 3), **way), tol=0.1)
 CASES.add("search", "gpc/iris/softmax/learnt", lambda: gpc_learnt("iris", kernel=1.0 * Gaussian(1.0)))
+CALIBRATED = {"prior": "auto", "temperature": "auto", "averaging": "mean_field"}
+CASES.add("exact", "gpc/iris/calibrated", lambda: gpc("iris", 4.0 * Gaussian(1.5), **CALIBRATED), tol=1e-6)
+CASES.add("search", "gpc/wine/calibrated", lambda: gpc_learnt("wine", kernel=1.0 * Gaussian(1.0), **CALIBRATED))
 CASES.add("search", "gpc/cancer", lambda: gpc_learnt("cancer", kernel=1.0 * Gaussian(np.ones(5))))
 CASES.add(
     "search",

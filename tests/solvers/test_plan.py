@@ -74,8 +74,7 @@ def test_unknown_memory_is_said(machine):
     machine(None)
     chosen = plan(10_000, 10)
     assert chosen.available_bytes is None
-    assert "not known" in chosen.reasons[0]
-    assert "unknown" in str(chosen)
+    assert "not known" in chosen.reasons[0] and chosen.reasons[0] in str(chosen)
 
 
 def test_a_plan_is_read_by_people(machine):

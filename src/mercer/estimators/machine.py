@@ -258,7 +258,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         return LossColumns(loss, loss.check_target(Y), weight, **options)
 
     def for_noise(self, sigma, n, lam):
-        return clone(self).set_params(loss=resolve(self.loss).for_noise(sigma, n))
+        start = {"lam": lam * sigma} if self.criterion == "loo" else {}
+        return clone(self).set_params(loss=resolve(self.loss).for_noise(sigma, n), **start)
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of columns: levels, targets or classes."""

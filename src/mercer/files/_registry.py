@@ -130,12 +130,17 @@ def state_of(value):
     if cls in SPARSE.values():
         return 1, {name: getattr(value, name) for name in PARTS}
     state = value.state() if "from_state" in dir(cls) else {name: getattr(value, name) for name in _arguments(cls)}
-    return getattr(cls, "state_version", 1), state
+    return newest_version(cls), state
+
+
+def newest_version(cls):
+    """The version of the state that a class writes; the first where it does not say."""
+    return cls.state_version if "state_version" in dir(cls) else 1
 
 
 def restored(cls, version, state):
     """The object of a class with a state; the class refuses what is no good, with any error."""
-    newest = getattr(cls, "state_version", 1)
+    newest = newest_version(cls)
     if type(version) is not int or not 1 <= version <= newest:
         raise ValueError(f"its state is of version {version!r:.40}, and this mercer knows up to {newest}")
     if version < newest:

@@ -352,7 +352,7 @@ def mean_field(mean, variance):
     >>> from mercer.inference.softmax import expected_softmax, mean_field
     >>> mean, variance = np.array([[1.0, 0.0, -1.0]]), np.ones((1, 3))
     >>> mean_field(mean, variance).round(2), expected_softmax(mean, np.eye(3)[None]).round(2)
-    (array([[0.61, 0.26, 0.12]]), array([[0.59, 0.27, 0.14]]))
+    (array([[0.62, 0.27, 0.11]]), array([[0.6 , 0.28, 0.12]]))
     """
     return softmax(mean / np.sqrt(1.0 + np.pi / 8.0 * variance), axis=1)
 

@@ -158,9 +158,7 @@ def nested_cv(
         planned=len(folds),
         equal=_kept_together(together, folds),
         pooled=pooled,
-        plain_pooled=None
-        if pooled is None or any(one is None for one in plain_predictions)
-        else pooled.beside(plain_predictions),
+        plain_pooled=pooled.beside(plain_predictions) if pooled is not None and known else None,
         baselines=[_baseline(name, y, done, parts, labels, pooled) for name, parts in others.items()],
     )
 

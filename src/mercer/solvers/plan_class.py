@@ -80,6 +80,7 @@ class Plan:
     def from_state(cls, state):
         """Return the plan that had this state."""
         state = {"landmarks": 0, "neighbours": 0, "searching": {}, **state}  # plans of older files have none
+        state.pop("compiled", None)  # of files that were written when loops had to be compiled first
         check(state, FIELDS, "Plan")
         return cls(**state)
 

@@ -65,7 +65,7 @@ def prepared(estimator, X, y, notes, own=True, optimize="all", listener=None):
     for name, value in model.get_params(deep=False).items():
         if repr(value) != repr(getattr(estimator, name)) and name not in ("kernel", "time_budget"):
             notes.append(f"{name} = {value!r}, from the left-out residuals: they have a deviation of {sigma:.4g}.")
-    return model.set_params(lam=lam * sigma) if model.criterion == "loo" else model
+    return model
 
 
 # --------------------------------------------------------------------------------------------- progress

@@ -14,7 +14,8 @@ TOTAL = re.compile(rf"{WORDS}\s*:?", re.IGNORECASE)
 NAMED = rf"(?i)^(?:{WORDS}\b.*|.*\b{WORDS}\s*:?)$"  # Total north, north total: where the numbers say so, too
 BESIDE = re.compile(  # below or above a mean, and no rows either
     r"(std\.?|st\.?)? ?(dev\.?|deviation|abw\.?|abweichung)|std\.? ?dev\.?|"
-    r"standard ?(deviation|abweichung|error|fehler)|s\.?d\.?|s\.?e\.?m?\.?|r?sd|cv|rsd|median|min(imum|\.)?|max(imum|\.)?|count|anzahl|n",
+    r"standard ?(deviation|abweichung|error|fehler)|s\.?d\.?|s\.?e\.?m?\.?|r?sd|cv|median|min(imum|\.)?|"
+    r"max(imum|\.)?|count|anzahl|n",
     re.IGNORECASE,
 )
 LABELS = 3  # columns in which a label is looked for
