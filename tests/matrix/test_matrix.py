@@ -60,10 +60,10 @@ def numbers(answer):
     return np.asarray(answer, dtype=float)
 
 
-def judge(combination, name, seed=SEED):
-    """({question: how far it is off}, Counter of words) of one cell."""
+def judge(combination, name, seed=SEED, data=None):
+    """({question: how far it is off}, Counter of words) of one cell, of rows of the usual shape or those given."""
     rng = np.random.default_rng([seed, CELLS.index((combination, name))])
-    pair = TRANSFORMATIONS[name](rows(seed), rng)
+    pair = TRANSFORMATIONS[name](rows(seed) if data is None else data, rng)
     starts, many = (pair.before, True) if isinstance(pair.before, list) else ([pair.before], False)
     fits = {"after": [told(combination.fit, pair.after)], "own": [told(combination.fit, one) for one in starts]}
     fits["exact"] = [told(combination.exact.fit, one) for one in starts] if combination.approximation else fits["own"]
