@@ -220,10 +220,18 @@ def engine_of(source):
     return "threads" if source.engine is None else source.engine.name
 
 
+def dropped(grown, n):
+    """How many of n rows have weight 0: they are neither in the sums nor held out."""
+    block = grown.held
+    held = 0 if block is None else len(block) if block.weight is None else np.count_nonzero(block.weight)
+    return n - round(grown.fit.sums.n) - held
+
+
 def said(estimator, grown, source):
     """What ``fit_report_`` says of a fit on landmarks."""
     report = {"estimator": type(estimator).__name__, "kernel": repr(estimator.kernel_), "lam": estimator.lam_}
-    report |= {"rows": source.n, "points": grown.fit.design.m, "gram": "landmarks", "solver": "normal equations"}
+    report |= {"rows": source.n, "dropped_rows": dropped(grown, source.n)}
+    report |= {"points": grown.fit.design.m, "gram": "landmarks", "solver": "normal equations"}
     report["engine"] = engine_of(source)
     report |= {"reasons": list(estimator.plan_.reasons), "memory_predicted": estimator.plan_.memory_bytes}
     return report | grown.solver | {"stages": grown.stages, "approximation": grown.certificate}
@@ -252,7 +260,12 @@ def changed(estimator, X, y, sample_weight, sign):
     estimator.rkhs_norm_ = float(size[0]) if coef.ndim == 1 else size
     estimator.regularization_ = conventions(estimator.lam_, kept.live.fit.sums.weight)
     estimator.landmarks_ = kept
-    found = {**estimator.fit_report_, "rows": kept.n}
-    found["approximation"] = after_change(found["approximation"], was, sign)
-    estimator.fit_report_ = FitReport(found)
+    estimator.fit_report_ = FitReport(counted_again(estimator.fit_report_, kept, was, weight, sign))
     return estimator
+
+
+def counted_again(found, kept, was, weight, sign):
+    """What ``fit_report_`` says of rows and of the certificate after rows of such weights have joined or left."""
+    dropped = found["dropped_rows"] + int(sign) * (0 if weight is None else np.count_nonzero(weight == 0))
+    found = {**found, "rows": kept.n, "dropped_rows": dropped}
+    return found | {"approximation": after_change(found["approximation"], was, sign)}

@@ -30,7 +30,7 @@ FEWER = 256  # landmarks that a length factor is tried with
 FACTORS = (1.0, math.sqrt(0.5), math.sqrt(2.0), 0.5, 2.0)
 STRETCHED = 0.4  # of the time that is left after a search on a subset
 JUDGED = 2048  # rows left out at the end
-CLOSE = 1e-6  # of the objective: what a mode on landmarks may be off by
+CLOSE, ROUGH = 1e-8, 1e-6  # of the objective: what a mode on landmarks may be off by, and that of a length factor
 
 
 def plan_large(estimator, n, d, functions, exact):
@@ -136,7 +136,7 @@ class _OnLandmarks(_Way):
             sample, chosen = task.choose(prior, min(FEWER, max(task.sizes)))
         else:
             sample, chosen, *self.curve = enough(task, prior)
-        options = {"tol": max(estimator.tol, CLOSE), "max_iter": estimator.max_iter, "clock": task.clock}
+        options = {"tol": max(estimator.tol, ROUGH if fewer else CLOSE), "max_iter": estimator.max_iter, "clock": task.clock}
         options["memory"] = estimator.memory
         return LandmarkClasses.of(self.source, kernel, chosen, sample, estimator.link, *self.mean, **options)
 

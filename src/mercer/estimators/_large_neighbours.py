@@ -19,7 +19,7 @@ from mercer.gram.landmarks import drawn
 from mercer.gram.neighbours import Neighbours
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.neighbours_kept import KeptNeighbours, enough_rows, mean_square
+from mercer.inference.neighbours_kept import KeptNeighbours, enough_rows
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
@@ -108,7 +108,7 @@ def fit_neighbours(estimator, rows, kernels, lam, criterion, learn, bounds, flat
         f, tried = _by_neighbours(estimator, kernel, rows, lam, precisions)
     kept = KeptNeighbours.of(f, how.random_state, flat, tried)
     if how.recalibrate and criterion is not None and estimator.optimize == "all":
-        kept = _recalibrated(f, kept)
+        kept = _recalibrated(f, kept, kept.variance_factor(how.random_state, precisions))
     publish(estimator, kept, precisions)
 
 
@@ -208,9 +208,8 @@ def _global_part(kernel, rows, how):
     return found.points, found.L
 
 
-def _recalibrated(f, kept):
-    """`KeptNeighbours` with variances times the mean z² of rows left out; as it is where no amplitude may change."""
-    c = mean_square(kept.residuals, kept.variance)
+def _recalibrated(f, kept, c):
+    """`KeptNeighbours` with variances times c; as it is where no amplitude may change."""
     kernel = rescale(f.kernel, c) if 0 < c < np.inf else None
     return kept if kernel is None else kept.rescaled(f.rescaled(kernel, c), c)
 

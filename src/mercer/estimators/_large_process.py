@@ -13,7 +13,7 @@ from mercer.estimators.validation import check_more_rows, seed_of
 from mercer.gram import Fourier, Neighbours, Rows
 from mercer.gram.landmarks import drawn
 from mercer.primal.collapsed import Bound, climb
-from mercer.primal.kept import KeptLandmarks, after_change
+from mercer.primal.kept import KeptLandmarks
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.selection.result import reporter
 from mercer.solvers.plan import CAUTION
@@ -147,8 +147,8 @@ def changed(estimator, X, y, sample_weight, sign):
     was, fitted = estimator.landmarks_, copy.copy(estimator)
     kept = was.changed(X, y, weight, sign)[2]
     _set(fitted, kept, LandmarkPosterior.of(kept.live.fit), estimator._flat)
-    said = {**estimator.fit_report_, "rows": kept.n, "updates": estimator.fit_report_.get("updates", 0) + 1}
-    said["approximation"] = after_change(said["approximation"], was, sign)
+    said = large.counted_again(estimator.fit_report_, kept, was, weight, sign)
+    said["updates"] = said.get("updates", 0) + 1
     said["log_marginal_likelihood"] = f"at least {fitted.log_marginal_likelihood_value_:.6g}"
     fitted.fit_report_ = FitReport(said)
     return fitted
