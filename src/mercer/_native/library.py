@@ -21,7 +21,8 @@ def _how_to_compile():
     """What to do without a library: where mercer was installed in place build.py lies beside this file."""
     script = Path(__file__).with_name("build.py")
     install = "pip install --force-reinstall --no-deps --no-cache-dir --no-binary mercer mercer"
-    return f"run `{f'python {script}' if script.exists() else install}` where there is a C compiler (gcc, clang, ziglang)"
+    command = f"python {script}" if script.exists() else install
+    return f"run `{command}` where there is a C compiler (gcc, clang, ziglang)"
 
 
 class Library:
