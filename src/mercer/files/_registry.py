@@ -130,12 +130,17 @@ def state_of(value):
     if cls in SPARSE.values():
         return 1, {name: getattr(value, name) for name in PARTS}
     state = value.state() if "from_state" in dir(cls) else {name: getattr(value, name) for name in _arguments(cls)}
-    return getattr(cls, "state_version", 1), state
+    return _version(cls), state
+
+
+def _version(cls):
+    """The version of the state of a class: 1 of one that is known by its arguments."""
+    return cls.state_version if "state_version" in dir(cls) else 1
 
 
 def restored(cls, version, state):
     """The object of a class with a state; the class refuses what is no good, with any error."""
-    newest = getattr(cls, "state_version", 1)
+    newest = _version(cls)
     if type(version) is not int or not 1 <= version <= newest:
         raise ValueError(f"its state is of version {version!r:.40}, and this mercer knows up to {newest}")
     if version < newest:
