@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dual.reference import interior_point
+from dual.interior_point_reference import interior_point
 from mercer import _native, _threads
 from mercer._native import plain
 from mercer.dual import _blocks, _face, _interior, _programme, _search, _store, working_set

@@ -16,7 +16,7 @@ from mercer import _native
 from mercer._threads import one_blas_thread
 from mercer.solvers.engine import blocks, lapack
 from mercer.solvers.engine.blas import MAX_ORDER, blas
-from solvers.plain import gaussian
+from solvers.plain_gram import gaussian
 
 DTYPES = [np.float64, np.float32]
 B, R = lapack.BLOCK, lapack.ROWS

@@ -10,12 +10,14 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, norm
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from fits import deletion as without_rows
 from mercer import BasisRegression, GaussianProcessRegressor, KernelRidge, Neighbours
 from mercer._threads import one_blas_thread
+from mercer.gram import Rows
+from mercer.gram.rows import constant
 from mercer.kernels import FeatureMap, Gaussian, Linear, Matern52, Pairwise, PolynomialBasis, Precomputed
 from mercer.selection import LOO, Discrepancy
 from mercer.uncertainty import (
+    Deletion,
     _ends,
     calibration,
     conformal,
@@ -29,6 +31,16 @@ from mercer.uncertainty import (
 
 KERNEL, LAM = 1.3 * Gaussian([0.8, 1.5]), 0.2
 N, COVERAGE, ALPHA = 24, 0.8, 0.2 + 1e-12  # (n + 1)α is 5, and 1 − 0.8 is not quite 0.2
+
+
+def without_rows(kernel, X, y, lam, *, weight=None, index=None, intercept=True):
+    """Every fit without a row, from plain arrays; with ``index`` the rows are X[index]."""
+    X, y = kernel.validate(X), np.asarray(y, dtype=float)
+    if index is not None:
+        X = X[np.asarray(index)]
+    weight = None if weight is None else np.asarray(weight, dtype=float)
+    rows = Rows(X, y.reshape(len(y), -1), weight, constant if intercept else None)
+    return Deletion(kernel, rows, lam, flat=y.ndim == 1)
 
 
 def plain(X, y, w, intercept, new, kernel=KERNEL, lam=LAM):
