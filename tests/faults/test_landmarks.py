@@ -134,6 +134,31 @@ def test_what_a_criterion_says_is_that_of_the_exact_fit(criterion):
     assert grid[lam] == pytest.approx(rule.value(Kinv, rows.scaled(rows.y), rows.weight), rel=1e-5)
 
 
+@pytest.mark.parametrize("criterion", ["loo", "gcv"])
+def test_lam_of_as_many_landmarks_as_rows_is_that_of_the_exact_search(criterion):
+    """It was 4e-12 for 0.02: GCV of no residual and no freedom is a rounded 0/0, and only λ near its best were tried."""
+    for seed in range(6):
+        X, y, _ = waves(26, seed)
+        options = {"criterion": criterion, "optimize": "lam"}
+        exact = KernelRidge(Gaussian(1.0), approximation=None, **options).fit(X, y)
+        for unit in (1.0, 1e6):
+            model = quiet(KernelRidge(Gaussian(1.0), approximation=Landmarks(choose=X), **options), X, unit * y)
+            rule = {"loo": LOO(), "gcv": GCV()}[criterion]
+            rows = Rows(X, y[:, None], None, constant)
+            K = Cholesky().resolvent(rows.gram(Gaussian(1.0)), rows.scaled(rows.H))
+            found, best = (rule.value(K(lam), rows.scaled(rows.y), None) for lam in (model.lam_, exact.lam_))
+            assert found < 1.05 * best, (seed, unit, model.lam_, exact.lam_)
+
+
+def test_rows_of_weight_zero_are_told_as_dropped_on_landmarks(rng):
+    X, y, w = few(rng)
+    w[:3] = 0.0
+    model = quiet(KernelRidge(Gaussian(1.0), 0.2, approximation=Landmarks(choose=X)), X, y, w)
+    assert model.fit_report_["rows"] == len(y) and model.fit_report_["dropped_rows"] == np.count_nonzero(w == 0)
+    model.partial_fit(X[:2], y[:2], [0.0, 1.0])
+    assert model.fit_report_["dropped_rows"] == np.count_nonzero(w == 0) + 1
+
+
 def test_the_distance_of_rows_far_from_all_others_is_not_missed():
     """What landmarks miss may be in a few of many rows: the bound is over some, half of them the least seen."""
     for seed in range(2):
