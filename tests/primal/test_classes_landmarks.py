@@ -29,8 +29,8 @@ def quiet(model, *arguments):
 def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
     X, f = data(rng)
     y, w = np.where(f > 0.4, "a", np.where(f < -0.4, "b", "c" if classes == 3 else "b")), rng.integers(1, 4, len(f))
-    options = {"criterion": None, "link": link, "trend": trend}
-    exact = GaussianProcessClassifier(4.0 * Gaussian(0.8), multi_class="one_vs_rest", **options).fit(X, y, w)
+    options = {"criterion": None, "link": link, "trend": trend, "multi_class": "one_vs_rest"}
+    exact = GaussianProcessClassifier(4.0 * Gaussian(0.8), **options).fit(X, y, w)
     near = GaussianProcessClassifier(4.0 * Gaussian(0.8), approximation=Landmarks(choose=X), **options)
     new = rng.uniform(-3, 3, (40, 2))
     np.testing.assert_allclose(quiet(near, X, y, w).predict_proba(new), exact.predict_proba(new), atol=1e-3)
