@@ -42,8 +42,8 @@ def measures_in(column, notes):
         plain = column.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         made = parts.select(_sign() * (whole.fill_null(0.0) + above / below)).to_series()
         notes.append(
-            f"column {column.name!r}: {count(int(broken.sum()), 'fraction')} such as {present.filter(broken)[0]!r} read "
-            "as numbers."
+            f"column {column.name!r}: {count(int(broken.sum()), 'fraction')} such as {present.filter(broken)[0]!r} "
+            "read as numbers."
         )
         return made.fill_null(plain).alias(column.name)
     return None
