@@ -41,6 +41,23 @@ def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
     assert near.fit_report_["loo_log_loss"] == pytest.approx(exact.fit_report_["loo_log_loss"], rel=1e-4)
 
 
+@pytest.mark.parametrize("how", [Landmarks(40), Neighbours(20)])
+def test_a_temperature_is_learnt_in_the_place_of_a_softmax_in_every_fit(how, rng):
+    X, f = data(rng, 300)
+    y, new = np.digitize(f, [-0.4, 0.4]), rng.uniform(-2, 2, (50, 2))
+    options = {"criterion": None, "approximation": how}
+    model = quiet(GaussianProcessClassifier(4.0 * Gaussian(0.8), **options), X, y)
+    cold = quiet(GaussianProcessClassifier(4.0 * Gaussian(0.8), temperature=False, **options), X, y)
+    assert cold.temperature_ == 1.0 and abs(np.log(model.temperature_)) > 0.1
+    assert model.fit_report_["loo_log_loss"] < cold.fit_report_["loo_log_loss"]
+    sharper = cold.predict_proba(new) ** (1.0 / model.temperature_)
+    np.testing.assert_allclose(model.predict_proba(new), sharper / sharper.sum(axis=1, keepdims=True), atol=1e-12)
+    learnt = model.temperature_
+    assert quiet(model, X, y).temperature_ == learnt  # a second fit does as the first
+    rest = quiet(GaussianProcessClassifier(4.0 * Gaussian(0.8), multi_class="one_vs_rest", **options), X, y)
+    np.testing.assert_array_equal(rest.predict_proba(new), cold.predict_proba(new))
+
+
 def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
     X, f = data(rng, 400)
     model = GaussianProcessClassifier(approximation=Landmarks(80), starts=1)
