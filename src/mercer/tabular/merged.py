@@ -35,8 +35,8 @@ def filled_down(frame, notes, names=(), target=None, settled=None):
         elif settled is not None and column.name not in (target, *settled) and _is_group_number(column):
             raise DataError(
                 f"column {column.name!r} has a number or a date in {count(column.count(), 'row')}, evenly apart, "
-                f"and nothing in those below. If these are merged cells, say --fill-down {column.name!r}: a row has what "
-                f"stands above it; if nothing means missing, --numeric {column.name!r}, or --ignore {column.name!r}."
+                f"and nothing in those below. If these are merged cells, say --fill-down {column.name!r}: a row has "
+                f"what stands above it; if it means missing, --numeric {column.name!r}, or --ignore {column.name!r}."
             )
     found = [name for name in found if frame[name].dtype == pl.String and 0 < frame[name].null_count() < frame.height]
     for name in found:
