@@ -96,6 +96,13 @@ def test_identifiers_are_no_numbers_that_were_not_understood(what):
     assert recipe.feature_names_ == ["z"]
 
 
+def test_numbers_that_are_not_understood_are_no_categories_of_many_rows(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(column([f"[{i % 90 + 0.5}, {i % 90 + 2.5}]" for i in range(1200)]))
+    with pytest.raises(DataError, match="looks like numbers"):
+        Recipe().fit(read(path).frame)
+
+
 def test_what_is_asked_is_answered_by_an_option(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(column([f"{i}-{i + 2}" for i in range(10, 40)]))
