@@ -138,6 +138,7 @@ def nested_cv(
         return None
     scores, plain, choices, predictions, proba, std = zip(*found, strict=True)
     plain, plain_predictions = zip(*plain, strict=True)
+    judged = all(one is not None for one in plain_predictions)  # there was time for all of them
     done = folds[: len(found)]
     pooled = Pooled.of(y, done, weight, scores, predictions)
     others = {name: parts for name, parts in others.items() if len(parts) == len(done)}  # folds may have grown to trees
@@ -158,7 +159,7 @@ def nested_cv(
         planned=len(folds),
         equal=_kept_together(together, folds),
         pooled=pooled,
-        plain_pooled=pooled.beside(plain_predictions) if pooled is not None and known else None,
+        plain_pooled=pooled.beside(plain_predictions) if pooled is not None and judged else None,
         baselines=[_baseline(name, y, done, parts, labels, pooled) for name, parts in others.items()],
     )
 
