@@ -133,7 +133,7 @@ def test_many_blocks_blocks_that_grow_and_a_cache_give_one_answer(intercept, rng
     monkeypatch.setattr(_blocks, "BLOCK", (64, 300))
     growing = solve(TiledGram(kernel, X), dual, intercept=intercept)
     assert growing.info["rounds"] < small.info["rounds"]
-    monkeypatch.setattr(working_set, "WHOLE", 0)
+    monkeypatch.setattr(working_set, "BLOCK", (0, 0))
     monkeypatch.setattr(working_set, "SHARE", 1.0)
     cached = solve(TiledGram(kernel, X), dual, intercept=intercept, memory=4.0 * 700 * 300)
     assert "300 of 700 rows cached" in cached.info["gram"]

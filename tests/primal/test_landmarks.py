@@ -24,7 +24,7 @@ from mercer.primal.remainder import refine
 from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import speed
-from mercer.solvers.normal import NormalEquations, add_square, landmark_factor
+from mercer.solvers.normal import NormalEquations, add_square, between, landmark_factor
 from mercer.solvers.rpcholesky import random_pivots
 from mercer.sources import Arrays
 from mercer.sources.checkpoint import Checkpoint
@@ -499,3 +499,14 @@ def test_a_flat_kernel_with_a_tiny_lambda_gets_the_landmarks_it_needs(rng):
     model = KernelRidge(kernel, 1e-8, approximation=Landmarks()).fit(X, y)
     assert np.sqrt(np.mean((model.predict(X) - exact) ** 2)) < 1e-3
     assert model.fit_report_["approximation"]["verdict"] != "not enough landmarks"
+
+
+@pytest.mark.parametrize(("m", "first"), [(1, 0), (1, 1), (7, 3), (64, 64), (129, 128), (300, 0), (300, 128)])
+def test_a_square_between_two_factors(m, first, rng):
+    A, L = rng.standard_normal((m, m + 5)), np.tril(rng.standard_normal((m, m))) / m + np.eye(m)
+    G, rest = A @ A.T, np.eye(m)
+    rest[first:, first:] = L[first:, first:]
+    found = between(np.tril(G), L, first)  # what lies above the diagonal is not read
+    inverse = np.linalg.inv(rest)
+    np.testing.assert_allclose(found, inverse @ G @ inverse.T, atol=1e-11 * np.abs(G).max())
+    np.testing.assert_array_equal(found, found.T)

@@ -136,7 +136,11 @@ class _OnLandmarks(_Way):
             sample, chosen = task.choose(prior, min(FEWER, max(task.sizes)))
         else:
             sample, chosen, *self.curve = enough(task, prior)
-        options = {"tol": max(estimator.tol, ROUGH if fewer else CLOSE), "max_iter": estimator.max_iter, "clock": task.clock}
+        options = {
+            "tol": max(estimator.tol, ROUGH if fewer else CLOSE),
+            "max_iter": estimator.max_iter,
+            "clock": task.clock,
+        }
         options["memory"] = estimator.memory
         return LandmarkClasses.of(self.source, kernel, chosen, sample, estimator.link, *self.mean, **options)
 

@@ -60,8 +60,8 @@ class KeptNeighbours:
     def variance_factor(self, seed, precisions=False):
         """What all variances are to be multiplied by: the mean z² of points left out, and of rows about their point.
 
-        A point leaves with all its rows, so that a whole weight is as many equal rows, as in the evidence; where weights
-        are precisions, each row counts once.
+        A point leaves with all its rows, so that a whole weight is as many equal rows, as in the evidence; where
+        weights are precisions, each row counts once.
         """
         posterior, rows = self.posterior, self.posterior.rows
         residuals, variance, point = self.residuals, self.variance, rows.index[some_rows(rows, seed)]
