@@ -14,7 +14,7 @@ import scipy
 from threadpoolctl import ThreadpoolController
 
 ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
-NO_THREAD = 16  # rows up to which BLAS uses one anyway
+NO_THREAD = 100  # rows up to which BLAS uses one anyway
 ALONE = nullcontext()
 SLICE = 0.1  # seconds of one wait: between two, Ctrl-C is heard on every system
 
@@ -237,19 +237,17 @@ def _limited():
 
     A second limiter would find 1, and leave that behind if it is the last to go.
     """
-    was = []
+    limiter = None
     with _setting:
-        for library in _blas().lib_controllers:
-            count = library.get_num_threads() or 1
-            if count > 1:
-                library.set_num_threads(1)
-                was.append((library, count))
+        if max(blas_threads(), default=1) > 1:
+            limiter = _blas().limit(limits=1)
+            limiter.__enter__()
     try:
         yield
     finally:
-        with _setting:
-            for library, count in was:
-                library.set_num_threads(count)
+        if limiter is not None:
+            with _setting:
+                limiter.__exit__(None, None, None)
 
 
 @contextmanager
