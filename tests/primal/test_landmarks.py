@@ -24,7 +24,7 @@ from mercer.primal.remainder import refine
 from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import speed
-from mercer.solvers.normal import NormalEquations, between, add_square, landmark_factor
+from mercer.solvers.normal import NormalEquations, add_square, between, landmark_factor
 from mercer.solvers.rpcholesky import random_pivots
 from mercer.sources import Arrays
 from mercer.sources.checkpoint import Checkpoint
