@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dirty import DAYS, READ, REFUSED, column
 from mercer import GaussianProcessClassifier, KernelRidge
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import AtomEnvironments, TanimotoOf
 from mercer.tabular import Recipe, TableModel, objects, read
 from mercer.tabular.sentinels import found_in
+from tabular.messy_tables import DAYS, READ, REFUSED, column
 
 
 @pytest.mark.parametrize("what", READ)
