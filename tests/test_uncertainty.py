@@ -513,15 +513,15 @@ def test_the_inverse_is_made_once_and_does_not_travel(rows, new):
     model = KernelRidge(KERNEL, LAM).fit(X, y, w)
     before = len(pickle.dumps(model))
     first = model.predict_interval(new)
-    fits = model._deleted()
+    fits = model._fitted.deletion()
     model.influence()
-    assert model._deleted() is fits
+    assert model._fitted.deletion() is fits
     assert len(pickle.dumps(model)) == before
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert "_deletion" not in vars(other)
+        assert other._fitted._deletion is None
         assert_allclose(other.predict_interval(new), first, rtol=1e-12)
     model.fit(X, -y, w)
-    assert "_deletion" not in vars(model)
+    assert model._fitted._deletion is None
     assert_allclose(model.predict_interval(new), -first[:, ::-1], rtol=1e-9)
     model.set_params(trend=None)  # a parameter changed after the fit changes nothing yet
     assert_allclose(model.predict_interval(new), -first[:, ::-1], rtol=1e-9)

@@ -222,7 +222,7 @@ def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
 
 
 def test_auto_takes_waves_where_they_are_not_too_many(rng, monkeypatch):
-    monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
+    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
     X = rng.uniform(0, 6, (400, 2))
@@ -426,10 +426,10 @@ def test_a_search_that_needs_too_many_waves_says_so(rng, monkeypatch):
 @pytest.mark.parametrize("how", [Fourier(), "auto"], ids=["asked", "auto"])
 def test_a_fit_whose_search_had_too_many_waves(rng, monkeypatch, how):
     monkeypatch.setattr("mercer.selection.wave_search.MOST", 10)
-    monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
+    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
-    monkeypatch.setattr("mercer.estimators._large_neighbours.SUBSET", 100)
+    monkeypatch.setattr("mercer.approximate.neighbours_process.SUBSET", 100)
     X = rng.uniform(0, 10, (200, 1))
     model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1)
     with warnings.catch_warnings(record=True) as caught:

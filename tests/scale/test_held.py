@@ -16,8 +16,9 @@ from mercer.sources import Arrays
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr("mercer.estimators._large.SUBSET", 150)
-    monkeypatch.setattr("mercer.estimators._large_machine.SUBSET", 150)
+    monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 150)
+    monkeypatch.setattr("mercer.approximate.landmarks_process.SUBSET", 150)
+    monkeypatch.setattr("mercer.approximate.landmarks_machine.SUBSET", 150)
 
 
 def quiet(model, *arguments):

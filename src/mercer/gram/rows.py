@@ -177,6 +177,13 @@ class Rows:
         other._apart = None if other.merged else other
         return other
 
+    def among(self, index):
+        """Return some of the points, for a fit to these: the rows of all others count as rows of weight 0."""
+        other = self.take(index)
+        mine = np.flatnonzero(np.isin(self.index, index)) if self.merged else index
+        other.used, other.given = self.used[mine], self.given
+        return other
+
     def once(self):
         """Return each point as one row of its weight and mean target: what there is where no noise explains copies."""
         other = copy.copy(self)
