@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import platform
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -26,6 +27,19 @@ def _platform_tag():
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
+def _is_to_be_had(package):
+    """Whether pip finds the package: offline, or on a rare machine, asking for it would end the whole install.
+
+    True also where pip cannot be asked. ``-I`` leaves the isolated environment of the build, which has no pip.
+    """
+    command = [sys.executable, "-I", "-m", "pip", "index", "versions", package]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return True
+    return "No matching distribution" not in done.stderr
+
+
 class CustomBuildHook(BuildHookInterface):
     """Compile the loops for the machine at hand, or for the one that ``MERCER_TARGET`` names (see RELEASING.md).
 
@@ -37,9 +51,12 @@ class CustomBuildHook(BuildHookInterface):
 
     def dependencies(self):
         """Ask for the package ziglang, a whole C compiler, where the system has none or is not the target."""
-        needed = os.environ.get("MERCER_TARGET") or not _build_script(self.root).system_compiler()
-        known = sys.platform in ("linux", "darwin", "win32")  # elsewhere there is no such package to ask for
-        return ["ziglang>=0.13"] if self._wanted() and needed and known else []
+        if not self._wanted():
+            return []
+        if os.environ.get("MERCER_TARGET"):
+            return ["ziglang>=0.13"]
+        missing = not _build_script(self.root).system_compiler()
+        return ["ziglang>=0.13"] if missing and _is_to_be_had("ziglang") else []
 
     def initialize(self, version, build_data):
         """Put the library into the wheel, and the platform into its name."""

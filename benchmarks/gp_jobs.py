@@ -18,15 +18,12 @@ from gp_peers import LIBRARIES
 
 from selection import split
 
-WARM, WARM_FIT = 600, 60  # rows of a first evaluation or fit that fills caches and loads what is compiled
+WARM = 600  # rows of a first evaluation that fills caches
 
 
 def fit(library, kernel, name, number=0, most=None, cap=None, mean="constant"):
-    """Seconds of a whole fit; RMSE and mean log density of the noisy prediction, in units of the standard deviation."""
+    """Seconds of a whole fit, the first of its process; RMSE and mean log density (noisy), in standard deviations."""
     X, y, X_test, y_test = split(name, number, most)
-    with warnings.catch_warnings(), contextlib.suppress(Exception):  # a failure will show below
-        warnings.simplefilter("ignore")
-        LIBRARIES[library](X[:WARM_FIT], y[:WARM_FIT], kernel, mean).fit()
     model = LIBRARIES[library](X, y, kernel, mean)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -115,7 +112,6 @@ def classify(library, data, ard, most=None):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make().fit(X[:WARM_FIT], t[:WARM_FIT])
         start = time.perf_counter()
         model = make().fit(X, t)
         seconds = time.perf_counter() - start

@@ -19,6 +19,7 @@ import tables
 from tables import HERE, cpu, limits, versions
 
 STORE = HERE / "results.json"
+COMPILED_SINCE = "2026-11-19"
 LONG_PART = "## Long runs\n\nMade by `make bench BENCH_ARGS=--full`: ten splits, the largest data, the slow peers."
 QUIET = {"PYTHONWARNINGS": "ignore"}
 LONG = ", long"  # after the name of a table that --full made: it does not take the place of the short one
@@ -161,6 +162,9 @@ def markdown(results, machine, seen, scripts=()):
         "the command that made it, what it took and when it was (UTC); `--only NAME` makes one of them again. Of the",
         "limit: seconds at the limit of the machine (below) / seconds of mercer, for the part no method can leave out:",
         "one exp for each entry of K on all cores, or one float64 Cholesky factorisation; above 1 it was faster.",
+        "",
+        f"Tables dated before {COMPILED_SINCE} are of a version whose loops numba had compiled before the clock",
+        "started; later ones are of the library in C. [Benchmarks](benchmarks.md) has first calls of fresh processes.",
         "",
     ]
     lines += [

@@ -216,7 +216,7 @@ def test_files_load_after_every_private_attribute_has_another_name(tmp_path):
         [sys.executable, "-W", "ignore", "-c", script],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "NUMBA_DISABLE_JIT": "0"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(tmp_path / "mercer" / "__init__.py")

@@ -100,6 +100,7 @@ QUESTIONS = {
     "prior": Question(lambda m, d: m.prior_moments(d.new).noisy_std, 1, total="first"),
     "decision": Question(lambda m, d: m.decision_function(d.new)),
     "probabilities": Question(lambda m, d: m.predict_proba(d.new)),
+    "quick probabilities": Question(lambda m, d: m.quick_proba(d.new), exact=False),
     "latent": Question(lambda m, d: np.stack(m.predict_latent(d.new))),
     "tube": Question(lambda m, d: np.stack(m.decision_tube(d.new)), "y"),
     "power function": Question(lambda m, d: m.power_function(d.new), 1, total="first"),
@@ -140,7 +141,7 @@ QUESTIONS = {
 NOT_ASKED = set("""
     fit from_state frozen get_metadata_routing get_params set_params set_callbacks plan save state migrate score
     chooses_by for_noise readable update forget partial_fit fit_report_ selection_ lam_ regularization_ kernel_
-    our_kernel_ points_ support_ row_lam_ quantile_levels_ hyper_std_
+    our_kernel_ points_ support_ row_lam_ quantile_levels_ hyper_std_ transform_
 """.split())  # fmt: skip
 
 

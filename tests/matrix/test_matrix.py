@@ -24,22 +24,12 @@ SAMPLE = 16  # cells of the usual run
 OWN = (mercer.exceptions.NotPositiveDefinite, ValueError, TypeError, MemoryError, TimeoutError)
 NAMES = {cls.__name__ for cls in ESTIMATORS}
 LEFT_ASIDE = {"BasisRegression": {"norm", "offset"}}  # of θ, in the units of a basis that has the constant
-KNOWN = (  # (cells, questions) that are wrong, and are to be mended: whoever does takes the line away
-    (r"BasisRegression . (weights|repeated)", ["latent std"]),
-    (r"search-Neighbours . weights", ["noisy std"]),
-    (r"SVR-search . times 1e6", ["mean"]),
-)
 COMBINATIONS = combinations()
 CELLS = [(c, name) for c in COMBINATIONS for name in TRANSFORMATIONS if applies(name, c, rows())]
 
 
 def label(cell):
     return f"{cell[0]} | {cell[1]}"
-
-
-def known(cell):
-    """Questions that are known to be answered wrongly."""
-    return {question for pattern, questions in KNOWN if re.search(pattern, label(cell)) for question in questions}
 
 
 def told(call, *arguments):
@@ -70,10 +60,10 @@ def numbers(answer):
     return np.asarray(answer, dtype=float)
 
 
-def judge(combination, name, seed=SEED):
-    """({question: how far it is off}, Counter of words) of one cell."""
+def judge(combination, name, seed=SEED, data=None):
+    """({question: how far it is off}, Counter of words) of one cell, of rows of the usual shape or those given."""
     rng = np.random.default_rng([seed, CELLS.index((combination, name))])
-    pair = TRANSFORMATIONS[name](rows(seed), rng)
+    pair = TRANSFORMATIONS[name](rows(seed) if data is None else data, rng)
     starts, many = (pair.before, True) if isinstance(pair.before, list) else ([pair.before], False)
     fits = {"after": [told(combination.fit, pair.after)], "own": [told(combination.fit, one) for one in starts]}
     fits["exact"] = [told(combination.exact.fit, one) for one in starts] if combination.approximation else fits["own"]
@@ -123,7 +113,7 @@ def compared(combination, question, after, before, starts, pair):
 @pytest.mark.parametrize("cell", np.random.default_rng(SEED).permutation(len(CELLS))[:SAMPLE])
 def test_a_sample(cell):
     failed, count = judge(*CELLS[cell])
-    assert failed.keys() == known(CELLS[cell]), (label(CELLS[cell]), SEED, failed)
+    assert not failed, (label(CELLS[cell]), SEED, failed)
     assert count["compared"] or count["refused"]
 
 
@@ -135,7 +125,7 @@ def test_every_answer_follows(combination):
     for cell in cells:
         failed, count = judge(*cell)
         total += count
-        if failed.keys() != known(cell):
+        if failed:
             found[cell[1]] = failed
     assert not found, (str(combination), SEED, found)
     refused = combination.cls is not mercer.KernelRidge and "solve" in combination.words

@@ -128,8 +128,9 @@ def applies(name, combination, data):
     if name == "plus 1e8" and "trend" not in has:
         return False
     model = combination.make(data)
-    if combination.learns and (name not in SEARCHED or (name == "weights" and model.criterion != "evidence")):
-        return False  # errors of rows left out are not those of repeated rows
+    by_rows_left_out = model.criterion != "evidence" or "m" in combination.fields_of if combination.learns else False
+    if combination.learns and (name not in SEARCHED or (name == "weights" and by_rows_left_out)):
+        return False  # of rows that are repeated the copies stay; on landmarks λ is chosen by rows left out
     if pair.after.change and not (hasattr(model, "update") or hasattr(model, "partial_fit")):
         return False
     if pair.after.held and "held" not in combination.fields_of:

@@ -110,7 +110,9 @@ def use(monkeypatch, path):
 
 def test_a_missing_library(monkeypatch, tmp_path):
     loops, why = use(monkeypatch, tmp_path / "libmercer.so")
-    assert loops.strings is _native.plain.strings and why == "it was not compiled when mercer was installed"
+    assert loops.strings is _native.plain.strings and why.startswith("it was not compiled when mercer was installed; ")
+    assert "where there is a C compiler" in why
+    assert f"python {NATIVE / 'build.py'}" in why if (NATIVE / "build.py").exists() else "--no-binary mercer" in why
 
 
 @pytest.mark.parametrize("content", [b"", b"no library at all", b"\x7fELF\x02\x01\x01"])

@@ -1,5 +1,7 @@
 """Loops over pairs of rows: every compiled of the library against its twin in NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -38,6 +40,19 @@ def test_radial_values(compiled, dtype, size, rng):
             assert_allclose(out, twin, rtol=tol, atol=tol * (size**2 if code == -1 else 1.0))
             if code >= 0 and min(m, n):
                 assert out[0, 0] == 1.0  # equal rows
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_small_size(compiled, dtype, rng):
+    """Each rest of a strip, and nothing beside the result is written to."""
+    largest, _, tol = TYPES[dtype]
+    A, _, wide = rows(rng, 6, 70, 5, dtype, 1.0)
+    for m, n, d in itertools.product(range(7), range(68), (0, 1, 2, 5)):
+        frame, twin = np.full((m + 1, n + 2), 7.0, dtype), np.empty((m, n), dtype)
+        for loops, out in ((compiled, frame[:m, :n]), (_native.Loops(None), twin)):
+            loops.pairs.radial(3, A[:m, :d], wide[:d], 2, largest, out)
+        assert_allclose(frame[:m, :n], twin, rtol=tol, atol=tol)
+        assert (frame[m:] == 7.0).all() and (frame[:, n:] == 7.0).all()
 
 
 @pytest.mark.parametrize("dtype", TYPES)

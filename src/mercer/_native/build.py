@@ -23,10 +23,13 @@ HERE = Path(__file__).resolve().parent
 FLAGS = ["-std=c99", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-fno-math-errno"]
 FLAGS += ["-fno-trapping-math", "-fno-signed-zeros", "-fopenmp-simd", "-g0"]
 FLAGS += ["-fno-sanitize=undefined"]  # zig would add it
-LEVELS = {  # of x86-64: what `-march` is called, and what else is worth asking for
-    "_v2": ["-march=x86-64-v2"],
-    "_v3": ["-march=x86-64-v3"],
-    "_v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+_V2 = ["-msse3", "-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16", "-msahf"]
+_V3 = [*_V2, "-mavx", "-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mf16c", "-mlzcnt", "-mmovbe", "-mxsave"]
+_V4 = [*_V3, "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"]
+LEVELS = {  # of x86-64, spelled out: gcc knows the names of the levels from version 11 on only
+    "_v2": ["-march=x86-64", *_V2],
+    "_v3": ["-march=x86-64", *_V3],
+    "_v4": ["-march=x86-64", *_V4],
 }
 TARGETS = {  # the machine that a wheel is for, as zig calls it, and the wheel's tag
     "x86_64-linux": ("x86_64-linux-gnu.2.17", "manylinux2014_x86_64"),
@@ -93,20 +96,19 @@ def compile_library(folder, target=None, flags=()):
     command = [*command, *(["-target", TARGETS[target][0]] if target else [])]
     with tempfile.TemporaryDirectory() as work:
 
-        def compile_variant(suffix, level):
+        def compile_file(suffix, level, source):
             if zig:  # it spells processors with underscores
-                level = [flag.replace("x86-64-", "x86_64_") for flag in level]
-            place = Path(work) / suffix
-            place.mkdir()
-            what = [*FLAGS, *level, *flags, f"-DVARIANT={suffix}", "-c", *map(str, sources())]
-            _run([*command, *what], place, work)
-            return [str(path) for path in sorted(place.glob("*.o*"))]
+                level = [flag.replace("x86-64", "x86_64") for flag in level]
+            made = str(Path(work) / f"{source.stem}{suffix}.o")
+            _run([*command, *FLAGS, *level, *flags, f"-DVARIANT={suffix}", "-c", str(source), "-o", made], work)
+            return made
 
-        with ThreadPoolExecutor() as pool:
-            objects = sum(pool.map(lambda item: compile_variant(*item), variants(target).items()), [])
+        parts = [(suffix, level, source) for suffix, level in variants(target).items() for source in sources()]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(lambda part: compile_file(*part), parts))
         made = Path(work) / library_name(target)
         mathematics = [] if made.suffix == ".dll" else ["-lm"]
-        _run([*command, "-shared", *flags, "-o", str(made), *objects, *mathematics], Path(work), work)
+        _run([*command, "-shared", *flags, "-o", str(made), *objects, *mathematics], work)
         final = Path(folder) / made.name
         partial = final.with_name(f"{final.name}.{os.getpid()}")  # two processes may build at the same time
         try:
@@ -119,9 +121,9 @@ def compile_library(folder, target=None, flags=()):
     return final
 
 
-def _run(command, folder, caches):
+def _run(command, folder):
     """Run a compiler in a folder; its first error line becomes ours."""
-    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": f"{caches}/zig", "ZIG_LOCAL_CACHE_DIR": f"{caches}/zig"}
+    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": f"{folder}/zig", "ZIG_LOCAL_CACHE_DIR": f"{folder}/zig"}
     try:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     except OSError as error:

@@ -17,6 +17,14 @@ class LibraryError(RuntimeError):
     """The compiled library cannot be used; the message says why."""
 
 
+def _how_to_compile():
+    """What to do without a library: where mercer was installed in place build.py lies beside this file."""
+    script = Path(__file__).with_name("build.py")
+    install = "pip install --force-reinstall --no-deps --no-cache-dir --no-binary mercer mercer"
+    command = f"python {script}" if script.exists() else install
+    return f"run `{command}` where there is a C compiler (gcc, clang, ziglang)"
+
+
 class Library:
     """One variant of the compiled library.
 
@@ -29,7 +37,7 @@ class Library:
     def __init__(self, wanted=""):
         paths = [path for name in NAMES if (path := Path(__file__).parent / name).exists()]
         if not paths:
-            raise LibraryError("it was not compiled when mercer was installed")
+            raise LibraryError(f"it was not compiled when mercer was installed; {_how_to_compile()}")
         try:
             self._library = ctypes.CDLL(str(paths[0]))
         except OSError as error:
@@ -54,7 +62,7 @@ class Library:
         try:
             function = getattr(self._library, f"{name}_{self.variant}")
         except AttributeError as error:
-            raise LibraryError("it is older than the sources; run src/mercer/_native/build.py") from error
+            raise LibraryError(f"it is older than the sources; {_how_to_compile()}") from error
         function.argtypes, function.restype = types, ctypes.c_int
         return function
 

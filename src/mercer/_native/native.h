@@ -21,6 +21,7 @@
 #define NAME(function) JOIN(function, VARIANT)
 #define SIMD _Pragma("omp simd")
 
+#define index mercer_index /* macOS has a function of this name in string.h */
 typedef int64_t index;
 
 /* exp(x) = 2^k e^r, |r| <= ln2/2, without a branch, so that the loop around it vectorises. */

@@ -18,6 +18,10 @@ from mercer.solvers.plan import CAUTION
 from mercer.solvers.plan_class import Plan
 from mercer.solvers.plan_landmarks import LEAST, preferred
 
+NAMES = {
+    "ridge": "KernelRidge", "process": "GaussianProcessRegressor", "classes": "GaussianProcessClassifier",
+    "machine": "KernelMachine",
+}  # fmt: skip
 UNASKED = 30.0  # seconds of a search that nobody has asked for
 SEARCHED = 0.25  # of the time, for a search on some of the rows before a fit that is not exact
 
@@ -117,9 +121,14 @@ class Problem:
         raise NotImplementedError
 
     @property
+    def needs_exact(self):
+        """What only an exact fit has, of all that is asked for; "" where that is nothing."""
+        return ""
+
+    @property
     def may_approximate(self):
         """Whether "auto" may be anything else than exact."""
-        return self.count >= LEAST or self.time_budget is not None
+        return not self.needs_exact and (self.count >= LEAST or self.time_budget is not None)
 
     @property
     def lengths_tried(self):
@@ -225,6 +234,7 @@ class Approximation(ABC):
 
     models: ClassVar[tuple] = ("ridge", "process", "classes", "machine")  # kinds of models that it fits
     reads: ClassVar[bool] = False  # whether it fits data that are read in batches
+    exact: ClassVar[bool] = False
     updates = False  # whether rows can join and leave its sums
 
     def check(self):
@@ -282,8 +292,10 @@ def choose(problem, binding=True):
         found = _automatic(problem)
         if found is not None:
             return found
-    if problem.model not in how.models:
-        raise ValueError(f"{how!r} fits no such model: it is for {', '.join(how.models)}.")
+    if problem.model and problem.model not in how.models:
+        raise ValueError(f"{problem.approximation!r} is for {', '.join(NAMES[model] for model in how.models)}.")
+    if problem.needs_exact and not how.exact:
+        raise ValueError(f"{problem.needs_exact} needs the exact fit: approximation=None.")
     return how, how.plan(problem, binding)
 
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from mercer.uncertainty import Deletion
 @dataclass(frozen=True)
 class Exact(Approximation):
     """K + λI of all rows: what ``approximation=None`` is."""
+
+    exact: ClassVar[bool] = True
 
     def plan(self, problem, binding=True):
         """See `Approximation.plan`."""

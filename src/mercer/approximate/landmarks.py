@@ -271,10 +271,17 @@ def engine_of(source):
     return "threads" if source.engine is None else source.engine.name
 
 
+def dropped_rows(fit, n):
+    """How many of n rows have weight 0: they are neither in the sums nor held out."""
+    block = fit.held
+    held = 0 if block is None else len(block) if block.weight is None else np.count_nonzero(block.weight)
+    return n - round(fit.fit.sums.n) - held
+
+
 def report_of(fit, problem, source, kernel, lam):
     """What ``fit_report_`` says of a fit on landmarks."""
     report = {"kernel": repr(kernel), "lam": lam}
-    report |= {"rows": source.n, "points": fit.fit.design.m, "gram": "landmarks", "solver": "normal equations"}
-    report["engine"] = engine_of(source)
+    report |= {"rows": source.n, "dropped_rows": dropped_rows(fit, source.n), "points": fit.fit.design.m}
+    report |= {"gram": "landmarks", "solver": "normal equations", "engine": engine_of(source)}
     report |= {"reasons": list(problem.plan.reasons), "memory_predicted": problem.plan.memory_bytes}
     return report | fit.solver | {"stages": fit.stages, "approximation": fit.certificate}

@@ -15,7 +15,7 @@ from mercer.primal.classes import LandmarkClasses, with_constant
 from mercer.sources import Arrays
 
 FEWER = 256  # landmarks that a length factor is tried with
-CLOSE = 1e-6  # of the objective: what a mode on landmarks may be off by
+CLOSE, ROUGH = 1e-8, 1e-6  # of the objective: what a mode on landmarks may be off by, and that of a length factor
 
 
 def search(how, problem):
@@ -54,7 +54,8 @@ class LandmarkWay(ClassesByRows):
             sample, chosen = task.choose(prior, min(FEWER, max(task.sizes)))
         else:
             sample, chosen, *self.curve = enough(task, prior)
-        options = {"tol": max(problem.tol, CLOSE), "max_iter": problem.max_iter, "clock": task.clock}
+        tol = max(problem.tol, ROUGH if fewer else CLOSE)
+        options = {"tol": tol, "max_iter": problem.max_iter, "clock": task.clock}
         options["memory"] = problem.memory
         return LandmarkClasses.of(self.source, kernel, chosen, sample, problem.link, *self.mean, **options)
 

@@ -230,10 +230,12 @@ class LandmarkState(Fitted):
         state = state if held is None else state._with_aside(index)
         publish = ridge_on_landmarks if state.posterior is None else process_on_landmarks
         state.learnt, state._before = publish(state), (self.n, self.live.digest is not None, sign)
+        state._dropped = int(sign) * np.count_nonzero(weight == 0)
         return state
 
     def report_after_change(self, report):
-        found = {**report, "rows": self.n, "approximation": after_change(report["approximation"], *self._before)}
+        found = {**report, "rows": self.n, "dropped_rows": report["dropped_rows"] + self._dropped}
+        found["approximation"] = after_change(report["approximation"], *self._before)
         if self.posterior is None:
             return found
         found["updates"] = report.get("updates", 0) + 1

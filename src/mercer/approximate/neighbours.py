@@ -31,7 +31,8 @@ class Neighbours(Approximation):
         With it f = g + r: m landmarks carry the global part g, and neighbours the rest r, whose kernel is
         k(x, z) − aₓᵀa_z. For gaps and for inputs far outside, which neighbours alone see from one side.
     recalibrate : bool, default=True
-        Whether amplitude and noise that were learnt are multiplied by the mean z² of rows left out.
+        Whether amplitude and noise that were learnt are multiplied by the mean z² of rows left out, of equal rows
+        together; a row of weight w counts as w.
     random_state : int, default=0
         Seed of the order of the rows, and of those that hyper-parameters are learnt on.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer.approximate.base import Hyperparameters
 from mercer.approximate.kernels import refuse_without_points
-from mercer.approximate.neighbours_state import NeighbourState, enough_rows, mean_square
+from mercer.approximate.neighbours_state import NeighbourState, enough_rows
 from mercer.approximate.process import evidence_of, learn, make_prior
 from mercer.gram import take
 from mercer.gram.landmarks import drawn
@@ -28,8 +28,6 @@ GLOBAL = 256  # landmarks of the global part where none are said
 
 def plan_options(how, problem, fourier=False):
     """What a plan is told of a process."""
-    if problem.n_hyper_samples:
-        raise ValueError("n_hyper_samples needs the exact fit: approximation=None.")
     criterion = problem.criterion
     if criterion is not None and criterion.by_neighbours is None:
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
@@ -72,7 +70,7 @@ def state_of(how, problem, at, f, tried=(), near=None):
     options = {"flat": problem.flat, "precisions": problem.precisions, "how": how, "plan": problem.plan}
     state = NeighbourState.of(f, near.random_state, tried, **options)
     if near.recalibrate and problem.criterion is not None and problem.optimize == "all":
-        state = _recalibrated(f, state)
+        state = _recalibrated(f, state, state.variance_factor(near.random_state))
     state.result = at.result
     return state
 
@@ -121,8 +119,7 @@ def _global_part(kernel, rows, how):
     return found.points, found.L
 
 
-def _recalibrated(f, state):
-    """`NeighbourState` with variances times the mean z² of rows left out; as it is where no amplitude may change."""
-    c = mean_square(state.residuals, state.variance)
+def _recalibrated(f, state, c):
+    """`NeighbourState` with variances times c; as it is where no amplitude may change."""
     kernel = rescale(f.kernel, c) if 0 < c < np.inf else None
     return state if kernel is None else state.rescaled(f.rescaled(kernel, c), c)

@@ -72,6 +72,23 @@ class NeighbourState(Fitted):
         self._fewer = fewer
         return self
 
+    def variance_factor(self, seed):
+        """What all variances are to be multiplied by: the mean z² of points left out, and of rows about their point.
+
+        A point leaves with all its rows, so that a whole weight is as many equal rows, as in the evidence; where
+        weights are precisions, each row counts once.
+        """
+        posterior, rows = self.posterior, self.posterior.rows
+        residuals, variance, point = self.residuals, self.variance, rows.index[some_rows(rows, seed)]
+        if rows.merged:
+            point = np.unique(point)
+            residuals, variance = posterior.left_out(np.argsort(posterior.ordered.order)[point])
+        squares, count = (residuals**2 / variance[:, None]).mean(axis=1), np.ones(len(point))
+        if posterior.lam > 0:
+            squares += rows.spread[point].mean(axis=1) / posterior.lam
+            count = (np.bincount(rows.index, minlength=rows.n) if self.precisions else rows.weights())[point]
+        return float(squares.sum() / count.sum())
+
     def rescaled(self, posterior, c):
         """Return the state of the posterior with all variances times c: residuals stay what they are."""
         fewer, variance = None if self._fewer is None else (self._fewer[0], c * self._fewer[1]), c * self.variance

@@ -85,8 +85,8 @@ class ProcessProblem(Problem):
         return hyper.factors_of(self.n_hyper_samples)
 
     @property
-    def may_approximate(self):
-        return super().may_approximate and not self.n_hyper_samples
+    def needs_exact(self):
+        return "n_hyper_samples" if self.n_hyper_samples else ""
 
     def plan_exactly(self, binding=True):
         criterion, options = self.criterion, {"memory": self.memory, "targets": self.t, "inverse": True}

@@ -218,7 +218,9 @@ def _score(score):
     lines = [f"Score     {score['how']}: chosen and judged on different rows", table(rows)]
     if (score["optimism"] or 0.0) >= 0.0005:
         lines.append(f"  Judged by the rows it was chosen on it would seem {score['optimism']:+.3f} better.")
-    best = max(score["baselines"], key=lambda one: one["score"])
+    best = max(score["baselines"], key=lambda one: one["score"], default=None)
+    if best is None:  # the time budget ended before one of them
+        return "\n".join(lines)
     if best["score"] >= score["score"] + 0.0005:
         lines.append(f"  Another model is better: {best['name']}, {best['score']:.3f} against {score['score']:.3f}.")
     elif has and best["rmse"] > score["rmse"] > 0:

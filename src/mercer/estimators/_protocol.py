@@ -134,7 +134,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         fitted._clock = clock = Clock(self.time_budget)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
-        fitted.fit_report_ = FitReport()
+        fitted.fit_report_, fitted._fitted = FitReport(), None
         fitted._fit(X, y, *args)
         fitted._complete_report(clock)
         self._take_over(fitted)

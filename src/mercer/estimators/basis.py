@@ -56,13 +56,13 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     leverage_ : ndarray of shape (n,)
         hᵢ: the squared norms of the rows of Q; NaN for rows of weight 0.
     loo_residuals_ : ndarray of shape (n,) or (n, t)
-        rᵢ/(1 − hᵢ): the residual at row i of the fit without row i (at the same λ).
+        rᵢ/(1 − hᵢ): the residual at row i of the fit without row i (at the same λ); NaN for rows of weight 0.
     dual_coef_ : ndarray of shape (n,) or (n, t)
         α = W(y − f)/λ with θ = Φᵀα; only for λ > 0.
     covariance_ : ndarray of shape (M, M) or (t, M, M)
         Covariance of θ (and of b, last, with an intercept) for uncorrelated noise of equal variance.
     sigma2_ : float or ndarray of shape (t,)
-        Noise variance, RSS over the residual degrees of freedom; NaN when there are none left.
+        Noise variance, RSS over the residual degrees of freedom Σw − 2 tr H + tr H²; NaN when there are none left.
     dof_ : float
         Effective degrees of freedom, Σ hᵢ.
     rank_ : int
@@ -123,9 +123,10 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         theta, residual = found.theta * scale, y - found.fitted * scale
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of y beyond 1e154, σ² is no float64
             rest = (1.0 - found.leverage)[:, None]
-            loo = np.where(rest > 1e-12, residual / rest, np.nan)  # h = 1: row i alone fixes a direction
+            known = (rest > 1e-12) & (w > 0)[:, None]  # h = 1: row i alone fixes a direction
+            loo = np.where(known, residual / rest, np.nan)
             rss = (w[:, None] * residual**2).sum(axis=0)
-            sigma2 = rss / found.free if found.free > 1e-9 * len(y) else np.full(rss.shape, np.nan)
+            sigma2 = rss / found.free if found.free > 1e-9 * w.sum() else np.full(rss.shape, np.nan)
             covariance = sigma2[:, None, None] * found.covariance
         norm = scale * np.linalg.norm(found.theta[:penalised], axis=0)
 

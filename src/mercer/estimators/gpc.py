@@ -72,7 +72,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         Most factorisations of Laplace's approximation, and half the sweeps of expectation propagation.
     tol : float, default=1e-8
         When an approximation has converged: the last change of f relative to 1 + max |f|; with "quadrature" the
-        last change of the log evidence.
+        last change of the log evidence. On landmarks what the objective may be off by, relative to it; 1e-8 at least.
     approximation : {"auto"}, Landmarks, Neighbours or None, default="auto"
         None is exact, whatever it takes; "auto" is exact wherever that fits the memory and the time budget, else, by
         Laplace's approximation, on landmarks. `Landmarks` have it of a function of m landmarks, several classes by one

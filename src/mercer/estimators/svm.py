@@ -169,6 +169,7 @@ class SVR(base.KernelRegressor):
         self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
         rows = Rows(X, y, weight, None, "targets")
         if self.criterion is not None or base.automatic(self.kernel):
+            epsilon = self._tube(X, y, weight) if self.epsilon is None else epsilon
             kernel, C = self._select(X, y, weight, epsilon)
             check_kernel(kernel, rows.X)
         elif self._unasked() and not too_few(rows):
@@ -208,12 +209,24 @@ class SVR(base.KernelRegressor):
 
     def _from_ridge(self, X, y, weight):
         """(kernel, C, ε) that are not given: C is the α = r/λ of ridge regression for r of three deviations."""
+        kernel, lam, sigma, epsilon = self._by_noise(X, y, weight)
+        return kernel, 3.0 * sigma / lam, epsilon if self.epsilon is None else self.epsilon
+
+    def _tube(self, X, y, weight):
+        """The ε that is not given where a criterion chooses C: in the units of y, whatever the kernel will be."""
+        if self.nu is not None:
+            return 0.1  # no ε of a search: ν is refused there
+        asked = clone(self).set_params(kernel=None) if base.automatic(self.kernel) else self
+        return self._by_noise(X, y, weight, asked)[3]
+
+    def _by_noise(self, X, y, weight, asked=None):
+        """(kernel, λ, σ, ε) of ridge regression, with the kernel of the estimator that is asked."""
         from mercer.estimators._auto import ridge_first  # a fit with a given C does not pay for it
 
-        kernel, lam, sigma = ridge_first(self, X, y, weight, self._clock)
+        kernel, lam, sigma = ridge_first(self if asked is None else asked, X, y, weight, self._clock)
         self.fit_report_["noise"] = sigma
-        wide = EpsilonInsensitive().for_noise(sigma, len(y) if weight is None else np.count_nonzero(weight)).epsilon
-        return kernel, 3.0 * sigma / lam, wide if self.epsilon is None else self.epsilon
+        n = len(y) if weight is None else np.count_nonzero(weight)
+        return kernel, lam, sigma, EpsilonInsensitive().for_noise(sigma, n).epsilon
 
     def _select(self, X, y, weight, epsilon):
         """(kernel, C) as the criterion chooses them for the ε-insensitive loss."""

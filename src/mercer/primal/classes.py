@@ -17,6 +17,7 @@ from mercer.primal.smooth import curvatures, fit_smooth
 from mercer.solvers.normal import whiten
 
 ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB
+TYPICAL = 100  # landmarks that tell what part of the variance the rows leave
 FIELDS = {
     "kernel": Kernel, "points": "rows m d", "link": str, "offset": "number", "constant": "number",
     "alpha": "float m t", "L": "float m m", "B": "float t m m",
@@ -90,8 +91,24 @@ class LandmarkClasses(OneAgainstRest):
         mean, known, unseen = self._parts(X)
         return mean, known + unseen[:, None]
 
-    def _parts(self, X):
-        """(mean, what the rows leave of the variance of aᵀβ, what no landmark sees): (r, t), (r, t), (r,)."""
+    def proba(self, X, diagonal=None, averaging=None):
+        """P(class), (r, C); "typical" takes the part of each variance that the rows leave at landmarks, for many X."""
+        if averaging != "typical" or self.alpha.shape[1] == 1:
+            return super().proba(X, diagonal, averaging)
+        mean, known, unseen = self._parts(X, self._typical_share())
+        return self._classes(mean, known + unseen[:, None])
+
+    def _typical_share(self):
+        """‖B⁻¹a‖²/‖a‖² of each class, (t,): its median over some landmarks, whose a are the rows of L."""
+        a = self.L[np.unique(np.linspace(0, len(self.L) - 1, TYPICAL).astype(int))].T
+        whole = np.einsum("ij,ij->j", a, a)
+        return np.array([np.median(np.sum(whiten(B, a) ** 2, axis=0) / whole) for B in self.B])
+
+    def _parts(self, X, share=None):
+        """(mean, what the rows leave of the variance of aᵀβ, what no landmark sees): (r, t), (r, t), (r,).
+
+        With the ``share`` that they leave of each class given, no row is looked at for each class.
+        """
         k, t = with_constant(self.kernel, self.constant), self.alpha.shape[1]
         mean, known, unseen = np.empty((len(X), t)), np.empty((len(X), t)), np.empty(len(X))
         prior, step = np.asarray(k.diag(X), dtype=float), max(1, ENTRIES // len(self.L))
@@ -100,8 +117,11 @@ class LandmarkClasses(OneAgainstRest):
             tile = np.asarray(k(take(X, range(i, min(i + step, len(X)))), self.points), dtype=float)
             a = whiten(self.L, tile.T)
             mean[rows] = tile @ self.alpha + self.offset
-            unseen[rows] = np.maximum(prior[rows] - np.einsum("ij,ij->j", a, a), 0.0)
-            for j in range(t):
+            seen = np.einsum("ij,ij->j", a, a)
+            unseen[rows] = np.maximum(prior[rows] - seen, 0.0)
+            if share is not None:
+                known[rows] = seen[:, None] * share
+            for j in range(t if share is None else 0):
                 half = whiten(self.B[j], a)
                 known[rows, j] = np.einsum("ij,ij->j", half, half)
         return mean, known, unseen

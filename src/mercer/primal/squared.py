@@ -14,7 +14,7 @@ from mercer.sources import map_reduce
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
 MIDDLE, STEPS = 1e-5, 12  # of the largest eigenvalue: where a search begins that knows no better; λ it may try
-AROUND = 2.0 ** np.arange(-4, 5)  # of the λ of GCV: where leave-one-out looks
+AROUND = 2.0 ** np.arange(-4, 5)  # of the best λ of the grid: where leave-one-out looks again
 ROUNDED = 1e-14  # of the mean of y: what rounding leaves of a constant
 SINGLE = 1e-7  # of the largest eigenvalue: what sums in float32 know, where no eigenvalue below 0 says it
 SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
@@ -228,19 +228,22 @@ def choose_lam(fit, rule, near=None):
 
     Of many landmarks each λ takes a factor: leave-one-out then goes downhill from ``near``, which is about λ.
     """
-    normal, n = fit.normal, fit.sums.n
+    normal = fit.normal
     if normal.direct and rule in ("loo", "density"):
         return _stepped(fit, loo_values if rule == "loo" else density_values, near)
     top = max(normal.top, 1e-300)
     lams = top * GRID[top * GRID >= normal.floor]
-    if rule == "elbo":
-        tried = [(lam, -fit.evidence(lam)) for lam in lams]
-    else:
-        tried = [(lam, normal.gcv(lam, n, fit.sums.weight)) for lam in lams]
-    lam = min(tried, key=lambda pair: pair[1])[0]
     if rule in ("loo", "density"):
-        lams = np.unique(np.clip(lam * AROUND, lams[0], lams[-1])) if rule == "loo" else lams
-        tried = list(zip(lams, (loo_values if rule == "loo" else density_values)(fit, lams), strict=True))
+        values = loo_values if rule == "loo" else density_values
+    elif rule == "elbo":
+        values = elbo_values
+    else:
+        values = gcv_values
+    tried = list(zip(lams, values(fit, lams), strict=True))
+    lam = min(tried, key=lambda pair: pair[1])[0]
+    if rule == "loo":
+        lams = np.unique(np.clip(lam * AROUND, lams[0], lams[-1]))
+        tried = list(zip(lams, values(fit, lams), strict=True))
         lam = min(tried, key=lambda pair: pair[1])[0]
     tried.sort()
     return _vertex(tried, lam), tried
@@ -273,6 +276,16 @@ def _stepped(fit, values, near):
     if not found:
         raise NotPositiveDefinite(f"no λ from {floor:.3g} to {10.0 * top:.3g} gives a system that can be factored.")
     return _vertex(found, lam), found
+
+
+def elbo_values(fit, lams):
+    """Minus the bound of the evidence at each λ."""
+    return [-fit.evidence(lam) for lam in lams]
+
+
+def gcv_values(fit, lams):
+    """The generalised cross-validation at each λ, on all rows."""
+    return [fit.normal.gcv(lam, fit.sums.n, fit.sums.weight) for lam in lams]
 
 
 def loo_values(fit, lams):

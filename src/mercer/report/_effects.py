@@ -11,6 +11,7 @@ from mercer.report.findings import missing
 from mercer.selection.judging import quietly
 
 SHUFFLED, REPEATS, LEAST_SHUFFLED = 400, 5, 40  # rows and repeats of the shuffling, and rows at least
+FEWEST_SHUFFLED, SHUFFLING = 15, 0.4  # rows where the time budget ends, and the share of what is left of it
 WIDE = 50  # columns beyond which they are shuffled once
 SHUFFLED_ENTRIES = 2e8  # values of the kernel that the shuffling may ask for
 COVERAGE = 0.9  # of the intervals that the page shows
@@ -57,11 +58,20 @@ def answers(case, X):
 
 
 def importance(case):
-    """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all."""
+    """How much the prediction moves when a factor is shuffled: root mean square, in standard deviations of all.
+
+    Where time is short it is told from fewer rows: each factor asks for as many predictions as there are rows.
+    """
     repeats = REPEATS if len(case.factors) <= WIDE else 1
     count = int(SHUFFLED_ENTRIES / (case.fitted_rows * repeats * max(len(case.factors), 1)))
-    rows = case.shown(min(max(count, LEAST_SHUFFLED), SHUFFLED))
+    rows, clock = case.shown(min(max(count, LEAST_SHUFFLED), SHUFFLED)), Clock()
     base = answers(case, case.take(rows)).reshape(len(rows), -1)
+    whole = clock.seconds * repeats * len(case.factors)
+    if whole > SHUFFLING * case.budget.left:
+        repeats, whole = 1, whole / repeats
+        share = SHUFFLING * case.budget.left / whole
+        rows = case.shown(min(max(int(share * len(rows)), FEWEST_SHUFFLED), len(rows)))
+        base = answers(case, case.take(rows)).reshape(len(rows), -1)
     unit = float(np.abs(base).max()) or 1.0
     scale = float(np.sqrt(np.sum((base / unit).var(axis=0)))) or 1.0
     rng = np.random.default_rng(0)

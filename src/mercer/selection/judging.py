@@ -21,6 +21,7 @@ LEAST_TREES = 100  # rows from which trees are worth a comparison
 TREES, TREE_ROWS = 50, 2000  # of a forest, and most rows that each of them is grown on
 DRAWS = 200  # of the bootstrap behind a standard error
 ALWAYS = 2  # simple models that are judged whatever the clock says: the mean, and a line
+SHORT = 0.05  # seconds of a fold: a line that takes longer, of many classes, is judged if there is time
 LITTLE = 0.1  # of the time that is left, for fitting a fold a second time
 SEARCH = 0.6  # of the time of a fold: the rest is for the fits themselves
 EXACT = "leave-one-out at the kernel and λ of the fit"
@@ -253,6 +254,14 @@ def _trees(labels, n):
     return {"boosted trees": boosted(random_state=0, early_stopping=False), "random forest": forest}
 
 
+def least_seconds(model, n, d, y):
+    """Seconds that a simple model takes at least on n rows of d numbers: of boosted trees, a set for each class."""
+    if not hasattr(model, "max_iter") or not hasattr(model, "max_leaf_nodes"):
+        return 0.0
+    several = len(np.unique(y)) if is_classifier(model) else 2
+    return (several if several > 2 else 1) * (0.03 + 2e-6 * n * d)
+
+
 def beside(X, y, labels, folds, weight=None, clock=FOREVER):
     """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers.
 
@@ -263,12 +272,14 @@ def beside(X, y, labels, folds, weight=None, clock=FOREVER):
     X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     for left, (train, test) in zip(range(len(folds), 0, -1), folds, strict=True):
         for name, model in simple_models(labels, len(train), X.shape[1]).items():
-            if name in late or (clock.spent and len(found) >= ALWAYS and name not in found):
+            new = name not in found and len(found) >= ALWAYS
+            if name in late or (new and not clock.fits(least_seconds(model, len(train), X.shape[1], y))):
                 continue
             began = clock.seconds
             values = simply_predicted(model, X[train], y[train], X[test], part(weight, train))
             found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
-            if left > 1 and len(found) > ALWAYS and not clock.fits((left - 1) * (clock.seconds - began)):
+            took = clock.seconds - began
+            if left > 1 and (len(found) > ALWAYS or took > SHORT) and not clock.fits((left - 1) * took):
                 late.add(name)
     return [(name, values) for name, values in found.items() if name not in late]
 

@@ -18,7 +18,7 @@ from mercer.selection._folded import (
     with_inner,
 )
 from mercer.selection.equal import equal_rows
-from mercer.selection.judging import FoldTimes, simple_models, simply_predicted
+from mercer.selection.judging import FoldTimes, least_seconds, simple_models, simply_predicted
 from mercer.selection.nested_result import NestedResult, Pooled, sizes_of, standard_error
 from mercer.selection.row_kernel import RowKernel
 
@@ -115,9 +115,10 @@ def nested_cv(
         several = isinstance(model.kernel, (list, tuple))
         model.set_params(kernel=kernels if several else kernels[0])
         X = np.arange(len(y))
-    run = Run(X, y, weight, scorer, listener)
+    labels = is_classifier(model)
+    run = Run(X, y, weight, scorer, listener, labels and scoring is None)
     whole = run.fit(model, np.arange(len(y))) if fitted is None else fitted
-    found, others, took, labels = [], {}, {}, is_classifier(model)
+    found, others, took = [], {}, {}
     for step, (train, test) in enumerate(folds, start=1):
         share = clock.share(len(folds) - step + 1)
         if share == 0.0:
@@ -187,7 +188,7 @@ def _simple(fitted, X, y, train, test, weight, labels, took, clock):
     A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in ((A, train), (B, test)))
     weights, found = None if weight is None else weight[train], []
     for name, one in simple_models(labels, *A.shape).items():
-        if clock.fits(took.get(name, 0.0)):
+        if clock.fits(took[name] if name in took else least_seconds(one, *A.shape, y[train])):
             began = clock.seconds
             found.append((name, simply_predicted(one, A, y[train], B, weights)))
             took[name] = max(took.get(name, 0.0), clock.seconds - began)

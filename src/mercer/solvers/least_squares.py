@@ -64,7 +64,7 @@ def _lengths(Q, info):
 
 
 class WeightedFit(NamedTuple):
-    """θ, Φθ, leverages, the free degrees n − 2 tr H + tr H² of the residuals, cov θ/σ² = G ΦᵀWΦ G, and the info."""
+    """θ, Φθ, leverages, the free degrees Σw − 2 tr H + tr H² of the residuals, cov θ/σ² = G ΦᵀWΦ G, and the info."""
 
     theta: np.ndarray
     fitted: np.ndarray
@@ -80,7 +80,7 @@ def weighted_fit(design, y, weight, penalty):
     A = root * design
     theta, leverage, inverse, info = least_squares(A, root * y, penalty)
     GA = inverse @ A.T
-    free = np.count_nonzero(weight) - 2.0 * float(leverage.sum()) + info.pop("trace")
+    free = float(np.sum(weight)) - 2.0 * float(leverage.sum()) + info.pop("trace")
     return WeightedFit(theta, design @ theta, leverage, free, GA @ GA.T, info)
 
 

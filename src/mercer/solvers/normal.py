@@ -21,6 +21,7 @@ TURNS = 12  # of the power method
 PANEL = 64  # columns of a block of reflectors
 STRIP = 64  # rows of a triangle that are added at once
 ALONE = 1e-8  # of 1 − leverage: below, a row alone decides its fit, and rounding what is left of it
+ROUNDED = 1e-14  # of y: what rounding leaves of a sum of squared residuals
 DIRECT = 2500  # landmarks beyond which a factor for each λ is quicker than one reduction for all
 
 
@@ -210,8 +211,9 @@ class NormalEquations:
         return np.maximum(self.total - np.einsum("mt,mt->t", self._turned_u, beta) - lam * (beta**2).sum(axis=0), 0.0)
 
     def gcv(self, lam, n, weight):
-        """(Σ w (y − f)²/Σ w)/(1 − dof/n)² of n rows, the mean over targets."""
-        return float(self.rss(lam).mean()) / weight / max(1.0 - (self.q + self.dof(lam)) / n, 1e-9 / n) ** 2
+        """(Σ w (y − f)²/Σ w)/(1 − dof/n)² of n rows, the mean over targets; residuals are no less than rounding."""
+        rss = np.maximum(self.rss(lam), ROUNDED * self.total)  # else a rounded 0/0 is the best of m = n landmarks
+        return float(rss.mean()) / weight / max(1.0 - (self.q + self.dof(lam)) / n, 1e-9 / n) ** 2
 
     def elbo(self, lam, n, missing, logs=0.0):
         """Σ over targets of log N(y | 0, K̂ + λI) − missing/(2λ), the trend projected out: a bound of the evidence.

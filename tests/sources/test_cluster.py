@@ -31,7 +31,7 @@ from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.engines import Triangle, packed, unpacked
 from mercer.sources.passes import subtrees
 
-N = 12_000  # so few that no worker loads compiled loops
+N = 12_000
 
 
 @pytest.fixture
