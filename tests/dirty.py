@@ -16,6 +16,60 @@ def hours(number):
 
 
 READ = {  # what: (content, column, its values, what is said)
+    "months of other languages": (column(["5. stycznia 2024", "28 февраля 2024", "1. mars 2024"]), "x", DAYS, ""),
+    "months in capitals": (column(["5 OCAK 2024", "28 ŞUBAT 2024", "1 MART 2024"]), "x", DAYS, ""),
+    "March, which is Tuesday, too": (column(["Jan 5th, 2024", "Feb 28th, 2024", "Mar 1st, 2024"]), "x", DAYS, ""),
+    "dates of a program": (column(["Fri Jan 05 00:00:00 UTC 2024", "2024.02.28", "20240301T000000"]), "x", DAYS,
+                           "3 forms"),
+    "dates of the east": (column(["2024年1月5日", "2024年2月28日", "2024. 3. 1."]), "x", DAYS, "2 forms"),
+    "months with points": (
+        column(["01.2023", "02.2023", "03.2023", "01.2024", "02.2024", "03.2024"]), "x",
+        [datetime.date(year, month, 1) for year in (2023, 2024) for month in (1, 2, 3)], "read as dates"),
+    "months as digits": (
+        column(["202301", "202302", "202303", "202401", "202402", "202403"]), "x",
+        [datetime.date(year, month, 1) for year in (2023, 2024) for month in (1, 2, 3)], "read as dates"),
+    "quarters in words": (
+        column(["1. Quartal 2024", "Q2'24", "2024:Q3"]), "x",
+        [datetime.date(2024, month, 1) for month in (1, 4, 7)], "3 forms"),
+    "halves of a day": (
+        column(["9:05 AM", "12:30 a.m.", "1:15 PM"]), "x",
+        [datetime.time(9, 5), datetime.time(0, 30), datetime.time(13, 15)], ""),
+    "days before a clock": (
+        column(["1 day, 3:00:00", "0 days 08:00:00", "-1:30:00"]), "x", [hours(27), hours(8), hours(-1.5)],
+        "durations"),
+    "hours in words": (column(["2 hours, 30 minutes", "1 ora 15 minuti", "3 uur"]), "x",
+                       [hours(2.5), hours(1.25), hours(3)], "durations"),
+    "ranges in words": (column(["between 10.5 and 11.5", "from 3 to 4", "12.5"]), "x", [11.0, 3.5, 12.5], "of a range"),
+    "ranges with two units": (column(["10 kg - 12 kg", "3.5 kg–4.5 kg", "7 kg"]), "x", [11.0, 4.0, 7.0], "of a range"),
+    "ranges with a tilde": (column(["1.5~2.5", "3.5～4.5", "5.5 ~ 6.5"]), "x", [2.0, 4.0, 6.0], "of a range"),
+    "ranges below zero": (column(["-6.5 - -4.5", "-2.5 - 1.5", "3"]), "x", [-5.5, -0.5, 3.0], "of a range"),
+    "powers of other programs": (column(["1.5D+03", "2.5x10e2", "1.25 10^2"]), "x", [1500.0, 250.0, 125.0], "powers"),
+    "digits of other keyboards": (column(["１２．５", "٣٫٥", "7·25"]), "x", [12.5, 3.5, 7.25], "raised decimal point"),
+    "marks of footnotes": (column(["12.5¹", "13.5[2]", "14"]), "x", [12.5, 13.5, 14.0], "without the mark"),
+    "groups of India": (column(["12,34,567", "1,23,456", "99,999"]), "x", [1234567.0, 123456.0, 99999.0], "thousands"),
+    "two decimal marks, and thousands": (column(["1'234.5", "2.345,5", "12,25"]), "x", [1234.5, 2345.5, 12.25],
+                                         "each is"),
+    "percent in words": (column(["12 Prozent", "0.15", "30 pct"]), "x", [0.12, 0.15, 0.3], "shares, 0.12 for 12%"),
+    "truth in other languages": (column(["tak", "T", "nie", "Nie"]), "x", [True, True, False, False], "read as true"),
+    "signs that nobody sees": (column(["north", "\u200bnorth", "south", "south", "north", "south"]), "x",
+                               ["north", "north", "south", "south", "north", "south"], "another spelling"),
+    "accents of two kinds": (column(["Süd", "Su\u0308d", "Nord", "Nord", "Süd", "Nord"]), "x",
+                             ["Süd", "Süd", "Nord", "Nord", "Süd", "Nord"], "another spelling"),
+    "subtotals in other languages": (
+        "plot,x,y\na,1,10\nb,2,20\nTotaal,3,30\nc,4,40\nd,5,50\nTotaal,9,90\n", "y", [10, 20, 40, 50], "totals"),
+    "subtotals without a label": (
+        "plot,x,y\na,1,10\nb,2,20\n,3,30\nc,4,40\nd,5,50\n,9,90\n", "y", [10, 20, 40, 50], "totals"),
+    "subtotals above": (
+        "plot,x,y\nSum a,3,30\na,1,10\na,2,20\nSum b,9,90\nb,4,40\nb,5,50\n", "y", [10, 20, 40, 50], "totals"),
+    "blank rows between": ("plot,x,y\na,1,10\n,,\nb,2,20\n,,\nc,4,50\n", "y", [10, 20, 50], "without any cell"),
+    "what a program says of columns, total": (
+        "plot,x,y\na,1,1\nb,2,3\nc,4,5\nd,6,7\ncount,4,4\nmean,3.25,4\nstd,2.2,2.6\nmin,1,1\n50%,3,4\nmax,6,7\n",
+        "y", [1, 3, 5, 7], "of totals"),
+    "the text above, by a mark": ("site;y\nnorth;1\n〃;2\nsouth;3\n〃;4\n", "site",
+                                  ["north", "north", "south", "south"], "read as the text above"),
+    "a separator behind each row": ("x,y\n3,10,\n4,20,\n5,30,\n", "y", [10, 20, 30], "without a name"),
+    "a line of dashes": ("x|y\n---|---\n1|2\n3|4\n", "y", [2, 4], "line of dashes"),
+    "a closing note with a year": ("x,y,z\n1,2,3\n4,5,6\nSource: own, 2023\n", "z", [3, 6], "own"),
     "units": (column(["12 kg", "3.5 kg", "7kg"]), "x", [12.0, 3.5, 7.0], "the unit 'kg' was taken out"),
     "units with a comma": (column(["3,5 g", "12,25 g", "1 g"]), "x", [3.5, 12.25, 1.0], "decimal comma"),
     "units in some cells": (column(["12 kg", "13", "9 kg"]), "x", [12.0, 13.0, 9.0], "1 cell without a unit"),
@@ -192,6 +246,19 @@ REFUSED = {  # what: (content, words of the message: the place, the remedy)
     "words below a limit": (column([*(f"{i / 7:.3f}" for i in range(40)), *["<LOD"] * 30]),
                             "except for .*'<LOD'.*--missing"),
     "two numbers in a cell": (column([f"{110 + i}/{70 + i}" for i in range(30)]), "two numbers in a cell.*two columns"),
+    "numbers in brackets": (column([f"[{i + 0.25}, {i + 2.75}]" for i in range(30)]), "looks like numbers.*--ignore"),
+    "counts behind numbers": (column([f"{i / 8} (n={i % 4})" for i in range(30)]), "looks like numbers"),
+    "digits that are a date": (column([f"{i % 28 + 1:02d}052023" for i in range(30)]), "looks like dates"),
+    "a day or a year": (column([f"{['Jan', 'May'][i % 2]} {i % 9 + 20}" for i in range(30)]), "looks like dates"),
+    "days and months in two orders": (
+        column([f"{i % 17 + 13}/05/2023" if i % 2 else f"05/{i % 17 + 13}/2023" for i in range(40)]),
+        "looks like dates"),
+    "a time that is none": (column([*(f"{i}:{i + 10}:00" for i in range(24)), "99:99:99"]), "looks like times"),
+    "two marks before three digits": (
+        column([f"{i}.27{i % 9}" if i % 2 else f"{i},36{i % 9}" for i in range(1, 40)]), "either may be thousands"),
+    "a percentage above one": (column([f"{110 + i}%" if i % 2 else f"1.{i}" for i in range(10, 60)]),
+                               "both may be meant"),
+    "rows that are cut": ("a,b,c\n1.5,2,3,4\n4.5,5,6,7\n7.5,8,9,1\n", "line 2: 4 cells"),
     "a cell too many": ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells"),
     "no header": ("1,2\n3,4\n", "no header.*--no-header"),
     "nothing but titles": ("Harvest\n\n", "no rows"),

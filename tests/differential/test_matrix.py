@@ -1,8 +1,8 @@
 """Random problems of the matrix: any estimator, approximation and transformation of the rows, on rows of any shape.
 
-Each run draws other seeds, and says which: ``MERCER_SEED=7`` repeats them. `tests/matrix` asks every cell of the table
-on rows of one shape; here sizes, columns, amplitudes, lengths, noise and weights differ from problem to problem. Nothing
-may be wrong without a warning.
+Each run draws other seeds, and says which: ``MERCER_SEED=7`` fixes them. `tests/matrix` asks every cell of the table on
+rows of one shape; here sizes, columns, lengths, noise and weights differ from problem to problem. Nothing may be wrong
+without a warning.
 """
 
 import os

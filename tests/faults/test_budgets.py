@@ -17,7 +17,8 @@ import mercer
 from mercer import _clock
 from mercer._clock import Clock, latest
 from mercer.exceptions import NotEnoughTime
-from mercer.kernels import PolynomialBasis
+from mercer.inference.softmax import SoftmaxPosterior
+from mercer.kernels import Gaussian, PolynomialBasis
 from mercer.selection import GCV, LOO
 from mercer.selection.search.objective import Record, Stop
 
@@ -50,6 +51,8 @@ def data(name, n):
     X = rng.uniform(-2, 2, (n, 5))
     f = np.sin(2 * X[:, 0]) * X[:, 1] + X[:, 2]
     y = f + 0.1 * rng.standard_normal(n)
+    if name == "classes":  # seven of them: probabilities by joint covariances took minutes for the page
+        return X, np.array(list("abcdefg"))[np.digitize(y, np.quantile(y, np.arange(1, 7) / 7.0))]
     return X, np.where(f + 0.5 * rng.standard_normal(n) > 0, "a", "b") if name in LABELS else y
 
 
@@ -84,12 +87,19 @@ def test_every_fit_ends_in_time(name, n, budget):
     assert float(out.split()[0]) <= latest(budget), out
 
 
-COMMANDS = {"numbers": (), "gp": ("--model", "gp"), "svr": ("--model", "svr"), "labels": (), "quick": ("--quick",)}
+COMMANDS = {
+    "numbers": (),
+    "gp": ("--model", "gp"),
+    "svr": ("--model", "svr"),
+    "labels": (),
+    "classes": (),
+    "quick": ("--quick",),
+}
 
 
 def commanded(name, n, budget, folder):
     """Seconds of ``mercer fit`` with a page and a model, from the start of the process to its end."""
-    X, y = data("gpc" if name == "labels" else "gp", n)
+    X, y = data({"labels": "gpc", "classes": "classes"}.get(name, "gp"), n)
     table = folder / "table.csv"
     lines = (",".join([*(f"{v:.6g}" for v in x), str(t)]) for x, t in zip(X, y, strict=True))
     table.write_text("\n".join(["a,b,c,d,e,y", *lines]))
@@ -205,3 +215,14 @@ def test_a_path_of_all_lam_gives_way_to_a_line_search(monkeypatch):
 
 class _Slow:
     seconds = 1e3
+
+
+def test_curves_of_several_classes_need_no_joint_covariances(monkeypatch):
+    """They are m × n × C × C products: importance alone took minutes after a fit of 15 s."""
+    X, y = data("classes", 120)
+    model = mercer.GaussianProcessClassifier(2.0 * Gaussian(2.0), criterion=None, averaging="joint").fit(X, y)
+    exact = model.predict_proba(X)
+    monkeypatch.setattr(SoftmaxPosterior, "joint", None)
+    with pytest.raises(TypeError):
+        model.predict_proba(X)
+    assert np.abs(model.quick_proba(X) - exact).max() < 0.1

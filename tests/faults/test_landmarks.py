@@ -10,7 +10,7 @@ import mercer
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks
 from mercer.gram import Rows
 from mercer.gram.rows import constant
-from mercer.kernels import Exponential, Gaussian, Spectrum
+from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Quantile
 from mercer.selection import GCV, LOO, Evidence
 from mercer.solvers import Cholesky
@@ -132,6 +132,33 @@ def test_what_a_criterion_says_is_that_of_the_exact_fit(criterion):
     lam = min(grid, key=grid.get)
     Kinv = Cholesky().resolvent(rows.gram(Gaussian(1.0)), rows.scaled(rows.H))(lam)
     assert grid[lam] == pytest.approx(rule.value(Kinv, rows.scaled(rows.y), rows.weight), rel=1e-5)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv"])
+def test_lam_of_as_many_landmarks_as_rows_is_that_of_the_exact_search(criterion):
+    """λ was 4e-12 for 0.02: GCV without residual and freedom is a rounded 0/0, and only λ near its best were tried."""
+    rule = {"loo": LOO(), "gcv": GCV()}[criterion]
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1, 1, (26, 2))
+        y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.2 * rng.standard_normal(26)
+        options = {"criterion": criterion, "optimize": "lam"}
+        exact = quiet(KernelRidge(Matern32(0.6), approximation=None, **options), X, y)
+        rows = Rows(X, y[:, None], None, constant)
+        K = Cholesky().resolvent(rows.gram(Matern32(0.6)), rows.scaled(rows.H))
+        for unit in (1.0, 1e6):
+            model = quiet(KernelRidge(Matern32(0.6), approximation=Landmarks(choose=X), **options), X, unit * y)
+            found, best = (rule.value(K(lam), rows.scaled(rows.y), None) for lam in (model.lam_, exact.lam_))
+            assert found < 1.05 * best, (seed, unit, model.lam_, exact.lam_)
+
+
+def test_rows_of_weight_zero_are_told_as_dropped_on_landmarks(rng):
+    X, y, w = few(rng)
+    w[:3] = 0.0
+    model = quiet(KernelRidge(Gaussian(1.0), 0.2, approximation=Landmarks(choose=X)), X, y, w)
+    assert model.fit_report_["rows"] == len(y) and model.fit_report_["dropped_rows"] == np.count_nonzero(w == 0)
+    model.partial_fit(X[:2], y[:2], [0.0, 1.0])
+    assert model.fit_report_["dropped_rows"] == np.count_nonzero(w == 0) + 1
 
 
 def test_the_distance_of_rows_far_from_all_others_is_not_missed():

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import (
     SVR,
+    BasisRegression,
     GaussianProcessRegressor,
     KernelInterpolator,
     KernelMachine,
@@ -17,7 +18,7 @@ from mercer import (
     compat,
 )
 from mercer.exceptions import NumericalWarning
-from mercer.kernels import Exponential, Gaussian, Linear, Matern32
+from mercer.kernels import Exponential, Gaussian, Linear, Matern32, PolynomialBasis
 from mercer.selection import GCV
 
 
@@ -195,3 +196,25 @@ def test_rows_that_alone_decide_their_fit_are_left_out_with_digits(lam):
 
     np.testing.assert_allclose(left_out(lam)[far], left_out(1e-4)[far], rtol=1e-3)  # what the others say: 0
     np.testing.assert_allclose(left_out(lam)[far], y[far], rtol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_tube_of_a_search_is_in_the_unit_of_the_target(unit):
+    """ε was 0.1 whatever the unit where a criterion chose C."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 3, (40, 1))
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(40)
+    one, other = (SVR(criterion="loo").fit(X, scale * y) for scale in (1.0, unit))
+    assert other.epsilon_ == pytest.approx(unit * one.epsilon_, rel=1e-3)
+    np.testing.assert_allclose(other.predict(X) / unit, one.predict(X), atol=0.02)
+
+
+def test_weights_of_a_basis_are_repeated_rows():
+    """σ² had as many degrees of freedom as rows were given; a row of weight 0 counted among those left out."""
+    rng = np.random.default_rng(0)
+    X, w = rng.uniform(0, 3, (20, 1)), rng.integers(0, 4, 20)
+    y = X[:, 0] + 0.2 * rng.standard_normal(20)
+    model = BasisRegression(PolynomialBasis(2)).fit(X, y, w)
+    repeated = BasisRegression(PolynomialBasis(2)).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert model.sigma2_ == pytest.approx(repeated.sigma2_)
+    np.testing.assert_array_equal(np.isnan(model.loo_residuals_), w == 0)

@@ -159,3 +159,14 @@ def test_anova(compiled, dtype, profile, rng):
             totals, plain.pairs.anova_contract(code, A, wide, 3, W, 0.5, expected), rtol=tol, atol=tol * size
         )
         assert_allclose(got, expected, rtol=tol, atol=tol * size)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_transpose_is_exact_and_writes_nothing_beside_it(compiled, plain, dtype, rng):
+    for m, n in [(0, 0), (0, 9), (9, 0), (1, 1), (7, 33), (8, 8), (16, 16), (17, 40), (256, 512), (100, 129)]:
+        T, whole, twin = matrix(rng, m, n, dtype), np.full((n + 1, m + 5), 7.0, dtype), np.empty((n, m), dtype)
+        compiled.matrix.transpose(T, whole[:n, 2 : 2 + m])
+        plain.matrix.transpose(T, twin)
+        np.testing.assert_array_equal(whole[:n, 2 : 2 + m], twin)
+        np.testing.assert_array_equal(twin, T.T)
+        assert (whole[n] == 7.0).all() and (whole[:, :2] == 7.0).all() and (whole[:, 2 + m :] == 7.0).all()

@@ -29,8 +29,8 @@ def quiet(model, *arguments):
 def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
     X, f = data(rng)
     y, w = np.where(f > 0.4, "a", np.where(f < -0.4, "b", "c" if classes == 3 else "b")), rng.integers(1, 4, len(f))
-    options = {"criterion": None, "link": link, "trend": trend}
-    exact = GaussianProcessClassifier(4.0 * Gaussian(0.8), multi_class="one_vs_rest", **options).fit(X, y, w)
+    options = {"criterion": None, "link": link, "trend": trend, "multi_class": "one_vs_rest"}
+    exact = GaussianProcessClassifier(4.0 * Gaussian(0.8), **options).fit(X, y, w)
     near = GaussianProcessClassifier(4.0 * Gaussian(0.8), approximation=Landmarks(choose=X), **options)
     new = rng.uniform(-3, 3, (40, 2))
     np.testing.assert_allclose(quiet(near, X, y, w).predict_proba(new), exact.predict_proba(new), atol=1e-3)
@@ -39,6 +39,23 @@ def test_with_all_rows_it_is_laplace(classes, link, trend, rng):
     f = Gaussian(0.8)(new, near.points_) @ (4.0 * near.dual_coef_) + near.intercept_
     np.testing.assert_allclose(f, near.predict_latent(new)[0], atol=1e-8)
     assert near.fit_report_["loo_log_loss"] == pytest.approx(exact.fit_report_["loo_log_loss"], rel=1e-4)
+
+
+@pytest.mark.parametrize("how", [Landmarks(40), Neighbours(20)])
+def test_a_temperature_is_learnt_in_the_place_of_a_softmax_in_every_fit(how, rng):
+    X, f = data(rng, 300)
+    y, new = np.digitize(f, [-0.4, 0.4]), rng.uniform(-2, 2, (50, 2))
+    options = {"criterion": None, "approximation": how}
+    model = quiet(GaussianProcessClassifier(4.0 * Gaussian(0.8), **options), X, y)
+    cold = quiet(GaussianProcessClassifier(4.0 * Gaussian(0.8), temperature=False, **options), X, y)
+    assert cold.temperature_ == 1.0 and abs(np.log(model.temperature_)) > 0.1
+    assert model.fit_report_["loo_log_loss"] < cold.fit_report_["loo_log_loss"]
+    sharper = cold.predict_proba(new) ** (1.0 / model.temperature_)
+    np.testing.assert_allclose(model.predict_proba(new), sharper / sharper.sum(axis=1, keepdims=True), atol=1e-12)
+    learnt = model.temperature_
+    assert quiet(model, X, y).temperature_ == learnt  # a second fit does as the first
+    rest = quiet(GaussianProcessClassifier(4.0 * Gaussian(0.8), multi_class="one_vs_rest", **options), X, y)
+    np.testing.assert_array_equal(rest.predict_proba(new), cold.predict_proba(new))
 
 
 def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):

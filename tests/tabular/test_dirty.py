@@ -51,6 +51,16 @@ KEPT = {  # what is no number with a unit, and stays text
     "answers": ["yes", "no", "yes"],
     "results": ["2:1", "0:0", "2:1", "2:1"],
     "sizes of screws": ["M8", "M10", "M8"],
+    "releases": ["v1.2", "v1.10", "v2.0"],
+    "diseases": ["E11.9", "I10.0", "J45.0"],
+    "dilutions": ["1/100", "1/1000", "1/2000"],
+    "courses": ["1D-01", "2D-03", "4D-02"],
+    "days of the week": ["Mon", "Mar", "Sat"],
+    "quarters alone": ["Q1", "Q2", "Q4"],
+    "first names": ["Anna Mai", "Jan Lee", "April Fox"],
+    "numbers of a year": ["2023-017", "2023-144", "2024-003"],
+    "marks of a reaction": ["+", "++", "-"],
+    "streets with numbers in front": ["12 Main Street", "14 Oak Street", "3 Lake Street"],
     "versions": ["1.2.3", "1.10.0", "2.0.1"],
     "addresses": ["192.168.0.1", "10.0.0.12", "8.8.8.8"],
 }
@@ -61,6 +71,29 @@ def test_text_with_digits_stays_text(what, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(column(KEPT[what]))
     assert read(path).frame["x"].to_list() == KEPT[what]
+
+
+IDENTIFIERS = {  # which are left out, and not asked about: a number from 0 to 59 as one
+    "codes": lambda i: f"S{i:03d}",
+    "versions": lambda i: f"v{i // 9}.{i}",
+    "diseases": lambda i: f"E{i + 10}.{i % 10}",
+    "papers": lambda i: f"10.1021/acs.{i:05d}",
+    "samples of a year": lambda i: f"2023-{i:03d}",
+    "places of a plate": lambda i: f"{'ABCDEFGH'[i % 8]}{i + 1}",
+    "addresses": lambda i: f"10.0.{i % 4}.{i}",
+    "files": lambda i: f"img_{i:04d}.png",
+    "streets": lambda i: f"{['Main', 'Oak', 'Elm', 'Lake', 'Hill'][i % 5]} Street {i}",
+    "telephones": lambda i: f"+49 30 {734_112 + 37 * i}",
+    "substances": lambda i: f"{50 + i}-{i % 90 + 10:02d}-{i % 10}",
+    "remarks": lambda i: f"measured {i / 4} by {'hand' * (i % 3)}, {'seen' * (i % 5)} again at {i % 7}",
+}
+
+
+@pytest.mark.parametrize("what", IDENTIFIERS)
+def test_identifiers_are_no_numbers_that_were_not_understood(what):
+    cells = [IDENTIFIERS[what](i) for i in range(60)]
+    recipe = Recipe().fit(pl.DataFrame({"x": cells, "z": np.arange(60.0)}))
+    assert recipe.feature_names_ == ["z"]
 
 
 def test_what_is_asked_is_answered_by_an_option(tmp_path):
@@ -156,6 +189,25 @@ def test_texts_in_a_few_rows_are_filled_down_or_asked_about(tmp_path):
     assert read(path, settled=["site"]).filled == read(path, target="site").filled == ()
     path.write_text("remark,x\n" + "".join(f"{'wet' if i == 3 else 'late' if i == 7 else ''},{i}\n" for i in range(12)))
     assert read(path, settled=()).frame["remark"].null_count() == 10
+
+
+def test_numbers_at_like_distances_are_asked_about(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("dose,x\n" + "".join(f"{i if i % 5 == 0 else ''},{i}\n" for i in range(20)))
+    with pytest.raises(DataError, match="--fill-down 'dose'.*--numeric 'dose'"):
+        read(path, settled=())
+    assert read(path, fill_down=["dose"]).frame["dose"].to_list() == [i - i % 5 for i in range(20)]
+    assert read(path, settled=["dose"]).frame["dose"].null_count() == 16
+
+
+def test_names_of_rows_have_no_name_in_a_file_of_R(tmp_path):
+    path = tmp_path / "table.csv"
+    for names in ("123", ("Mazda RX4", "Datsun 710", "Fiat X1-9")):
+        path.write_text("x,y\n" + "".join(f"{name},{i},{10 * i}\n" for i, name in enumerate(names)))
+        assert read(path).frame.columns == ["row", "x", "y"] and read(path).frame["y"].to_list() == [0, 10, 20]
+    path.write_text("x,y\n1.5,2,3\n4.5,5,6\n7.5,8,9\n")  # a comma in a cell, or a name that is lost
+    with pytest.raises(DataError, match="line 2: 3 cells, but the first line has 2"):
+        read(path)
 
 
 def test_lines_to_skip_may_be_given(tmp_path):

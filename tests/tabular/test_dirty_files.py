@@ -48,6 +48,8 @@ ON_A_SHEET = {  # where a table may be: (sheets, what is said)
         "'data' was",
     ),
     "an empty sheet first": ({"Sheet1": [], "data": TABLE}, "sheet 'data' was read"),
+    "the same names again below": ({"s": [*TABLE[:3], [], TABLE[0], *TABLE[3:]]}, "2 tables with the same names"),
+    "titles above both": ({"s": [["A"], *TABLE[:3], [], ["B"], TABLE[0], *TABLE[3:]]}, "under titles such as 'B'"),
     "totals below": ({"s": [*TABLE, ["Total", 18.5, 12]]}, "of totals"),
 }
 
@@ -76,6 +78,16 @@ def test_merged_cells_of_a_sheet(book):
     assert any("merged cell" in note for note in found.notes)
 
 
+def test_a_sheet_that_is_hidden_is_not_the_one(book):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = book({"old": TABLE[:3], "new": TABLE})
+    made = openpyxl.load_workbook(path)
+    made["old"].sheet_state = "hidden"
+    made.active = 1
+    made.save(path)
+    assert read(path).frame.rows() == ROWS and read(path, sheet="old").frame.height == 2
+
+
 def zipped(files):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
@@ -97,6 +109,13 @@ FILES = {  # what: (name, bytes)
     "a list of JSON": ("t.json", json.dumps(RECORDS, indent=1)),
     "a list in an object": ("t.json", json.dumps({"meta": {"n": 4}, "data": RECORDS})),
     "columns of JSON": ("t.json", json.dumps({name: [row[name] for row in RECORDS] for name in TABLE[0]})),
+    "names and rows of JSON": ("t.json", json.dumps({"columns": TABLE[0], "index": [0, 1, 2, 3], "data": ROWS})),
+    "rows below names in JSON": ("t.json", json.dumps([TABLE[0], *ROWS])),
+    "numbered rows of JSON": ("t.json", json.dumps({str(i): row for i, row in enumerate(RECORDS)})),
+    "numbered cells of JSON": (
+        "t.json",
+        json.dumps({name: {str(i): row[name] for i, row in enumerate(RECORDS)} for name in TABLE[0]}),
+    ),
     "HTML called .xls": ("t.xls", PAGE),
     "HTML of Windows": ("t.xls", ("\ufeff" + PAGE).encode("utf-16")),
     "a zip": ("t.zip", zipped({"t.csv": CSV, "__MACOSX/._t.csv": "x", "README.txt": "hello"})),
@@ -135,6 +154,9 @@ REFUSED = {  # what: (bytes, what is said)
         zipped({"a.csv": CSV, "b.csv": CSV}),
         "2 tables .'a.csv', 'b.csv'.; unpack it and give one",
     ),
+    "a Feather file": (b"ARROW1" + bytes(50), "a Feather file; save it as Parquet"),
+    "an archive": (gzip.compress(b"t.csv".ljust(257, b"\0") + b"ustar" + bytes(250)), "an archive .tar.; unpack it"),
+    "a file that was not fetched": (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
     "no table in a zip": (zipped({"a.png": "x"}), "none of which is known to be a table"),
     "a damaged zip": (zipped({"a.csv": CSV})[:30], "zip archive that cannot be read"),
     "LibreOffice": (zipped({"content.xml": "<a/>"}), "save it as .xlsx or CSV"),

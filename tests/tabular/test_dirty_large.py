@@ -40,6 +40,10 @@ FEW = (
     "a word among few numbers",
     "ranges or codes",
     "two numbers in a cell",
+    "numbers in brackets",
+    "counts behind numbers",
+    "days and months in two orders",
+    "a time that is none",
 )  # which many rows make another table of
 
 

@@ -2,28 +2,14 @@
 
 from typing import NamedTuple
 
-from mercer.tabular.cells import count, listed
+from mercer.tabular.cells import count
 from mercer.tabular.measures import measures_in, signed
-from mercer.tabular.units import as_numbers, between, digits, measured
+from mercer.tabular.numerals import SIGNS, numbers_in, unlike_marks, without_dashes
+from mercer.tabular.ranges import middles
+from mercer.tabular.units import GROUPS, as_numbers, measured
 
-DASHES = (
-    "-",
-    "--",
-    "---",
-    "----",
-    "–",
-    "—",
-    "?",
-    ".",
-    "..",
-    "...",
-    "*",
-)  # missing where the other cells are numbers; else they may be a category
-CODE = r"^0\d+$"  # 00123: a number would lose its zeros
-INTEGER = r"^[+-]?\d{1,15}$"
-SIGNS = {".": "point", ",": "comma"}
 POINTS = (  # numbers that leave no doubt, of a table with decimal points
-    r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+)$"
+    r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+|[1-9]\d?(,\d{2})+,\d{3})$"
 )
 COMMAS = r"^[+-]?(\d[\d.]*,(\d{1,2}|\d{4,})|0?,\d+|\d{1,3}(\.\d{3})+,\d+|\d{4,},\d+|\d+,\d*[eE][+-]?\d+)$"
 GROUPED = {".": r"^\d{1,3}(,\d{3}){2,}$", ",": r"^\d{1,3}(\.\d{3}){2,}$"}  # so the other sign is the decimal one
@@ -31,16 +17,32 @@ EITHER = r"^[1-9]\d{0,2}[.,]\d{3}$"  # 1,234: thousands, or a decimal mark
 SLACK = 3.0  # beyond the range of cells that leave no doubt, by which a doubtful one may be larger or smaller
 CORE = r"^([^\d.,]*)(\d[\d.,]*|[.,]\d+)(\D*)$"  # a number of digits and marks, and what stands around it
 # What stands around a number, what is left of it, and how that is said.
+TIMES = r"^(.*\d)\s*[×✕⨯xX·∙⋅*]\s*10(?:\^|\*\*|[eE]|<sup>)\s*\(?([+-]?\d+)\)?(?:</sup>)?(.*)$"
+LEDGER = r"^\(\s*(\D{0,3}\d[^()]*)\)$"
+MARKED = r"^([+-]?\d[\d.,]*)(?:[¹²³⁴⁵]|\s?\[[\da-z]{1,2}\])$"  # of a footnote
 AROUND = (
     (r"^\s*[−–](\s?[\d.,])", "-${1}", None),
-    (r"^\(\s*(\D{0,3}\d[^()]*)\)$", "-${1}", "are negative, as in a ledger"),
-    (r"^(.*?\d)\s*(?:±|\+/-)\s*[\d.,]+(?:[eE][+-]?\d+)?(.*)$", "${1}${2}", "are read without what follows ±"),
-    (r"^(.*\d)\s*[×✕x·∙⋅*]\s*10(?:\^|\*\*)\s*\(?([+-]?\d+)\)?(.*)$", "${1}e${2}${3}", "are read as powers of ten"),
+    (LEDGER, "-${1}", "are negative, as in a ledger"),
+    (r"^(.*?\d)\s*(?:±|\+/-|\+-)\s*[\d.,]+(?:[eE][+-]?\d+)?(.*)$", "${1}${2}", "are read without what follows ±"),
+    (
+        r"^(.*\d)\s*[×✕⨯xX·∙⋅*]\s*10(?:\^|\*\*|[eE]|<sup>)\s*\(?([+-]?\d+)\)?(?:</sup>)?(.*)$",
+        "${1}e${2}${3}",
+        "are read as powers of ten",
+    ),
+    (r"^([+-]?\d+[.,]\d+)[ .] ?10\^\(?([+-]?\d+)\)?$", "${1}e${2}", "are read as powers of ten"),
+    (r"^([+-]?\d+\.\d*)[dD]([+-]\d{1,3})$", "${1}e${2}", "are read as powers of ten"),
+    (r"^([+-]?\d+)·(\d+)$", "${1}.${2}", "have a raised decimal point"),
+    (MARKED, "${1}", "are read without the mark behind the number"),
     (r"^(\d[\d.,]*)\s*-$", "-${1}", "are negative"),
     (r"^'([+-]?[\d.,]+)$", "${1}", None),
     (r"^([+-]?\d[\d.,]*)\s*\(\s*[\d.,]+\s*%?\s*\)$", "${1}", "are read without what stands in brackets"),
     (r"^([+-]?)10\^\(?([+-]?\d+)\)?$", "${1}1e${2}", "are read as powers of ten"),
 )
+OTHER_SIGNS = {  # of the same meaning: digits and marks of other keyboards, dashes that are no minus
+    **dict(zip("０１２３４５６７８９．，－＋％～", "0123456789.,-+%~", strict=True)),
+    **dict(zip("٠١٢٣٤٥٦٧٨٩٫٬", "0123456789.,", strict=True)),
+    **dict.fromkeys("‐‑‒﹣", "-"),
+}
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
 
 
@@ -96,13 +98,15 @@ def plainly(column, notes):
     """The column with a plain minus, without brackets of a ledger, without errors behind ±, powers as 1e3; all said."""
     import polars as pl
 
+    if column.str.contains(r"[^\x00-\x7f]").any():
+        column = column.str.replace_many(OTHER_SIGNS)
     raised = column.str.contains(r"10\s*[⁻⁺⁰¹²³⁴-⁹]").fill_null(False)
     if raised.any():
         plain = column.str.replace(r"10\s*([⁻⁺⁰¹²³⁴-⁹])", "10^${1}").str.replace_many(RAISED)
         column = pl.select(pl.when(raised).then(plain).otherwise(column).alias(column.name)).to_series()
     for form, rest, said in AROUND:
         found = column.str.contains(form).fill_null(False)
-        if not found.any() or (form.startswith(r"^\(") and found.sum() == column.is_not_null().sum()):
+        if not found.any() or (form in (MARKED, LEDGER) and found.sum() == column.is_not_null().sum()):
             continue  # brackets around every number are no signs
         if said:
             first = column.filter(found)[0]
@@ -122,6 +126,9 @@ def one_mark(column, decimal, notes, sure=True):
     """
     import polars as pl
 
+    column = column.str.replace_all(r"(\d)[" + GROUPS + r"](\d{3})", "${1}${2}").str.replace_all(
+        r"(\d)[" + GROUPS + r"](\d{3})", "${1}${2}"
+    )
     present = column.drop_nulls()
     parts = column.str.extract_groups(CORE).struct.unnest()
     parts.columns = ["before", "core", "after"]
@@ -183,76 +190,6 @@ def _by_size(core, definite, either, default):
     return None if (found.is_null() & either).any() else found
 
 
-# ---------------------------------------------------------------------------------------------------- ranges
-WORDS = r"to|bis|à|a|al|hasta|tot|und|and"
-BEYOND = 10.0  # times the other numbers of a column, that the middle of a range may be
-LEAST_RANGES = 2  # cells
-
-
-def middles(column, decimal, notes, sure=True):
-    """The cells with the middle of each range, 11.7 for 10.7-12.7; None if there is none, or, where sure, any doubt.
-
-    10-12 alone may be a code: ranges are sure where some have decimals, a unit or a word between their ends, or where
-    plain numbers of their size stand among them.
-    """
-    import polars as pl
-
-    number = digits(decimal)
-    dashed, worded = (
-        rf"({number})\s*(?:-|–|—|−|\.\.\.?|…)\s*({number})",
-        rf"([+-]?{number})\s*({WORDS})\s+([+-]?{number})",
-    )
-    form = rf"^(?:{dashed}|{worded})(\s*\D{{0,15}})$"
-    if not column.str.contains(form).any():
-        return None
-    parts = column.str.extract_groups(form).struct.unnest()
-    parts.columns = ["low", "high", "first", "word", "last", "unit"]
-    ends = parts.select(pl.coalesce("low", "first").alias("low"), pl.coalesce("high", "last").alias("high"))
-    low, high = as_numbers(ends["low"], decimal), as_numbers(ends["high"], decimal)
-    found = low.is_not_null()
-    if (low > high).any() or ends["low"].str.contains(r"^0\d").any() or ends["high"].str.contains(r"^0\d").any():
-        return None
-    lengths = [ends[name].drop_nulls().str.len_chars().unique().to_list() for name in ("low", "high")]
-    if found.sum() > LEAST_RANGES and len(lengths[0]) == len(lengths[1]) == 1 and lengths[0] != lengths[1]:
-        return None  # three and four digits in all cells, as of telephones
-    middle = (low + high) / 2
-    if sure and not _sure(column, parts, middle, found, decimal):
-        return None
-    text = pl.format(
-        "{}{}", middle.cast(pl.String).str.replace(".", decimal, literal=True), parts["unit"].fill_null("")
-    )
-    first = column.filter(found)[0]
-    notes.append(
-        f"column {column.name!r}: {count(int(found.sum()), 'cell')} such as {first!r} read as the middle of a range."
-    )
-    cells = pl.DataFrame({"cell": column, "unit": parts["unit"], "m": middle})
-    return cells.select(pl.when(pl.lit(found)).then(text).otherwise("cell").alias(column.name)).to_series()
-
-
-def _sure(column, parts, middle, found, decimal):
-    """Whether cells of two numbers with a dash between them are ranges, and no codes."""
-    if (
-        found.sum() < LEAST_RANGES
-        and len(column.drop_nulls()) > LEAST_RANGES * 2
-        and parts["word"].null_count() == len(parts)
-    ):
-        rest = column.filter(~found & column.is_not_null())
-        if not is_number(rest, decimal).all():
-            return False
-    rest = column.filter(~found & column.is_not_null())
-    rest = rest.filter(is_number(rest, decimal).fill_null(False))
-    if len(rest):
-        plain = as_numbers(rest, decimal).abs()
-        return bool(
-            (middle.drop_nulls() <= BEYOND * plain.max()).all() and (middle.drop_nulls() >= plain.min() / BEYOND).all()
-        )
-    marked = parts.filter(found).select("low", "high")
-    point = any(marked[name].str.contains(decimal, literal=True).any() for name in ("low", "high"))
-    worded = parts["word"].null_count() < len(parts)
-    unit = (parts["unit"].str.strip_chars().fill_null("") != "").any()
-    return bool(point or worded or unit)
-
-
 PAIR = r"^[+-]?\d+(?:[.,]\d+)?\s*[/x×:]\s*\d+(?:[.,]\d+)?$"
 
 
@@ -263,6 +200,10 @@ def doubt_in(column):
         return Doubt(f"two numbers in a cell, such as {present[0]!r}", "", False)
     if not len(present) or not present[0:50].str.contains(r"\d").all():
         return None
+    two = unlike_marks(present)
+    if two is not None:
+        why = f"cells such as {two[0]!r} and cells such as {two[1]!r}, of which either may be thousands"
+        return Doubt(why, "", True)
     if any(amounts_in(column, sign, [], {}) is not None for sign in SIGNS):
         return None
     for sign in SIGNS:
@@ -276,54 +217,3 @@ def doubt_in(column):
         why = f"decimal points and decimal commas, and cells such as {shown!r}, which may be thousands or decimals"
         return Doubt(why, f"{shown!r} as {as_numbers(cells.filter(cells == shown)[:1], sign)[0]:g}", True)
     return None
-
-
-# ---------------------------------------------------------------------------------------------------- plain numbers
-def is_number(column, decimal):
-    """Which cells are numbers, groups of thousands included; null where a cell is missing."""
-    return column.str.contains(rf"^[+-]?{digits(decimal)}$|^[+-]?(?i:inf|infinity)$")
-
-
-def numbers_in(column, decimal, notes, styles=None):
-    """The column as numbers, or None if it has cells that are none."""
-    plain = without_dashes(column, decimal)
-    good = is_number(plain, decimal)
-    if not good.any() or not good.all():
-        return None
-    gone = column.filter(plain.is_null() & column.is_not_null())
-    if len(gone):
-        notes.append(
-            f"column {column.name!r}: {count(len(gone), 'cell')} {listed(gone.unique().sort())} read as missing."
-        )
-    if plain.str.contains(CODE).any():
-        notes.append(f"column {column.name!r} has numbers with leading zeros: codes, unless numbers are asked for.")
-        return None
-    return converted(plain, decimal, notes)
-
-
-def without_dashes(column, decimal=".", measured=False):
-    """The column with null for - and the like, if there is a number or nothing else; ``measured``: or any digit."""
-    import polars as pl
-
-    dash = column.is_in(DASHES)
-    some = column.str.contains(r"\d").any() if measured else is_number(column, decimal).any()
-    if not dash.any() or not (some or dash.all()):
-        return column
-    return pl.select(pl.when(dash).then(None).otherwise(column).alias(column.name)).to_series()
-
-
-def sign_of(column):
-    """(sign, which cells are numbers with it): the decimal sign with which more cells of a column are numbers."""
-    points, commas = (is_number(column, sign) for sign in SIGNS)
-    return (",", commas) if commas.sum() > points.sum() else (".", points)
-
-
-def converted(column, decimal, notes):
-    """Strings that are all numbers, as whole numbers or floats."""
-    import polars as pl
-
-    if column.str.contains(INTEGER).all():
-        return column.cast(pl.Int64)
-    if column.str.contains(rf"\d[{between(decimal)}]\d").any():
-        notes.append(f"column {column.name!r}: thousands separators were taken out of its numbers.")
-    return as_numbers(column, decimal)

@@ -6,11 +6,14 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.selection.kernels_search.objects import LOOKED_AT, text_kind
-from mercer.tabular.amounts import DASHES, SIGNS, amounts_in, converted, doubt_in, is_number, sign_of, without_dashes
+from mercer.tabular.amounts import amounts_in, doubt_in
 from mercer.tabular.cells import BadRows, count, listed
-from mercer.tabular.dates import ORDERS, dates_in, digits_as_dates, durations_in, not_dates
+from mercer.tabular.dates import ORDERS, dates_in, digits_as_dates, not_dates
+from mercer.tabular.durations import durations_in
+from mercer.tabular.numerals import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
 from mercer.tabular.spelling import spelt, truths_in
 from mercer.tabular.units import numberlike, why_not
+from mercer.tabular.unread import unread_dates, unread_in
 
 ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
 FEW, MOSTLY = 10, 0.9  # least rows, and share of different values, of a column that numbers the rows
@@ -187,8 +190,9 @@ def check_mixed(column, target=False):
     doubt = doubt_in(column)
     if doubt is not None and (doubt.numbers or why_ignored(column) is not None):
         if not doubt.reading:
+            mend = "write them alike" if doubt.numbers else "make two columns of it"
             raise DataError(
-                f"column {name!r} has {doubt.why}: make two columns of it, or say --categorical {name!r} for "
+                f"column {name!r} has {doubt.why}: {mend}, or say --categorical {name!r} for "
                 f"categories, or --ignore {name!r}."
             )
         raise DataError(
@@ -199,14 +203,17 @@ def check_mixed(column, target=False):
     good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
     limits = column.str.to_lowercase().is_in(LIMIT_WORDS).fill_null(False)
     present, what = len(column) - column.null_count() - limits.sum(), "numbers"
+    unread = unread_in(column) if why_ignored(column) is not None else None
     few = column.filter(good).n_unique() <= FEW_NUMBERS  # they may be categories, unless every row has another one
     few = few and not present == column.drop_nulls().n_unique() > LEAST
     if not present or good.sum() < MOSTLY_SO * present or few:
         what, good = "dates", dates_among(column)
         if good is None or good.all() or good.sum() < MOSTLY_SO * present:
+            _refuse_unread(column, unread)
             return
     bad = (~good).fill_null(False).arg_true().to_list()
     if not bad:
+        _refuse_unread(column, None)
         sign, plain = sign_of(column)
         why = why_not(column, sign)
         if plain.all() and not all(is_number(column, other).all() for other in SIGNS):  # else they are codes
@@ -226,6 +233,17 @@ def check_mixed(column, target=False):
         f": {listed(cells, 4)}. Correct these cells, or say {words} if they stand for nothing, {'or ' * target}{fates}"
         + ("" if target else f"{name!r}."),
     )
+
+
+def _refuse_unread(column, whole):
+    """DataError for a text that would be left out though it has numbers in it, or for dates that are not understood."""
+    found = whole or unread_dates(column)
+    if found is not None:
+        what, cells = found
+        raise DataError(
+            f"column {column.name!r} looks like {what} ({listed(cells, 2)}), in a form that is not known: write "
+            f"them in another one, or say --categorical {column.name!r} for categories, or --ignore {column.name!r}."
+        )
 
 
 def dates_among(column):

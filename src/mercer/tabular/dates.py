@@ -12,7 +12,8 @@ ORDERS = {DAY_FIRST: "day/month/year", MONTH_FIRST: "month/day/year"}
 CLOCK = r"(?:(?:[ T]+|, *)(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?: *([aApP])\.?[mM]\.?)?)?"
 SLASHES = rf"^(\d{{1,2}})[/-](\d{{1,2}})[/-](\d{{4}}|\d{{2}}){CLOCK}$"
 DOTS = rf"^(\d{{1,2}})\. ?(\d{{1,2}})\. ?(\d{{4}}|\d{{2}}){CLOCK}$"
-ISO = rf"^(\d{{4}})[-/](\d{{1,2}})[-/](\d{{1,2}}){CLOCK}$"
+ISO = rf"^(\d{{4}})[-/.] ?(\d{{1,2}})[-/.] ?(\d{{1,2}})\.?{CLOCK}$"
+CJK = rf"^(\d{{4}}) ?[年년] ?(\d{{1,2}}) ?[月월] ?(\d{{1,2}}) ?[日일]{CLOCK}$"
 ZONE = r"(Z|[+-]\d{2}:?\d{2})"
 OF = "(?:de |of )?"
 NAMED = (  # (order of the parts, pattern): a month by its name
@@ -20,19 +21,37 @@ NAMED = (  # (order of the parts, pattern): a month by its name
     ("mdy", rf"^({MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}}){CLOCK}$"),
     ("ymd", rf"^(\d{{4}})[ -]({MONTH})\.?[ -](\d{{1,2}}){CLOCK}$"),
 )  # fmt: skip
+YEAR = r"((?:18|19|20)\d{2})"  # 1/1000 is a dilution
 MONTHS = (  # a month without a day: its first one
-    ("my", rf"^({MONTH})\.?(?:[ /-]|, | de )(\d{{4}})$"),
+    ("my", rf"^({MONTH})\.?(?:[ /_-]|, | de )(\d{{4}})$"),
     ("my", rf"^({MONTH})\.?[-/']'?(\d{{2}})$"),
-    ("ym", rf"^(\d{{4}})[ /-]({MONTH})$"),
-    ("my", r"^(\d{1,2})/(\d{4})$"),
-    ("ym", r"^(\d{4})[-/](\d{1,2})$"),
+    ("ym", rf"^(\d{{4}})(?:[ /_-]|, )({MONTH})$"),
+    ("my", rf"^(\d{{1,2}})[/-]{YEAR}$"),
+    ("ym", rf"^{YEAR}[-/](\d{{1,2}})$"),
+    ("ym", rf"^{YEAR}(?:M| ?[年년] ?)(\d{{1,2}})[月월]?$"),
 )
+QUARTER = r"(?:Q|T|Quarter |Quartal |Kvartal |Trim\.? ?|Trimestre |Trimester )"
 QUARTERS = (
-    ("yq", r"^(\d{4})[ /-]?[QT]([1-4])$"),
-    ("qy", r"^[QT]([1-4])[ /-]?(\d{4})$"),
+    ("yq", rf"^{YEAR}(?:[ /:_-]|, )?{QUARTER}([1-4])$"),
+    ("qy", rf"^{QUARTER}([1-4])(?:[ /:_-]|, )?{YEAR}$"),
+    ("qy", r"^[QT]([1-4])[-/']'?(\d{2})$"),
     ("qy", r"^([1-4])[QT] ?(\d{4}|\d{2})$"),
+    ("qy", rf"^([1-4])(?:\.|er|e|º)? {QUARTER.replace(' )', ')')} ?{YEAR}$"),
 )
-WEEKS = (("yw", r"^(\d{4})[ /-]?(?:W|KW|CW)[ -]?(\d{1,2})$"), ("wy", r"^(?:W|KW|CW)[ .-]?(\d{1,2})[ /-](\d{4})$"))
+WEEK = r"(?:W|KW|CW|Week|Woche|Semaine|Vecka|Uke)"
+WEEKS = (("yw", rf"^{YEAR}[ /-]?{WEEK}[ -]?(\d{{1,2}})$"), ("wy", rf"^{WEEK}[ .-]?(\d{{1,2}})[ /-]{YEAR}$"),
+         ("ywk", rf"^{YEAR}-W(\d{{1,2}})-([1-7])$"))  # fmt: skip
+TIDY = (  # what is written around a date or in another order: (pattern, what is left of it)
+    (
+        rf"(?i)^(?:{WEEKDAY}),? ({MONTH}) +(\d{{1,2}}) (\d{{2}}:\d{{2}}:\d{{2}})(?: (?:UTC|GMT|Z))? (\d{{4}})$",
+        "${1} ${2}, ${4} ${3}",
+    ),
+    (r"^(\d{4})(\d{2})(\d{2})T(\d{2}):?(\d{2}):?(\d{2})(?:\.\d+)?Z?$", "${1}-${2}-${3} ${4}:${5}:${6}"),
+    (r"(:\d{2})(?:[+-]00:00|Z)?\[(?:UTC|Etc/UTC|GMT|Z)\]$", "${1}"),
+    (r"(:\d{2}) ?(?:UTC|GMT|Uhr)$", "${1}"),
+    (r"(:\d{2}:\d{2}),(\d{1,9})$", "${1}.${2}"),
+    (r"^'(\d)", "${1}"),
+)
 SERIAL = r"^[1-8]\d{4}(?:\.\d+)?$"  # days of a spreadsheet, from 1927 to 2146
 SERIAL_YEARS = 30  # that such a day may lie before or after the other dates of its column
 
@@ -75,6 +94,8 @@ def dates_in(column, notes, styles):
     present = column.drop_nulls()
     if not len(present):
         return None
+    column = tidied(column)
+    present = column.drop_nulls()
     for form, style, kind in _forms():
         if present.str.contains(form).all():
             found = _whole(column, _parsed(column, kind, style))
@@ -96,6 +117,16 @@ def dates_in(column, notes, styles):
     if found is not None and len(slashed):
         styles[column.name] = style
     return found
+
+
+def tidied(column):
+    """The column without what is written around its dates."""
+    odd = column.str.contains(r"^'|^\d{8}T|[a-zA-Z\]]$|,\d+$|:\d{2} .*\d{4}$").fill_null(False)
+    if not odd.any():
+        return column
+    for form, rest in TIDY:
+        column = column.str.replace(form, rest)
+    return column
 
 
 def _mixed(column, style, notes):
@@ -140,7 +171,12 @@ def _each(column, style):
         return
     yield _clocked(rest, DOTS, "dmy")
     yield _clocked(rest, ISO, "ymd")
-    words = rest.str.replace(rf"^(?i:{WEEKDAY})[.,]* +", "")
+    yield _clocked(rest, CJK, "ymd")
+    days = rest.str.replace(rf"^(?i:{WEEKDAY})[.,]* +", "")
+    named = days.str.contains(rf"(?i)(?:^|[\d .,/-])(?:{MONTH})(?:[\d .,/-]|$)").fill_null(
+        False
+    )  # mar is Tuesday, and March
+    words = pl.select(pl.when(named).then(days).otherwise(rest).alias(column.name)).to_series()
     for order, form in (*NAMED, *MONTHS, *QUARTERS, *WEEKS):
         yield _clocked(words, f"(?i){form}", order)
 
@@ -161,8 +197,9 @@ def _clocked(column, form, order):
     parts = parts.with_columns(pl.all().exclude("half", "second").cast(pl.Int64, strict=False))
     year = pl.col("y") + pl.when(pl.col("y") < 69).then(2000).when(pl.col("y") < 100).then(1900).otherwise(0)
     if "w" in order:
-        days = {(y, w): _monday(y, w) for y, w in parts.select(year, "w").drop_nulls().unique().rows()}
-        found = [days.get(pair) for pair in parts.select(year, "w").rows()]
+        weeks = parts.select(year, "w", pl.col("k") if "k" in order else pl.lit(1))
+        days = {row: _day_of_week(*row) for row in weeks.drop_nulls().unique().rows()}
+        found = [days.get(row) for row in weeks.rows()]
         return pl.Series(column.name, found, dtype=pl.Date).cast(pl.Datetime("us"))
     month = 3 * pl.col("q") - 2 if "q" in order else pl.col("m")
     day = pl.col("d") if "d" in order else pl.lit(1)
@@ -182,10 +219,10 @@ def _clocked(column, form, order):
     return parts.select(made.alias(column.name)).to_series()
 
 
-def _monday(year, week):
-    """The Monday of a week, None where the year has no such week."""
+def _day_of_week(year, week, day):
+    """A day of a week, 1 the Monday; None where the year has no such week."""
     try:
-        return date.fromisocalendar(year, week, 1)
+        return date.fromisocalendar(year, week, day)
     except ValueError:
         return None
 
@@ -242,6 +279,7 @@ def _whole(column, found):
 
 def not_dates(column, style=None):
     """Rows of a column of text that are no dates, in the form that most of its cells have."""
+    column = tidied(column)
     best = min((_any_of(column, order) for order in ([style] if style else ORDERS)), key=lambda made: made.null_count())
     return (best.is_null() & column.is_not_null()).arg_true().to_list()
 
@@ -257,77 +295,39 @@ def _any_of(column, style):
 
 DAY_NAME = re.compile(r"(?i).*(date|datum|day|tag|fecha|data|giorno|jour).*")
 DAYS_OF_DIGITS = 19000101, 21001231
+MONTHS_OF_DIGITS = 190001, 210012
+MONTH_DOT_YEAR = r"^(?:0?[1-9]|1[0-2])\.(?:19|20)\d{2}$"  # 01.2024, which is no number
+LEAST_MONTHS, YEARS = 6, 2  # different ones, in different years
 
 
 def digits_as_dates(column, least=5):
-    """A column of whole numbers such as 20240105 as dates; None where one is none, or they are too few to be sure."""
+    """A column of whole numbers such as 20240105 or 202401 as dates; None where one is none, or they are too few."""
     import polars as pl
 
     if not column.dtype.is_integer() or not column.null_count() < len(column):
         return None
-    low, high = DAYS_OF_DIGITS
-    if column.min() < low or column.max() > high or (column.n_unique() < least and not DAY_NAME.fullmatch(column.name)):
+    low, high = column.min(), column.max()
+    if MONTHS_OF_DIGITS[0] <= low <= high <= MONTHS_OF_DIGITS[1]:
+        months = column.drop_nulls().unique()
+        if (months % 100).is_between(1, 12).all() and least and len(months) >= LEAST_MONTHS:
+            years = (months // 100).n_unique()
+            days = (column * 100 + 1).cast(pl.String).str.strptime(pl.Date, "%Y%m%d", strict=False)
+            return _whole(column, days) if years >= YEARS else None
+    if low < DAYS_OF_DIGITS[0] or high > DAYS_OF_DIGITS[1]:
+        return None
+    if column.n_unique() < least and not DAY_NAME.fullmatch(column.name):
         return None
     found = column.cast(pl.String).str.strptime(pl.Date, "%Y%m%d", strict=False)
     return _whole(column, found)
 
 
-# ------------------------------------------------------------------------------------------------ durations
-PART = r"\d+(?:[.,]\d+)?"
-UNITS = (  # (letters, hours) in the order in which they are written
-    (r"(?:d|days?|tage?|jours?|días?)", 24.0),
-    (r"(?:h|hrs?|hours?|std\.?|stunden?|heures?|horas?)", 1.0),
-    (r"(?:min\.?|mins|minutes?|minuten|minutos|m)", 1 / 60),
-    (r"(?:s|secs?|seconds?|sek\.?|sekunden?|secondes?|segundos)", 1 / 3600),
-)
-SPOKEN = "(?i)^(?:PT?)?" + "".join(rf"(?:({PART}) *{letters}(?:,| and| und)? *T?)?" for letters, _ in UNITS) + "$"
-HOUR_AND = r"(?i)^(\d+) *h *(\d{1,2})$"  # 1h30
-RUNNING = r"^(\d+):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?$"
-
-
-def durations_in(column, notes):
-    """The column as times of a clock or durations, or None: 9:05 and 09:05:30, 25:41:00, 11h 41min, 1h30, PT1H30M."""
+def months_with_points(column):
+    """A column of text such as 01.2024, months of several years, as their first days; None of another."""
     import polars as pl
 
-    present = column.drop_nulls()
-    if not len(present) or not re.match(r"(?i)pt?\d|\d", present[0]):
+    cells = column.drop_nulls().unique()
+    if len(cells) < LEAST_MONTHS or not cells.str.contains(MONTH_DOT_YEAR).all():
         return None
-    running, spoken = _running(column), _spoken(column)
-    hours = pl.select(pl.coalesce(running, spoken)).to_series()
-    if hours.null_count() > column.null_count():
+    if cells.str.slice(-4).n_unique() < YEARS:
         return None
-    several = present.str.contains(r"(?i)\d *[a-zí.']+ *\d|^PT?\d|^\d+ *h *\d")  # of one part a unit is enough
-    if running.null_count() == len(column) and not several.any():
-        return None
-    nano = (hours * 3600e9).round().cast(pl.Int64).alias(column.name)
-    if running.null_count() == column.null_count() and hours.max() < 24:
-        return nano.cast(pl.Time)
-    notes.append(f"column {column.name!r}: cells such as {present[0]!r} read as durations, in hours.")
-    return nano.cast(pl.Duration("ns"))
-
-
-def _running(column):
-    """Hours of hours:minutes[:seconds]; of minutes:seconds where longer ones have three parts."""
-    import polars as pl
-
-    parts = column.str.extract_groups(RUNNING).struct.unnest()
-    parts.columns = ["a", "b", "c"]
-    a, b, c = (pl.col(name).str.replace(",", ".", literal=True).cast(pl.Float64) for name in "abc")
-    short = parts.filter(pl.col("c").is_null() & pl.col("a").is_not_null()).select(a.max()).item()
-    minutes = short is not None and short >= 24 and parts["c"].null_count() < len(column)
-    two = a / 60 + b / 3600 if minutes else a + b / 60
-    found = pl.when(pl.col("c").is_null()).then(two).otherwise(a + b / 60 + c / 3600)
-    return parts.select(pl.when(b < 60).then(found)).to_series()
-
-
-def _spoken(column):
-    """Hours of 11h 41min, 2 days 3 h, 1h30, PT1H30M."""
-    import polars as pl
-
-    cells = column.str.replace(HOUR_AND, "${1}h ${2}min")
-    parts = cells.str.extract_groups(SPOKEN).struct.unnest()
-    parts.columns = [str(i) for i in range(len(UNITS))]
-    given = pl.any_horizontal(pl.all().is_not_null())
-    sums = [pl.col(str(i)).str.replace(",", ".", literal=True).cast(pl.Float64).fill_null(0.0) * size
-            for i, (_, size) in enumerate(UNITS)]  # fmt: skip
-    return parts.select(pl.when(given).then(pl.sum_horizontal(sums))).to_series()
+    return ("01." + column).str.strptime(pl.Date, "%d.%m.%Y", strict=False).alias(column.name)

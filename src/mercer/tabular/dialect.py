@@ -63,7 +63,8 @@ def _is_note(last, rest, separator, width):
         return bool(said and (":" in first or alone)) or (apart and phrase and alone)
     if len(words) == 1 and len(row) < width:
         return NUMBER.fullmatch(first) is None
-    return bool(said or phrase) and NUMBER.fullmatch(first) is None and not any(map(NUMBER.fullmatch, words[:-1]))
+    plain = NUMBER.fullmatch(first) is None
+    return plain and bool((said and ":" in first) or ((said or phrase) and not any(map(NUMBER.fullmatch, words[:-1]))))
 
 
 SEPARATORS = ("\t", ";", "|", ",")  # of two that fit equally well the first: commas are in decimals and in text
@@ -165,6 +166,34 @@ def named_separator(data):
     first, _, rest = data.partition(b"\n")
     found = re.fullmatch(rb'"?sep=(.)"?', first.strip(b"\r "), re.IGNORECASE)
     return (found[1].decode("latin-1"), b"\n" + rest) if found else (None, data)
+
+
+def with_a_name_for_each(data, sample, separator, notes):
+    """The bytes with a header of as many names as each row has cells, where all have one more than there are names.
+
+    R writes the names of rows without one for their column; others end each row, but not the header, with a separator.
+    """
+    rows = [row for _, row in islice(rows_of(sample, separator), LINES)]
+    if len(rows) < 3 or {len(row) for row in rows[1:]} != {len(rows[0]) + 1} or len(rows[0]) < 2:
+        return data
+    start = len(data) - len(data.lstrip(b"\n"))
+    line, sign = data[start:].partition(b"\n")[0], separator.encode()
+    if all(not row[-1].strip() for row in rows[1:]):
+        new = line + sign
+    elif any(NUMBER.fullmatch(cell.strip()) for cell in rows[0]) or not _are_row_names([row[0] for row in rows[1:]]):
+        return data  # a separator stands inside of cells
+    else:
+        new = b"row" + sign + line
+        notes.append("rows have one cell more than the header has names: the first, of their names, is called 'row'.")
+    return data[:start] + new + data[start + len(line) :]
+
+
+def _are_row_names(cells):
+    """Whether the first cells are 1, 2, 3, … or different words."""
+    plain = [cell.strip() for cell in cells]
+    if all(cell.isdigit() for cell in plain):
+        return [int(cell) - int(plain[0]) for cell in plain] == list(range(len(plain)))
+    return len(set(plain)) == len(plain) and all(any(map(str.isalpha, cell)) for cell in plain)
 
 
 def whole_rows(data, separator, name):

@@ -34,6 +34,14 @@ OFFICE = {  # what another archive is, by a name in it: (name, what it is, what 
 }
 
 
+def is_workbook(data):
+    """Whether a zip archive is an .xlsx file."""
+    try:
+        return "xl/workbook.xml" in zipfile.ZipFile(io.BytesIO(data)).namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return b"xl/" in data
+
+
 def unpacked(data, name, notes):
     """(bytes, name) of the one table in a zip archive; DataError for several, none, or another kind of archive."""
     try:
@@ -74,7 +82,7 @@ def unpacked(data, name, notes):
 def is_json(data):
     """Whether a file holds records of JSON: an object in each line, or a list of them."""
     start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return start[:1] == b"{" or (start[:1] == b"[" and start[1:].lstrip()[:1] == b"{")
+    return start[:1] == b"{" or (start[:1] == b"[" and start[1:].lstrip()[:1] in (b"{", b"["))
 
 
 def frame_of_json(data, name, notes):
@@ -86,6 +94,7 @@ def frame_of_json(data, name, notes):
         found = json.loads(text)
     except ValueError:
         found = _lines(text, name)
+    found = _records_of(found)
     if isinstance(found, dict):
         lists = {key: value for key, value in found.items() if _records(value)}
         columns = found if found and all(isinstance(value, list) for value in found.values()) else None
@@ -103,6 +112,30 @@ def frame_of_json(data, name, notes):
     rows = [_flat(row) for row in found]
     names = list(dict.fromkeys(key for row in rows for key in row))
     return pl.DataFrame({key: _column([row.get(key) for row in rows]) for key in names})
+
+
+def _records_of(found):
+    """Records of the other forms that programs write: rows below a row of names, columns or rows by their numbers."""
+    if isinstance(found, dict):
+        if isinstance(found.get("columns"), list) and _rows(found.get("data")):
+            return [dict(zip(map(str, found["columns"]), row, strict=False)) for row in found["data"]]
+        parts = list(found.values())
+        if (
+            len(parts) > 1
+            and all(isinstance(part, dict) for part in parts)
+            and len({tuple(part) for part in parts}) == 1
+        ):
+            if all(key.isdigit() for key in parts[0]):  # {column: {number: value}}
+                return [{name: part[key] for name, part in found.items()} for key in parts[0]]
+            if all(key.isdigit() for key in found):  # {number: record}
+                return parts
+    if _rows(found) and all(isinstance(name, str) for name in found[0]) and len({len(row) for row in found}) == 1:
+        return [dict(zip(found[0], row, strict=True)) for row in found[1:]]
+    return found
+
+
+def _rows(value):
+    return isinstance(value, list) and len(value) > 1 and all(isinstance(row, list) for row in value)
 
 
 def _records(value):

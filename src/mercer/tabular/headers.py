@@ -114,6 +114,7 @@ def header_of_two(rows, notes):
     return names, 1
 
 
+RULE = re.compile(r":?[-=+]{2,}:?")  # below a header
 UNITS_ALONE = re.compile(r"\[[^\d\]]{0,12}\]|\([^\d)]{0,12}\)|-")
 
 
@@ -182,6 +183,9 @@ def repaired(frame, notes):
     if again.any():
         notes.append(f"{count(int(again.sum()), 'row')} that repeat the header left out.")
         frame = frame.filter(~again)
+    if frame.height > 1 and any(frame.row(0)) and all(RULE.fullmatch(cell.strip()) for cell in frame.row(0) if cell):
+        notes.append("the line of dashes below the header is left out.")
+        frame = frame[1:]
     if frame.height > 1 and is_units(frame.row(0), frame[1:6]):
         shown = listed([cell for cell in frame.row(0) if cell][:4])
         notes.append(f"the first row below the header holds units ({shown}) and is left out.")

@@ -3,19 +3,31 @@
 import re
 import unicodedata
 
-NAMES = (  # of each month in English, German, French, Spanish, Italian, Portuguese and Dutch; and short ones
-    "january januar jänner janvier enero gennaio janeiro januari jan janv ene gen",
-    "february februar feber février febrero febbraio fevereiro februari feb fév févr fev",
-    "march märz mars marzo março maart mar mär mrz mrt",
-    "april avril abril aprile apr avr abr",
-    "may mai mayo maggio maio mei mag",
-    "june juni juin junio giugno junho jun giu",
-    "july juli juillet julio luglio julho jul juil lug",
-    "august août agosto augustus aug aoû ago",
-    "september septembre septiembre setiembre settembre setembro sep sept set",
-    "october oktober octobre octubre ottobre outubro oct okt ott out",
-    "november novembre noviembre novembro nov",
-    "december dezember décembre diciembre dicembre dezembro dec dez déc dic",
+NAMES = (  # of each month: English, German, French, Spanish, Italian, Portuguese, Dutch; Nordic languages; Polish,
+    # Czech, Hungarian, Romanian, Turkish, Russian, as they stand in a date; and short ones
+    "january januar jänner janvier enero gennaio janeiro januari jan janv ene gen "
+    "tammikuuta stycznia styczeń sty ledna leden január ianuarie ocak oca января январь янв",
+    "february februar feber février febrero febbraio fevereiro februari feb fév févr fev "
+    "helmikuuta lutego luty lut února únor február februarie şubat şub февраля февраль фев",
+    "march märz mars marzo março maart mar mär mrz mrt maa "
+    "marts maaliskuuta marca marzec března březen március martie mart марта март мар",
+    "april avril abril aprile apr avr abr "
+    "huhtikuuta kwietnia kwiecień kwi dubna duben április aprilie nisan nis апреля апрель апр",
+    "may mai mayo maggio maio mei mag maj toukokuuta maja května květen május mayıs мая май",
+    "june juni juin junio giugno junho jun giu "
+    "kesäkuuta czerwca czerwiec cze června červen június iunie haziran haz июня июнь июн",
+    "july juli juillet julio luglio julho jul juil lug "
+    "heinäkuuta lipca lipiec lip července červenec július iulie temmuz tem июля июль июл",
+    "august août agosto augustus aug aoû ago "
+    "augusti elokuuta sierpnia sierpień sie srpna srpen augusztus ağustos ağu августа август авг",
+    "september septembre septiembre setiembre settembre setembro sep sept set "
+    "syyskuuta września wrzesień wrz září szeptember septembrie eylül eyl сентября сентябрь сен сент",
+    "october oktober octobre octubre ottobre outubro oct okt ott out "
+    "lokakuuta października październik paź října říjen október octombrie ekim eki октября октябрь окт",
+    "november novembre noviembre novembro nov "
+    "marraskuuta listopada listopad lis listopadu noiembrie kasım kas ноября ноябрь ноя нояб",
+    "december dezember décembre diciembre dicembre dezembro dec dez déc dic "
+    "joulukuuta grudnia grudzień gru prosince prosinec decembrie aralık ara декабря декабрь дек",
 )
 DAYS = (
     "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun "
@@ -29,7 +41,8 @@ DAYS = (
 
 def _bare(word):
     """A word in small letters without accents: Maerz is not März, and marz is."""
-    return "".join(sign for sign in unicodedata.normalize("NFD", word.lower()) if not unicodedata.combining(sign))
+    plain = unicodedata.normalize("NFD", word.lower().replace("ı", "i"))
+    return "".join(sign for sign in plain if not unicodedata.combining(sign))
 
 
 def _pattern(words):

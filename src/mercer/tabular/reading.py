@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mercer.exceptions import DataError
 from mercer.tabular import dialect, headers
 from mercer.tabular.cells import count, listed, meant
-from mercer.tabular.formats import frame_of_json, html_as_csv, is_html, is_json, unpacked
+from mercer.tabular.formats import frame_of_json, html_as_csv, is_html, is_json, is_workbook, unpacked
 from mercer.tabular.merged import filled_down
 from mercer.tabular.sentinels import found_in, without
 from mercer.tabular.sheets import sheet_as_csv
@@ -29,6 +29,18 @@ FOREIGN = {
     b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
     b"SQLite": "an SQLite database; export the table as CSV",
+    b"ARROW1": "a Feather file; save it as Parquet or CSV",
+    b"\x89HDF": "an HDF5 file; export the table as Parquet or CSV",
+    b"\x93NUMPY": "an array of NumPy; save it as CSV, or give it to Python",
+    b"<stata_dta>": "a file of Stata; export it as CSV",
+    b"$FL2": "a file of SPSS; export it as CSV",
+    b"{\\rtf": "a text document (RTF); copy its table to a spreadsheet, and save that as .xlsx or CSV",
+    b"\x80\x04": "a pickle of Python, which is not opened; save it as Parquet or CSV",
+    b"\x89PNG": "a picture",
+    b"7z\xbc\xaf": "compressed with 7-Zip; unpack it",
+    b"version https://git-lfs": "a pointer of Git LFS, and not the file itself; fetch it with git lfs pull",
+    b"@RELATION": "an ARFF file; save it as CSV",
+    b"@relation": "an ARFF file; save it as CSV",
 }
 
 
@@ -148,6 +160,7 @@ def read(
     data, name, notes, styles, filled = _bytes(source), _name(source), [], dict(written or {}), ()
     sha256 = hashlib.sha256(data).hexdigest()
     data, name = _unpacked(data, name, notes)
+    _refuse_foreign(data, name)
     if data[:4] == PARQUET or is_json(data):
         before = _parquet(data, name) if data[:4] == PARQUET else frame_of_json(data, name, notes)
         decimal = "."
@@ -158,9 +171,6 @@ def read(
             data, separator, decimal = sheet_as_csv(data, name, sheet, notes, target), ",", "."
         elif is_html(data):
             data, separator = html_as_csv(data, name, notes), ","
-        for start, what in FOREIGN.items():
-            if data.startswith(start):
-                raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
         before, separator = text_table(data, name, header, separator, skip_lines, notes)
         before, filled = filled_down(before, notes, fill_down, target, settled)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
@@ -171,6 +181,15 @@ def read(
     return Reading(without(frame, sentinels), notes, sha256, styles, kept, sentinels, tuple(filled))
 
 
+def _refuse_foreign(data, name):
+    """DataError for a file of a kind that is not read, with what to do."""
+    what = next((what for start, what in FOREIGN.items() if data.startswith(start)), None)
+    if data[257:262] == b"ustar":
+        what = "an archive (tar); unpack it"
+    if what is not None and not is_html(data):
+        raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
+
+
 def _unpacked(data, name, notes):
     """(bytes, name) of a file, or of the one in an archive; an Excel file stays one."""
     for _ in range(ARCHIVES):
@@ -179,10 +198,8 @@ def _unpacked(data, name, notes):
                 data = gzip.decompress(data)
             except (OSError, EOFError, zlib.error) as error:
                 raise DataError(f"{name} cannot be unpacked: {error}.") from None
-        elif data[:4] == ZIP and b"xl/" not in data:
+        elif data[:4] == ZIP and not is_workbook(data):
             data, name = unpacked(data, name, notes)
-        elif data[:4] == ZIP and b"xl/workbook.bin" in data:
-            unpacked(data, name, notes)  # which says what it is
         else:
             return data, name
     raise DataError(f"{name} is an archive in an archive; unpack it.")
@@ -258,6 +275,8 @@ def text_table(data, name, header, separator, skip, notes, about_columns=None):
     data = headers.without_titles(data, top, name, skip, notes)
     if not data.strip():
         raise DataError(f"{name} has no line after the {skip} that are skipped.")
+    sample = dialect.sample_of(data)
+    data = dialect.with_a_name_for_each(data, sample, separator, notes) if header else data
     sample = dialect.sample_of(data)
     rows = [row for _, row in islice(dialect.rows_of(sample, separator), headers.LOOKED)]
     first, two = rows[0], headers.header_of_two(rows, notes) if header else None

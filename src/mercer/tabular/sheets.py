@@ -50,7 +50,9 @@ def sheet_as_csv(data, name, sheet, notes, target=None):
     if sheet is not None and sheet not in names:
         raise DataError(f"{name} has no sheet {sheet!r}{meant(sheet, names)} There are {listed(names)}.")
     grids, tables = {}, {}
-    for one in [sheet] if sheet is not None else names:
+    hidden = [one.title for one in book.worksheets if one.sheet_state != "visible"]
+    shown = [one for one in names if one not in hidden] or names
+    for one in [sheet] if sheet is not None else shown:
         grids[one] = _grid(book[one])
         tables[one] = blocks(grids[one])
         if any(_worth(grids[one], block, target) == (True, True) for block in tables[one]):
@@ -65,12 +67,24 @@ def sheet_as_csv(data, name, sheet, notes, target=None):
     if found:
         table = max(found, key=lambda block: (_worth(rows, block, target), sum(map(filled, block.cut(rows)))))
         _say_rest(rows, table, [block for block in found if block != table], name, notes)
-        rows = [row for row in table.cut(rows) if filled(row)]
+        rows = _without_titles(table.cut(rows), name, notes)
         _say_merged(book[one], table, name, notes)
     width = max((i + 1 for row in rows for i, cell in enumerate(row) if cell), default=0)
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([row[:width] for row in rows])
     return out.getvalue().encode()
+
+
+def _without_titles(rows, name, notes):
+    """The rows of a table without blank ones, and without what stands between its parts: titles, and names again."""
+    rows = [row for row in rows if filled(row)]
+    again = [i for i in range(1, len(rows)) if rows[i] == rows[0]]
+    if not again or filled(rows[0]) < LEAST:
+        return rows
+    titles = [i - 1 for i in again if filled(rows[i - 1]) == 1 and filled(rows[0]) > LEAST]
+    said = f" under titles such as {brief(next(filter(None, rows[titles[0]])))!r}, which are left out" if titles else ""
+    notes.append(f"{name}: {len(again) + 1} tables with the same names below each other{said}: read as one.")
+    return [row for i, row in enumerate(rows) if i not in again and i not in titles]
 
 
 def _merged(sheet):
@@ -122,7 +136,7 @@ def blocks(grid):
         for left, right in _columns(grid[top:bottom]):
             block = _trimmed(grid, Rectangle(top, left, bottom, right))
             before = next((one for one in reversed(found) if one.left <= block.left and block.right <= one.right), None)
-            if before is not None and _continues(grid, before, block):
+            if before is not None and (_continues(grid, before, block) or _again(grid, before, block)):
                 found[found.index(before)] = before._replace(bottom=block.bottom)
             elif min(block.bottom - block.top, block.right - block.left) >= LEAST:
                 found.append(block)
@@ -166,6 +180,12 @@ def _continues(grid, before, block):
     first = grid[block.top][block.left : block.right]
     here = [first[j] for j in numeric if first[j]]
     return bool(here) and all(map(_is_number, here))
+
+
+def _again(grid, before, block):
+    """Whether a block below begins with the names of the table above, as the next site or year of it does."""
+    names = grid[before.top][before.left : before.right]
+    return block.left == before.left and grid[block.top][before.left : before.right] == names
 
 
 def _is_number(cell):

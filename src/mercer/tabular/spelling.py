@@ -1,15 +1,17 @@
 """One category in several spellings: alpha, Alpha and ALPHA; and truth values in words."""
 
 import re
+import unicodedata
 from collections import Counter
 
 from mercer.selection.kernels_search.objects import text_kind
 from mercer.tabular.cells import count, listed
 
 WORD = re.compile(r"[^\W\d_]{3,}.*")  # so Aa and AA, Co and CO, C1CCCCC1 and c1ccccc1 differ
+UNSEEN = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # signs that nobody sees
 SPACES = re.compile(r"[\s_]+")
 MOST_LEVELS, MOST_SHARE = 200, 0.5  # categories among which spellings are looked for, and their share of the rows
-DIGITS = ({"1", "1.0"}, {"0", "0.0"})
+DIGITS = ({"1", "1.0", "true"}, {"0", "0.0", "false"})
 TRUTHS = tuple(  # (words for true, for false) of each language
     tuple(set(words.split()) for words in pair)
     for pair in (
@@ -19,6 +21,15 @@ TRUTHS = tuple(  # (words for true, for false) of each language
         ("oui o vrai", "non n faux"),
         ("sí si s verdadero vero", "no n falso"),
         ("sim s verdadeiro", "não nao n falso"),
+        ("ja j sant", "nej n falskt"),
+        ("tak t", "nie n"),
+        ("ano a", "ne n"),
+        ("да д", "нет н"),
+        ("evet e", "hayır hayir h"),
+        ("kyllä k", "ei e"),
+        ("on", "off"),
+        ("positive positiv pos pos. +", "negative negativ neg neg. -"),
+        ("✓ ✔ ☑", "✗ ✘ ☒"),
     )
 )
 ANSWERS = set().union(*(words for pair in TRUTHS for words in pair))
@@ -26,8 +37,9 @@ ANSWERS = set().union(*(words for pair in TRUTHS for words in pair))
 
 def key_of(text):
     """What spellings of one category have in common; the text itself where a capital may mean something."""
-    plain = SPACES.sub(" ", text.strip().casefold())
-    return plain if WORD.fullmatch(plain) or plain in ANSWERS else text
+    seen = unicodedata.normalize("NFKC", UNSEEN.sub("", text)).strip()
+    plain = SPACES.sub(" ", seen.casefold())
+    return plain if WORD.fullmatch(plain) or plain in ANSWERS else seen
 
 
 def spellings(counts):

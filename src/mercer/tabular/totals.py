@@ -8,16 +8,19 @@ from mercer.tabular.cells import count, listed
 
 WORDS = (
     r"((grand|sub)[ -]?)?(totals?|sums?|summe|gesamt(summe)?|insgesamt|zwischensumme|ergebnis|totale|somme|sous-total|"
-    r"suma|subtotale|averages?|means?|mittelwert|durchschnitt|moyenne|media)( général)?"
+    r"suma|subtotale|averages?|avg\.?|means?|mittel(wert)?|durchschnitt|moyenne|media|promedio|totaal|gemiddelde|totalt|"
+    r"summa|medelvärde|i alt|gennemsnit|yhteensä|keskiarvo|razem|ogółem|średnia|celkem|součet|průměr|toplam|ortalama|"
+    r"итого|всего|среднее|合計|合计|小計|小计|总计|平均|Σ|Ø)( général)?"
 )
 TOTAL = re.compile(rf"{WORDS}\s*:?", re.IGNORECASE)
 NAMED = rf"(?i)^(?:{WORDS}\b.*|.*\b{WORDS}\s*:?)$"  # Total north, north total: where the numbers say so, too
 BESIDE = re.compile(  # below or above a mean, and no rows either
     r"(std\.?|st\.?)? ?(dev\.?|deviation|abw\.?|abweichung)|std\.? ?dev\.?|"
-    r"standard ?(deviation|abweichung|error|fehler)|s\.?d\.?|s\.?e\.?m?\.?|r?sd|cv|median|min(imum|\.)?|"
-    r"max(imum|\.)?|count|anzahl|n",
+    r"standard ?(deviation|abweichung|error|fehler)|s\.?d\.?|s\.?e\.?m?\.?|r?sd|std\.?|cv|rsd|"
+    r"stabw\.?|median|min(imum|\.)?|max(imum|\.)?|count|anzahl|n|\d{1,2} ?%",
     re.IGNORECASE,
 )
+FEWEST = 2  # rows, and columns of numbers, that show a row without a label to be a sum
 LABELS = 3  # columns in which a label is looked for
 CLOSE = 1e-3  # relative difference of a sum that was rounded
 MOST = 0.5  # share of the rows that may be totals
@@ -26,6 +29,7 @@ MOSTLY = 0.8  # share of cells that are numbers, of a column that is summed
 
 def without_totals(frame, notes):
     """The frame without empty rows and rows of totals at its end, and without rows of totals between others."""
+    frame = _without_empty(frame, notes)
     end, at, said, beside, empty = frame.height, frame.height, [], [], 0
     while at > 2:
         row = [(cell or "").strip() for cell in frame.row(at - 1)]
@@ -36,6 +40,8 @@ def without_totals(frame, notes):
                 said, beside, end = [*said, *beside, label], [], at - 1
             elif BESIDE.fullmatch(re.sub(r" ?[\[(]%[\])]", "", label)) and label not in others:
                 beside.append(label)  # if there is a mean, too
+                if said:
+                    said, beside, end = [*said, *beside], [], at - 1
             else:
                 break
         elif not beside:
@@ -55,19 +61,23 @@ def _without_subtotals(frame, notes):
 
     labels = frame.select(frame.columns[:LABELS]).select(pl.all().str.strip_chars().replace("", None))
     label = labels.select(pl.coalesce(pl.all())).to_series()
-    rows = label.str.contains(NAMED).fill_null(False).arg_true().to_list()
+    named = label.str.contains(NAMED).fill_null(False)
+    blank = _unnamed(frame)
+    rows = (named | blank).arg_true().to_list()
     if not rows or len(rows) > MOST * frame.height:
         return frame
     numbers = _numbers(frame, rows)
     found, start = [], 0
     for row in rows:
-        lone = TOTAL.fullmatch(label[row]) is not None and (label == label[row]).sum() == 1
         above = [i for i in range(row) if i not in found]
-        if (
-            (lone and row > 1)
-            or _adds_up(numbers, row, [i for i in above if i >= start])
-            or _adds_up(numbers, row, above)
-        ):
+        group = [i for i in above if i >= start]
+        if not named[row]:
+            sums = len(group) >= FEWEST and _adds_up(numbers, row, group, FEWEST)
+        else:
+            below = range(row + 1, min((i for i in rows if i > row), default=len(numbers)))
+            lone = TOTAL.fullmatch(label[row]) is not None and (label == label[row]).sum() == 1
+            sums = (lone and row > 1) or any(_adds_up(numbers, row, others) for others in (group, above, below))
+        if sums:
             found.append(row)
             start = row + 1
     if not found:
@@ -75,10 +85,35 @@ def _without_subtotals(frame, notes):
     shown = listed(label.gather(found).unique(maintain_order=True), 3)
     what = "is the total or mean" if len(found) == 1 else "are totals or means"
     notes.append(
-        f"{count(len(found), 'row')} between others ({shown}) {what} of those above, and left out; give them another "
-        "label to keep them."
+        f"{count(len(found), 'row')} between others ({shown}) {what} of those above or below, and left out; give them "
+        "another label to keep them."
     )
     return frame.filter(~pl.Series(range(frame.height)).is_in(found))
+
+
+def _without_empty(frame, notes):
+    """The frame without rows that have no cell at all, but for those at its end."""
+    import polars as pl
+
+    empty = frame.select(pl.all_horizontal(pl.all().str.strip_chars().replace("", None).is_null())).to_series()
+    last = (~empty).arg_true()
+    between = int(empty[: last[-1]].sum()) if len(last) else 0
+    if not between:
+        return frame
+    notes.append(f"{count(between, 'row')} without any cell between others left out.")
+    keep = ~empty | (pl.Series(range(frame.height)) > last[-1])
+    return frame.filter(keep)
+
+
+def _unnamed(frame):
+    """Which rows have nothing in the first column of words, where nearly all others have something."""
+    import polars as pl
+
+    for name in frame.columns[:LABELS]:
+        cells = frame[name].str.strip_chars().replace("", None)
+        if cells.str.contains(r"\pL").sum() > MOST * frame.height:
+            return cells.is_null()
+    return pl.Series([False] * frame.height)
 
 
 def _numbers(frame, rows):
@@ -100,13 +135,14 @@ def _numbers(frame, rows):
     return cast.select(good).cast(pl.Float64).to_numpy().astype(float) if good else np.empty((frame.height, 0))
 
 
-def _adds_up(numbers, row, above):
-    """Whether each number of a row is the sum or the mean of those above."""
+def _adds_up(numbers, row, above, least=1):
+    """Whether each number of a row, so many of them at least, is the sum or the mean of those of other rows."""
+    above = list(above)
     if len(above) < 2 or not numbers.shape[1]:
         return False
     here, parts = numbers[row], numbers[above]
     some = ~np.isnan(here) & (~np.isnan(parts)).any(axis=0)
-    if not some.any():
+    if some.sum() < least:
         return False
     here, parts = here[some], parts[:, some]
     sums, means = np.nansum(parts, axis=0), np.nanmean(parts, axis=0)

@@ -1,8 +1,10 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
-from mercer.tabular.amounts import CODE, COMMAS, POINTS, SIGNS, amounts_in, is_number, numbers_in, plainly
+from mercer.tabular.amounts import COMMAS, POINTS, amounts_in, plainly
 from mercer.tabular.cells import count, listed
-from mercer.tabular.dates import dates_in, digits_as_dates, durations_in
+from mercer.tabular.dates import MONTH_DOT_YEAR, dates_in, digits_as_dates, months_with_points
+from mercer.tabular.durations import durations_in
+from mercer.tabular.numerals import CODE, SIGNS, is_number, numbers_in
 from mercer.tabular.spelling import one_spelling, truths_in
 from mercer.tabular.units import ABOUT, FRONT, UNIT
 
@@ -125,12 +127,13 @@ def _plain_numbers(frame, notes):
     missing = frame.null_count().row(0)
     codes = frame.select(pl.all().str.contains(CODE).any()).row(0)
     floats, whole = (frame.select(pl.all().cast(kind, strict=False)) for kind in (pl.Float64, pl.Int64))
+    dotted = frame.select(pl.all().str.contains(MONTH_DOT_YEAR).all()).row(0)
     lost, cut = floats.null_count().row(0), whole.null_count().row(0)
     found = {}
     for i, name in enumerate(frame.columns):
         if lost[i] == missing[i] < frame.height and not codes[i]:
             found[name] = whole[name] if cut[i] == missing[i] else floats[name]
-            days = digits_as_dates(found[name])
+            days = months_with_points(frame[name]) if dotted[i] else digits_as_dates(found[name])
             if days is not None:
                 found[name] = days
                 notes.append(f"column {name!r}: numbers such as {frame[name].drop_nulls()[0]} read as dates.")

@@ -39,6 +39,7 @@ SIZES = {  # {what is measured: {unit: its size}}
     "count": {"count": 1.0, "k": 1e3, "K": 1e3, "Tsd": 1e3, "M": 1e6, "Mio": 1e6, "mn": 1e6, "million": 1e6, "B": 1e9,
               "bn": 1e9, "Mrd": 1e9, "billion": 1e9},
 }  # fmt: skip
+APART = 20.0  # times the plain numbers of a column, from which its percentages may be of another scale
 THOUSAND = 1e3  # from which plain numbers are those that others of their column have K or M for
 WORDED = {"k", "Tsd", "Mio", "mn", "million", "bn", "Mrd", "billion"}  # which are no units of anything else
 PLAIN = ("share", "count")  # what a number without a unit is, where others of its column have % or k
@@ -66,6 +67,8 @@ def as_numbers(column, decimal):
 def digits(decimal):
     """The pattern of a number without its sign, with groups of thousands."""
     whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{between(decimal)}]\d{{3}})+)"  # no group of thousands begins with 0
+    if decimal == ".":
+        whole = rf"(?:{whole}|[1-9]\d?(?:,\d{{2}})+,\d{{3}})"  # 12,34,567 in India
     return rf"(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][+-]?\d+)?"
 
 
@@ -84,6 +87,8 @@ def split(column, decimal):
         .str.replace("μ", "µ", literal=True)
         .str.replace(r"^(m|c|d|µ)?L$", "${1}l")
         .str.replace(r"^(Mio|Mrd|Tsd)\.", "${1}")
+        .str.replace(r"^(?i:percent|prozent|procent|pct\.?|v\. ?H\.)$", "%")
+        .str.replace(r"^(?:mln|Mln|MM)\.?( ?€)?$", "Mio${1}")
     )
     found = found.with_columns(_without_letters(unit).alias("unit"))
     scaled = pl.col("unit").is_in([*SIZES["count"]]) & pl.col("front").is_not_null()  # $5k is 5 k$
@@ -145,8 +150,10 @@ def _plain_kind(values, units):
 def _shares(values, units):
     """Whether plain numbers beside % are shares of one: True, False (they are percent, too), or None for a doubt."""
     plain, percent = values.filter(units.is_null()).drop_nulls().abs(), values.filter(units.is_not_null()).abs()
-    if not all(unit in SIZES["share"] for unit in units.drop_nulls().unique()) or not len(plain) or plain.max() > 1:
+    if not all(unit in SIZES["share"] for unit in units.drop_nulls().unique()) or not len(plain):
         return False
+    if plain.max() > 1:
+        return None if percent.median() > APART * plain.median() else False  # 113 % among 1.2
     if not (plain > 0).any():
         return False
     return True if percent.median() > 1 else None

@@ -12,6 +12,11 @@ def clear_lower(A, first, last, tiny, root):
         part[small & np.tri(last - first, last, first - 1, dtype=bool)] = 0.0
 
 
+def transpose(T, out):
+    """Out = Tᵀ."""
+    out[:] = T.T
+
+
 def mirror(M, first, last):
     """M[j, i] = M[i, j] for first <= i < last and j < i."""
     size = max(1, last - first)
