@@ -95,6 +95,7 @@ class ExactProcess(ExactFit):
 
     @property
     def slopes(self):  # type: ignore[override]
+        """(Trend, b) of a trend that is more than a constant."""
         return slopes_of(self.rows.trend, self.single.b)
 
     def attributes(self):

@@ -64,7 +64,7 @@ def fit(how, problem, at):
         options["progress"] = task.options["progress"]
     found = fit_smooth(source, at.kernel, chosen, problem.loss, at.lam, trend=trend, sample=sample, **options)
     seconds = time.perf_counter() - started
-    fit = MachineFit(problem, at, problem.flat and found.alpha.shape[1] == 1)
+    fit = MachineFit(at, problem.loss, problem.tol, problem.flat and found.alpha.shape[1] == 1)
     b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
     fit.set_function(chosen.points, found.alpha, b, float(source.n))
     fit.set_certificate(found.gap, found.objective, found.violation, found.iterations)

@@ -90,7 +90,7 @@ class MachineProblem(Problem):
     def fit_exactly(self, at):
         rows, (columns, starts, search) = self.rows, at.start
         found = columns.fit(columns.gram(at.kernel, rows.X), at.lam, starts, self.clock)
-        fit = MachineFit(self, at, self.flat and len(found) == 1)
+        fit = MachineFit(at, self.loss, self.tol, self.flat and len(found) == 1)
         alpha, b = np.column_stack([one.alpha for one in found]), np.array([one.b for one in found])
         used = np.flatnonzero((alpha != 0.0).any(axis=1))
         used = used if used.size else np.array([0])  # one row at least
@@ -113,9 +113,16 @@ class MachineProblem(Problem):
 class MachineFit(Fitted):
     """A dual expansion with its certificate: there is nothing more to ask of it."""
 
-    def __init__(self, problem, at, flat):
-        self.problem, self.at, self.flat, self.result = problem, at, flat, at.result
-        self.learnt, self.said = {"loss_": problem.loss, "lam_": at.lam}, {}
+    def __init__(self, at, loss, tol, flat):
+        self.kernel, self.lam, self.result, self.loss, self.tol, self.flat = (
+            at.kernel,
+            at.lam,
+            at.result,
+            loss,
+            tol,
+            flat,
+        )
+        self.learnt, self.said = {"loss_": loss, "lam_": at.lam}, {}
 
     def attributes(self):
         return self.learnt
@@ -125,8 +132,8 @@ class MachineFit(Fitted):
 
     def set_function(self, points, alpha, b, total):
         """Set f = Σ αⱼ k(·, xⱼ) + b, made of rows of so much weight."""
-        self.columns, self.learnt = alpha.shape[1], self.learnt | expansion(self.at.kernel, points, alpha, b, self.flat)
-        self.learnt["regularization_"] = conventions(self.at.lam, total)
+        self.columns, self.learnt = alpha.shape[1], self.learnt | expansion(self.kernel, points, alpha, b, self.flat)
+        self.learnt["regularization_"] = conventions(self.lam, total)
 
     def set_certificate(self, gap, objective, violation, iterations):
         """Set how near the minimum f is."""
@@ -136,8 +143,7 @@ class MachineFit(Fitted):
 
     def say(self, counts, statuses, info, warned=None):
         """Fill the report, and warn where a column is not at its minimum."""
-        problem = self.problem
-        self.said = {"kernel": repr(self.at.kernel), "loss": repr(problem.loss), "lam": self.at.lam, **counts}
+        self.said = {"kernel": repr(self.kernel), "loss": repr(self.loss), "lam": self.lam, **counts}
         self.said |= {"columns": self.columns, "support_vectors": len(self.learnt["points_"])}
         self.said |= {"objective": self.objective, "dual_gap": self.gap, "kkt_violation": self.violation, **info}
         self.said |= {"iterations": self.iterations, "status": ", ".join(sorted(set(statuses)))}
@@ -147,7 +153,7 @@ class MachineFit(Fitted):
         if bad:
             warn(
                 f"KernelMachine: {len(bad)} of {self.columns} columns did not converge ({bad[0]}): violation "
-                f"{self.violation:.1e} (asked: {problem.tol:.1e}), duality gap {self.gap:.1e} of an objective of "
+                f"{self.violation:.1e} (asked: {self.tol:.1e}), duality gap {self.gap:.1e} of an objective of "
                 f"{self.objective:.4g}, {self.iterations} iterations. Use more iterations or time, a larger lam, or "
                 "scale X.",
                 ConvergenceWarning,
@@ -157,7 +163,7 @@ class MachineFit(Fitted):
         """Say so where rounding may change the objective."""
         if lost > ROUNDED * abs(self.objective):
             warn(
-                f"KernelMachine: α is so large (lam = {self.at.lam:.3g}) that rounding in sums of K α may change the "
+                f"KernelMachine: α is so large (lam = {self.lam:.3g}) that rounding in sums of K α may change the "
                 f"objective {self.objective:.4g} by {lost:.1e}; it is in dual_gap_. Use a larger lam.",
                 NumericalWarning,
             )

@@ -121,6 +121,7 @@ class NeighbourState(Fitted):
 
     @property
     def slopes(self):  # type: ignore[override]
+        """(Trend, b) of a trend that is more than a constant."""
         return slopes_of(self.rows.trend, self.posterior.b)
 
     def calibrates(self, coverage):

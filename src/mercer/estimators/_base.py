@@ -4,6 +4,7 @@
 """
 
 import inspect
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import check, check_vectors
-from mercer.approximate.base import Approximation, is_splitter
+from mercer.approximate.base import Approximation, choose, is_splitter
+from mercer.approximate.fitted import Fitted
 from mercer.approximate.kernels import check_kernel, default_kernel
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_X_y, over_partitions, seed_of
@@ -188,6 +190,27 @@ def _as_groups(splitter, y):
             "KFold, GroupKFold or StratifiedKFold, or sklearn.model_selection.GridSearchCV around the model."
         )
     return GroupKFold(group)
+
+
+class Approximated(KernelEstimator):
+    """A model that is fitted by an `Approximation`: it makes a `Problem`, and publishes what was learnt."""
+
+    _fitted: Fitted | None = None  # what the last fit has learnt
+
+    def _fit_problem(self, problem):
+        """Choose the approximation, search, fit, and publish what was learnt."""
+        self._fitted = None  # that of an earlier fit
+        approximation, self.plan_ = choose(problem)
+        problem = replace(problem, plan=self.plan_)
+        self._publish(approximation.fit(problem, approximation.search(problem)))
+
+    def _publish(self, fitted):
+        """Set what a fit has learnt, and say it in the report."""
+        self._fitted, self.plan_ = fitted, fitted.plan or self.plan_
+        vars(self).update(fitted.attributes())
+        if fitted.result is not None:
+            self.selection_ = fitted.result
+        self.fit_report_.update(fitted.report())
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
 from mercer.approximate.fitted import Fitted, by_target
-from mercer.estimators._base import KernelRegressor
+from mercer.estimators._base import Approximated, KernelRegressor
 from mercer.estimators._protocol import LARGEST
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_method, held_residuals, over_partitions
@@ -20,7 +20,7 @@ FEW_LIKE = 20  # of them beyond the ends of an interval, at least
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
 
 
-class LinearEstimator(KernelRegressor):
+class LinearEstimator(Approximated, KernelRegressor):
     """A model that is linear in y: what it says of its rows is asked of what was fitted."""
 
     state_fields = {**KernelRegressor.state_fields, "fitted": Fitted}

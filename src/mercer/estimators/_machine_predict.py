@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import uncertainty
 from mercer._cached import cached_property
 from mercer.approximate.lam_path import left_out_decision, refuse_left_out
-from mercer.estimators._base import KernelRegressor
+from mercer.estimators._base import Approximated, KernelRegressor
 from mercer.estimators.validation import check_method, over_partitions, predicts_numbers
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
@@ -39,7 +39,7 @@ def _has_probabilities(self):
     return True
 
 
-class FittedMachine(KernelRegressor):
+class FittedMachine(Approximated, KernelRegressor):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b of each column, read as the loss says: what prediction needs is declared here."""
 
     loss: Loss | str

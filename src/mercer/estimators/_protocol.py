@@ -6,7 +6,6 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -19,8 +18,7 @@ from mercer._cached import Derived, Unless, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
-from mercer.approximate.base import UNASKED, choose
-from mercer.approximate.fitted import Fitted
+from mercer.approximate.base import UNASKED
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_method, check_X, held_residuals, over_partitions, predicts_numbers
 from mercer.gram import TiledGram
@@ -100,7 +98,6 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
 
     time_budget = criterion = None
     _clock = FOREVER  # of a fit that is under way
-    _fitted: Fitted | None = None  # what the last fit has learnt, of a model that is fitted by an approximation
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
     probabilistic = False  # whether predict(X, return_std=True, noisy=True) states the deviation of a new target
@@ -134,7 +131,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         fitted._clock = clock = Clock(self.time_budget)
         for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
-        fitted.fit_report_, fitted._fitted = FitReport(), None
+        fitted.fit_report_ = FitReport()
         fitted._fit(X, y, *args)
         fitted._complete_report(clock)
         self._take_over(fitted)
@@ -171,20 +168,6 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         if self._clock.limited:
             return self._clock.part(keep=CAUTION * self.plan_.last)
         return Clock(UNASKED) if self.criterion is None else self._clock
-
-    def _fit_problem(self, problem):
-        """Choose the approximation, search, fit, and publish what was learnt."""
-        approximation, self.plan_ = choose(problem)
-        problem = replace(problem, plan=self.plan_)
-        self._publish(approximation.fit(problem, approximation.search(problem)))
-
-    def _publish(self, fitted):
-        """Set what a fit has learnt, and say it in the report."""
-        self._fitted, self.plan_ = fitted, fitted.plan or self.plan_
-        vars(self).update(fitted.attributes())
-        if fitted.result is not None:
-            self.selection_ = fitted.result
-        self.fit_report_.update(fitted.report())
 
     def _take_over(self, fitted):
         """Become the other, and nothing else."""

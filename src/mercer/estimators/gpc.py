@@ -25,7 +25,7 @@ from mercer.selection.result import ProgressSupport, with_progress
 BLOCK = 1024  # new rows at once
 
 
-class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approximated):  # type: ignore[misc]
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y₁ … yₙ) df with f ~ GP(b, k): the integral of lecture 001, done in four ways.
 
     Parameters

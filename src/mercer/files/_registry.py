@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from mercer._state import check
+from mercer.approximate import Approximation
 from mercer.exceptions import ModelFileError
 from mercer.kernels import Kernel
 from mercer.kernels.parse import check_read
@@ -122,7 +123,7 @@ def is_kept(cls):
     return (
         "from_state" in dir(cls)
         or is_kernel(cls)
-        or issubclass(cls, Loss | Rule | Solver | Priors)
+        or issubclass(cls, Approximation | Loss | Rule | Solver | Priors)
         or is_dataclass(cls)
     )
 

@@ -179,9 +179,11 @@ class Rows:
 
     def among(self, index):
         """Return some of the points, for a fit to these: the rows of all others count as rows of weight 0."""
-        other = self.take(index)
-        mine = np.flatnonzero(np.isin(self.index, index)) if self.merged else index
-        other.used, other.given = self.used[mine], self.given
+        other, place = self.take(index), np.full(self.n, -1)
+        place[index] = np.arange(len(index))
+        mine = np.flatnonzero(place[self.index] >= 0)
+        other.index, other.row_y = place[self.index[mine]], self.row_y[mine]
+        other.row_weight, other.used, other.given = self.row_weight[mine], self.used[mine], self.given
         return other
 
     def once(self):
