@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from mercer.kernels.base import refuse_nat
 from mercer.kernels.inputs import as_named
 from mercer.kernels.objects.tables import is_frame, readable
-from mercer.sources import is_dask
+from mercer.sources.cluster import is_dask
 
 WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
 
