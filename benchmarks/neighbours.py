@@ -13,11 +13,11 @@ import sys
 import time
 
 import numpy as np
+from scale import told, uci
 from scipy.stats import norm
 
 from mercer import Fourier, GaussianProcessRegressor, KernelRidge, Landmarks, Neighbours
 from mercer.kernels import Exponential, Matern32
-from scale import told, uci
 
 # Heaton et al. 2019, the best two by MAE: (MAE, RMSE, CRPS)
 PUBLISHED = {"SPDE": (1.10, 1.53, 0.83), "NNGP conjugate": (1.21, 1.64, 0.85)}
@@ -235,7 +235,7 @@ def fourier(folder):
     for eps in (1e-3, 1e-4, "auto"):
         found = model(Fourier(eps)).fit(X, y)
         apart = (found.predict(Z) - exact) / y.std()
-        rms, words = float(np.sqrt(np.mean(apart**2))), found.neighbours_.report["words"]
+        rms, words = float(np.sqrt(np.mean(apart**2))), found.neighbours_.certificate["words"]
         told("fourier", eps=eps, rms=rms, largest=float(np.abs(apart).max()), words=words)
     (X, y), (Z, target) = data(1_000_000), data(100_000)
     for name, how in (("waves", Fourier()), ("neighbours", Neighbours())):

@@ -76,7 +76,7 @@ class inside(dict):
 
 def part_of(header):
     """The first part of the posterior of a classifier."""
-    return inside(inside(state(header, GPC)["posterior"])["parts"][0])
+    return inside(inside(state(header, CLASSES)["posterior"])["parts"][0])
 
 
 def put(cls, **values):
@@ -95,6 +95,7 @@ def reshaped(cls, field, **changes):
 
 
 # name: (model, what is changed, a part of the complaint)
+CLASSES = "approximate.ExactClasses"
 RIDGE, REPORT, ROWS, FOUND = "estimators.KernelRidge", "estimators.FitReport", "gram.Rows", "selection.SearchResult"
 GAUSS, GRAPH, PATH = "kernels.Gaussian", "kernels.Graph", "selection.Path"
 GP, GPC, POSTERIOR = (
@@ -195,9 +196,10 @@ CASES = {
     "rows of other columns": (
         "ridge Cholesky",
         lambda h: state(h, ROWS).update(X=state(h, ROWS)["y"]),
-        "24 rows of 1 columns and 1 targets are not those",
+        "rows of 1 columns are not those",
     ),
-    "rows that are none": ("ridge Cholesky", put(RIDGE, rows=3), "rows is no Rows"),
+    "rows that are none": ("ridge Cholesky", put("approximate.ExactRidge", rows=3), "rows is no Rows"),
+    "a fit that is none": ("ridge Cholesky", put(RIDGE, fitted=3), "fitted is no Fitted"),
     "more about rows": ("ridge Cholesky", put(ROWS, more=1), "is made of"),
     "less about rows": ("ridge Cholesky", lambda h: state(h, ROWS).pop("unit"), "is made of"),
     "a row that is not there": ("ridge Cholesky", put(ROWS, given=3), "names a row that is not there"),
@@ -231,7 +233,7 @@ CASES = {
     "a posterior without rows": ("gp trend linear", put(POSTERIOR, rows=None), "rows is no Rows"),
     "more about a posterior": ("gp trend linear", put(POSTERIOR, more=1), "is made of"),
     "less about a posterior": ("gp trend linear", lambda h: state(h, POSTERIOR).pop("norm"), "is made of"),
-    "no posterior": ("gp trend linear", put(GP, posterior=3), "posterior is no RegressionPosterior"),
+    "no posterior": ("gp trend linear", put("approximate.ExactProcess", single=3), "single is no RegressionPosterior"),
     "draws that are none": ("gp draws", put("inference.PosteriorMixture", posteriors=[3]), "made of posteriors"),
     "no draws": ("gp draws", put("inference.PosteriorMixture", posteriors=[]), "made of posteriors"),
     "a trend of text": ("gp trend linear", put("gram.Trend", centre="x"), "Trend.centre is no array"),
@@ -272,17 +274,17 @@ CASES = {
     ),
     "a model of so many classes": (
         "gpc softmax",
-        lambda h: inside(inside(state(h, GPC)["model"])["likelihoods"][0]).update(classes=10**9),
+        lambda h: inside(inside(state(h, CLASSES)["model"])["likelihoods"][0]).update(classes=10**9),
         "a model of shape (24, 1000000000)",
     ),
     "another inference": (
         "gpc softmax",
-        lambda h: inside(state(h, GPC)["posterior"]).update(inference="ep"),
+        lambda h: inside(state(h, CLASSES)["posterior"]).update(inference="ep"),
         "SitePosterior is made of",
     ),
     "no inference": (
         "gpc softmax",
-        lambda h: inside(state(h, GPC)["posterior"]).update(inference="os"),
+        lambda h: inside(state(h, CLASSES)["posterior"]).update(inference="os"),
         "KeyError: 'os'",
     ),
     "a machine of fewer points": (

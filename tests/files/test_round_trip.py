@@ -300,8 +300,8 @@ def test_table_models(tmp_path):
 def test_what_was_shared_is_shared_again(tmp_path):
     model = MODELS["ridge weights"]()
     again = through(model, tmp_path)
-    assert model.state()["rows"].X is model.points_
-    assert again.state()["rows"].X is again.points_
+    assert model.state()["fitted"].rows.X is model.points_
+    assert again.state()["fitted"].rows.X is again.points_
     chosen = through(MODELS["ridge list"](), tmp_path)
     assert any(one is chosen.selection_ for one in chosen.selection_.candidates)
 

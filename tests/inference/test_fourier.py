@@ -224,7 +224,7 @@ def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
 @pytest.fixture
 def few_rows_are_many(monkeypatch):
     """From a hundred rows on "auto" looks for something faster than the exact fit."""
-    monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
+    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
     monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
 

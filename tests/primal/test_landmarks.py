@@ -258,7 +258,7 @@ def test_criteria_choose_lam_on_all_rows(rng):
 
 
 def test_hyper_parameters_come_from_a_subset_and_all_rows(rng, monkeypatch):
-    monkeypatch.setattr("mercer.estimators._large.SUBSET", 500)
+    monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 500)
     X, Y = problem(rng, 4000)
     model = KernelRidge(Gaussian(5.0), criterion=LOO(), approximation=Landmarks(256)).fit(X, Y[:, 0])
     assert 0.2 < model.kernel_.length_scale < 2.0
@@ -473,7 +473,7 @@ def switch(model, solver, low=1200, high=9000):
 def test_just_below_and_above_a_switch_of_the_plan_fits_agree(rng, monkeypatch, slower, options, solver):
     real = speed.rates()
     monkeypatch.setattr("mercer.solvers.plan_class.rates", lambda: speed.Rates(*(rate / slower for rate in real)))
-    for module in ("solvers.plan_landmarks", "estimators._base") if not options else ():
+    for module in ("solvers.plan_landmarks", "approximate.base") if not options else ():
         monkeypatch.setattr(f"mercer.{module}.LEAST", 1500)
     model = KernelRidge(Gaussian(0.7), lam=0.1, **options)
     n = switch(model, solver)
