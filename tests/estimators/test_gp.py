@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import LEFT_OUT, assert_passes, assert_passes_named
+from check_assertions import LEFT_OUT, assert_passes, assert_passes_named
 from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.exceptions import NotEnoughMemory
 from mercer.kernels import Constant, Exponential, Gaussian, Linear, Matern32, Pairwise, PolynomialBasis, Precomputed

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from mercer import GaussianProcessClassifier
+from mercer import GaussianProcessClassifier, Landmarks
 from mercer.approximate import classes, classes_warnings
 from mercer.approximate.labels import stratified_order
 from mercer.exceptions import NotEnoughMemory
@@ -470,3 +470,15 @@ def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch, inference, ef
         held = GaussianProcessClassifier(kernel, inference=inference, prior=prior).fit(X, t)
         assert held.kernel_.scale < 500.0 < loose.kernel_.scale
     assert (loose.predict(X) == t).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*landmarks are not enough")
+def test_quick_probabilities_of_several_classes_on_landmarks_are_near_the_whole_ones(rng):
+    X = rng.standard_normal((300, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-0.8, 0.0, 0.8])
+    model = GaussianProcessClassifier(KERNEL, criterion=None, approximation=Landmarks(60)).fit(X, y)
+    new = rng.standard_normal((400, 2))
+    quick, whole = model.quick_proba(new), model.predict_proba(new)
+    assert_allclose(quick.sum(axis=1), 1.0)
+    assert np.abs(quick - whole).max() < 0.1
+    assert np.abs(quick - whole).mean() < 0.02 < 0.2 < np.abs(quick - quick.mean(axis=0)).mean()

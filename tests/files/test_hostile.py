@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import mercer
-from files import fuzz, zoo
-from files.forge import laid_out, place_of, put_together, take_apart
-from kernel_examples import random_graphs
+from examples_of_every_kernel import random_graphs
+from files import fitted_models, random_corruption
+from files.handmade_files import laid_out, place_of, put_together, take_apart
 from mercer import files
 from mercer.exceptions import ModelFileError
 from mercer.files import _registry
 from mercer.kernels import Gaussian
 
-X, Y, *_ = zoo.data(6)
+X, Y, *_ = fitted_models.data(6)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def known(tmp_path_factory):
     """{name: (header, arrays, body)} of a few models."""
     folder, names = tmp_path_factory.mktemp("known"), ("ridge Cholesky", "ridge LOO", "ridge lam", "interpolator")
     names += ("gp trend linear", "gp draws", "gpc ep logit", "gpc mcmc probit", "gpc softmax", "svr", "machine softmax")
-    models = {name: fit() for name, fit in zoo.models().items() if name in names}
+    models = {name: fit() for name, fit in fitted_models.models().items() if name in names}
     models["columns"] = mercer.KernelRidge(Gaussian(np.array([1.0, 2.0]))).fit(X, Y)  # no expression has an array
     graphs = random_graphs(6, np.random.default_rng(0))
     models["graphs"] = mercer.KernelRidge(mercer.kernels.ShortestPath()).fit(graphs, Y)
@@ -412,7 +412,7 @@ INTEGERS = np.random.default_rng(0).integers(0, 9, (12, 40))
 @pytest.mark.parametrize("shape", [(12, 1), (12,), (12, 40, 1)], ids=str)
 @pytest.mark.parametrize("dtype", ["i8", "f8", "f2", "b"])
 def test_training_rows_fit_the_columns_of_the_model(shape, dtype, tmp_path):
-    model = zoo.compat("KernelRidge")(kernel="laplacian").fit(INTEGERS, INTEGERS[:, 0])
+    model = fitted_models.compat("KernelRidge")(kernel="laplacian").fit(INTEGERS, INTEGERS[:, 0])
     model.X_fit_ = np.resize(INTEGERS.astype(dtype), shape)
     with pytest.raises(ModelFileError, match=r"X_fit_ has"):
         model.save(tmp_path / "a")
@@ -425,7 +425,7 @@ def test_sparse_training_rows_fit_the_columns_of_the_model(tmp_path):
 
     X = sparse.csr_array(INTEGERS.T.astype(float))
     for name, field in (("SVR", "support_vectors_"), ("KernelRidge", "X_fit_")):
-        model = zoo.compat(name)(kernel="rbf")
+        model = fitted_models.compat(name)(kernel="rbf")
         model.fit(X, np.arange(40.0)).save(tmp_path / "a", force=True)
         assert (mercer.load(tmp_path / "a").predict(X) == model.predict(X)).all()
         for wrong in (getattr(model, field)[:, :3], getattr(model, field)[:3]):
@@ -448,7 +448,7 @@ def test_a_kernel_that_refuses_its_own_parameters(tmp_path):
 @pytest.mark.parametrize("name", ["KernelRidge", "SVR", "GaussianProcessRegressor"])
 @pytest.mark.parametrize("unit", ["mercer", "mercer.compat"])
 def test_a_model_that_does_not_say_its_columns(unit, name, tmp_path):
-    model = zoo.quietly(zoo.known(name, unit)().fit, X, Y)
+    model = fitted_models.quietly(fitted_models.known(name, unit)().fit, X, Y)
     del model.n_features_in_
     if unit == "mercer":
         with pytest.raises(ModelFileError, match="how many columns it reads"):
@@ -522,7 +522,7 @@ def test_functions_by_name_are_what_the_user_gives(tmp_path):
 
 
 def test_random_forgeries(tmp_path):
-    outcomes = fuzz.run(120, seed=5, folder=tmp_path)
+    outcomes = random_corruption.run(120, seed=5, folder=tmp_path)
     assert outcomes["refused"] > 50
     assert outcomes["answered"] > 10
     assert not outcomes["endless"]
@@ -530,6 +530,6 @@ def test_random_forgeries(tmp_path):
 
 @pytest.mark.slow
 def test_many_random_forgeries(tmp_path, rng_seed):
-    outcomes = fuzz.run(5000, seed=100 + rng_seed, folder=tmp_path)
+    outcomes = random_corruption.run(5000, seed=100 + rng_seed, folder=tmp_path)
     assert outcomes["refused"] > 3000
     assert not outcomes["endless"]

@@ -214,7 +214,7 @@ class LandmarkState(Fitted):
             raise ValueError(f"{-len(y) if sign < 0 else len(y)} rows would leave {sums.n:.0f}.")
         try:
             normal = equations(sums, fit.chosen.L, fit.design)
-            fit = type(fit)(**{**vars(fit), "sums": sums, "normal": normal, "solution": normal.solve(fit.lam)})
+            fit = replace(fit, sums=sums, normal=normal, solution=normal.solve(fit.lam))
         except NotPositiveDefinite:
             message = "without these rows what is left are no sums of rows: were they fitted? Nothing has changed."
             raise ValueError(message) from None

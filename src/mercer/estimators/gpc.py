@@ -61,9 +61,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         With "mcmc": draws of each of four chains.
     temperature : {"auto"} or bool, default="auto"
         Whether probabilities are raised to the power 1/T and normalised, with T learnt on ``loo_probabilities_`` (and
-        a standard normal prior on log T); by neighbours and on landmarks on some rows left out. "auto" does so with a
-        softmax of several classes, for which Laplace's approximation is too cautious, and with what stands for it by
-        neighbours and on landmarks: one class against the rest, normalised, which is so too.
+        a standard normal prior on log T), or on some rows left out by neighbours and on landmarks. "auto" does so with
+        a softmax of several classes, which is too cautious, as is one class against the rest where it stands for it.
     averaging : {"mean_field", "joint"}, default="mean_field"
         How the softmax of several classes is averaged over f: by a formula with the variance of each class, or by
         4096 points in the joint distribution, which takes far longer. For other models the integral is exact.

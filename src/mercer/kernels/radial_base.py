@@ -33,12 +33,13 @@ COMPILED: dict[Callable, CompiledPhi] = {}  # by φ; `radial` has the entries
 
 def _compiled(kernel):
     """(name of the loop for φ, of the loop for φ and its derivatives, shape) of the functions that a kernel has now."""
-    found = COMPILED.get(getattr(kernel.phi, "__func__", None))
+    own, kind = kernel.__dict__, type(kernel)
+    found = None if "phi" in own else COMPILED.get(kind.phi)
     if found is None:
         return None, None, 1.0
-    same = [getattr(getattr(kernel, name), "__func__", None) is getattr(found, name) for name in ("dphi", "dshape")]
+    same = kind.dphi is found.dphi and kind.dshape is found.dshape and "dphi" not in own and "dshape" not in own
     shape = 1.0 if found.shape is None else float(kernel._positive(found.shape))
-    return found.name, found.name if all(same) else None, shape
+    return found.name, found.name if same else None, shape
 
 
 class Radial(UnitDiagonal):
