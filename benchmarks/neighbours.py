@@ -13,11 +13,11 @@ import sys
 import time
 
 import numpy as np
+from scale import told, uci
 from scipy.stats import norm
 
 from mercer import Fourier, GaussianProcessRegressor, KernelRidge, Landmarks, Neighbours
 from mercer.kernels import Exponential, Matern32
-from scale import told, uci
 
 # Heaton et al. 2019, the best two by MAE: (MAE, RMSE, CRPS)
 PUBLISHED = {"SPDE": (1.10, 1.53, 0.83), "NNGP conjugate": (1.21, 1.64, 0.85)}

@@ -13,7 +13,6 @@ from mercer.estimators.validation import check_more_rows, check_removed, generat
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.inference.regression import RegressionPosterior
-from mercer.kernels.algebra import additive_parts
 from mercer.solvers import choose
 from mercer.solvers.fitted import left_out
 from mercer.sources.lazily import over_partitions
@@ -260,7 +259,7 @@ class PosteriorEstimator(LinearEstimator):
         ['Gaussian(0.5)', 'Linear()', 'trend']
         """
         self._refuse_if_approximate("the posterior of each part")
-        kernels = [(one,) for one in additive_parts(self._posterior.kernel)] + [()] * bool(self._posterior.rows.q)
+        kernels = [(one,) for one in self._posterior.kernel.additive_parts()] + [()] * bool(self._posterior.rows.q)
         found = zip(kernels, self._process().parts(self._new_rows(X)), strict=True)
         parts = ((own, self._shaped(one.mean), self._per_row(np.sqrt(one.variance), 1)) for own, one in found)
         return [Part(repr(*own) if own else "trend", mean, std, own) for own, mean, std in parts]

@@ -30,6 +30,7 @@ class Gaussian(Radial):
     """
 
     smoothness = math.inf
+    character = "a very smooth function"
 
     def phi(self, s):
         s *= -0.5
@@ -58,6 +59,7 @@ class Exponential(Radial):
     """
 
     smoothness = 0.5
+    character = "a rough function"
 
     def phi(self, s):
         np.negative(np.sqrt(s, out=s), out=s)
@@ -87,6 +89,7 @@ class Matern32(Radial):
     """
 
     smoothness = 1.5
+    character = "a function without jumps in its slope"
 
     def phi(self, s):
         s *= 3.0
@@ -119,6 +122,7 @@ class Matern52(Radial):
     """
 
     smoothness = 2.5
+    character = "a smooth function"
 
     def phi(self, s):
         s *= 5.0
@@ -204,6 +208,7 @@ class RationalQuadratic(Radial):
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS, "alpha": (1e-5, 1e5)}
+    character = "a function that is smooth on several scales"
 
     def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None): ...
 

@@ -57,6 +57,8 @@ class Radial(UnitDiagonal):
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS}
+    lengths = LENGTH
+    character = "a function"
     stationary = True
     smoothness: float | None = None  # ν where it is a Matérn kernel, ∞ for the Gaussian one
 
@@ -90,6 +92,10 @@ class Radial(UnitDiagonal):
     def tiles(self, X, Z):
         """t(i, j) = φ(s) for the inputs X[i] and Z[j]; both are scaled once."""
         return RadialPrepared(self, X, Z).tile
+
+    def formula(self, x, z):
+        """φ of the sum of squares, as ``phi`` has it."""
+        return self.phi(np.add.reduce(np.square((x - z) / self._positive("length_scale"))))
 
     def waves(self, d):
         """(1, ν, ℓ) where ν is known."""

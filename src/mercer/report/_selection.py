@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 
-from mercer.kernels import Columns, Product, Scaled, Sum
+from mercer.kernels.words import describe_together, without_ranks
 from mercer.report._additive import parts_of
 from mercer.report._data import landmarks_section, local_section
 from mercer.report._factors import labels
@@ -13,8 +13,6 @@ from mercer.report._html import rounded
 from mercer.report.findings import missing, plain, short, spread
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
-from mercer.selection.kernels_search.columns import in_units
-from mercer.selection.kernels_search.words import together, without_ranks
 from mercer.selection.shown import is_error, place, scaled, short_names
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
@@ -151,22 +149,17 @@ def _all_words(case):
 
 def words(case, *kernels):
     """A kernel in words, periods in the units of the reader; or what several do that read the same columns."""
-    said = together([_in_units(case, kernel) for kernel in kernels], case.names if case.vectors else None)
+    said = describe_together([_in_units(case, kernel) for kernel in kernels], case.names if case.vectors else None)
     return short(rounded(COUNTED.sub("all columns", said)), LETTERS)
 
 
 def _in_units(case, kernel):
     """A kernel with its periods in the units of the reader."""
-    if not case.vectors and isinstance(kernel, Sum | Product):
-        return type(kernel)(_in_units(case, kernel.left), _in_units(case, kernel.right))
-    if not case.vectors and isinstance(kernel, Scaled):
-        return _in_units(case, kernel.kernel)
-    read = range(len(case.names)) if case.vectors else kernel.named_columns()
-    scale = np.array([(case.units or {}).get(one, (0.0, 1.0))[1] for one in read])
+    units = {name: unit[1] for name, unit in (case.units or {}).items()}
     if case.vectors:
-        return in_units(kernel, np.zeros(len(scale)), scale)
-    whole = (scale == 1.0).all() or not isinstance(kernel, Columns)
-    return kernel if whole else in_units(kernel.kernel, np.zeros(len(scale)), scale).on(kernel.columns)
+        scale = np.array([units.get(j, 1.0) for j in range(len(case.names))])
+        return kernel.in_units(np.zeros(len(scale)), scale)
+    return kernel.in_units({}, units)
 
 
 def _tried(case):
