@@ -1,12 +1,11 @@
 """Radial: k(x, z) = φ(s), s = ‖(x − z)/ℓ‖². An author writes φ and φ′, and has ARD, tiles and gradients.
 
-A compiled loop is found in a table by the functions φ and φ′, not by the class: a subclass with a φ of its own is never
-evaluated by another's.
+A compiled loop is named beside φ and φ′ and found by these functions, not by the class: a subclass with a φ of its own
+is never evaluated by another's.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,26 +18,31 @@ LENGTH_BOUNDS = (1e-5, 1e5)
 LENGTH = ("length_scale",)
 
 
-class CompiledPhi(NamedTuple):
-    """The compiled loop of a φ, and the functions that it stands for beside φ."""
-
-    name: str  # in ``_native.CODES``
-    dphi: Callable
-    dshape: Callable
-    shape: str | None = None  # the hyper-parameter beside the length scale
+LOOPS: dict[Callable, tuple] = {}  # {φ, φ′ or the derivative by the shape: (name of the loop, name of the shape)}
 
 
-COMPILED: dict[Callable, CompiledPhi] = {}  # by φ; `radial` has the entries
+def computed_by(loop, shape=None):
+    """Decorate φ, φ′ and the derivative by the shape with the loop of ``_native.CODES`` that computes the same.
+
+    The table has the functions themselves: one that a subclass writes is not in it, and is never computed by a loop.
+    """
+
+    def enter(function):
+        LOOPS[function] = loop, shape
+        return function
+
+    return enter
 
 
 def _compiled(kernel):
     """(name of the loop for φ, of the loop for φ and its derivatives, shape) of the functions that a kernel has now."""
-    found = COMPILED.get(getattr(kernel.phi, "__func__", None))
+    phi, dphi, dshape = (getattr(getattr(kernel, name), "__func__", None) for name in ("phi", "dphi", "dshape"))
+    found = LOOPS.get(phi)
     if found is None:
         return None, None, 1.0
-    same = [getattr(getattr(kernel, name), "__func__", None) is getattr(found, name) for name in ("dphi", "dshape")]
-    shape = 1.0 if found.shape is None else float(kernel._positive(found.shape))
-    return found.name, found.name if all(same) else None, shape
+    name, shape = found
+    same = LOOPS.get(dphi) == found and (LOOPS.get(dshape) == found if shape else dshape is Radial.dshape)
+    return name, name if same else None, 1.0 if shape is None else float(kernel._positive(shape))
 
 
 class Radial(UnitDiagonal):
@@ -185,7 +189,7 @@ class RadialPrepared(Prepared):
             value, by_shape, sums = self._contraction(i, j, W)
             out = {"length_scale": self._in_log_scale(sums)}
             if shape:
-                out[COMPILED[type(self.kernel).phi].shape] = np.atleast_1d(by_shape * self.shape)
+                out[LOOPS[type(self.kernel).phi][1]] = np.atleast_1d(by_shape * self.shape)
             return value, out
         s, phi = self._values(i, j)
         out = {}

@@ -5,6 +5,7 @@ from itertools import islice
 
 import numpy as np
 
+from mercer.kernels.hyper import lengths_of
 from mercer.kernels.words import describe_together, without_ranks
 from mercer.report._additive import parts_of
 from mercer.report._data import landmarks_section, local_section
@@ -234,14 +235,9 @@ def _picard(found):
 
 
 # ------------------------------------------------------------------------------------------- the surface
-def _lengths(kernel):
-    """Which entries of θ are length scales."""
-    return np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
-
-
 def _surface(case, lam):
     """Log evidence lost against the best point, over a factor on all length scales and λ."""
-    lengths = _lengths(case.kernel)
+    lengths = lengths_of(case.kernel.names)
     if not lengths.any():
         return missing("The kernel has no free length scale: there is no surface of the evidence to draw.")
     if not (np.isfinite(lam) and lam > 0) or case.pairwise:
@@ -268,7 +264,7 @@ def _field(case, loss, factors, up, rows, what, chosen):
     loss = np.where(np.isfinite(loss), loss, np.nan)
     if not np.isfinite(loss).any():
         return missing("The evidence could not be evaluated around the chosen point.")
-    lengths = _lengths(case.kernel)
+    lengths = lengths_of(case.kernel.names)
     single = lengths.sum() == 1
     base = float(np.exp(case.kernel.theta[lengths][0])) if single else 1.0
     return {
@@ -303,7 +299,7 @@ def _rows(case, rows):
 
 def _label_surface(case):
     """The evidence of a classifier over its amplitude and its length scales."""
-    kernel, lengths = case.kernel, _lengths(case.kernel)
+    kernel, lengths = case.kernel, lengths_of(case.kernel.names)
     others = np.flatnonzero(~lengths)
     if not lengths.any() or not len(others) or case.n > SURFACE_ROWS or len(case.classes) > 2:
         return missing(
